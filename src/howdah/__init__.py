@@ -1,0 +1,5 @@
+"""howdah: an HDFS-compatible distributed filesystem in Python."""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"

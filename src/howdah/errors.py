@@ -1,0 +1,305 @@
+"""One tree of exceptions, and the one table to and from Hadoop's class names.
+
+A failing call crosses the wire as a Java class name and a message
+(RpcResponseHeaderProto.exceptionClassName, errorMsg). Servers raise these
+exceptions and the RPC shell sends `java_class`; clients look the class name up
+with `from_java` and raise the same type again. So both directions stand in one
+place, and a Python user catches what Python users catch: a missing path is a
+`FileNotFoundError`, a forbidden one a `PermissionError`.
+
+This module imports nothing of the rest of howdah.
+"""
+
+from __future__ import annotations
+
+import errno
+from typing import ClassVar
+
+
+class HowdahError(Exception):
+    """Root of everything that howdah raises on purpose.
+
+    `java_class` is the name under which the error travels; `errno_code` is put
+    in `errno` for the members that are also an `OSError`.
+    """
+
+    java_class: ClassVar[str] = "java.io.IOException"
+    errno_code: ClassVar[int] = errno.EIO
+
+    def __init__(self, message: str = "", *, java_class: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remote_class = java_class or type(self).java_class
+        if isinstance(self, OSError):
+            self.errno = self.errno_code
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class RemoteError(HowdahError, OSError):
+    """The far end failed with a class that has no twin here; `remote_class` names it."""
+
+    java_class = "java.io.IOException"
+
+
+class IllegalArgument(HowdahError, ValueError):
+    java_class = "org.apache.hadoop.HadoopIllegalArgumentException"
+
+
+class InvalidPath(HowdahError, ValueError):
+    java_class = "org.apache.hadoop.fs.InvalidPathException"
+
+
+class UnsupportedOperation(HowdahError, OSError):
+    """What is asked for is not offered; the message names it."""
+
+    java_class = "java.lang.UnsupportedOperationException"
+    errno_code = errno.ENOTSUP
+
+
+class PathNotFound(HowdahError, FileNotFoundError):
+    java_class = "java.io.FileNotFoundException"
+    errno_code = errno.ENOENT
+
+
+class PathExists(HowdahError, FileExistsError):
+    java_class = "org.apache.hadoop.fs.FileAlreadyExistsException"
+    errno_code = errno.EEXIST
+
+
+class ParentNotDirectory(HowdahError, NotADirectoryError):
+    java_class = "org.apache.hadoop.fs.ParentNotDirectoryException"
+    errno_code = errno.ENOTDIR
+
+
+class PathIsDirectory(HowdahError, IsADirectoryError):
+    java_class = "org.apache.hadoop.fs.PathIsDirectoryException"
+    errno_code = errno.EISDIR
+
+
+class PathIsNotDirectory(HowdahError, NotADirectoryError):
+    java_class = "org.apache.hadoop.fs.PathIsNotDirectoryException"
+    errno_code = errno.ENOTDIR
+
+
+class DirectoryNotEmpty(HowdahError, OSError):
+    java_class = "org.apache.hadoop.fs.PathIsNotEmptyDirectoryException"
+    errno_code = errno.ENOTEMPTY
+
+
+class UnresolvedLink(HowdahError, OSError):
+    java_class = "org.apache.hadoop.fs.UnresolvedLinkException"
+
+
+class AccessDenied(HowdahError, PermissionError):
+    java_class = "org.apache.hadoop.security.AccessControlException"
+    errno_code = errno.EACCES
+
+
+class AuthorizationFailed(HowdahError, PermissionError):
+    java_class = "org.apache.hadoop.security.authorize.AuthorizationException"
+    errno_code = errno.EACCES
+
+
+class InvalidToken(HowdahError, PermissionError):
+    java_class = "org.apache.hadoop.security.token.SecretManager$InvalidToken"
+    errno_code = errno.EACCES
+
+
+class SafeMode(HowdahError, OSError):
+    java_class = "org.apache.hadoop.hdfs.server.namenode.SafeModeException"
+    errno_code = errno.EROFS
+
+
+class RetriableError(HowdahError, OSError):
+    java_class = "org.apache.hadoop.ipc.RetriableException"
+    errno_code = errno.EAGAIN
+
+
+class StandbyError(HowdahError, OSError):
+    java_class = "org.apache.hadoop.ipc.StandbyException"
+    errno_code = errno.EAGAIN
+
+
+class AlreadyBeingCreated(HowdahError, OSError):
+    java_class = "org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException"
+    errno_code = errno.EBUSY
+
+
+class RecoveryInProgress(HowdahError, OSError):
+    java_class = "org.apache.hadoop.hdfs.protocol.RecoveryInProgressException"
+    errno_code = errno.EBUSY
+
+
+class LeaseExpired(HowdahError, OSError):
+    java_class = "org.apache.hadoop.hdfs.server.namenode.LeaseExpiredException"
+    errno_code = errno.ESTALE
+
+
+class NotReplicatedYet(HowdahError, OSError):
+    java_class = "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"
+    errno_code = errno.EAGAIN
+
+
+class QuotaExceeded(HowdahError, OSError):
+    java_class = "org.apache.hadoop.hdfs.protocol.QuotaExceededException"
+    errno_code = errno.EDQUOT
+
+
+class NamespaceQuotaExceeded(QuotaExceeded):
+    java_class = "org.apache.hadoop.hdfs.protocol.NSQuotaExceededException"
+
+
+class SpaceQuotaExceeded(QuotaExceeded):
+    java_class = "org.apache.hadoop.hdfs.protocol.DSQuotaExceededException"
+
+
+class PathComponentTooLong(HowdahError, OSError):
+    java_class = (
+        "org.apache.hadoop.hdfs.protocol.FSLimitException$PathComponentTooLongException"
+    )
+    errno_code = errno.ENAMETOOLONG
+
+
+class MaxDirectoryItemsExceeded(HowdahError, OSError):
+    java_class = (
+        "org.apache.hadoop.hdfs.protocol.FSLimitException$MaxDirectoryItemsExceededException"
+    )
+    errno_code = errno.ENOSPC
+
+
+class UnregisteredNode(HowdahError, OSError):
+    java_class = "org.apache.hadoop.hdfs.protocol.UnregisteredNodeException"
+
+
+class DisallowedDatanode(HowdahError, OSError):
+    java_class = "org.apache.hadoop.hdfs.server.protocol.DisallowedDatanodeException"
+
+
+class IncorrectVersion(HowdahError, OSError):
+    java_class = "org.apache.hadoop.hdfs.server.common.IncorrectVersionException"
+
+
+class InconsistentStorage(HowdahError, OSError):
+    """A storage directory is not what it must be; the message names the directory."""
+
+    java_class = "org.apache.hadoop.hdfs.server.common.InconsistentFSStateException"
+
+
+class StorageLocked(HowdahError, OSError):
+    """Another process holds `in_use.lock` of a storage directory."""
+
+    java_class = "java.io.IOException"
+    errno_code = errno.EBUSY
+
+
+class CorruptEditLog(HowdahError, OSError):
+    """An edit log is damaged before its end; names file, offset and transaction."""
+
+    java_class = "java.io.IOException"
+
+
+class RpcNoSuchMethod(HowdahError, OSError):
+    java_class = "org.apache.hadoop.ipc.RpcNoSuchMethodException"
+    errno_code = errno.ENOSYS
+
+
+class RpcNoSuchProtocol(HowdahError, OSError):
+    java_class = "org.apache.hadoop.ipc.RpcNoSuchProtocolException"
+    errno_code = errno.ENOSYS
+
+
+class RpcServerError(HowdahError, OSError):
+    java_class = "org.apache.hadoop.ipc.RpcServerException"
+
+
+class ProtocolViolation(HowdahError, OSError):
+    """Bytes from the far end that its protocol does not allow; the connection is over."""
+
+    java_class = "org.apache.hadoop.ipc.RpcServerException"
+    errno_code = errno.EPROTO
+
+
+class ReplicaNotFound(HowdahError, OSError):
+    java_class = "org.apache.hadoop.hdfs.server.datanode.ReplicaNotFoundException"
+    errno_code = errno.ENOENT
+
+
+class ReplicaExists(HowdahError, OSError):
+    java_class = "org.apache.hadoop.hdfs.server.datanode.ReplicaAlreadyExistsException"
+    errno_code = errno.EEXIST
+
+
+class DiskOutOfSpace(HowdahError, OSError):
+    java_class = "org.apache.hadoop.util.DiskChecker$DiskOutOfSpaceException"
+    errno_code = errno.ENOSPC
+
+
+class ChecksumMismatch(HowdahError, OSError):
+    java_class = "org.apache.hadoop.fs.ChecksumException"
+
+
+class BlockMissing(HowdahError, OSError):
+    """No live replica of a block could be read; the message names file, block and nodes."""
+
+    java_class = "org.apache.hadoop.hdfs.BlockMissingException"
+
+
+class PipelineFailed(HowdahError, OSError):
+    """A write pipeline broke; the message names the file, the block and the node."""
+
+    java_class = "java.io.IOException"
+
+
+class ClosedStream(HowdahError, ValueError, OSError):
+    """An operation on a closed stream; the message names the path (OS-033, LM-049).
+
+    Also a `ValueError`, as every closed Python `io` object raises.
+    """
+
+    java_class = "java.nio.channels.ClosedChannelException"
+    errno_code = errno.EBADF
+
+
+class Unreachable(HowdahError, ConnectionError):
+    """A server did not answer; the message names its address."""
+
+    java_class = "java.net.ConnectException"
+    errno_code = errno.EHOSTUNREACH
+
+
+class CallTimeout(HowdahError, TimeoutError):
+    java_class = "java.net.SocketTimeoutException"
+    errno_code = errno.ETIMEDOUT
+
+
+class InvalidConfiguration(HowdahError, ValueError):
+    """A configuration value that cannot be used; the message names key, value and source."""
+
+    java_class = "java.lang.IllegalArgumentException"
+
+
+def _all_types(root: type[HowdahError]) -> list[type[HowdahError]]:
+    found = [root]
+    for child in root.__subclasses__():
+        found += _all_types(child)
+    return found
+
+
+# Several types share java.io.IOException; it comes back as RemoteError.
+_BY_JAVA_CLASS: dict[str, type[HowdahError]] = {
+    cls.java_class: cls
+    for cls in _all_types(HowdahError)
+    if cls.java_class != RemoteError.java_class
+}
+_BY_JAVA_CLASS["java.io.IOException"] = RemoteError
+_BY_JAVA_CLASS["java.lang.IllegalArgumentException"] = IllegalArgument
+_BY_JAVA_CLASS["org.apache.hadoop.ipc.RpcServerException"] = RpcServerError
+_BY_JAVA_CLASS["org.apache.hadoop.fs.PathNotFoundException"] = PathNotFound
+
+
+def from_java(class_name: str, message: str) -> HowdahError:
+    """The exception for a Java class name from the wire; unknown ones are `RemoteError`."""
+    cls = _BY_JAVA_CLASS.get(class_name, RemoteError)
+    return cls(message, java_class=class_name)
