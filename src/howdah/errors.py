@@ -156,9 +156,7 @@ class SpaceQuotaExceeded(QuotaExceeded):
 
 
 class PathComponentTooLong(HowdahError, OSError):
-    java_class = (
-        "org.apache.hadoop.hdfs.protocol.FSLimitException$PathComponentTooLongException"
-    )
+    java_class = "org.apache.hadoop.hdfs.protocol.FSLimitException$PathComponentTooLongException"
     errno_code = errno.ENAMETOOLONG
 
 

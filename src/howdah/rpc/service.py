@@ -1,0 +1,102 @@
+"""Which method of which protocol is answered by what (pure).
+
+A protocol's methods come from its protobuf service; the implementation is an
+object whose methods are named after them in snake_case (`getFileInfo` is
+answered by `get_file_info(request, caller)`). A method of the service that the
+object does not have is refused as not supported, by name; one that the service
+does not have is refused as Hadoop words it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf.descriptor import ServiceDescriptor
+from google.protobuf.message import DecodeError, Message
+from google.protobuf.message_factory import GetMessageClass
+
+from howdah import errors
+from howdah.rpc.session import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls, from where, and the call's identity for the retry cache."""
+
+    user: str
+    client_id: bytes
+    call_id: int
+    retry_count: int
+    address: str
+
+
+Handler = Callable[[Any, Caller], Message | Awaitable[Message]]
+
+
+def snake_case(name: str) -> str:
+    """`getFileInfo` -> `get_file_info`, `renewDelegationToken` -> `renew_delegation_token`."""
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda m: "_" + m.group(1), name).lower()
+
+
+def _refuse(protocol: str, method: str) -> Handler:
+    def refuse(request: Message, caller: Caller) -> Message:
+        raise errors.UnsupportedOperation(f"{method} of {protocol} is not supported by this server")
+
+    return refuse
+
+
+class Service:
+    """One protocol: its name, its version, and a handler for every method."""
+
+    def __init__(
+        self, protocol: str, version: int, descriptor: ServiceDescriptor, implementation: object
+    ) -> None:
+        self.protocol = protocol
+        self.version = version
+        self.methods: dict[str, tuple[type[Message], Handler]] = {}
+        for method in descriptor.methods:
+            handler = getattr(implementation, snake_case(method.name), None)
+            if handler is None:
+                handler = _refuse(protocol, method.name)
+            self.methods[method.name] = (GetMessageClass(method.input_type), handler)
+
+
+class Registry:
+    """The protocols that a server answers."""
+
+    def __init__(self, services: Iterable[Service]) -> None:
+        self._services = {service.protocol: service for service in services}
+
+    def dispatch(self, call: Call, address: str) -> Message | Awaitable[Message]:
+        """Run the call's handler.
+
+        Raises RpcNoSuchProtocol, RpcNoSuchMethod, ProtocolViolation for a request
+        that cannot be parsed, and whatever the handler raises.
+        """
+        service = self._services.get(call.protocol)
+        if service is None:
+            raise errors.RpcNoSuchProtocol(f"Unknown protocol: {call.protocol}")
+        if call.protocol_version != service.version:
+            raise errors.RemoteError(
+                f"Protocol {call.protocol} version mismatch. "
+                f"(client = {call.protocol_version}, server = {service.version})",
+                java_class="org.apache.hadoop.ipc.RPC$VersionMismatch",
+            )
+        found = service.methods.get(call.method)
+        if found is None:
+            raise errors.RpcNoSuchMethod(
+                f"Unknown method {call.method} called on {call.protocol} protocol."
+            )
+        request_type, handler = found
+        try:
+            request = request_type.FromString(call.body)
+        except DecodeError as error:
+            raise errors.RpcServerError(
+                f"the request of {call.method} cannot be parsed: {error}"
+            ) from error
+        return handler(
+            request, Caller(call.user, call.client_id, call.call_id, call.retry_count, address)
+        )

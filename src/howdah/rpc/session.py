@@ -1,0 +1,238 @@
+"""The server's side of one Hadoop RPC connection (pure): bytes in, events out.
+
+    PREAMBLE --7 bytes--> CONTEXT --frame -3--> READY --frames--> READY
+        \\________________________\\_____________________\\--bad input--> CLOSED
+
+Rules: nothing is a call before the context has said who is calling; a frame's
+length is checked before anything is kept for it; what breaks the protocol is
+answered once, in words that the far end can show, and then the connection ends.
+A client that opens with SASL is told that this server is satisfied without it,
+as Hadoop tells it when only SIMPLE is enabled.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from google.protobuf.message import DecodeError
+
+from howdah import errors
+from howdah.proto import rpc_pb2
+from howdah.rpc import wire
+
+_HTTP_VERBS = (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI")
+_HTTP_BODY = (
+    b"This port speaks Hadoop RPC, not HTTP. "
+    b"The namenode's web address is the setting dfs.namenode.http-address.\n"
+)
+_HTTP_ANSWER = (
+    b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nConnection: close\r\n"
+    b"Content-Length: " + str(len(_HTTP_BODY)).encode() + b"\r\n\r\n" + _HTTP_BODY
+)
+# Method headers repeat for every call; each distinct one is parsed once. The bound
+# keeps a client that invents names from filling memory.
+_MAX_CACHED_HEADERS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call; `body` is the serialized request."""
+
+    call_id: int
+    client_id: bytes
+    retry_count: int
+    protocol: str
+    protocol_version: int
+    method: str
+    body: bytes
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Bytes that the shell must send as they are."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """The connection is over; the shell sends what is queued, then closes."""
+
+    reason: str
+
+
+Event = Call | Reply | Close
+
+
+class State(enum.Enum):
+    PREAMBLE = enum.auto()
+    CONTEXT = enum.auto()
+    READY = enum.auto()
+    CLOSED = enum.auto()
+
+
+class ServerSession:
+    """One connection, as the server sees it.
+
+    Example: `events = session.receive(data)`; send each Reply, answer each Call
+    with `wire.encode_answer` or `wire.encode_error`, stop at Close.
+    """
+
+    __slots__ = ("_frames", "_head", "_header_cache", "protocol", "state", "user")
+
+    def __init__(self, max_frame_bytes: int = wire.DEFAULT_MAX_FRAME_BYTES) -> None:
+        self.state = State.PREAMBLE
+        self.user = ""
+        self.protocol = ""
+        self._head = b""
+        self._frames = wire.FrameBuffer(max_frame_bytes)
+        self._header_cache: dict[bytes, tuple[str, int, str]] = {}
+
+    def receive(self, data: bytes) -> list[Event]:
+        """What the next bytes mean. Never raises on what a client sent."""
+        if self.state is State.CLOSED:
+            return []
+        events: list[Event] = []
+        try:
+            if self.state is State.PREAMBLE:
+                data = self._read_preamble(data, events)
+                if self.state is not State.CONTEXT:
+                    return events
+            for payload in self._frames.feed(data):
+                self._read_frame(payload, events)
+                if self.state is State.CLOSED:
+                    break
+        except (errors.ProtocolViolation, DecodeError) as error:
+            self._fail(events, wire.CALL_ID_INVALID, errors.ProtocolViolation(str(error)))
+        return events
+
+    def _read_preamble(self, data: bytes, events: list[Event]) -> bytes:
+        self._head += data
+        head = self._head
+        if not wire.MAGIC.startswith(head[:4]):
+            if head.startswith(_HTTP_VERBS):
+                events.append(Reply(_HTTP_ANSWER))
+                self._end(events, "an HTTP request came to the RPC port")
+            elif len(head) >= 4 or not any(v.startswith(head) for v in _HTTP_VERBS):
+                self._end(events, f"the connection opened with {head[:4]!r}, not {wire.MAGIC!r}")
+            return b""
+        if len(head) < wire.PREAMBLE_LENGTH:
+            return b""
+        version, auth = head[4], head[6]
+        if version != wire.VERSION:
+            self._fail(
+                events,
+                wire.CALL_ID_INVALID,
+                errors.RemoteError(
+                    f"Server IPC version {wire.VERSION} cannot communicate with "
+                    f"client version {version}",
+                    java_class="org.apache.hadoop.ipc.RPC$VersionMismatch",
+                ),
+            )
+            return b""
+        if auth not in (wire.AUTH_NONE, wire.AUTH_SASL):
+            self._fail(
+                events,
+                wire.CALL_ID_INVALID,
+                errors.AccessDenied(f"authentication protocol {auth} is not known"),
+            )
+            return b""
+        self.state = State.CONTEXT
+        self._head = b""
+        return head[wire.PREAMBLE_LENGTH :]
+
+    def _read_frame(self, payload: bytes, events: list[Event]) -> None:
+        raw, position = wire.read_delimited(payload, 0)
+        header = rpc_pb2.RpcRequestHeaderProto.FromString(raw)
+        call_id = header.callId
+        if call_id >= 0:
+            if self.state is not State.READY:
+                raise errors.ProtocolViolation("a call came before the connection's context")
+            if header.rpcKind != rpc_pb2.RPC_PROTOCOL_BUFFER or header.rpcOp != 0:
+                raise errors.ProtocolViolation(
+                    f"call {call_id} is of RPC kind {header.rpcKind}, operation {header.rpcOp}; "
+                    "only whole protocol buffer calls are understood"
+                )
+            raw, position = wire.read_delimited(payload, position)
+            known = self._header_cache.get(raw)
+            if known is None:
+                name = rpc_pb2.RequestHeaderProto.FromString(raw)
+                known = (
+                    name.declaringClassProtocolName,
+                    name.clientProtocolVersion,
+                    name.methodName,
+                )
+                if len(self._header_cache) < _MAX_CACHED_HEADERS:
+                    self._header_cache[raw] = known
+            body, _ = wire.read_delimited(payload, position)
+            events.append(
+                Call(
+                    call_id,
+                    header.clientId,
+                    header.retryCount,
+                    known[0],
+                    known[1],
+                    known[2],
+                    body,
+                    self.user,
+                )
+            )
+        elif call_id == wire.CALL_ID_CONTEXT:
+            self._read_context(payload, position, events)
+        elif call_id == wire.CALL_ID_SASL:
+            self._read_sasl(payload, position, events)
+        elif call_id != wire.CALL_ID_PING:
+            raise errors.ProtocolViolation(f"call id {call_id} has no meaning")
+
+    def _read_context(self, payload: bytes, position: int, events: list[Event]) -> None:
+        if self.state is not State.CONTEXT:
+            raise errors.ProtocolViolation("a second connection context")
+        raw, _ = wire.read_delimited(payload, position)
+        context = rpc_pb2.IpcConnectionContextProto.FromString(raw)
+        user = context.userInfo.effectiveUser
+        real = context.userInfo.realUser
+        if not user:
+            self._fail(
+                events,
+                wire.CALL_ID_CONTEXT,
+                errors.AccessDenied("the connection's context names no user"),
+            )
+            return
+        if real and real != user:
+            self._fail(
+                events,
+                wire.CALL_ID_CONTEXT,
+                errors.AuthorizationFailed(f"User: {real} is not allowed to impersonate {user}"),
+            )
+            return
+        self.user = user
+        self.protocol = context.protocol
+        self.state = State.READY
+
+    def _read_sasl(self, payload: bytes, position: int, events: list[Event]) -> None:
+        raw, _ = wire.read_delimited(payload, position)
+        message = rpc_pb2.RpcSaslProto.FromString(raw)
+        if self.state is not State.CONTEXT or message.state != rpc_pb2.RpcSaslProto.NEGOTIATE:
+            raise errors.ProtocolViolation(
+                f"SASL state {message.state} has no place here: only SIMPLE is enabled"
+            )
+        events.append(
+            Reply(
+                wire.encode_answer(
+                    wire.CALL_ID_SASL,
+                    b"",
+                    -1,
+                    rpc_pb2.RpcSaslProto(state=rpc_pb2.RpcSaslProto.SUCCESS),
+                )
+            )
+        )
+
+    def _fail(self, events: list[Event], call_id: int, error: errors.HowdahError) -> None:
+        events.append(Reply(wire.encode_error(call_id, b"", -1, error, fatal=True)))
+        self._end(events, error.message)
+
+    def _end(self, events: list[Event], reason: str) -> None:
+        self.state = State.CLOSED
+        events.append(Close(reason))

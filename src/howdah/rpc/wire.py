@@ -1,0 +1,246 @@
+"""Hadoop RPC v9 as bytes: frames, delimited messages, calls and answers (pure).
+
+A connection opens with seven bytes: `hrpc`, version 9, a service class, an
+authentication protocol (0 none, 0xDF SASL). After that everything is a frame:
+four bytes of length, big-endian, then protobuf messages that are each preceded
+by their length as a varint. A call is RpcRequestHeaderProto, RequestHeaderProto
+and the request; an answer is RpcResponseHeaderProto and the response.
+
+Call ids below zero are the protocol's own: -3 carries the connection's context,
+-4 is a ping, -33 is SASL, -1 answers what could not be attributed to a call.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from google.protobuf.message import Message
+
+from howdah import errors
+from howdah.proto import rpc_pb2
+
+MAGIC: Final = b"hrpc"
+VERSION: Final = 9
+AUTH_NONE: Final = 0
+AUTH_SASL: Final = 0xDF
+PREAMBLE_LENGTH: Final = 7
+
+CALL_ID_INVALID: Final = -1
+CALL_ID_CONTEXT: Final = -3
+CALL_ID_PING: Final = -4
+CALL_ID_SASL: Final = -33
+
+# ipc.maximum.data.length
+DEFAULT_MAX_FRAME_BYTES: Final = 128 * 1024 * 1024
+CLIENT_ID_LENGTH: Final = 16
+
+_LENGTH = struct.Struct(">I")
+
+
+def preamble(auth: int = AUTH_NONE, service_class: int = 0) -> bytes:
+    """The seven bytes that open a connection."""
+    return MAGIC + bytes((VERSION, service_class, auth))
+
+
+def varint(value: int) -> bytes:
+    """An unsigned base-128 varint."""
+    if value < 0x80:
+        return bytes((value,))
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def read_varint(data: bytes | memoryview, position: int) -> tuple[int, int]:
+    """The varint at `position`, and the position after it.
+
+    Raises ProtocolViolation if it runs off the end or past 32 bits.
+    """
+    result = 0
+    shift = 0
+    end = len(data)
+    while position < end:
+        byte = data[position]
+        position += 1
+        result |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            if result > 0x7FFFFFFF:
+                raise errors.ProtocolViolation(f"a delimited message claims {result} bytes")
+            return result, position
+        shift += 7
+        if shift > 28:
+            raise errors.ProtocolViolation("a message's length is no varint of 32 bits")
+    raise errors.ProtocolViolation("a frame ends inside a message's length")
+
+
+def read_delimited(data: bytes, position: int) -> tuple[bytes, int]:
+    """The bytes of the delimited message at `position`, and the position after it."""
+    length, start = read_varint(data, position)
+    end = start + length
+    if end > len(data):
+        raise errors.ProtocolViolation(
+            f"a message claims {length} bytes, its frame has {len(data) - start} left"
+        )
+    return data[start:end], end
+
+
+def delimited(message: Message) -> bytes:
+    """A message with its length in front."""
+    body = message.SerializeToString()
+    return varint(len(body)) + body
+
+
+def frame(*parts: bytes) -> bytes:
+    """The parts as one frame, length first."""
+    return _LENGTH.pack(sum(map(len, parts))) + b"".join(parts)
+
+
+def encode_context(protocol: str, user: str, client_id: bytes) -> bytes:
+    """The frame that tells the server who is calling which protocol."""
+    header = rpc_pb2.RpcRequestHeaderProto(
+        rpcKind=rpc_pb2.RPC_PROTOCOL_BUFFER,
+        rpcOp=rpc_pb2.RpcRequestHeaderProto.RPC_FINAL_PACKET,
+        callId=CALL_ID_CONTEXT,
+        clientId=client_id,
+        retryCount=-1,
+    )
+    context = rpc_pb2.IpcConnectionContextProto(
+        userInfo=rpc_pb2.UserInformationProto(effectiveUser=user), protocol=protocol
+    )
+    return frame(delimited(header), delimited(context))
+
+
+def encode_call(
+    *,
+    protocol: str,
+    method: str,
+    request: Message,
+    call_id: int,
+    client_id: bytes,
+    retry_count: int = -1,
+    protocol_version: int = 1,
+) -> bytes:
+    """One call as a frame."""
+    header = rpc_pb2.RpcRequestHeaderProto(
+        rpcKind=rpc_pb2.RPC_PROTOCOL_BUFFER,
+        rpcOp=rpc_pb2.RpcRequestHeaderProto.RPC_FINAL_PACKET,
+        callId=call_id,
+        clientId=client_id,
+        retryCount=retry_count,
+    )
+    name = rpc_pb2.RequestHeaderProto(
+        methodName=method,
+        declaringClassProtocolName=protocol,
+        clientProtocolVersion=protocol_version,
+    )
+    return frame(delimited(header), delimited(name), delimited(request))
+
+
+def encode_answer(call_id: int, client_id: bytes, retry_count: int, body: Message) -> bytes:
+    """A successful answer as a frame."""
+    header = rpc_pb2.RpcResponseHeaderProto(
+        callId=call_id & 0xFFFFFFFF,
+        status=rpc_pb2.RpcResponseHeaderProto.SUCCESS,
+        serverIpcVersionNum=VERSION,
+        clientId=client_id,
+        retryCount=retry_count,
+    ).SerializeToString()
+    payload = body.SerializeToString()
+    return frame(varint(len(header)), header, varint(len(payload)), payload)
+
+
+_Code = rpc_pb2.RpcResponseHeaderProto.RpcErrorCodeProto
+
+_DETAIL: Final[dict[type[errors.HowdahError], _Code]] = {
+    errors.RpcNoSuchMethod: rpc_pb2.RpcResponseHeaderProto.ERROR_NO_SUCH_METHOD,
+    errors.RpcNoSuchProtocol: rpc_pb2.RpcResponseHeaderProto.ERROR_NO_SUCH_PROTOCOL,
+    errors.RpcServerError: rpc_pb2.RpcResponseHeaderProto.ERROR_RPC_SERVER,
+    errors.ProtocolViolation: rpc_pb2.RpcResponseHeaderProto.FATAL_DESERIALIZING_REQUEST,
+    errors.AuthorizationFailed: rpc_pb2.RpcResponseHeaderProto.FATAL_UNAUTHORIZED,
+}
+
+
+def encode_error(
+    call_id: int,
+    client_id: bytes,
+    retry_count: int,
+    error: errors.HowdahError,
+    *,
+    fatal: bool = False,
+) -> bytes:
+    """A failed call as a frame; after a fatal one the server ends the connection."""
+    code = _DETAIL.get(type(error), rpc_pb2.RpcResponseHeaderProto.ERROR_APPLICATION)
+    if fatal and code == rpc_pb2.RpcResponseHeaderProto.ERROR_APPLICATION:
+        code = rpc_pb2.RpcResponseHeaderProto.FATAL_UNKNOWN
+    status = rpc_pb2.RpcResponseHeaderProto.FATAL if fatal else rpc_pb2.RpcResponseHeaderProto.ERROR
+    header = rpc_pb2.RpcResponseHeaderProto(
+        callId=call_id & 0xFFFFFFFF,
+        status=status,
+        serverIpcVersionNum=VERSION,
+        exceptionClassName=error.remote_class,
+        errorMsg=error.message,
+        errorDetail=code,
+        clientId=client_id,
+        retryCount=retry_count,
+    )
+    return frame(delimited(header))
+
+
+def decode_answer(payload: bytes) -> tuple[rpc_pb2.RpcResponseHeaderProto, bytes]:
+    """Header and body of an answer frame (its length already taken off)."""
+    raw, position = read_delimited(payload, 0)
+    header = rpc_pb2.RpcResponseHeaderProto.FromString(raw)
+    if header.status != rpc_pb2.RpcResponseHeaderProto.SUCCESS:
+        return header, b""
+    body, _ = read_delimited(payload, position)
+    return header, body
+
+
+class FrameBuffer:
+    """Cuts a byte stream into frames; a frame longer than the limit is refused at once."""
+
+    __slots__ = ("_buffer", "_max_frame_bytes")
+
+    def __init__(self, max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES) -> None:
+        self._buffer = bytearray()
+        self._max_frame_bytes = max_frame_bytes
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Take `data`, give back the frames that are now whole.
+
+        Raises ProtocolViolation as soon as a length is seen that is too large.
+        """
+        if self._buffer:
+            self._buffer += data
+            source: bytes | bytearray = self._buffer
+        else:
+            source = data
+        frames = []
+        position = 0
+        end = len(source)
+        while end - position >= 4:
+            (length,) = _LENGTH.unpack_from(source, position)
+            if length > self._max_frame_bytes:
+                raise errors.ProtocolViolation(
+                    f"a frame of {length} bytes is announced, "
+                    f"at most {self._max_frame_bytes} are allowed (ipc.maximum.data.length)"
+                )
+            if end - position - 4 < length:
+                break
+            start = position + 4
+            position = start + length
+            frames.append(bytes(source[start:position]))
+        if source is self._buffer:
+            del self._buffer[:position]
+        elif position < end:
+            self._buffer += data[position:]
+        return frames
+
+    @property
+    def pending_bytes(self) -> int:
+        """Bytes held of a frame that is not whole yet."""
+        return len(self._buffer)
