@@ -1,0 +1,431 @@
+"""The calling side of Hadoop RPC v9: a pool of blocking connections to one server.
+
+Mirrors what Hadoop's `ipc.Client` puts on the wire and keeps none of its
+machinery. A connection carries one call at a time, so there is no reader thread,
+no table of calls in flight and nothing that outlives a `call`; concurrent callers
+get a connection each. That is what makes the client safe in forked workers: a
+child notices that its process id changed and starts with an empty pool and a
+client id of its own, and never touches what its parent holds.
+
+Rules:
+
+- Every wait is bounded: connecting by `connect_timeout_s`, a call from its first
+  byte to its answer by `call_timeout_s`.
+- Status ERROR fails the call and leaves the connection alive, FATAL ends both.
+- A pooled connection may have died while it lay idle. A call that finds it dead
+  before one byte was answered is sent once more on a fresh connection, under the
+  same client id and call id: the server's retry cache makes sure that a call that
+  did get through is not executed twice.
+- Which server to talk to, and whether to try again, is not decided here
+  (`howdah.rpc.retry`).
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import select
+import socket
+import struct
+import threading
+import time
+import uuid
+from typing import TypeVar
+
+from google.protobuf.message import DecodeError, Message
+
+from howdah import errors
+from howdah.proto import rpc_pb2
+
+M = TypeVar("M", bound=Message)
+
+DEFAULT_CONNECT_TIMEOUT_S = 20.0
+DEFAULT_CALL_TIMEOUT_S = 60.0
+DEFAULT_MAX_RESPONSE_BYTES = 128 * 1024 * 1024
+# Hadoop servers close a connection after 20 s of silence; we let go first, as
+# Hadoop's client does (ipc.client.connection.maxidletime).
+IDLE_LIMIT_S = 10.0
+CONNECTION_CONTEXT_CALL_ID = -3
+_PROTOCOL_VERSION = 1
+_PREAMBLE = b"hrpc" + bytes((9, 0, 0))  # RPC version, service class, auth protocol NONE
+_RECV_BYTES = 64 * 1024
+_FRAME_LENGTH = struct.Struct(">I")
+_CALL_ID_MASK = 0x7FFFFFFF
+
+
+def current_user() -> str:
+    """The user that calls are made as: `HADOOP_USER_NAME`, else who runs this process."""
+    return os.environ.get("HADOOP_USER_NAME") or getpass.getuser()
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append((value & 0x7F) | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _delimited(body: bytes) -> bytes:
+    return _varint(len(body)) + body
+
+
+def _frame(*parts: bytes) -> bytes:
+    payload = b"".join(parts)
+    return _FRAME_LENGTH.pack(len(payload)) + payload
+
+
+def _take_delimited(frame: memoryview, offset: int) -> tuple[memoryview, int]:
+    """The varint-delimited message at `offset`, and the offset behind it."""
+    length = shift = 0
+    while True:
+        if offset >= len(frame) or shift > 28:
+            raise errors.ProtocolViolation("RPC answer ends inside a length")
+        byte = frame[offset]
+        offset += 1
+        length |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        shift += 7
+    end = offset + length
+    if end > len(frame):
+        raise errors.ProtocolViolation(
+            f"RPC answer announces {length} bytes where {len(frame) - offset} are left"
+        )
+    return frame[offset:end], end
+
+
+def _remote_error(header: rpc_pb2.RpcResponseHeaderProto) -> errors.HowdahError:
+    """The exception a failed call stands for; a Java stack trace becomes a note."""
+    class_name = header.exceptionClassName or "org.apache.hadoop.ipc.RpcServerException"
+    message, _, trace = header.errorMsg.partition("\n\tat ")
+    error = errors.from_java(class_name, message.rstrip())
+    if trace:
+        error.add_note(f"Raised by the server: {class_name}\n\tat {trace.rstrip()}")
+    return error
+
+
+class _Dead(Exception):
+    """The connection turned out to be gone before anything was answered."""
+
+
+class _Connection:
+    """One socket with the handshake done; not thread-safe, used by one call at a time."""
+
+    def __init__(
+        self, address: tuple[str, int], protocol: str, user: str, timeout_s: float
+    ) -> None:
+        host, port = address
+        try:
+            self._socket = socket.create_connection((host, port), timeout=timeout_s)
+        except TimeoutError as error:
+            raise errors.Unreachable(
+                f"{host}:{port} did not accept a connection within {timeout_s:g} s"
+            ) from error
+        except OSError as error:
+            raise errors.Unreachable(f"Cannot connect to {host}:{port}: {error}") from error
+        self.name = f"{host}:{port}"
+        self.idle_since_s = 0.0
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        header = rpc_pb2.RpcRequestHeaderProto(
+            rpcKind=rpc_pb2.RPC_PROTOCOL_BUFFER,
+            rpcOp=rpc_pb2.RpcRequestHeaderProto.RPC_FINAL_PACKET,
+            callId=CONNECTION_CONTEXT_CALL_ID,
+            clientId=b"",
+            retryCount=-1,
+        )
+        context = rpc_pb2.IpcConnectionContextProto(
+            userInfo=rpc_pb2.UserInformationProto(effectiveUser=user), protocol=protocol
+        )
+        # Sent together with the first call: a connection costs no round trip.
+        self._greeting = _PREAMBLE + _frame(
+            _delimited(header.SerializeToString()), _delimited(context.SerializeToString())
+        )
+
+    def looks_dead(self) -> bool:
+        """True when the server closed, or sent what nobody asked for, while idle."""
+        readable = select.poll()
+        readable.register(self._socket, select.POLLIN)
+        return bool(readable.poll(0))
+
+    def exchange(self, request: bytes, deadline_s: float, max_bytes: int) -> memoryview:
+        """Send one framed request and return the frame that answers it."""
+        try:
+            self._arm(deadline_s)
+            self._socket.sendall(self._greeting + request)
+            self._greeting = b""
+        except TimeoutError:
+            raise
+        except OSError as error:
+            raise _Dead(str(error)) from error
+        return self._receive_frame(deadline_s, max_bytes)
+
+    def _arm(self, deadline_s: float) -> None:
+        left_s = deadline_s - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError
+        self._socket.settimeout(left_s)
+
+    def _receive_frame(self, deadline_s: float, max_bytes: int) -> memoryview:
+        received = bytearray()
+        while len(received) < 4:
+            self._arm(deadline_s)
+            try:
+                piece = self._socket.recv(_RECV_BYTES)
+            except TimeoutError:
+                raise
+            except OSError as error:
+                if received:
+                    raise errors.Unreachable(f"{self.name} broke off an answer: {error}") from error
+                raise _Dead(str(error)) from error
+            if not piece:
+                if received:
+                    raise errors.Unreachable(f"{self.name} broke off an answer")
+                raise _Dead("closed by the server")
+            received += piece
+        (length,) = _FRAME_LENGTH.unpack_from(received)
+        if length > max_bytes:
+            raise errors.ProtocolViolation(
+                f"{self.name} announces an answer of {length} bytes, allowed are {max_bytes}"
+            )
+        have = len(received) - 4
+        if have > length:
+            raise errors.ProtocolViolation(f"{self.name} sent {have - length} bytes too many")
+        frame = memoryview(received)[4:]
+        if have < length:
+            whole = memoryview(bytearray(length))
+            whole[:have] = frame
+            while have < length:
+                self._arm(deadline_s)
+                try:
+                    count = self._socket.recv_into(whole[have:])
+                except TimeoutError:
+                    raise
+                except OSError as error:
+                    raise errors.Unreachable(f"{self.name} broke off an answer: {error}") from error
+                if not count:
+                    raise errors.Unreachable(f"{self.name} broke off an answer")
+                have += count
+            frame = whole
+        return frame
+
+    def close(self) -> None:
+        # No shutdown(): after a fork the other process may still use the connection.
+        self._socket.close()
+
+
+class _Pool:
+    """Idle connections and identity of one process; replaced as a whole after a fork."""
+
+    def __init__(self, client_id: bytes) -> None:
+        self.pid = os.getpid()
+        self.client_id = client_id
+        self._lock = threading.Lock()
+        self._idle: list[_Connection] = []
+        self._next_call_id = 0
+        self._closed = False
+
+    def next_call_id(self) -> int:
+        with self._lock:
+            call_id = self._next_call_id
+            self._next_call_id = (call_id + 1) & _CALL_ID_MASK
+            return call_id
+
+    def take(self) -> _Connection | None:
+        """The connection that was used last, if one is idle and looks alive."""
+        while True:
+            with self._lock:
+                if not self._idle:
+                    return None
+                connection = self._idle.pop()
+            expired = time.monotonic() - connection.idle_since_s > IDLE_LIMIT_S
+            if not expired and not connection.looks_dead():
+                return connection
+            connection.close()
+
+    def give_back(self, connection: _Connection) -> None:
+        connection.idle_since_s = now_s = time.monotonic()
+        stale: list[_Connection] = []
+        with self._lock:
+            if self._closed:
+                stale.append(connection)
+            else:
+                # The list is ordered by time of last use, oldest first.
+                while self._idle and now_s - self._idle[0].idle_since_s > IDLE_LIMIT_S:
+                    stale.append(self._idle.pop(0))
+                self._idle.append(connection)
+        for old in stale:
+            old.close()
+
+    def close(self) -> None:
+        with self._lock:
+            idle, self._idle, self._closed = self._idle, [], True
+        for connection in idle:
+            connection.close()
+
+
+class RpcClient:
+    """Calls the methods of one protocol at one server. Thread-safe and fork-safe.
+
+    `protocol` is the Java name under which the server registers it. Responses over
+    `max_response_bytes` are refused before anything is allocated for them.
+    """
+
+    def __init__(
+        self,
+        address: tuple[str, int],
+        protocol: str,
+        *,
+        user: str | None = None,
+        client_id: bytes | None = None,
+        connect_timeout_s: float = DEFAULT_CONNECT_TIMEOUT_S,
+        call_timeout_s: float = DEFAULT_CALL_TIMEOUT_S,
+        max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES,
+    ) -> None:
+        if client_id is not None and len(client_id) != 16:
+            raise errors.IllegalArgument(f"A client id has 16 bytes, not {len(client_id)}")
+        self.address = address
+        self.protocol = protocol
+        self.user = user or current_user()
+        self._connect_timeout_s = connect_timeout_s
+        self._call_timeout_s = call_timeout_s
+        self._max_response_bytes = max_response_bytes
+        self._pool = _Pool(client_id or uuid.uuid4().bytes)
+        self._closed = False
+        self._method_headers: dict[str, bytes] = {}
+
+    @property
+    def client_id(self) -> bytes:
+        """The 16 bytes that name this client in the server's retry cache."""
+        return self._own_pool().client_id
+
+    def next_call_id(self) -> int:
+        """A call id of its own, for a caller that may have to repeat the call elsewhere."""
+        return self._own_pool().next_call_id()
+
+    def call(
+        self,
+        method: str,
+        request: Message,
+        response_type: type[M],
+        *,
+        timeout_s: float | None = None,
+        call_id: int | None = None,
+        retry_count: int = -1,
+    ) -> M:
+        """Call `method` and wait for its answer.
+
+        Raises the `howdah.errors` twin of what the server raised; `Unreachable` when
+        no connection can be made or it breaks, `CallTimeout` when `timeout_s` (default:
+        the client's) passes. After a time-out it is unknown whether the call happened.
+        """
+        if self._closed:
+            raise errors.Unreachable(f"The client of {self.address[0]}:{self.address[1]} is closed")
+        limit_s = self._call_timeout_s if timeout_s is None else timeout_s
+        deadline_s = time.monotonic() + limit_s
+        pool = self._own_pool()
+        if call_id is None:
+            call_id = pool.next_call_id()
+        body = request.SerializeToString()
+        connection = pool.take()
+        if connection is not None:
+            encoded = self._encode(method, body, pool.client_id, call_id, retry_count)
+            try:
+                return self._call_on(
+                    pool, connection, method, encoded, call_id, response_type, deadline_s, limit_s
+                )
+            except _Dead:
+                retry_count = max(retry_count, 0) + 1
+        # What a call may take includes the time to connect.
+        connect_s = min(self._connect_timeout_s, max(deadline_s - time.monotonic(), 0.001))
+        connection = _Connection(self.address, self.protocol, self.user, connect_s)
+        encoded = self._encode(method, body, pool.client_id, call_id, retry_count)
+        try:
+            return self._call_on(
+                pool, connection, method, encoded, call_id, response_type, deadline_s, limit_s
+            )
+        except _Dead as error:
+            raise errors.Unreachable(
+                f"{connection.name} ended the connection before it answered {method}: {error}"
+            ) from error
+
+    def close(self) -> None:
+        """Close idle connections; calls under way end normally. Safe to repeat."""
+        self._closed = True
+        self._pool.close()
+
+    def _own_pool(self) -> _Pool:
+        pool = self._pool
+        if pool.pid != os.getpid():
+            # Two threads of a fresh child may both come here. Either pool works; the
+            # one that loses is collected with its connections.
+            pool = self._pool = _Pool(uuid.uuid4().bytes)
+        return pool
+
+    def _encode(
+        self, method: str, body: bytes, client_id: bytes, call_id: int, retry_count: int
+    ) -> bytes:
+        method_header = self._method_headers.get(method)
+        if method_header is None:
+            method_header = _delimited(
+                rpc_pb2.RequestHeaderProto(
+                    methodName=method,
+                    declaringClassProtocolName=self.protocol,
+                    clientProtocolVersion=_PROTOCOL_VERSION,
+                ).SerializeToString()
+            )
+            self._method_headers[method] = method_header
+        header = rpc_pb2.RpcRequestHeaderProto(
+            rpcKind=rpc_pb2.RPC_PROTOCOL_BUFFER,
+            rpcOp=rpc_pb2.RpcRequestHeaderProto.RPC_FINAL_PACKET,
+            callId=call_id,
+            clientId=client_id,
+            retryCount=retry_count,
+        )
+        return _frame(_delimited(header.SerializeToString()), method_header, _delimited(body))
+
+    def _call_on(
+        self,
+        pool: _Pool,
+        connection: _Connection,
+        method: str,
+        encoded: bytes,
+        call_id: int,
+        response_type: type[M],
+        deadline_s: float,
+        limit_s: float,
+    ) -> M:
+        keep = False
+        try:
+            frame = connection.exchange(encoded, deadline_s, self._max_response_bytes)
+            header_bytes, offset = _take_delimited(frame, 0)
+            header = rpc_pb2.RpcResponseHeaderProto.FromString(bytes(header_bytes))
+            if header.status == rpc_pb2.RpcResponseHeaderProto.FATAL:
+                raise _remote_error(header)
+            if header.callId != call_id & 0xFFFFFFFF:
+                raise errors.ProtocolViolation(
+                    f"{connection.name} answered call {header.callId}, asked was call {call_id}"
+                )
+            if header.status == rpc_pb2.RpcResponseHeaderProto.ERROR:
+                keep = True
+                raise _remote_error(header)
+            response = response_type.FromString(bytes(_take_delimited(frame, offset)[0]))
+            keep = True
+            return response
+        except TimeoutError as error:
+            if isinstance(error, errors.HowdahError):
+                raise
+            raise errors.CallTimeout(
+                f"{connection.name} did not answer {method} within {limit_s:g} s"
+            ) from error
+        except DecodeError as error:
+            raise errors.ProtocolViolation(
+                f"{connection.name} sent an answer to {method} that cannot be decoded: {error}"
+            ) from error
+        finally:
+            if keep:
+                pool.give_back(connection)
+            else:
+                connection.close()
