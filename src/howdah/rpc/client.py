@@ -26,7 +26,6 @@ import getpass
 import os
 import select
 import socket
-import struct
 import threading
 import time
 import uuid
@@ -36,64 +35,23 @@ from google.protobuf.message import DecodeError, Message
 
 from howdah import errors
 from howdah.proto import rpc_pb2
+from howdah.rpc import wire
 
 M = TypeVar("M", bound=Message)
 
 DEFAULT_CONNECT_TIMEOUT_S = 20.0
 DEFAULT_CALL_TIMEOUT_S = 60.0
-DEFAULT_MAX_RESPONSE_BYTES = 128 * 1024 * 1024
+DEFAULT_MAX_RESPONSE_BYTES = wire.DEFAULT_MAX_FRAME_BYTES
 # Hadoop servers close a connection after 20 s of silence; we let go first, as
 # Hadoop's client does (ipc.client.connection.maxidletime).
 IDLE_LIMIT_S = 10.0
-CONNECTION_CONTEXT_CALL_ID = -3
-_PROTOCOL_VERSION = 1
-_PREAMBLE = b"hrpc" + bytes((9, 0, 0))  # RPC version, service class, auth protocol NONE
 _RECV_BYTES = 64 * 1024
-_FRAME_LENGTH = struct.Struct(">I")
 _CALL_ID_MASK = 0x7FFFFFFF
 
 
 def current_user() -> str:
     """The user that calls are made as: `HADOOP_USER_NAME`, else who runs this process."""
     return os.environ.get("HADOOP_USER_NAME") or getpass.getuser()
-
-
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append((value & 0x7F) | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def _delimited(body: bytes) -> bytes:
-    return _varint(len(body)) + body
-
-
-def _frame(*parts: bytes) -> bytes:
-    payload = b"".join(parts)
-    return _FRAME_LENGTH.pack(len(payload)) + payload
-
-
-def _take_delimited(frame: memoryview, offset: int) -> tuple[memoryview, int]:
-    """The varint-delimited message at `offset`, and the offset behind it."""
-    length = shift = 0
-    while True:
-        if offset >= len(frame) or shift > 28:
-            raise errors.ProtocolViolation("RPC answer ends inside a length")
-        byte = frame[offset]
-        offset += 1
-        length |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            break
-        shift += 7
-    end = offset + length
-    if end > len(frame):
-        raise errors.ProtocolViolation(
-            f"RPC answer announces {length} bytes where {len(frame) - offset} are left"
-        )
-    return frame[offset:end], end
 
 
 def _remote_error(header: rpc_pb2.RpcResponseHeaderProto) -> errors.HowdahError:
@@ -114,7 +72,12 @@ class _Connection:
     """One socket with the handshake done; not thread-safe, used by one call at a time."""
 
     def __init__(
-        self, address: tuple[str, int], protocol: str, user: str, timeout_s: float
+        self,
+        address: tuple[str, int],
+        protocol: str,
+        user: str,
+        client_id: bytes,
+        timeout_s: float,
     ) -> None:
         host, port = address
         try:
@@ -129,20 +92,8 @@ class _Connection:
         self.idle_since_s = 0.0
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        header = rpc_pb2.RpcRequestHeaderProto(
-            rpcKind=rpc_pb2.RPC_PROTOCOL_BUFFER,
-            rpcOp=rpc_pb2.RpcRequestHeaderProto.RPC_FINAL_PACKET,
-            callId=CONNECTION_CONTEXT_CALL_ID,
-            clientId=b"",
-            retryCount=-1,
-        )
-        context = rpc_pb2.IpcConnectionContextProto(
-            userInfo=rpc_pb2.UserInformationProto(effectiveUser=user), protocol=protocol
-        )
         # Sent together with the first call: a connection costs no round trip.
-        self._greeting = _PREAMBLE + _frame(
-            _delimited(header.SerializeToString()), _delimited(context.SerializeToString())
-        )
+        self._greeting = wire.preamble() + wire.encode_context(protocol, user, client_id)
 
     def looks_dead(self) -> bool:
         """True when the server closed, or sent what nobody asked for, while idle."""
@@ -150,7 +101,7 @@ class _Connection:
         readable.register(self._socket, select.POLLIN)
         return bool(readable.poll(0))
 
-    def exchange(self, request: bytes, deadline_s: float, max_bytes: int) -> memoryview:
+    def exchange(self, request: bytes, deadline_s: float, max_bytes: int) -> bytes:
         """Send one framed request and return the frame that answers it."""
         try:
             self._arm(deadline_s)
@@ -160,56 +111,33 @@ class _Connection:
             raise
         except OSError as error:
             raise _Dead(str(error)) from error
-        return self._receive_frame(deadline_s, max_bytes)
+        incoming = wire.FrameBuffer(max_bytes)
+        while True:
+            self._arm(deadline_s)
+            reason: OSError | None = None
+            try:
+                piece = self._socket.recv(_RECV_BYTES)
+            except TimeoutError:
+                raise
+            except OSError as error:
+                piece, reason = b"", error
+            if not piece:
+                if incoming.pending_bytes:
+                    raise errors.Unreachable(
+                        f"{self.name} broke off an answer: {reason or 'end of stream'}"
+                    ) from reason
+                raise _Dead(str(reason or "end of stream")) from reason
+            frames = incoming.feed(piece)
+            if frames:
+                if len(frames) > 1 or incoming.pending_bytes:
+                    raise errors.ProtocolViolation(f"{self.name} sent more than one answer")
+                return frames[0]
 
     def _arm(self, deadline_s: float) -> None:
         left_s = deadline_s - time.monotonic()
         if left_s <= 0:
             raise TimeoutError
         self._socket.settimeout(left_s)
-
-    def _receive_frame(self, deadline_s: float, max_bytes: int) -> memoryview:
-        received = bytearray()
-        while len(received) < 4:
-            self._arm(deadline_s)
-            try:
-                piece = self._socket.recv(_RECV_BYTES)
-            except TimeoutError:
-                raise
-            except OSError as error:
-                if received:
-                    raise errors.Unreachable(f"{self.name} broke off an answer: {error}") from error
-                raise _Dead(str(error)) from error
-            if not piece:
-                if received:
-                    raise errors.Unreachable(f"{self.name} broke off an answer")
-                raise _Dead("closed by the server")
-            received += piece
-        (length,) = _FRAME_LENGTH.unpack_from(received)
-        if length > max_bytes:
-            raise errors.ProtocolViolation(
-                f"{self.name} announces an answer of {length} bytes, allowed are {max_bytes}"
-            )
-        have = len(received) - 4
-        if have > length:
-            raise errors.ProtocolViolation(f"{self.name} sent {have - length} bytes too many")
-        frame = memoryview(received)[4:]
-        if have < length:
-            whole = memoryview(bytearray(length))
-            whole[:have] = frame
-            while have < length:
-                self._arm(deadline_s)
-                try:
-                    count = self._socket.recv_into(whole[have:])
-                except TimeoutError:
-                    raise
-                except OSError as error:
-                    raise errors.Unreachable(f"{self.name} broke off an answer: {error}") from error
-                if not count:
-                    raise errors.Unreachable(f"{self.name} broke off an answer")
-                have += count
-            frame = whole
-        return frame
 
     def close(self) -> None:
         # No shutdown(): after a fork the other process may still use the connection.
@@ -284,7 +212,7 @@ class RpcClient:
         call_timeout_s: float = DEFAULT_CALL_TIMEOUT_S,
         max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES,
     ) -> None:
-        if client_id is not None and len(client_id) != 16:
+        if client_id is not None and len(client_id) != wire.CLIENT_ID_LENGTH:
             raise errors.IllegalArgument(f"A client id has 16 bytes, not {len(client_id)}")
         self.address = address
         self.protocol = protocol
@@ -294,7 +222,6 @@ class RpcClient:
         self._max_response_bytes = max_response_bytes
         self._pool = _Pool(client_id or uuid.uuid4().bytes)
         self._closed = False
-        self._method_headers: dict[str, bytes] = {}
 
     @property
     def client_id(self) -> bytes:
@@ -328,10 +255,9 @@ class RpcClient:
         pool = self._own_pool()
         if call_id is None:
             call_id = pool.next_call_id()
-        body = request.SerializeToString()
         connection = pool.take()
         if connection is not None:
-            encoded = self._encode(method, body, pool.client_id, call_id, retry_count)
+            encoded = self._encode(pool, method, request, call_id, retry_count)
             try:
                 return self._call_on(
                     pool, connection, method, encoded, call_id, response_type, deadline_s, limit_s
@@ -340,8 +266,8 @@ class RpcClient:
                 retry_count = max(retry_count, 0) + 1
         # What a call may take includes the time to connect.
         connect_s = min(self._connect_timeout_s, max(deadline_s - time.monotonic(), 0.001))
-        connection = _Connection(self.address, self.protocol, self.user, connect_s)
-        encoded = self._encode(method, body, pool.client_id, call_id, retry_count)
+        connection = _Connection(self.address, self.protocol, self.user, pool.client_id, connect_s)
+        encoded = self._encode(pool, method, request, call_id, retry_count)
         try:
             return self._call_on(
                 pool, connection, method, encoded, call_id, response_type, deadline_s, limit_s
@@ -365,26 +291,16 @@ class RpcClient:
         return pool
 
     def _encode(
-        self, method: str, body: bytes, client_id: bytes, call_id: int, retry_count: int
+        self, pool: _Pool, method: str, request: Message, call_id: int, retry_count: int
     ) -> bytes:
-        method_header = self._method_headers.get(method)
-        if method_header is None:
-            method_header = _delimited(
-                rpc_pb2.RequestHeaderProto(
-                    methodName=method,
-                    declaringClassProtocolName=self.protocol,
-                    clientProtocolVersion=_PROTOCOL_VERSION,
-                ).SerializeToString()
-            )
-            self._method_headers[method] = method_header
-        header = rpc_pb2.RpcRequestHeaderProto(
-            rpcKind=rpc_pb2.RPC_PROTOCOL_BUFFER,
-            rpcOp=rpc_pb2.RpcRequestHeaderProto.RPC_FINAL_PACKET,
-            callId=call_id,
-            clientId=client_id,
-            retryCount=retry_count,
+        return wire.encode_call(
+            protocol=self.protocol,
+            method=method,
+            request=request,
+            call_id=call_id,
+            client_id=pool.client_id,
+            retry_count=retry_count,
         )
-        return _frame(_delimited(header.SerializeToString()), method_header, _delimited(body))
 
     def _call_on(
         self,
@@ -400,8 +316,7 @@ class RpcClient:
         keep = False
         try:
             frame = connection.exchange(encoded, deadline_s, self._max_response_bytes)
-            header_bytes, offset = _take_delimited(frame, 0)
-            header = rpc_pb2.RpcResponseHeaderProto.FromString(bytes(header_bytes))
+            header, body = wire.decode_answer(frame)
             if header.status == rpc_pb2.RpcResponseHeaderProto.FATAL:
                 raise _remote_error(header)
             if header.callId != call_id & 0xFFFFFFFF:
@@ -411,7 +326,7 @@ class RpcClient:
             if header.status == rpc_pb2.RpcResponseHeaderProto.ERROR:
                 keep = True
                 raise _remote_error(header)
-            response = response_type.FromString(bytes(_take_delimited(frame, offset)[0]))
+            response = response_type.FromString(body)
             keep = True
             return response
         except TimeoutError as error:
