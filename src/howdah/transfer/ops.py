@@ -1,0 +1,434 @@
+"""Operations of DataTransferProtocol v28: what is asked at a datanode's data port.
+
+A request is
+
+    version(2, big-endian: 28) opcode(1) length(varint) Op…Proto
+
+and its answer a varint-delimited BlockOpResponseProto. Requests are frozen
+dataclasses; `encode_request` serves clients (and a datanode that opens a mirror),
+`decode_request` servers. Reads end with a ClientReadStatusProto by the reader.
+
+Rules:
+- a version other than 28 and an unknown opcode end the connection, since what
+  follows them can't be parsed;
+- an opcode that is known but not served here decodes to `OtherRequest`, so the
+  server can answer with an error that names it.
+"""
+
+from __future__ import annotations
+
+import enum
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from google.protobuf.message import DecodeError, Message
+
+from howdah import errors
+from howdah.proto import data_transfer_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.transfer.blocks import (
+    NO_TOKEN,
+    BlockToken,
+    DatanodeAddress,
+    ExtendedBlock,
+    StorageType,
+)
+from howdah.transfer.checksum import ChecksumSpec, ChecksumType
+from howdah.transfer.varint import Source, delimited, read_delimited
+
+VERSION = 28
+OP_HEADER_BYTES = 3
+_OP_HEADER = struct.Struct(">hB")
+
+
+class Op(enum.IntEnum):
+    WRITE_BLOCK = 80
+    READ_BLOCK = 81
+    READ_METADATA = 82
+    REPLACE_BLOCK = 83
+    COPY_BLOCK = 84
+    BLOCK_CHECKSUM = 85
+    TRANSFER_BLOCK = 86
+    REQUEST_SHORT_CIRCUIT_FDS = 87
+    RELEASE_SHORT_CIRCUIT_FDS = 88
+    REQUEST_SHORT_CIRCUIT_SHM = 89
+    BLOCK_GROUP_CHECKSUM = 90
+    CUSTOM = 127
+
+
+class Stage(enum.IntEnum):
+    """What a WRITE_BLOCK is for (BlockConstructionStage)."""
+
+    PIPELINE_SETUP_APPEND = 0
+    PIPELINE_SETUP_APPEND_RECOVERY = 1
+    DATA_STREAMING = 2
+    PIPELINE_SETUP_STREAMING_RECOVERY = 3
+    PIPELINE_CLOSE = 4
+    PIPELINE_CLOSE_RECOVERY = 5
+    PIPELINE_SETUP_CREATE = 6
+    TRANSFER_RBW = 7
+    TRANSFER_FINALIZED = 8
+
+    @property
+    def is_recovery(self) -> bool:
+        return self in _RECOVERY_STAGES
+
+    @property
+    def is_transfer(self) -> bool:
+        """A replica is copied from one datanode to another for a client's pipeline."""
+        return self in (Stage.TRANSFER_RBW, Stage.TRANSFER_FINALIZED)
+
+
+_RECOVERY_STAGES = frozenset(
+    (
+        Stage.PIPELINE_SETUP_APPEND_RECOVERY,
+        Stage.PIPELINE_SETUP_STREAMING_RECOVERY,
+        Stage.PIPELINE_CLOSE_RECOVERY,
+    )
+)
+
+
+class BlockChecksumType(enum.IntEnum):
+    """How the checksum of a whole block is made from those of its chunks."""
+
+    MD5CRC = 1
+    COMPOSITE_CRC = 2
+
+
+@dataclass(frozen=True, slots=True)
+class CachingHints:
+    """The reader's or writer's wishes for the page cache; None leaves it to the datanode."""
+
+    drop_behind: bool | None = None
+    readahead_bytes: int | None = None
+
+
+NO_HINTS = CachingHints()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBlock:
+    block: ExtendedBlock
+    client_name: str
+    offset: int
+    length_bytes: int
+    send_checksums: bool = True
+    hints: CachingHints = NO_HINTS
+    token: BlockToken = NO_TOKEN
+
+
+@dataclass(frozen=True, slots=True)
+class WriteBlock:
+    """`targets` are the datanodes behind the one that is asked, nearest first.
+
+    `client_name` is empty when a datanode writes to a datanode. `storage_type`
+    and `storage_id` are for the one that is asked, the tuples for its targets.
+    """
+
+    block: ExtendedBlock
+    client_name: str
+    stage: Stage
+    checksum: ChecksumSpec
+    targets: tuple[DatanodeAddress, ...] = ()
+    source: DatanodeAddress | None = None
+    pipeline_size: int = 1
+    min_bytes_received: int = 0
+    max_bytes_received: int = 0
+    latest_generation_stamp: int = 0
+    storage_type: StorageType = StorageType.DISK
+    storage_id: str | None = None
+    target_storage_types: tuple[StorageType, ...] = ()
+    target_storage_ids: tuple[str, ...] = ()
+    allow_lazy_persist: bool = False
+    pinning: bool = False
+    target_pinnings: tuple[bool, ...] = ()
+    hints: CachingHints = NO_HINTS
+    token: BlockToken = NO_TOKEN
+
+    @property
+    def is_datanode(self) -> bool:
+        return not self.client_name
+
+    def for_mirror(self) -> WriteBlock:
+        """The same request as the next datanode of the pipeline must get it."""
+        if not self.targets:
+            raise ValueError(f"{self.block} has no target behind this datanode")
+        types, ids = self.target_storage_types, self.target_storage_ids
+        return WriteBlock(
+            self.block,
+            self.client_name,
+            self.stage,
+            self.checksum,
+            self.targets[1:],
+            self.source,
+            self.pipeline_size,
+            self.min_bytes_received,
+            self.max_bytes_received,
+            self.latest_generation_stamp,
+            types[0] if types else StorageType.DISK,
+            ids[0] if ids else None,
+            types[1:],
+            ids[1:],
+            self.allow_lazy_persist,
+            self.target_pinnings[0] if self.target_pinnings else False,
+            self.target_pinnings[1:],
+            self.hints,
+            self.token,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TransferBlock:
+    """A client asks the datanode to copy its replica to `targets`."""
+
+    block: ExtendedBlock
+    client_name: str
+    targets: tuple[DatanodeAddress, ...]
+    target_storage_types: tuple[StorageType, ...] = ()
+    target_storage_ids: tuple[str, ...] = ()
+    token: BlockToken = NO_TOKEN
+
+
+@dataclass(frozen=True, slots=True)
+class BlockChecksum:
+    block: ExtendedBlock
+    checksum_type: BlockChecksumType = BlockChecksumType.MD5CRC
+    stripe_length_bytes: int = 0
+    token: BlockToken = NO_TOKEN
+
+
+@dataclass(frozen=True, slots=True)
+class OtherRequest:
+    """An operation of the protocol that isn't served; `body` is left as it came."""
+
+    op: Op
+    body: bytes
+
+
+Request = ReadBlock | WriteBlock | TransferBlock | BlockChecksum | OtherRequest
+
+
+# --- requests: encoding -------------------------------------------------------
+
+
+def _base_header(block: ExtendedBlock, token: BlockToken) -> pb.BaseHeaderProto:
+    return pb.BaseHeaderProto(block=block.to_proto(), token=token.to_proto())
+
+
+def _client_header(
+    block: ExtendedBlock, token: BlockToken, client_name: str
+) -> pb.ClientOperationHeaderProto:
+    return pb.ClientOperationHeaderProto(
+        baseHeader=_base_header(block, token), clientName=client_name
+    )
+
+
+def _hints_to_proto(hints: CachingHints) -> pb.CachingStrategyProto | None:
+    if hints == NO_HINTS:
+        return None
+    proto = pb.CachingStrategyProto(readahead=hints.readahead_bytes)
+    if hints.drop_behind is not None:
+        proto.dropBehind = hints.drop_behind
+    return proto
+
+
+def _names_of(types: tuple[StorageType, ...]) -> list[str]:
+    return [value.name for value in types]
+
+
+def checksum_to_proto(spec: ChecksumSpec) -> pb.ChecksumProto:
+    return pb.ChecksumProto(
+        type=f"CHECKSUM_{spec.type.name}",
+        bytesPerChecksum=spec.bytes_per_checksum,
+    )
+
+
+def _write_to_proto(request: WriteBlock) -> pb.OpWriteBlockProto:
+    return pb.OpWriteBlockProto(
+        header=_client_header(request.block, request.token, request.client_name),
+        targets=[target.to_proto() for target in request.targets],
+        source=request.source.to_proto() if request.source else None,
+        stage=request.stage.name,
+        pipelineSize=request.pipeline_size,
+        minBytesRcvd=request.min_bytes_received,
+        maxBytesRcvd=request.max_bytes_received,
+        latestGenerationStamp=request.latest_generation_stamp,
+        requestedChecksum=checksum_to_proto(request.checksum),
+        cachingStrategy=_hints_to_proto(request.hints),
+        storageType=request.storage_type.name,
+        targetStorageTypes=_names_of(request.target_storage_types),
+        allowLazyPersist=request.allow_lazy_persist,
+        pinning=request.pinning,
+        targetPinnings=request.target_pinnings,
+        storageId=request.storage_id,
+        targetStorageIds=request.target_storage_ids,
+    )
+
+
+def _framed(op: Op, message: Message) -> bytes:
+    return _OP_HEADER.pack(VERSION, op) + delimited(message)
+
+
+def encode_request(request: Request) -> bytes:
+    """The bytes that open an operation: version, opcode, message."""
+    match request:
+        case WriteBlock():
+            return _framed(Op.WRITE_BLOCK, _write_to_proto(request))
+        case ReadBlock():
+            return _framed(
+                Op.READ_BLOCK,
+                pb.OpReadBlockProto(
+                    header=_client_header(request.block, request.token, request.client_name),
+                    offset=request.offset,
+                    len=request.length_bytes,
+                    sendChecksums=request.send_checksums,
+                    cachingStrategy=_hints_to_proto(request.hints),
+                ),
+            )
+        case BlockChecksum():
+            return _framed(
+                Op.BLOCK_CHECKSUM,
+                pb.OpBlockChecksumProto(
+                    header=_base_header(request.block, request.token),
+                    blockChecksumOptions=types_pb2.BlockChecksumOptionsProto(
+                        blockChecksumType=request.checksum_type.name,
+                        stripeLength=request.stripe_length_bytes,
+                    ),
+                ),
+            )
+        case TransferBlock():
+            return _framed(
+                Op.TRANSFER_BLOCK,
+                pb.OpTransferBlockProto(
+                    header=_client_header(request.block, request.token, request.client_name),
+                    targets=[target.to_proto() for target in request.targets],
+                    targetStorageTypes=_names_of(request.target_storage_types),
+                    targetStorageIds=request.target_storage_ids,
+                ),
+            )
+        case OtherRequest():
+            raise errors.UnsupportedOperation(f"{request.op.name} is not sent by howdah")
+
+
+# --- requests: decoding -------------------------------------------------------
+
+
+def decode_op_header(header: bytes) -> Op:
+    """The operation that the three bytes announce."""
+    version, code = _OP_HEADER.unpack(header)
+    if version != VERSION:
+        raise errors.ProtocolViolation(
+            f"data transfer version {version}; this datanode speaks version {VERSION}"
+        )
+    try:
+        return Op(code)
+    except ValueError:
+        raise errors.ProtocolViolation(f"unknown data transfer opcode {code}") from None
+
+
+def checksum_from_proto(proto: pb.ChecksumProto) -> ChecksumSpec:
+    return ChecksumSpec(ChecksumType(proto.type), proto.bytesPerChecksum)
+
+
+def _hints_from_proto(proto: pb.CachingStrategyProto) -> CachingHints:
+    return CachingHints(
+        proto.dropBehind if proto.HasField("dropBehind") else None,
+        proto.readahead if proto.HasField("readahead") else None,
+    )
+
+
+def _nodes(protos: Iterable[types_pb2.DatanodeInfoProto]) -> tuple[DatanodeAddress, ...]:
+    return tuple(DatanodeAddress.from_proto(proto) for proto in protos)
+
+
+def _storage_types(values: Iterable[int]) -> tuple[StorageType, ...]:
+    return tuple(StorageType(value) for value in values)
+
+
+def _decode_write(body: bytes) -> WriteBlock:
+    proto = pb.OpWriteBlockProto.FromString(body)
+    base = proto.header.baseHeader
+    return WriteBlock(
+        block=ExtendedBlock.from_proto(base.block),
+        client_name=proto.header.clientName,
+        stage=Stage(proto.stage),
+        checksum=checksum_from_proto(proto.requestedChecksum),
+        targets=_nodes(proto.targets),
+        source=DatanodeAddress.from_proto(proto.source) if proto.HasField("source") else None,
+        pipeline_size=proto.pipelineSize,
+        min_bytes_received=proto.minBytesRcvd,
+        max_bytes_received=proto.maxBytesRcvd,
+        latest_generation_stamp=proto.latestGenerationStamp,
+        storage_type=StorageType(proto.storageType),
+        storage_id=proto.storageId if proto.HasField("storageId") else None,
+        target_storage_types=_storage_types(proto.targetStorageTypes),
+        target_storage_ids=tuple(proto.targetStorageIds),
+        allow_lazy_persist=proto.allowLazyPersist,
+        pinning=proto.pinning,
+        target_pinnings=tuple(proto.targetPinnings),
+        hints=_hints_from_proto(proto.cachingStrategy),
+        token=BlockToken.from_proto(base.token),
+    )
+
+
+def _decode_read(body: bytes) -> ReadBlock:
+    proto = pb.OpReadBlockProto.FromString(body)
+    base = proto.header.baseHeader
+    return ReadBlock(
+        block=ExtendedBlock.from_proto(base.block),
+        client_name=proto.header.clientName,
+        offset=proto.offset,
+        length_bytes=proto.len,
+        send_checksums=proto.sendChecksums,
+        hints=_hints_from_proto(proto.cachingStrategy),
+        token=BlockToken.from_proto(base.token),
+    )
+
+
+def _decode_block_checksum(body: bytes) -> BlockChecksum:
+    proto = pb.OpBlockChecksumProto.FromString(body)
+    options = proto.blockChecksumOptions
+    return BlockChecksum(
+        block=ExtendedBlock.from_proto(proto.header.block),
+        checksum_type=BlockChecksumType(options.blockChecksumType),
+        stripe_length_bytes=options.stripeLength,
+        token=BlockToken.from_proto(proto.header.token),
+    )
+
+
+def _decode_transfer(body: bytes) -> TransferBlock:
+    proto = pb.OpTransferBlockProto.FromString(body)
+    base = proto.header.baseHeader
+    return TransferBlock(
+        block=ExtendedBlock.from_proto(base.block),
+        client_name=proto.header.clientName,
+        targets=_nodes(proto.targets),
+        target_storage_types=_storage_types(proto.targetStorageTypes),
+        target_storage_ids=tuple(proto.targetStorageIds),
+        token=BlockToken.from_proto(base.token),
+    )
+
+
+def decode_request(op: Op, body: bytes) -> Request:
+    """The request that follows the header of `op`."""
+    try:
+        match op:
+            case Op.WRITE_BLOCK:
+                return _decode_write(body)
+            case Op.READ_BLOCK:
+                return _decode_read(body)
+            case Op.BLOCK_CHECKSUM:
+                return _decode_block_checksum(body)
+            case Op.TRANSFER_BLOCK:
+                return _decode_transfer(body)
+            case _:
+                return OtherRequest(op, body)
+    except (DecodeError, ValueError) as error:
+        raise errors.ProtocolViolation(f"a {op.name} that cannot be read: {error}") from error
+
+
+def read_request(source: Source) -> Request:
+    """The next request of a connection."""
+    op = decode_op_header(source.recv_exactly(OP_HEADER_BYTES))
+    return decode_request(op, read_delimited(source))

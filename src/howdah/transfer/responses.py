@@ -1,0 +1,140 @@
+"""Answers to the operations: BlockOpResponseProto, and the reader's closing status.
+
+A datanode answers each request with one varint-delimited BlockOpResponseProto.
+After a READ_BLOCK's packets the reader sends one ClientReadStatusProto, after
+which the connection can carry the next request; after a datanode's copy to
+another datanode the receiver sends a DNTransferAckProto.
+
+Trap: a pipeline that can't reach a node answers with status ERROR *and*
+`first_bad_link`, the `ip:port` of that node; without it a client blames the
+first node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from google.protobuf.message import DecodeError
+
+from howdah import errors
+from howdah.proto import data_transfer_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.transfer.checksum import ChecksumSpec, ChecksumType
+from howdah.transfer.ops import BlockChecksumType, checksum_from_proto, checksum_to_proto
+from howdah.transfer.status import Status
+from howdah.transfer.varint import Source, delimited, read_delimited
+
+
+@dataclass(frozen=True, slots=True)
+class ReadChecksumInfo:
+    """How the packets of a read are summed, and where the first one starts:
+    the requested offset, rounded down to a chunk."""
+
+    checksum: ChecksumSpec
+    chunk_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class BlockChecksumResult:
+    """A block's checksum: 16 bytes of MD5, or 4 bytes of CRC (big-endian)."""
+
+    checksum: bytes
+    bytes_per_crc: int
+    crc_per_block: int
+    crc_type: ChecksumType | None
+    checksum_type: BlockChecksumType = BlockChecksumType.MD5CRC
+    stripe_length_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BlockOpResponse:
+    status: Status
+    message: str = ""
+    first_bad_link: str = ""
+    read_checksum: ReadChecksumInfo | None = None
+    block_checksum: BlockChecksumResult | None = None
+
+    @property
+    def is_success(self) -> bool:
+        return self.status == Status.SUCCESS
+
+    def encode(self) -> bytes:
+        """The varint-delimited message."""
+        read_info = checksum_answer = None
+        if self.read_checksum is not None:
+            read_info = pb.ReadOpChecksumInfoProto(
+                checksum=checksum_to_proto(self.read_checksum.checksum),
+                chunkOffset=self.read_checksum.chunk_offset,
+            )
+        if self.block_checksum is not None:
+            result = self.block_checksum
+            checksum_answer = pb.OpBlockChecksumResponseProto(
+                bytesPerCrc=result.bytes_per_crc,
+                crcPerBlock=result.crc_per_block,
+                blockChecksum=result.checksum,
+                crcType=None if result.crc_type is None else f"CHECKSUM_{result.crc_type.name}",
+                blockChecksumOptions=types_pb2.BlockChecksumOptionsProto(
+                    blockChecksumType=result.checksum_type.name,
+                    stripeLength=result.stripe_length_bytes,
+                ),
+            )
+        proto = pb.BlockOpResponseProto(
+            status=self.status.name,
+            message=self.message or None,
+            firstBadLink=self.first_bad_link or None,
+            readOpChecksumInfo=read_info,
+            checksumResponse=checksum_answer,
+        )
+        return delimited(proto)
+
+    @classmethod
+    def decode(cls, body: bytes) -> BlockOpResponse:
+        """From the message without its length."""
+        try:
+            proto = pb.BlockOpResponseProto.FromString(body)
+            read_checksum = block_checksum = None
+            if proto.HasField("readOpChecksumInfo"):
+                info = proto.readOpChecksumInfo
+                read_checksum = ReadChecksumInfo(
+                    checksum_from_proto(info.checksum), info.chunkOffset
+                )
+            if proto.HasField("checksumResponse"):
+                answer = proto.checksumResponse
+                options = answer.blockChecksumOptions
+                block_checksum = BlockChecksumResult(
+                    answer.blockChecksum,
+                    answer.bytesPerCrc,
+                    answer.crcPerBlock,
+                    ChecksumType(answer.crcType) if answer.HasField("crcType") else None,
+                    BlockChecksumType(options.blockChecksumType),
+                    options.stripeLength,
+                )
+            return cls(
+                Status(proto.status),
+                proto.message,
+                proto.firstBadLink,
+                read_checksum,
+                block_checksum,
+            )
+        except (DecodeError, ValueError) as error:
+            raise errors.ProtocolViolation(
+                f"a BlockOpResponseProto that cannot be read: {error}"
+            ) from error
+
+
+def read_response(source: Source) -> BlockOpResponse:
+    """The next answer on a connection."""
+    return BlockOpResponse.decode(read_delimited(source))
+
+
+def encode_read_status(status: Status) -> bytes:
+    """What a reader says when it has all packets: SUCCESS, or CHECKSUM_OK if it verified."""
+    return delimited(pb.ClientReadStatusProto(status=status.name))
+
+
+def decode_read_status(body: bytes) -> Status:
+    """From the message without its length; DNTransferAckProto has the same form."""
+    try:
+        return Status(pb.ClientReadStatusProto.FromString(body).status)
+    except (DecodeError, ValueError) as error:
+        raise errors.ProtocolViolation(f"a read status that cannot be read: {error}") from error

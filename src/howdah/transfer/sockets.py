@@ -1,0 +1,247 @@
+"""The blocking socket under DataTransferProtocol, for client and datanode.
+
+A `Connection` owns a socket and a small read-ahead buffer, so that the short
+messages (op headers, responses, acks) cost one system call and not one a byte,
+and so that bytes which arrive together with a message aren't lost: what follows
+in the stream is read from the buffer first.
+
+Time-outs are the kernel's (SO_RCVTIMEO, SO_SNDTIMEO): Python's own would poll
+before each call, and would make the descriptor non-blocking under `sendfile`.
+They bound the silence between two bytes, not a whole transfer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import struct
+from collections.abc import Sequence
+
+from howdah import errors
+
+READ_AHEAD_BYTES = 8 * 1024
+_TIMEVAL = struct.Struct("ll")
+
+
+class PeerClosed(errors.HowdahError, ConnectionError):
+    """The far end closed, or reset, the connection."""
+
+    java_class = "java.io.EOFException"
+
+
+class PeerSilent(errors.HowdahError, TimeoutError):
+    """Nothing came, or nothing could be sent, for as long as is allowed."""
+
+    java_class = "java.net.SocketTimeoutException"
+
+
+def connect(
+    address: tuple[str, int],
+    *,
+    connect_timeout_s: float = 60.0,
+    read_timeout_s: float = 60.0,
+    write_timeout_s: float = 480.0,
+) -> Connection:
+    """A connection to a datanode's data port; `errors.Unreachable` if there is none."""
+    try:
+        sock = socket.create_connection(address, timeout=connect_timeout_s or None)
+    except OSError as error:
+        host, port = address
+        raise errors.Unreachable(f"cannot connect to the datanode at {host}:{port}: {error}") from (
+            error
+        )
+    return Connection(sock, read_timeout_s=read_timeout_s, write_timeout_s=write_timeout_s)
+
+
+class Connection:
+    """A connected stream socket with exact, bounded reads and writes.
+
+    One thread reads and one thread writes; `shutdown` may come from any.
+    """
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        *,
+        read_timeout_s: float = 60.0,
+        write_timeout_s: float = 480.0,
+    ) -> None:
+        self._sock = sock
+        sock.setblocking(True)
+        if sock.family in (socket.AF_INET, socket.AF_INET6):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._ahead = memoryview(b"")
+        self._read_timeout_s = -1.0
+        self.set_read_timeout(read_timeout_s)
+        self._set_timeout(socket.SO_SNDTIMEO, write_timeout_s)
+        self._write_timeout_s = write_timeout_s
+        self.peer = _name(sock, peer=True)
+        self.local = _name(sock, peer=False)
+
+    def __repr__(self) -> str:
+        return f"Connection({self.local} -> {self.peer})"
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def fileno(self) -> int:
+        return self._sock.fileno()
+
+    # --- time-outs ---
+
+    def _set_timeout(self, option: int, timeout_s: float) -> None:
+        seconds = max(timeout_s, 0.0)
+        whole = int(seconds)
+        micros = int((seconds - whole) * 1_000_000)
+        self._sock.setsockopt(socket.SOL_SOCKET, option, _TIMEVAL.pack(whole, micros))
+
+    def set_read_timeout(self, timeout_s: float) -> None:
+        """Longest silence that is waited for; 0 waits for ever."""
+        if timeout_s != self._read_timeout_s:
+            self._set_timeout(socket.SO_RCVTIMEO, timeout_s)
+            self._read_timeout_s = timeout_s
+
+    # --- reading ---
+
+    def _recv_into(self, view: memoryview) -> int:
+        try:
+            count = self._sock.recv_into(view)
+        except BlockingIOError:
+            raise PeerSilent(
+                f"nothing came from {self.peer} in {self._read_timeout_s:g} s"
+            ) from None
+        except OSError as error:
+            raise PeerClosed(f"the connection to {self.peer} broke: {error}") from error
+        if count == 0 and len(view):
+            raise PeerClosed(f"{self.peer} closed the connection")
+        return count
+
+    def recv_some_into(self, view: memoryview) -> int:
+        """At least one byte into `view`; how many. `PeerClosed` at the end of the stream."""
+        if self._ahead:
+            count = min(len(view), len(self._ahead))
+            view[:count] = self._ahead[:count]
+            self._ahead = self._ahead[count:]
+            return count
+        return self._recv_into(view)
+
+    def recv_into_exactly(self, view: memoryview) -> None:
+        """Fill `view`."""
+        offset = 0
+        while offset < len(view):
+            offset += self.recv_some_into(view[offset:])
+
+    def recv_exactly(self, count: int) -> bytes:
+        """`count` bytes; short ones through the read-ahead buffer."""
+        while len(self._ahead) < count:
+            if count > READ_AHEAD_BYTES:
+                out = bytearray(count)
+                self.recv_into_exactly(memoryview(out))
+                return bytes(out)
+            room = bytearray(READ_AHEAD_BYTES)
+            kept = len(self._ahead)
+            room[:kept] = self._ahead
+            received = self._recv_into(memoryview(room)[kept:])
+            self._ahead = memoryview(room)[: kept + received]
+        taken = bytes(self._ahead[:count])
+        self._ahead = self._ahead[count:]
+        return taken
+
+    @property
+    def has_read_ahead(self) -> bool:
+        """True when the next message, or its begin, is already here."""
+        return bool(self._ahead)
+
+    def push_back(self, data: bytes) -> None:
+        """Return bytes that belong to what is read next."""
+        if data:
+            self._ahead = memoryview(data + bytes(self._ahead))
+
+    # --- writing ---
+
+    def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        """All of one buffer."""
+        view = memoryview(data)
+        while view:
+            try:
+                sent = self._sock.send(view)
+            except BlockingIOError:
+                raise self._unsent() from None
+            except OSError as error:
+                raise PeerClosed(f"the connection to {self.peer} broke: {error}") from error
+            if sent == len(view):
+                return
+            view = view[sent:]
+
+    def send_buffers(self, buffers: Sequence[bytes | bytearray | memoryview]) -> None:
+        """Several buffers, one after the other, in one system call where they fit."""
+        left = [memoryview(buffer) for buffer in buffers if len(buffer)]
+        while left:
+            try:
+                sent = self._sock.sendmsg(left)
+            except BlockingIOError:
+                raise self._unsent() from None
+            except OSError as error:
+                raise PeerClosed(f"the connection to {self.peer} broke: {error}") from error
+            while left and sent >= len(left[0]):
+                sent -= len(left.pop(0))
+            if sent:
+                left[0] = left[0][sent:]
+
+    def send_more(self, data: bytes | bytearray | memoryview) -> None:
+        """Like `send_all`, for bytes that `send_file` follows: the kernel keeps them together."""
+        view = memoryview(data)
+        while view:
+            try:
+                sent = self._sock.send(view, socket.MSG_MORE)
+            except BlockingIOError:
+                raise self._unsent() from None
+            except OSError as error:
+                raise PeerClosed(f"the connection to {self.peer} broke: {error}") from error
+            view = view[sent:]
+
+    def send_file(self, file_fd: int, offset: int, count: int) -> None:
+        """`count` bytes of a file from `offset`, without copying them through Python.
+
+        Raises `errors.BlockMissing` when the file is shorter than that.
+        """
+        end = offset + count
+        while offset < end:
+            try:
+                sent = os.sendfile(self._sock.fileno(), file_fd, offset, end - offset)
+            except BlockingIOError:
+                raise self._unsent() from None
+            except (ConnectionError, TimeoutError) as error:
+                raise PeerClosed(f"the connection to {self.peer} broke: {error}") from error
+            if sent == 0:
+                raise errors.BlockMissing(
+                    f"a block file ends at {offset}, {end - offset} bytes before it should"
+                )
+            offset += sent
+
+    def _unsent(self) -> PeerSilent:
+        return PeerSilent(f"{self.peer} took no bytes for {self._write_timeout_s:g} s")
+
+    # --- the end ---
+
+    def shutdown(self) -> None:
+        """Wake up whoever is blocked in a read or write, from any thread."""
+        with contextlib.suppress(OSError):  # not connected any more: then nobody is blocked
+            self._sock.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self._sock.close()
+
+
+def _name(sock: socket.socket, *, peer: bool) -> str:
+    try:
+        name = sock.getpeername() if peer else sock.getsockname()
+    except OSError:
+        return "a peer that is gone"
+    if isinstance(name, tuple) and len(name) >= 2:
+        return f"{name[0]}:{name[1]}"
+    return str(name) or "a local socket"

@@ -1,0 +1,224 @@
+"""Operations and their answers, both directions."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from howdah.transfer.checksum import ChecksumSpec, ChecksumType
+from hypothesis import given
+from hypothesis import strategies as st
+
+from howdah import errors
+from howdah.proto import data_transfer_pb2 as pb
+from howdah.transfer import ops
+from howdah.transfer.blocks import BlockToken, DatanodeAddress, ExtendedBlock, StorageType
+from howdah.transfer.ops import BlockChecksumType, CachingHints, Op, Stage
+from howdah.transfer.responses import (
+    BlockChecksumResult,
+    BlockOpResponse,
+    ReadChecksumInfo,
+    decode_read_status,
+    encode_read_status,
+    read_response,
+)
+from howdah.transfer.status import Status
+from howdah.transfer.varint import BytesSource, encode_varint, read_delimited
+
+names = st.text(max_size=12)
+uint63 = st.integers(0, (1 << 63) - 1)
+ports = st.integers(0, 65535)
+blocks = st.builds(ExtendedBlock, names, st.integers(-(1 << 63), (1 << 63) - 1), uint63, uint63)
+tokens = st.builds(BlockToken, st.binary(max_size=9), st.binary(max_size=9), names, names)
+nodes = st.builds(
+    DatanodeAddress, names, names, names, ports, ports, ports, ports, st.none() | names
+)
+hints = st.builds(CachingHints, st.none() | st.booleans(), st.none() | st.integers(0, 1 << 40))
+specs = st.builds(ChecksumSpec, st.sampled_from(ChecksumType), st.integers(1, 1 << 20))
+types = st.sampled_from(StorageType)
+
+
+def tuples_of(values: st.SearchStrategy[object]) -> st.SearchStrategy[tuple[object, ...]]:
+    return st.lists(values, max_size=3).map(tuple)
+
+
+writes = st.builds(
+    ops.WriteBlock,
+    block=blocks,
+    client_name=names,
+    stage=st.sampled_from(Stage),
+    checksum=specs,
+    targets=tuples_of(nodes),
+    source=st.none() | nodes,
+    pipeline_size=st.integers(0, 100),
+    min_bytes_received=uint63,
+    max_bytes_received=uint63,
+    latest_generation_stamp=uint63,
+    storage_type=types,
+    storage_id=st.none() | names,
+    target_storage_types=tuples_of(types),
+    target_storage_ids=tuples_of(names),
+    allow_lazy_persist=st.booleans(),
+    pinning=st.booleans(),
+    target_pinnings=tuples_of(st.booleans()),
+    hints=hints,
+    token=tokens,
+)
+requests = st.one_of(
+    writes,
+    st.builds(ops.ReadBlock, blocks, names, uint63, uint63, st.booleans(), hints, tokens),
+    st.builds(
+        ops.BlockChecksum,
+        blocks,
+        st.sampled_from(BlockChecksumType),
+        st.integers(0, 1 << 40),
+        tokens,
+    ),
+    st.builds(
+        ops.TransferBlock,
+        blocks,
+        names,
+        tuples_of(nodes),
+        tuples_of(types),
+        tuples_of(names),
+        tokens,
+    ),
+)
+
+
+@given(requests)
+def test_a_request_comes_back_as_it_was(request: ops.Request) -> None:
+    encoded = ops.encode_request(request)
+    assert encoded[:2] == b"\x00\x1c"
+    source = BytesSource(encoded)
+    assert ops.read_request(source) == request
+    assert source.offset == len(encoded)
+
+
+def test_the_opcodes_are_those_of_the_protocol() -> None:
+    assert {op.name: int(op) for op in Op} == {
+        "WRITE_BLOCK": 80,
+        "READ_BLOCK": 81,
+        "READ_METADATA": 82,
+        "REPLACE_BLOCK": 83,
+        "COPY_BLOCK": 84,
+        "BLOCK_CHECKSUM": 85,
+        "TRANSFER_BLOCK": 86,
+        "REQUEST_SHORT_CIRCUIT_FDS": 87,
+        "RELEASE_SHORT_CIRCUIT_FDS": 88,
+        "REQUEST_SHORT_CIRCUIT_SHM": 89,
+        "BLOCK_GROUP_CHECKSUM": 90,
+        "CUSTOM": 127,
+    }
+
+
+def test_another_version_is_refused_by_name() -> None:
+    with pytest.raises(errors.ProtocolViolation, match=r"version 27; this datanode speaks .* 28"):
+        ops.decode_op_header(struct.pack(">hB", 27, 80))
+
+
+def test_an_unknown_opcode_is_refused() -> None:
+    with pytest.raises(errors.ProtocolViolation, match="opcode 79"):
+        ops.decode_op_header(struct.pack(">hB", 28, 79))
+
+
+def test_an_operation_that_is_not_served_keeps_its_name_and_body() -> None:
+    wire = struct.pack(">hB", 28, 84) + encode_varint(3) + b"abc"
+    assert ops.read_request(BytesSource(wire)) == ops.OtherRequest(Op.COPY_BLOCK, b"abc")
+
+
+@given(st.sampled_from(Op), st.binary(max_size=60))
+def test_a_garbage_body_is_a_violation_or_a_request(op: Op, body: bytes) -> None:
+    try:
+        ops.decode_request(op, body)
+    except errors.ProtocolViolation:
+        pass
+
+
+def node(port: int) -> DatanodeAddress:
+    return DatanodeAddress("127.0.0.1", "localhost", f"uuid-{port}", port)
+
+
+def test_the_mirror_gets_the_request_without_itself_among_the_targets() -> None:
+    request = ops.WriteBlock(
+        ExtendedBlock("BP-1", 1, 1001),
+        "client",
+        Stage.PIPELINE_SETUP_CREATE,
+        ChecksumSpec(ChecksumType.CRC32C, 512),
+        targets=(node(1), node(2)),
+        storage_type=StorageType.DISK,
+        storage_id="DS-0",
+        target_storage_types=(StorageType.SSD, StorageType.ARCHIVE),
+        target_storage_ids=("DS-1", "DS-2"),
+        target_pinnings=(True, False),
+        pipeline_size=3,
+    )
+    mirrored = request.for_mirror()
+    assert mirrored.targets == (node(2),)
+    assert (mirrored.storage_type, mirrored.storage_id) == (StorageType.SSD, "DS-1")
+    assert mirrored.target_storage_types == (StorageType.ARCHIVE,)
+    assert mirrored.target_storage_ids == ("DS-2",)
+    assert (mirrored.pinning, mirrored.target_pinnings) == (True, (False,))
+    assert mirrored.pipeline_size == 3
+
+
+def test_the_last_of_a_pipeline_has_no_mirror() -> None:
+    request = ops.WriteBlock(
+        ExtendedBlock("BP-1", 1, 1001),
+        "client",
+        Stage.PIPELINE_SETUP_CREATE,
+        ChecksumSpec(ChecksumType.CRC32C, 512),
+    )
+    with pytest.raises(ValueError, match="no target"):
+        request.for_mirror()
+
+
+responses = st.builds(
+    BlockOpResponse,
+    st.sampled_from(Status),
+    names,
+    names,
+    st.none() | st.builds(ReadChecksumInfo, specs, uint63),
+    st.none()
+    | st.builds(
+        BlockChecksumResult,
+        st.binary(max_size=16),
+        st.integers(0, 1 << 30),
+        uint63,
+        st.none() | st.sampled_from(ChecksumType),
+        st.sampled_from(BlockChecksumType),
+        uint63,
+    ),
+)
+
+
+@given(responses)
+def test_an_answer_comes_back_as_it_was(response: BlockOpResponse) -> None:
+    assert read_response(BytesSource(response.encode())) == response
+
+
+@given(st.binary(max_size=60))
+def test_a_garbage_answer_is_a_violation_or_an_answer(body: bytes) -> None:
+    try:
+        BlockOpResponse.decode(body)
+    except errors.ProtocolViolation:
+        pass
+
+
+@pytest.mark.parametrize("status", [Status.SUCCESS, Status.CHECKSUM_OK])
+def test_a_read_status_comes_back_as_it_was(status: Status) -> None:
+    encoded = encode_read_status(status)
+    assert decode_read_status(read_delimited(BytesSource(encoded))) is status
+
+
+def test_a_block_of_a_striped_file_keeps_its_negative_id() -> None:
+    block = ExtendedBlock("BP-1", -9223372036854775792, 1001)
+    assert block.to_proto().blockId == 9223372036854775824
+    assert ExtendedBlock.from_proto(block.to_proto()) == block
+
+
+def test_java_reads_the_fields_where_it_expects_them() -> None:
+    proto = pb.OpReadBlockProto.FromString(
+        ops.encode_request(ops.ReadBlock(ExtendedBlock("BP-1", 7, 9), "c", 3, 4))[4:]
+    )
+    assert (proto.header.baseHeader.block.blockId, proto.offset, proto.len) == (7, 3, 4)
