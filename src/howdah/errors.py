@@ -31,7 +31,8 @@ class HowdahError(Exception):
         self.message = message
         self.remote_class = java_class or type(self).java_class
         if isinstance(self, OSError):
-            self.errno = self.errno_code
+            as_os_error: OSError = self  # else the type checker sees a new attribute here
+            as_os_error.errno = self.errno_code
 
     def __str__(self) -> str:
         return self.message
