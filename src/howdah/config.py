@@ -19,17 +19,14 @@ with key, value and source, where Hadoop warns and takes the default. A
 
 from __future__ import annotations
 
-import getpass
 import logging
 import os
 import re
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
 from xml.parsers import expat
-from xml.sax.saxutils import escape
 
 from howdah import keys
 from howdah.errors import InvalidConfiguration
@@ -74,12 +71,16 @@ class Configuration:
 
     @classmethod
     def load(
-        cls, conf_dir: Path | None = None, overrides: Mapping[str, str] | None = None
+        cls,
+        conf_dir: Path | None = None,
+        overrides: Mapping[str, str] | None = None,
+        *,
+        files: Sequence[Path] = (),
     ) -> Configuration:
         """The site files of `conf_dir` (else of HADOOP_CONF_DIR, else none), then `overrides`.
 
-        A site file that isn't there is skipped; a directory that isn't there is
-        an error when it was named by the caller.
+        `files` are read after the site files. A site file that isn't there is
+        skipped; a directory or file that the caller named must exist.
         """
         if conf_dir is None and os.environ.get("HADOOP_CONF_DIR"):
             conf_dir = Path(os.environ["HADOOP_CONF_DIR"])
@@ -90,6 +91,8 @@ class Configuration:
             for file_name in SITE_FILES:
                 if (conf_dir / file_name).is_file():
                     _read_into(conf._settings, conf_dir / file_name)
+        for path in files:
+            _read_into(conf._settings, path)
         return conf.with_values(overrides or {}, source="command line")
 
     def with_values(self, values: Mapping[str, str], *, source: str = "code") -> Configuration:
@@ -133,8 +136,8 @@ class Configuration:
         for name, value in self.items():
             lines += [
                 "  <property>",
-                f"    <name>{escape(name)}</name>",
-                f"    <value>{escape(value)}</value>",
+                f"    <name>{_escape(name)}</name>",
+                f"    <value>{_escape(value)}</value>",
                 "  </property>",
             ]
         return "\n".join([*lines, "</configuration>", ""])
@@ -191,10 +194,14 @@ class Configuration:
             return _environment(name.removeprefix("env."))
         match name:
             case "user.name":
+                import getpass  # here and below: most commands never get here, and they load slowly
+
                 return getpass.getuser()
             case "user.home":
                 return str(Path.home())
             case "java.io.tmpdir":
+                import tempfile
+
                 return tempfile.gettempdir()
         return self._written(current_name(name))
 
@@ -222,6 +229,10 @@ def namenode_address(conf: Configuration) -> Address:
         raise InvalidConfiguration(
             f"{keys.FS_DEFAULTFS.name} = {uri!r} (from {where}): {error}"
         ) from error
+
+
+def _escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _environment(expression: str) -> str | None:
