@@ -1,1 +1,26 @@
-"""namenode."""
+"""The namenode: the namespace, the block map, and the servers around them.
+
+Pure (no sockets, files, threads, clocks or dice):
+
+- `inodes`, `paths`, `namespace`   the tree, and `apply(edit)`, its only change
+- `permissions`                    who may do what
+- `leases`, `retry_cache`          who writes which file; calls already answered
+- `topology`, `placement`          racks, distances, where replicas go
+- `datanodes`, `blocks`, `repair`  the nodes, their replicas, what must be copied or dropped
+- `safe_mode`                      when the cluster may change
+- `core`                           the state in one place; requests become edits here
+- `tree_calls`, `file_calls`, `attribute_calls`, `queries`
+                                   the operations of ClientProtocol on the core
+- `client_protocol`, `datanode_protocol`, `messages`
+                                   protobuf in, operations out, and back
+
+Shells:
+
+- `journal`                        group commit of edits to their directories
+- `loading`                        from directories to a namespace, at start
+- `format`                         a new filesystem
+- `server`                         sockets, timers, signals
+
+Arrows: `server -> *_protocol -> *_calls, queries -> core -> namespace, blocks …`;
+`journal, loading, format -> storage`.
+"""

@@ -10,7 +10,7 @@ does not have is refused as Hadoop words it.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,38 @@ class Caller:
     address: str
 
 
-Handler = Callable[[Any, Caller], Message | Awaitable[Message]]
+class Deferred:
+    """An answer that comes later: the handler keeps it and settles it once."""
+
+    __slots__ = ("_listener", "_outcome")
+
+    def __init__(self) -> None:
+        self._outcome: Message | errors.HowdahError | None = None
+        self._listener: Callable[[Message | errors.HowdahError], None] | None = None
+
+    @property
+    def settled(self) -> bool:
+        return self._outcome is not None
+
+    def settle(self, outcome: Message | errors.HowdahError) -> None:
+        """Answer, or fail with an error. A second time is a defect of the caller."""
+        assert self._outcome is None, "a call is answered once"
+        self._outcome = outcome
+        if self._listener is not None:
+            self._listener(outcome)
+
+    def when_settled(self, listener: Callable[[Message | errors.HowdahError], None]) -> None:
+        """Tell `listener` of the outcome, at once if it is there."""
+        self._listener = listener
+        if self._outcome is not None:
+            listener(self._outcome)
+
+
+Slices = Generator[None, None, Message]
+"""An answer that takes long: each step computes a slice, the last returns the message."""
+
+Answer = Message | Deferred | Slices
+Handler = Callable[[Any, Caller], Answer]
 
 
 def snake_case(name: str) -> str:
@@ -70,7 +101,7 @@ class Registry:
     def __init__(self, services: Iterable[Service]) -> None:
         self._services = {service.protocol: service for service in services}
 
-    def dispatch(self, call: Call, address: str) -> Message | Awaitable[Message]:
+    def dispatch(self, call: Call, address: str) -> Answer:
         """Run the call's handler.
 
         Raises RpcNoSuchProtocol, RpcNoSuchMethod, ProtocolViolation for a request

@@ -98,15 +98,18 @@ class ServerSession:
         try:
             if self.state is State.PREAMBLE:
                 data = self._read_preamble(data, events)
-                if self.state is not State.CONTEXT:
+                if not self._is(State.CONTEXT):
                     return events
             for payload in self._frames.feed(data):
                 self._read_frame(payload, events)
-                if self.state is State.CLOSED:
+                if self._is(State.CLOSED):
                     break
         except (errors.ProtocolViolation, DecodeError) as error:
             self._fail(events, wire.CALL_ID_INVALID, errors.ProtocolViolation(str(error)))
         return events
+
+    def _is(self, state: State) -> bool:
+        return self.state is state
 
     def _read_preamble(self, data: bytes, events: list[Event]) -> bytes:
         self._head += data

@@ -1,0 +1,53 @@
+"""setPermission, setOwner, setTimes: checks first, then an edit (pure)."""
+
+from __future__ import annotations
+
+from howdah import errors
+from howdah.namenode.core import Core
+from howdah.namenode.inodes import MODE_MASK, STICKY_BIT, File
+from howdah.namenode.permissions import Access
+from howdah.rpc.service import Caller
+from howdah.storage import edits
+
+
+class AttributeCalls:
+    """Operations that change what is known about a path."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def set_permission(self, caller: Caller, path: str, mode: int) -> None:
+        core = self._core
+        core.safe_mode.check(f"Cannot set permission for {path}")
+        who, found = core.resolve_checked(caller, path)
+        inode = core.require(found)
+        core.permissions.check_owner(who, inode)
+        mode &= MODE_MASK
+        if isinstance(inode, File):
+            mode &= ~STICKY_BIT
+        core.commit(edits.SetPermissionsOp(found.path, mode))
+
+    def set_owner(self, caller: Caller, path: str, owner: str | None, group: str | None) -> None:
+        """The superuser gives files away; an owner may choose among the own groups."""
+        core = self._core
+        core.safe_mode.check(f"Cannot set owner for {path}")
+        who, found = core.resolve_checked(caller, path)
+        inode = core.require(found)
+        core.permissions.check_owner(who, inode)
+        if core.permissions.enabled and not who.is_superuser:
+            if owner is not None and owner != who.user:
+                raise errors.AccessDenied(
+                    f"User {who.user} is not a super user (non-super user cannot change owner)."
+                )
+            if group is not None and group not in who.groups:
+                raise errors.AccessDenied(f"User {who.user} does not belong to {group}")
+        core.commit(edits.SetOwnerOp(found.path, owner, group))
+
+    def set_times(self, caller: Caller, path: str, mtime_ms: int, atime_ms: int) -> None:
+        """Set either time; -1 leaves it."""
+        core = self._core
+        core.safe_mode.check(f"Cannot set times {path}")
+        who, found = core.resolve_checked(caller, path)
+        inode = core.require(found)
+        core.permissions.check(who, inode, Access.WRITE)
+        core.commit(edits.TimesOp(found.path, mtime_ms, atime_ms))

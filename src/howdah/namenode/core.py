@@ -1,0 +1,277 @@
+"""The namenode's state in one place, and the step from request to edit (pure).
+
+A call is served so: permission and state checks raise, or one or more edits are
+committed. `commit` applies an edit to the namespace and puts it in `outbox`; the
+shell takes the outbox to the journal and holds every answer back until it is
+durable there. Nothing else changes the namespace (D4).
+
+Time and chance come from outside: `Clock` and `Dice`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from howdah import errors
+from howdah.namenode import paths
+from howdah.namenode.blocks import BlockMap
+from howdah.namenode.datanodes import DatanodeRegistry
+from howdah.namenode.inodes import Directory, File, INode
+from howdah.namenode.namespace import Namespace
+from howdah.namenode.permissions import Access, Identity, Permissions
+from howdah.namenode.placement import Dice
+from howdah.namenode.repair import Repair
+from howdah.namenode.retry_cache import RetryCache
+from howdah.namenode.safe_mode import SafeMode
+from howdah.namenode.topology import RackMap
+from howdah.rpc.service import Caller
+from howdah.storage import edits
+
+REAP_AT_ONCE: Final = 1000
+"""Deleted inodes freed within the call that deleted them; the rest goes in slices."""
+
+
+class Clock(Protocol):
+    """Wall time for times that people read, monotonic time for waiting."""
+
+    def wall_ms(self) -> int: ...
+
+    def monotonic_ms(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the configuration says, in the units that the code uses."""
+
+    block_pool_id: str
+    default_replication: int = 3
+    min_replication: int = 1
+    max_replication: int = 512
+    block_size_bytes: int = 128 << 20
+    min_block_size_bytes: int = 1 << 20
+    max_blocks_per_file: int = 10_000
+    bytes_per_checksum: int = 512
+    checksum_type: int = 2
+    write_packet_bytes: int = 65536
+    file_buffer_bytes: int = 4096
+    trash_interval_minutes: int = 0
+    encrypt_data_transfer: bool = False
+    max_component_bytes: int = 255
+    max_directory_items: int = 1_048_576
+    listing_limit: int = 1000
+    atime_precision_ms: int = 3_600_000
+    heartbeat_expiry_ms: int = 630_000
+    stale_datanode_ms: int = 30_000
+    lease_hard_limit_ms: int = 1_200_000
+    safe_mode_threshold: float = 0.999
+    safe_mode_min_datanodes: int = 0
+    safe_mode_extension_ms: int = 30_000
+    complete_wait_ms: int = 3000
+    retry_cache_expiry_ms: int = 600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A path and what the tree has along it; `trail[0]` is the root."""
+
+    path: str
+    components: list[str]
+    trail: list[INode | None]
+
+    @property
+    def inode(self) -> INode | None:
+        return self.trail[-1]
+
+    @property
+    def parent(self) -> INode | None:
+        return self.trail[-2] if len(self.trail) > 1 else None
+
+    @property
+    def last_existing(self) -> INode:
+        for inode in reversed(self.trail):
+            if inode is not None:
+                return inode
+        raise AssertionError("the root always exists")
+
+
+class Core:
+    """Everything that the operations work on."""
+
+    def __init__(
+        self,
+        namespace: Namespace,
+        settings: Settings,
+        permissions: Permissions,
+        clock: Clock,
+        dice: Dice,
+        racks: RackMap,
+    ) -> None:
+        self.namespace = namespace
+        self.settings = settings
+        self.permissions = permissions
+        self.clock = clock
+        self.dice = dice
+        self.racks = racks
+        self.leases = namespace.leases
+        self.leases.hard_limit_ms = settings.lease_hard_limit_ms
+        self.blocks = BlockMap(namespace.blocks, settings.min_replication)
+        self.datanodes = DatanodeRegistry(
+            expiry_ms=settings.heartbeat_expiry_ms, stale_ms=settings.stale_datanode_ms
+        )
+        self.repair = Repair(self.blocks, self.datanodes, dice)
+        self.retry_cache = RetryCache(settings.retry_cache_expiry_ms)
+        self.outbox: list[edits.Edit] = []
+        total = self.blocks.count_all()
+        self.safe_mode = SafeMode(
+            total_blocks=total,
+            threshold=settings.safe_mode_threshold,
+            min_datanodes=settings.safe_mode_min_datanodes,
+            extension_ms=settings.safe_mode_extension_ms,
+        )
+        self.leases.renew_all(clock.monotonic_ms())
+        self.safe_mode.update(0, 0, clock.monotonic_ms())
+        self._identities: dict[str, tuple[int, Identity]] = {}
+
+    # Changing.
+
+    def commit(self, edit: edits.Edit) -> None:
+        """Make a checked change: apply it, and hand it to the journal."""
+        self.leases.advance(self.clock.monotonic_ms())
+        self.namespace.apply(edit)
+        self.outbox.append(edit)
+
+    def reap(self, max_inodes: int = REAP_AT_ONCE) -> bool:
+        """Free deleted inodes and doom their replicas; True while there is more."""
+        for block in self.namespace.reap(max_inodes):
+            self.blocks.removed(block)
+        return self.namespace.must_reap
+
+    def take_outbox(self) -> list[edits.Edit]:
+        outbox, self.outbox = self.outbox, []
+        return outbox
+
+    # Asking.
+
+    def identity(self, caller: Caller) -> Identity:
+        """The caller with groups, looked up again after five minutes."""
+        now_ms = self.clock.monotonic_ms()
+        known = self._identities.get(caller.user)
+        if known is not None and now_ms < known[0]:
+            return known[1]
+        identity = self.permissions.identity(caller.user)
+        if len(self._identities) > 10_000:
+            self._identities.clear()
+        self._identities[caller.user] = (now_ms + 300_000, identity)
+        return identity
+
+    def resolve(self, path: str) -> Resolved:
+        """A path from a request. `/.reserved/.inodes/ID/…` is resolved by id."""
+        components = paths.split(path)
+        if len(components) > 2 and components[:2] == [".reserved", ".inodes"]:
+            components = self._by_inode_id(path, components)
+        return Resolved(paths.join(components), components, self.namespace.trail(components))
+
+    def _by_inode_id(self, path: str, components: list[str]) -> list[str]:
+        try:
+            inode_id = int(components[2])
+        except ValueError as error:
+            raise errors.PathNotFound(f"Invalid inode path: {path}") from error
+        inode = self.namespace.inodes.get(inode_id)
+        if inode is None or not self.namespace.is_attached(inode):
+            raise errors.PathNotFound(f"File for given inode path does not exist: {path}")
+        return [*paths.split(inode.path), *components[3:]]
+
+    def resolve_checked(self, caller: Caller, path: str) -> tuple[Identity, Resolved]:
+        """The path, and who asks, who may walk as far as the path's parent."""
+        who = self.identity(caller)
+        found = self.resolve(path)
+        self.permissions.check_traverse(who, found.trail)
+        return who, found
+
+    def require(self, found: Resolved) -> INode:
+        """Raises PathNotFound if nothing is there."""
+        if found.inode is None:
+            raise errors.PathNotFound(f"File does not exist: {found.path}")
+        return found.inode
+
+    def require_file(self, found: Resolved) -> File:
+        inode = self.require(found)
+        if not isinstance(inode, File):
+            raise errors.PathNotFound(f"Path is not a file: {found.path}")
+        return inode
+
+    def check_parent_write(self, who: Identity, found: Resolved) -> None:
+        """Write access to the nearest directory that exists above the path."""
+        for inode in reversed(found.trail[:-1]):
+            if inode is not None:
+                self.permissions.check(who, inode, Access.WRITE)
+                return
+
+    def check_room(self, parent: Directory) -> None:
+        limit = self.settings.max_directory_items
+        if limit and len(parent.children) >= limit:
+            raise errors.MaxDirectoryItemsExceeded(
+                f"The directory item limit of {parent.path} is exceeded: "
+                f"limit={limit} items={len(parent.children)}"
+            )
+
+    def new_inode_id(self) -> int:
+        """The next id; it counts as used once an edit carries it."""
+        return self.namespace.last_inode_id + 1
+
+    def make_parents(
+        self, who: Identity, found: Resolved, count: int, mode: int | None, now_ms: int
+    ) -> None:
+        """Commit one MkdirOp for each missing directory among the first `count`
+        components. With `mode` None they inherit the mode of the nearest existing
+        one; either way the owner may write and enter them."""
+        parent: INode = self.namespace.root
+        for depth, name in enumerate(found.components[:count]):
+            if not isinstance(parent, Directory):
+                raise errors.ParentNotDirectory(
+                    f"Parent path is not a directory: {parent.path} {name}"
+                )
+            child = parent.children.get(name)
+            if child is None:
+                path = paths.join(found.components[: depth + 1])
+                paths.check_new_name(
+                    found.path, name, parent.path, self.settings.max_component_bytes
+                )
+                self.check_room(parent)
+                wanted = parent.mode if mode is None else mode
+                self.commit(
+                    edits.MkdirOp(
+                        self.new_inode_id(),
+                        path,
+                        now_ms,
+                        edits.Permission(who.user, parent.group, wanted | 0o300),
+                    )
+                )
+                child = parent.children[name]
+            parent = child
+        if not isinstance(parent, Directory):
+            raise errors.ParentNotDirectory(f"Parent path is not a directory: {parent.path}")
+
+    # Time passing.
+
+    def tick(self) -> None:
+        """What happens by itself; the shell calls it every second or so."""
+        now_ms = self.clock.monotonic_ms()
+        for node in self.datanodes.expire(now_ms):
+            self.blocks.node_gone(node)
+        self.update_safe_mode()
+
+    def update_safe_mode(self) -> None:
+        self.safe_mode.update(
+            self.blocks.safe_count, len(self.datanodes.live()), self.clock.monotonic_ms()
+        )
+
+    def repair_round(self) -> None:
+        """Give out copies and deletions; never in safe mode."""
+        if not self.safe_mode.on:
+            self.repair.work(self.clock.monotonic_ms())
+
+
+GroupsOf = Callable[[str], Sequence[str]]

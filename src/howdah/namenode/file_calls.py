@@ -1,0 +1,552 @@
+"""The life of a file while it is written: create, blocks, sync, close (pure).
+
+    create -> add_block -> (fsync) -> add_block … -> complete
+                \\-> abandon_block          append -> …
+
+Every call after `create` names the file by inode id and the writer by its client
+name, and is refused unless that client holds the file's lease (FS-005). A call
+that a client repeats because it lost the answer gets the same answer again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from howdah import errors
+from howdah.namenode import paths
+from howdah.namenode.core import Core, Resolved
+from howdah.namenode.datanodes import Datanode, Storage
+from howdah.namenode.inodes import MODE_MASK, Block, BlockState, Directory, File
+from howdah.namenode.permissions import Access
+from howdah.namenode.placement import choose_targets
+from howdah.namenode.tree_calls import check_names, require_parent
+from howdah.rpc.service import Caller
+from howdah.storage import edits
+
+
+@dataclass(frozen=True, slots=True)
+class ClientBlock:
+    """A block as a client names it."""
+
+    block_id: int
+    generation_stamp: int
+    length_bytes: int
+
+
+@dataclass(slots=True, eq=False)
+class PendingClose:
+    """A `complete` that waits for its blocks to be minimally replicated (FS-135)."""
+
+    inode_id: int
+    last: ClientBlock | None
+    deadline_ms: int
+    outcome: bool | None = field(default=None)
+
+
+class FileCalls:
+    """Operations on files that are being written."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    # Opening.
+
+    def create(
+        self,
+        caller: Caller,
+        path: str,
+        *,
+        mode: int,
+        client_name: str,
+        overwrite: bool,
+        create_parent: bool,
+        replication: int,
+        block_size_bytes: int,
+    ) -> File:
+        """A new, empty file under construction by `client_name`."""
+        core = self._core
+        paths.check_length("create", path)
+        core.safe_mode.check(f"Cannot create file{path}")
+        who, found = core.resolve_checked(caller, path)
+        self._check_sizes(caller, path, replication, block_size_bytes)
+        old = found.inode
+        if isinstance(old, Directory):
+            raise errors.PathExists(f"{found.path} already exists as a directory")
+        if old is not None and overwrite:
+            core.permissions.check(who, old, Access.WRITE)
+        core.check_parent_write(who, found)
+        if old is not None and not overwrite:
+            assert isinstance(old, File), "symbolic links are not created here"
+            self._refuse_if_open(old, client_name, caller, "CREATE_FILE")
+            raise errors.PathExists(f"{found.path} for client {caller.address} already exists")
+        if not create_parent:
+            require_parent(found)
+        check_names(core, found)
+        now_ms = core.clock.wall_ms()
+        core.make_parents(who, found, len(found.components) - 1, None, now_ms)
+        parent = core.namespace.find(paths.parent_of(found.path))
+        assert isinstance(parent, Directory), "its parents exist now"
+        if old is None:
+            core.check_room(parent)
+        core.commit(
+            edits.AddOp(
+                core.new_inode_id(),
+                found.path,
+                replication,
+                now_ms,
+                now_ms,
+                block_size_bytes,
+                edits.Permission(who.user, parent.group, mode & MODE_MASK),
+                client_name,
+                caller.address,
+                overwrite=overwrite,
+                rpc_client_id=caller.client_id,
+                rpc_call_id=caller.call_id,
+            )
+        )
+        core.reap()
+        core.leases.renew(client_name, core.clock.monotonic_ms())
+        file = core.namespace.find(found.path)
+        assert isinstance(file, File), "it was just made"
+        return file
+
+    def _check_sizes(
+        self, caller: Caller, path: str, replication: int, block_size_bytes: int
+    ) -> None:
+        settings = self._core.settings
+        check_replication(self._core, path, replication, caller)
+        if block_size_bytes < settings.min_block_size_bytes:
+            raise errors.RemoteError(
+                f"Specified block size {block_size_bytes} of {path} is less than configured "
+                f"minimum value (dfs.namenode.fs-limits.min-block-size): "
+                f"{settings.min_block_size_bytes}"
+            )
+        if block_size_bytes % settings.bytes_per_checksum and block_size_bytes % 512:
+            raise errors.RemoteError(
+                f"Specified block size {block_size_bytes} of {path} is no multiple of 512"
+            )
+
+    def _refuse_if_open(self, file: File, client_name: str, caller: Caller, what: str) -> None:
+        if file.writer is None:
+            return
+        if file.writer == client_name:
+            why = f"{client_name} is already the current lease holder."
+        else:
+            why = f"this file lease is currently owned by {file.writer} on {file.writer_machine}"
+        raise errors.AlreadyBeingCreated(
+            f"Failed to {what} {file.path} for {client_name} on {caller.address} because {why}"
+        )
+
+    def append(
+        self, caller: Caller, path: str, *, client_name: str, new_block: bool
+    ) -> tuple[File, Block | None]:
+        """Reopen a complete file. Returns its last block if that is to be filled up."""
+        core = self._core
+        core.safe_mode.check(f"Cannot append to file{path}")
+        who, found = core.resolve_checked(caller, path)
+        if isinstance(found.inode, Directory):
+            raise errors.PathExists(
+                f"Cannot append to directory {found.path}; already exists as a directory."
+            )
+        if found.inode is None:
+            raise errors.PathNotFound(
+                f"Failed to append to non-existent file {found.path} for client {caller.address}"
+            )
+        file = core.require_file(found)
+        core.permissions.check(who, file, Access.WRITE)
+        self._refuse_if_open(file, client_name, caller, "APPEND_FILE")
+        last = file.blocks[-1] if file.blocks else None
+        if last is not None and len(last.replicas) < core.settings.min_replication:
+            raise errors.RemoteError(
+                f"append: lastBlock={last.name} of src={found.path} is not sufficiently "
+                "replicated yet."
+            )
+        core.commit(
+            edits.AppendOp(
+                found.path,
+                client_name,
+                caller.address,
+                new_block,
+                rpc_client_id=caller.client_id,
+                rpc_call_id=caller.call_id,
+            )
+        )
+        core.leases.renew(client_name, core.clock.monotonic_ms())
+        if last is None or last.state is not BlockState.UNDER_CONSTRUCTION:
+            return file, None
+        core.blocks.reopened(last)
+        return file, last
+
+    # Writing.
+
+    def _open_file(self, found: Resolved, inode_id: int, client_name: str) -> File:
+        """The file that the client writes: by id where it gives one, as it may have
+        been renamed. Raises PathNotFound, LeaseExpired."""
+        core = self._core
+        inode = core.namespace.inodes.get(inode_id) if inode_id else found.inode
+        if inode is not None and not core.namespace.is_attached(inode):
+            inode = None
+        holder = f"Holder {client_name} does not have any open files."
+        where = f"{found.path} (inode {inode_id})"
+        if inode is None:
+            raise errors.PathNotFound(f"File does not exist: {where} {holder}")
+        if not isinstance(inode, File):
+            raise errors.LeaseExpired(f"INode is not a regular file: {where} {holder}")
+        if inode.writer is None:
+            raise errors.LeaseExpired(f"File is not open for writing: {where} {holder}")
+        if inode.writer != client_name:
+            raise errors.LeaseExpired(
+                f"Client (={client_name}) is not the lease owner (={inode.writer}: {where}"
+            )
+        return inode
+
+    def add_block(
+        self,
+        caller: Caller,
+        path: str,
+        *,
+        client_name: str,
+        inode_id: int,
+        previous: ClientBlock | None,
+        excluded: frozenset[str],
+    ) -> tuple[File, Block]:
+        """A new last block, with its pipeline in `block.expected`.
+
+        `previous` is the block that the client just finished, with its final
+        length. Raises NotReplicatedYet while an earlier block is not safe.
+        """
+        core = self._core
+        core.safe_mode.check(f"Cannot add block to {path}")
+        found = core.resolve(path)
+        file = self._open_file(found, inode_id, client_name)
+        last = file.blocks[-1] if file.blocks else None
+        if (previous.block_id if previous else None) != (last.block_id if last else None):
+            again = self._repeated_block(file, previous)
+            if again is not None:
+                return file, again
+            raise errors.RemoteError(
+                f"Cannot allocate block in {found.path}: passed 'previous' block "
+                f"{previous} does not match actual last block in file {last}"
+            )
+        if last is not None and previous is not None:
+            self._check_commit(file, last, previous)
+        if any(block.state is not BlockState.COMPLETE for block in file.blocks[:-1]):
+            raise errors.NotReplicatedYet(f"Not replicated yet: {found.path}")
+        limit = core.settings.max_blocks_per_file
+        if limit and len(file.blocks) >= limit:
+            raise errors.RemoteError(
+                f"File has reached the limit on maximum number of blocks "
+                f"(dfs.namenode.fs-limits.max-blocks-per-file): {len(file.blocks)} >= {limit}"
+            )
+        targets = self._targets(caller, file, excluded)
+        stamp = core.namespace.generation_stamp + 1
+        block_id = core.namespace.last_block_id + 1
+        core.commit(edits.AllocateBlockIdOp(block_id))
+        core.commit(edits.SetGenstampV2Op(stamp))
+        before = (
+            edits.EditBlock(previous.block_id, previous.length_bytes, previous.generation_stamp)
+            if previous
+            else None
+        )
+        core.commit(edits.AddBlockOp(file.path, before, edits.EditBlock(block_id, 0, stamp)))
+        if last is not None:
+            core.blocks.settled(last)
+        block = file.blocks[-1]
+        core.blocks.allocated(block, targets)
+        return file, block
+
+    def _repeated_block(self, file: File, previous: ClientBlock | None) -> Block | None:
+        """The last block, if the client asks again for what it was given already."""
+        last = file.blocks[-1] if file.blocks else None
+        if last is None or last.length_bytes or last.state is not BlockState.UNDER_CONSTRUCTION:
+            return None
+        before = file.blocks[-2] if len(file.blocks) > 1 else None
+        if before is None:
+            return last if previous is None else None
+        if (
+            previous is not None
+            and previous.block_id == before.block_id
+            and previous.generation_stamp == before.generation_stamp
+            and previous.length_bytes == before.length_bytes
+        ):
+            return last
+        return None
+
+    def _check_commit(self, file: File, block: Block, told: ClientBlock) -> None:
+        """May the client settle `block` on the length that it tells?"""
+        if told.generation_stamp != block.generation_stamp:
+            raise errors.RemoteError(
+                f"Commit block with mismatching GS. NN has {block.name} of {file.path}, "
+                f"client submits blk_{told.block_id}_{told.generation_stamp}"
+            )
+        if told.length_bytes < block.length_bytes:
+            raise errors.RemoteError(
+                f"commitBlock length is less than the stored one {told.length_bytes} vs. "
+                f"{block.length_bytes} of {block.name} of {file.path}"
+            )
+        if told.length_bytes > file.block_size_bytes:
+            raise errors.RemoteError(
+                f"{block.name} of {file.path} cannot have {told.length_bytes} bytes: "
+                f"the file's block size is {file.block_size_bytes}"
+            )
+
+    def _targets(self, caller: Caller, file: File, excluded: frozenset[str]) -> tuple[Storage, ...]:
+        core = self._core
+        now_ms = core.clock.monotonic_ms()
+        host = caller.address
+        chosen = choose_targets(
+            core.datanodes,
+            file.replication,
+            block_size_bytes=file.block_size_bytes,
+            dice=core.dice,
+            writer=core.datanodes.by_ip(host),
+            excluded=excluded,
+            avoid=lambda node: core.datanodes.is_stale(node, now_ms),
+        )
+        if len(chosen) < core.settings.min_replication:
+            running = len(core.datanodes.live())
+            raise errors.RemoteError(
+                f"File {file.path} could only be written to {len(chosen)} of the "
+                f"{core.settings.min_replication} minReplication nodes. There are {running} "
+                f"datanode(s) running and {len(excluded) or 'no'} node(s) are excluded in "
+                "this operation."
+            )
+        return tuple(chosen)
+
+    def abandon_block(
+        self, path: str, *, client_name: str, inode_id: int, block: ClientBlock
+    ) -> None:
+        """The client could not write to the block's pipeline: forget the block."""
+        core = self._core
+        core.safe_mode.check(f"Cannot abandon block for file{path}")
+        file = self._open_file(core.resolve(path), inode_id, client_name)
+        if not file.blocks or file.blocks[-1].block_id != block.block_id:
+            return
+        core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks[:-1])))
+        core.reap()
+
+    def fsync(self, path: str, *, client_name: str, inode_id: int, last_bytes: int) -> None:
+        """Note how long the block being written is known to be (XC-003)."""
+        core = self._core
+        core.safe_mode.check(f"Cannot fsync file {path}")
+        file = self._open_file(core.resolve(path), inode_id, client_name)
+        blocks = list(edit_blocks(file.blocks))
+        if blocks and last_bytes > 0:
+            last = blocks[-1]
+            if last_bytes > file.block_size_bytes:
+                raise errors.RemoteError(
+                    f"fsync of {file.path}: {last_bytes} bytes do not fit a block of "
+                    f"{file.block_size_bytes}"
+                )
+            length = max(last.length_bytes, last_bytes)
+            blocks[-1] = edits.EditBlock(last.block_id, length, last.generation_stamp)
+        core.commit(edits.UpdateBlocksOp(file.path, tuple(blocks)))
+
+    def renew_lease(self, client_name: str) -> None:
+        self._core.leases.renew(client_name, self._core.clock.monotonic_ms())
+
+    # Closing.
+
+    def complete(
+        self, path: str, *, client_name: str, inode_id: int, last: ClientBlock | None
+    ) -> PendingClose:
+        """Close the file. The outcome is there at once, or when the datanodes have
+        reported, or at the deadline: then it is False and the client asks again."""
+        core = self._core
+        core.safe_mode.check(f"Cannot complete file {path}")
+        deadline_ms = core.clock.monotonic_ms() + core.settings.complete_wait_ms
+        found = core.resolve(path)
+        try:
+            file = self._open_file(found, inode_id, client_name)
+        except errors.LeaseExpired:
+            if self._closed_already(found, inode_id, last):
+                return PendingClose(inode_id, last, deadline_ms, True)
+            raise
+        block = file.blocks[-1] if file.blocks else None
+        if (last.block_id if last else None) != (block.block_id if block else None):
+            raise errors.RemoteError(
+                f"complete of {file.path}: the client's last block is {last}, the file's {block}"
+            )
+        if block is not None and last is not None:
+            self._check_commit(file, block, last)
+        pending = PendingClose(file.inode_id, last, deadline_ms)
+        self.try_close(pending)
+        return pending
+
+    def _closed_already(self, found: Resolved, inode_id: int, last: ClientBlock | None) -> bool:
+        """A repeated `complete`: the file is closed and ends with that very block."""
+        namespace = self._core.namespace
+        inode = namespace.inodes.get(inode_id) if inode_id else found.inode
+        if not isinstance(inode, File) or inode.writer is not None:
+            return False
+        block = inode.blocks[-1] if inode.blocks else None
+        if block is None or last is None:
+            return block is None and last is None
+        return (block.block_id, block.generation_stamp) == (last.block_id, last.generation_stamp)
+
+    def try_close(self, pending: PendingClose) -> None:
+        """Close the file if its blocks are safe; fills in `pending.outcome` when decided.
+
+        Raises PathNotFound if the file was deleted while the call waited.
+        """
+        core = self._core
+        file = core.namespace.inodes.get(pending.inode_id)
+        if not isinstance(file, File) or not core.namespace.is_attached(file):
+            raise errors.PathNotFound(
+                f"File does not exist: inode {pending.inode_id} was deleted while it was closed"
+            )
+        if file.writer is None:
+            pending.outcome = True
+            return
+        if not self._minimally_replicated(file, pending.last):
+            if core.clock.monotonic_ms() >= pending.deadline_ms:
+                pending.outcome = False
+            return
+        blocks = list(edit_blocks(file.blocks))
+        if pending.last is not None:
+            last = pending.last
+            blocks[-1] = edits.EditBlock(last.block_id, last.length_bytes, last.generation_stamp)
+        open_last = file.blocks[-1:] if file.blocks else []
+        now_ms = core.clock.wall_ms()
+        core.commit(
+            edits.CloseOp(
+                0,
+                file.path,
+                file.replication,
+                now_ms,
+                file.atime_ms,
+                file.block_size_bytes,
+                edits.Permission(file.owner, file.group, file.mode),
+                tuple(blocks),
+            )
+        )
+        for block in open_last:
+            core.blocks.settled(block)
+        pending.outcome = True
+
+    def _minimally_replicated(self, file: File, last: ClientBlock | None) -> bool:
+        """FS-135: enough finalized replicas of each block, not all of them."""
+        if last is None:
+            return True
+        if any(block.state is not BlockState.COMPLETE for block in file.blocks[:-1]):
+            return False
+        block = file.blocks[-1]
+        if block.state is BlockState.COMPLETE:
+            return block.length_bytes == last.length_bytes
+        count = self._core.blocks.finalized_replicas(block, last.length_bytes)
+        return count >= self._core.settings.min_replication
+
+    # New generation stamps.
+
+    def update_block_for_pipeline(
+        self, *, client_name: str, block: ClientBlock
+    ) -> tuple[File, Block, int]:
+        """A new generation stamp for the open block; it holds once `update_pipeline` says so."""
+        core = self._core
+        core.safe_mode.check(f"Cannot get a new GS for block blk_{block.block_id}")
+        file, known = self._open_block(client_name, block)
+        stamp = core.namespace.generation_stamp + 1
+        core.commit(edits.SetGenstampV2Op(stamp))
+        return file, known, stamp
+
+    def update_pipeline(
+        self,
+        caller: Caller,
+        *,
+        client_name: str,
+        old: ClientBlock,
+        new: ClientBlock,
+        targets: tuple[Storage, ...],
+    ) -> None:
+        """The open block goes on under a new stamp, on these storages alone."""
+        core = self._core
+        core.safe_mode.check("Pipeline not updated")
+        file, block = self._open_block(client_name, old)
+        if new.block_id != block.block_id or not (
+            block.generation_stamp < new.generation_stamp <= core.namespace.generation_stamp
+        ):
+            raise errors.RemoteError(
+                f"Update {block.name} (length = {block.length_bytes}) to an older state: {new}"
+            )
+        if new.length_bytes < block.length_bytes:
+            raise errors.RemoteError(
+                f"Update {block.name} of {file.path} from {block.length_bytes} bytes "
+                f"to {new.length_bytes}: a replica never shrinks"
+            )
+        old_stamp = block.generation_stamp
+        changed = list(edit_blocks(file.blocks))
+        changed[-1] = edits.EditBlock(new.block_id, new.length_bytes, new.generation_stamp)
+        core.commit(
+            edits.UpdateBlocksOp(
+                file.path,
+                tuple(changed),
+                rpc_client_id=caller.client_id,
+                rpc_call_id=caller.call_id,
+            )
+        )
+        core.blocks.new_pipeline(block, old_stamp, targets)
+
+    def _open_block(self, client_name: str, named: ClientBlock) -> tuple[File, Block]:
+        block = self._core.namespace.blocks.get(named.block_id)
+        if block is None or block.state is BlockState.COMPLETE:
+            raise errors.RemoteError(
+                f"blk_{named.block_id}_{named.generation_stamp} does not exist or is not "
+                "under construction"
+            )
+        file = self._open_file(
+            self._core.resolve(block.file.path), block.file.inode_id, client_name
+        )
+        return file, block
+
+    # Replication.
+
+    def set_replication(self, caller: Caller, path: str, replication: int) -> bool:
+        """Change a file's replication (FS-016). False if it is no file."""
+        core = self._core
+        core.safe_mode.check(f"Cannot set replication for {path}")
+        check_replication(core, path, replication, caller)
+        who, found = core.resolve_checked(caller, path)
+        if not isinstance(found.inode, File):
+            return False
+        file = found.inode
+        core.permissions.check(who, file, Access.WRITE)
+        if file.replication != replication:
+            core.commit(edits.SetReplicationOp(found.path, replication))
+            for block in file.blocks:
+                core.blocks.look(block)
+        return True
+
+    def report_bad(self, node: Datanode | None, storage_id: str, block: ClientBlock) -> None:
+        """Somebody read a replica that does not match its checksums (FS-100)."""
+        known = self._core.namespace.blocks.get(block.block_id)
+        if node is None or known is None or known.generation_stamp != block.generation_stamp:
+            return
+        storage = node.storages.get(storage_id)
+        if storage is None:
+            held = [s for s in known.replicas if s.node is node]
+            if not held:
+                return
+            storage = held[0]
+        self._core.blocks.mark_corrupt(storage, known)
+
+
+def check_replication(core: Core, path: str, replication: int, caller: Caller) -> None:
+    settings = core.settings
+    if replication > settings.max_replication:
+        raise errors.RemoteError(
+            f"file {path} on client {caller.address}.\nRequested replication factor of "
+            f"{replication} exceeds maximum of {settings.max_replication}"
+        )
+    if replication < settings.min_replication:
+        raise errors.RemoteError(
+            f"file {path} on client {caller.address}.\nRequested replication factor of "
+            f"{replication} is less than the required minimum {settings.min_replication}"
+        )
+
+
+def edit_blocks(blocks: list[Block]) -> tuple[edits.EditBlock, ...]:
+    """Blocks as an edit names them."""
+    return tuple(
+        edits.EditBlock(block.block_id, block.length_bytes, block.generation_stamp)
+        for block in blocks
+    )

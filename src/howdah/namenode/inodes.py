@@ -1,0 +1,211 @@
+"""What the tree is made of: directories, files, symbolic links and their blocks.
+
+Values of one namespace, held in memory (FS-025). Nothing outside `namespace`
+changes a field here: edits do. A file's blocks carry no locations (FS-024); the
+block map in `blocks` keeps those beside them, from what datanodes report.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from howdah.namenode.datanodes import Storage
+
+ROOT_INODE_ID: Final = 16385
+"""The root's id; Hadoop reserves those below."""
+
+LAST_RESERVED_BLOCK_ID: Final = 1 << 30
+LAST_RESERVED_GENERATION_STAMP: Final = 1000
+
+DIRECTORY_DEFAULT_MODE: Final = 0o755
+STICKY_BIT: Final = 0o1000
+MODE_MASK: Final = 0o1777
+
+
+class BlockState(enum.IntEnum):
+    """A block's way: being written, its length told by the client, safely stored."""
+
+    UNDER_CONSTRUCTION = 0
+    COMMITTED = 1
+    COMPLETE = 2
+
+
+class Block:
+    """One block of one file.
+
+    `replicas` are the storages that hold a finalized replica of this generation
+    stamp and length; `corrupt` those that were reported bad. While the block is
+    under construction `expected` are the storages of its pipeline.
+    """
+
+    __slots__ = (
+        "block_id",
+        "corrupt",
+        "expected",
+        "file",
+        "generation_stamp",
+        "length_bytes",
+        "replicas",
+        "state",
+    )
+
+    def __init__(
+        self,
+        block_id: int,
+        length_bytes: int,
+        generation_stamp: int,
+        file: File,
+        state: BlockState,
+    ) -> None:
+        self.block_id = block_id
+        self.length_bytes = length_bytes
+        self.generation_stamp = generation_stamp
+        self.file = file
+        self.state = state
+        self.replicas: list[Storage] = []
+        self.expected: tuple[Storage, ...] = ()
+        self.corrupt: tuple[Storage, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As logs and messages show it: `blk_1073741825_1001`."""
+        return f"blk_{self.block_id}_{self.generation_stamp}"
+
+    def __repr__(self) -> str:
+        return f"<{self.name} {self.state.name} {self.length_bytes} bytes>"
+
+
+class INode:
+    """What files, directories and links have in common. Times are in milliseconds."""
+
+    __slots__ = ("atime_ms", "group", "inode_id", "mode", "mtime_ms", "name", "owner", "parent")
+
+    def __init__(
+        self, inode_id: int, name: str, owner: str, group: str, mode: int, mtime_ms: int
+    ) -> None:
+        self.inode_id = inode_id
+        self.name = name
+        self.owner = owner
+        self.group = group
+        self.mode = mode
+        self.mtime_ms = mtime_ms
+        self.atime_ms = 0
+        self.parent: Directory | None = None
+
+    @property
+    def path(self) -> str:
+        """Absolute path, read upwards; of a detached inode, its path below the cut."""
+        names: list[str] = []
+        node: INode | None = self
+        while node is not None and node.name:
+            names.append(node.name)
+            node = node.parent
+        return "/" + "/".join(reversed(names))
+
+
+class Directory(INode):
+    """Children by name. `sorted_names` is the order of listings: by UTF-8 bytes,
+    which for Python's strings is the order of code points."""
+
+    __slots__ = ("_sorted", "children")
+
+    def __init__(
+        self, inode_id: int, name: str, owner: str, group: str, mode: int, mtime_ms: int
+    ) -> None:
+        super().__init__(inode_id, name, owner, group, mode, mtime_ms)
+        self.children: dict[str, INode] = {}
+        self._sorted: list[str] | None = None
+
+    def add(self, child: INode) -> None:
+        assert child.name not in self.children, f"{child.name} stands already in {self.path}"
+        self.children[child.name] = child
+        child.parent = self
+        self._sorted = None
+
+    def remove(self, child: INode) -> None:
+        del self.children[child.name]
+        child.parent = None
+        self._sorted = None
+
+    def sorted_names(self) -> list[str]:
+        if self._sorted is None:
+            self._sorted = sorted(self.children)
+        return self._sorted
+
+
+class File(INode):
+    """A file; `writer` is set while somebody writes it (its lease holder)."""
+
+    __slots__ = (
+        "block_size_bytes",
+        "blocks",
+        "replication",
+        "storage_policy_id",
+        "writer",
+        "writer_machine",
+    )
+
+    def __init__(
+        self,
+        inode_id: int,
+        name: str,
+        owner: str,
+        group: str,
+        mode: int,
+        mtime_ms: int,
+        *,
+        replication: int,
+        block_size_bytes: int,
+        storage_policy_id: int = 0,
+    ) -> None:
+        super().__init__(inode_id, name, owner, group, mode, mtime_ms)
+        self.replication = replication
+        self.block_size_bytes = block_size_bytes
+        self.storage_policy_id = storage_policy_id
+        self.blocks: list[Block] = []
+        self.writer: str | None = None
+        self.writer_machine = ""
+
+    @property
+    def under_construction(self) -> bool:
+        return self.writer is not None
+
+    @property
+    def length_bytes(self) -> int:
+        """Sum of the blocks' lengths; of a block being written, what was synced so far."""
+        return sum(block.length_bytes for block in self.blocks)
+
+
+class Symlink(INode):
+    __slots__ = ("target",)
+
+    def __init__(
+        self,
+        inode_id: int,
+        name: str,
+        owner: str,
+        group: str,
+        mode: int,
+        mtime_ms: int,
+        target: str,
+    ) -> None:
+        super().__init__(inode_id, name, owner, group, mode, mtime_ms)
+        self.target = target
+
+
+def mode_string(inode: INode) -> str:
+    """As `ls` prints it: `drwxr-xr-x`, `-rw-r--r-T`."""
+    kind = "d" if isinstance(inode, Directory) else "l" if isinstance(inode, Symlink) else "-"
+    return kind + permission_string(inode.mode)
+
+
+def permission_string(mode: int) -> str:
+    """Nine letters, with the sticky bit as `t` or `T` in the last place."""
+    letters = [
+        letter if mode & (0o400 >> place) else "-" for place, letter in enumerate("rwxrwxrwx")
+    ]
+    if mode & STICKY_BIT:
+        letters[8] = "t" if mode & 1 else "T"
+    return "".join(letters)

@@ -1,0 +1,392 @@
+"""The tree of files and directories, and `apply(edit)`: its only change (D4).
+
+The live call, the replay at start and a standby all come through `apply`, so it
+checks nothing about users, quotas or modes: a request was checked before it
+became an edit. It does check that an edit fits the tree, and raises
+`EditDoesNotFit` when it does not: a log that contradicts itself must stop a
+start, not be repaired by guesswork.
+
+Deleting takes an inode off the tree at once and frees what hung below it in
+slices (`reap`), so that a huge tree stops nobody.
+
+Pure: no clock, no files; times come with the edits.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final
+
+from howdah import errors
+from howdah.namenode import paths
+from howdah.namenode.inodes import (
+    LAST_RESERVED_BLOCK_ID,
+    LAST_RESERVED_GENERATION_STAMP,
+    ROOT_INODE_ID,
+    Block,
+    BlockState,
+    Directory,
+    File,
+    INode,
+    Symlink,
+)
+from howdah.namenode.leases import LeaseRegistry
+from howdah.storage import edits
+
+
+class EditDoesNotFit(errors.HowdahError, RuntimeError):
+    """An edit contradicts the namespace that it is applied to."""
+
+
+class Namespace:
+    """One namespace. `root` is there from the start; edits make the rest."""
+
+    def __init__(self, leases: LeaseRegistry | None = None) -> None:
+        self.root: Final = Directory(ROOT_INODE_ID, "", "", "", 0o755, 0)
+        self.inodes: Final[dict[int, INode]] = {ROOT_INODE_ID: self.root}
+        self.blocks: Final[dict[int, Block]] = {}
+        self.leases: Final = leases if leases is not None else LeaseRegistry()
+        self.last_inode_id = ROOT_INODE_ID
+        self.last_block_id = LAST_RESERVED_BLOCK_ID
+        self.generation_stamp = LAST_RESERVED_GENERATION_STAMP
+        self._detached: deque[INode] = deque()
+        self._freed: list[Block] = []
+        self._appliers: Final[dict[type[edits.Edit], Callable[[Any], None]]] = {
+            edits.AddOp: self._add,
+            edits.CloseOp: self._close,
+            edits.AddBlockOp: self._add_block,
+            edits.UpdateBlocksOp: self._update_blocks,
+            edits.AppendOp: self._append,
+            edits.ReassignLeaseOp: self._reassign_lease,
+            edits.MkdirOp: self._mkdir,
+            edits.SymlinkOp: self._symlink,
+            edits.RenameOldOp: self._rename_old,
+            edits.RenameOp: self._rename,
+            edits.DeleteOp: self._delete,
+            edits.SetReplicationOp: self._set_replication,
+            edits.SetPermissionsOp: self._set_permissions,
+            edits.SetOwnerOp: self._set_owner,
+            edits.TimesOp: self._times,
+            edits.SetGenstampV2Op: self._set_generation_stamp,
+            edits.AllocateBlockIdOp: self._allocate_block_id,
+            edits.StartLogSegmentOp: self._no_change,
+            edits.EndLogSegmentOp: self._no_change,
+        }
+
+    # Looking.
+
+    def find(self, path: str) -> INode | None:
+        """The inode at `path`, or None. Symbolic links are not followed."""
+        node: INode = self.root
+        for name in path.split("/"):
+            if not name:
+                continue
+            if not isinstance(node, Directory):
+                return None
+            child = node.children.get(name)
+            if child is None:
+                return None
+            node = child
+        return node
+
+    def trail(self, components: list[str]) -> list[INode | None]:
+        """The root and the inodes along `components`; None from the first that is not there.
+
+        Always of length `len(components) + 1`. A file in the middle counts as
+        the end of the trail: what would lie below it is None.
+        """
+        found: list[INode | None] = [self.root]
+        node: INode | None = self.root
+        for name in components:
+            node = node.children.get(name) if isinstance(node, Directory) else None
+            found.append(node)
+        return found
+
+    def is_attached(self, inode: INode) -> bool:
+        """True unless the inode, or a directory above it, was deleted."""
+        node: INode | None = inode
+        while node is not None:
+            if node is self.root:
+                return True
+            node = node.parent
+        return False
+
+    # Changing.
+
+    def apply(self, edit: edits.Edit) -> None:
+        """Make the change. Raises EditDoesNotFit, UnsupportedOperation for edits of
+        features that are not there."""
+        applier = self._appliers.get(type(edit))
+        if applier is None:
+            raise errors.UnsupportedOperation(
+                f"the edit {edit.opcode.name} is of a feature that is not supported: {edit}"
+            )
+        applier(edit)
+
+    def reap(self, max_inodes: int) -> list[Block]:
+        """Free up to `max_inodes` deleted inodes; the blocks that no file has any more."""
+        freed, self._freed = self._freed, []
+        while self._detached and max_inodes > 0:
+            node = self._detached.pop()
+            max_inodes -= 1
+            self.inodes.pop(node.inode_id, None)
+            if isinstance(node, Directory):
+                self._detached.extend(node.children.values())
+                node.children.clear()
+            elif isinstance(node, File):
+                self.leases.release(node.inode_id)
+                for block in node.blocks:
+                    if self.blocks.pop(block.block_id, None) is not None:
+                        freed.append(block)
+        return freed
+
+    @property
+    def must_reap(self) -> bool:
+        """True while `reap` has work."""
+        return bool(self._detached or self._freed)
+
+    # The edits, one by one.
+
+    def _parent(self, path: str, edit: edits.Edit) -> tuple[Directory, str]:
+        head, _, name = path.rpartition("/")
+        parent = self.find(head)
+        if not isinstance(parent, Directory) or not name:
+            raise EditDoesNotFit(f"{edit.opcode.name} of {path}: there is no such directory")
+        return parent, name
+
+    def _existing(self, path: str, edit: edits.Edit) -> INode:
+        inode = self.find(path)
+        if inode is None:
+            raise EditDoesNotFit(f"{edit.opcode.name} of {path}: there is no such path")
+        return inode
+
+    def _file(self, path: str, edit: edits.Edit) -> File:
+        inode = self._existing(path, edit)
+        if not isinstance(inode, File):
+            raise EditDoesNotFit(f"{edit.opcode.name} of {path}: it is no file")
+        return inode
+
+    def _attach(self, inode: INode, parent: Directory, edit: edits.Edit) -> None:
+        if inode.name in parent.children:
+            raise EditDoesNotFit(f"{edit.opcode.name}: {inode.name} exists in {parent.path}")
+        self.last_inode_id = max(self.last_inode_id, inode.inode_id)
+        self.inodes[inode.inode_id] = inode
+        parent.add(inode)
+
+    def _detach(self, inode: INode) -> None:
+        """Take the inode off the tree. A single file's lease ends at once; those
+        further down end when `reap` comes to them."""
+        assert inode.parent is not None, "the root stays"
+        inode.parent.remove(inode)
+        if isinstance(inode, File):
+            self.leases.release(inode.inode_id)
+        self._detached.append(inode)
+
+    def _add(self, op: edits.AddOp) -> None:
+        parent, name = self._parent(op.path, op)
+        old = parent.children.get(name)
+        if old is not None:
+            if not op.overwrite or not isinstance(old, File):
+                raise EditDoesNotFit(f"OP_ADD of {op.path}: the path exists")
+            self._detach(old)
+        file = File(
+            op.inode_id,
+            name,
+            op.permission.owner,
+            op.permission.group,
+            op.permission.mode,
+            op.mtime_ms,
+            replication=op.replication,
+            block_size_bytes=op.block_size_bytes,
+            storage_policy_id=op.storage_policy_id,
+        )
+        file.atime_ms = op.atime_ms
+        file.writer = op.client_name
+        file.writer_machine = op.client_machine
+        self._attach(file, parent, op)
+        parent.mtime_ms = op.mtime_ms
+        self._set_blocks(file, op.blocks, BlockState.UNDER_CONSTRUCTION)
+        self.leases.grant(op.client_name, file.inode_id)
+
+    def _close(self, op: edits.CloseOp) -> None:
+        file = self._file(op.path, op)
+        self._set_blocks(file, op.blocks, BlockState.COMPLETE)
+        for block in file.blocks:
+            block.state = BlockState.COMPLETE
+        file.mtime_ms = op.mtime_ms
+        file.atime_ms = op.atime_ms
+        file.writer = None
+        file.writer_machine = ""
+        self.leases.release(file.inode_id)
+
+    def _add_block(self, op: edits.AddBlockOp) -> None:
+        file = self._file(op.path, op)
+        before = op.penultimate_block
+        if before is not None:
+            if not file.blocks or file.blocks[-1].block_id != before.block_id:
+                raise EditDoesNotFit(f"OP_ADD_BLOCK of {op.path}: {before} is not its last block")
+            last = file.blocks[-1]
+            last.length_bytes = before.length_bytes
+            last.generation_stamp = before.generation_stamp
+            last.state = max(last.state, BlockState.COMMITTED)
+        elif file.blocks:
+            raise EditDoesNotFit(f"OP_ADD_BLOCK of {op.path}: it has blocks already")
+        self._new_block(file, op.last_block, BlockState.UNDER_CONSTRUCTION)
+
+    def _update_blocks(self, op: edits.UpdateBlocksOp) -> None:
+        self._set_blocks(self._file(op.path, op), op.blocks, BlockState.UNDER_CONSTRUCTION)
+
+    def _append(self, op: edits.AppendOp) -> None:
+        file = self._file(op.path, op)
+        file.writer = op.client_name
+        file.writer_machine = op.client_machine
+        self.leases.grant(op.client_name, file.inode_id)
+        if file.blocks and not op.new_block:
+            last = file.blocks[-1]
+            if last.length_bytes < file.block_size_bytes:
+                last.state = BlockState.UNDER_CONSTRUCTION
+
+    def _reassign_lease(self, op: edits.ReassignLeaseOp) -> None:
+        file = self._file(op.path, op)
+        self.leases.release(file.inode_id)
+        file.writer = op.new_holder
+        self.leases.grant(op.new_holder, file.inode_id)
+
+    def _mkdir(self, op: edits.MkdirOp) -> None:
+        parent, name = self._parent(op.path, op)
+        directory = Directory(
+            op.inode_id,
+            name,
+            op.permission.owner,
+            op.permission.group,
+            op.permission.mode,
+            op.timestamp_ms,
+        )
+        self._attach(directory, parent, op)
+        parent.mtime_ms = op.timestamp_ms
+
+    def _symlink(self, op: edits.SymlinkOp) -> None:
+        parent, name = self._parent(op.path, op)
+        link = Symlink(
+            op.inode_id,
+            name,
+            op.permission.owner,
+            op.permission.group,
+            op.permission.mode,
+            op.mtime_ms,
+            op.target,
+        )
+        link.atime_ms = op.atime_ms
+        self._attach(link, parent, op)
+        parent.mtime_ms = op.mtime_ms
+
+    def _rename_old(self, op: edits.RenameOldOp) -> None:
+        self._move(op.src, op.dst, op.timestamp_ms, overwrite=False, edit=op)
+
+    def _rename(self, op: edits.RenameOp) -> None:
+        overwrite = edits.RenameFlag.OVERWRITE in op.options
+        self._move(op.src, op.dst, op.timestamp_ms, overwrite=overwrite, edit=op)
+
+    def _move(
+        self, src: str, dst: str, timestamp_ms: int, *, overwrite: bool, edit: edits.Edit
+    ) -> None:
+        inode = self._existing(src, edit)
+        if inode is self.root or paths.is_under(dst, src):
+            raise EditDoesNotFit(f"{edit.opcode.name}: {src} cannot go to {dst}")
+        parent, name = self._parent(dst, edit)
+        old = parent.children.get(name)
+        if old is not None:
+            if not overwrite:
+                raise EditDoesNotFit(f"{edit.opcode.name}: {dst} exists")
+            self._detach(old)
+        source = inode.parent
+        assert source is not None, f"{src} is attached"
+        source.remove(inode)
+        source.mtime_ms = timestamp_ms
+        inode.name = name
+        parent.add(inode)
+        parent.mtime_ms = timestamp_ms
+
+    def _delete(self, op: edits.DeleteOp) -> None:
+        inode = self._existing(op.path, op)
+        parent = inode.parent
+        if parent is None:
+            raise EditDoesNotFit("OP_DELETE of the root")
+        self._detach(inode)
+        parent.mtime_ms = op.timestamp_ms
+
+    def _set_replication(self, op: edits.SetReplicationOp) -> None:
+        self._file(op.path, op).replication = op.replication
+
+    def _set_permissions(self, op: edits.SetPermissionsOp) -> None:
+        self._existing(op.path, op).mode = op.mode
+
+    def _set_owner(self, op: edits.SetOwnerOp) -> None:
+        inode = self._existing(op.path, op)
+        if op.owner is not None:
+            inode.owner = op.owner
+        if op.group is not None:
+            inode.group = op.group
+
+    def _times(self, op: edits.TimesOp) -> None:
+        inode = self._existing(op.path, op)
+        if op.mtime_ms != -1:
+            inode.mtime_ms = op.mtime_ms
+        if op.atime_ms != -1:
+            inode.atime_ms = op.atime_ms
+
+    def _set_generation_stamp(self, op: edits.SetGenstampV2Op) -> None:
+        if op.generation_stamp < self.generation_stamp:
+            raise EditDoesNotFit(
+                f"the generation stamp would go back from {self.generation_stamp} "
+                f"to {op.generation_stamp}"
+            )
+        self.generation_stamp = op.generation_stamp
+
+    def _allocate_block_id(self, op: edits.AllocateBlockIdOp) -> None:
+        if op.block_id < self.last_block_id:
+            raise EditDoesNotFit(
+                f"the block id would go back from {self.last_block_id} to {op.block_id}"
+            )
+        self.last_block_id = op.block_id
+
+    def _no_change(self, op: edits.Edit) -> None:
+        """A segment's first and last record say nothing about the tree."""
+
+    # Blocks of one file.
+
+    def _new_block(self, file: File, new: edits.EditBlock, state: BlockState) -> None:
+        if new.block_id in self.blocks:
+            raise EditDoesNotFit(f"block {new.block_id} of {file.path} exists already")
+        block = Block(new.block_id, new.length_bytes, new.generation_stamp, file, state)
+        self.blocks[new.block_id] = block
+        file.blocks.append(block)
+
+    def _set_blocks(
+        self, file: File, wanted: tuple[edits.EditBlock, ...], new_state: BlockState
+    ) -> None:
+        """Make the file's blocks those of the list: known ones updated, one more at
+        the end added, one fewer at the end dropped. Nothing else is a legal change."""
+        known = file.blocks
+        for index, want in enumerate(wanted):
+            if index < len(known):
+                block = known[index]
+                if block.block_id != want.block_id:
+                    raise EditDoesNotFit(
+                        f"block {index} of {file.path} is {block.name}, "
+                        f"not blk_{want.block_id}_{want.generation_stamp}"
+                    )
+                if want.generation_stamp < block.generation_stamp:
+                    raise EditDoesNotFit(
+                        f"the generation stamp of {block.name} of {file.path} would go back "
+                        f"to {want.generation_stamp}"
+                    )
+                block.length_bytes = want.length_bytes
+                block.generation_stamp = want.generation_stamp
+            else:
+                self._new_block(file, want, new_state)
+        while len(known) > len(wanted):
+            dropped = known.pop()
+            self.blocks.pop(dropped.block_id, None)
+            self._freed.append(dropped)

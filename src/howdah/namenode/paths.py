@@ -1,0 +1,70 @@
+"""Paths as the namenode takes them: absolute, split once, checked once (pure).
+
+Limits of Hadoop: 8,000 characters, 1,000 levels, and
+`dfs.namenode.fs-limits.max-component-length` UTF-8 bytes a component. A name may
+hold any character but `/` and `:`, and may not be `.` or `..`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from howdah import errors
+
+MAX_PATH_CHARACTERS: Final = 8000
+MAX_PATH_LEVELS: Final = 1000
+RESERVED_INODES: Final = "/.reserved/.inodes"
+
+
+def split(path: str) -> list[str]:
+    """Components of an absolute path; the root has none.
+
+    Raises InvalidPath for a relative path and for components that no file can have.
+    """
+    if not path.startswith("/"):
+        raise errors.InvalidPath(f"Invalid path name Absolute path required, but got '{path}'")
+    components = [part for part in path.split("/") if part]
+    for part in components:
+        if part in (".", ".."):
+            raise errors.InvalidPath(f"Invalid path name {path}: '{part}' is no name")
+    return components
+
+
+def join(components: list[str]) -> str:
+    return "/" + "/".join(components)
+
+
+def parent_of(path: str) -> str:
+    """The path without its last component; of the root, the root."""
+    return join(split(path)[:-1])
+
+
+def is_under(path: str, ancestor: str) -> bool:
+    """True if `path` lies below `ancestor`, not being it."""
+    return path != ancestor and (ancestor == "/" or path.startswith(ancestor + "/"))
+
+
+def check_length(operation: str, path: str) -> None:
+    """Raises a plain I/O error, as Hadoop does, for a path beyond the limits."""
+    if len(path) > MAX_PATH_CHARACTERS or path.count("/") > MAX_PATH_LEVELS:
+        raise errors.RemoteError(
+            f"{operation}: Pathname too long.  Limit {MAX_PATH_CHARACTERS} characters, "
+            f"{MAX_PATH_LEVELS} levels."
+        )
+
+
+def check_new_name(path: str, name: str, parent: str, max_component_bytes: int) -> None:
+    """A component that is about to be created.
+
+    Raises InvalidPath, IllegalArgument for reserved names, PathComponentTooLong.
+    """
+    if ":" in name or "\0" in name:
+        raise errors.InvalidPath(f"Invalid path name {path}")
+    if parent == "/" and name == ".reserved":
+        raise errors.IllegalArgument(f'"{name}" is a reserved name, {path} cannot be created')
+    length = len(name.encode())
+    if max_component_bytes and length > max_component_bytes:
+        raise errors.PathComponentTooLong(
+            f"The maximum path component name limit of {name} in directory {parent} "
+            f"is exceeded: limit={max_component_bytes} length={length}"
+        )

@@ -1,0 +1,152 @@
+"""Who may do what: POSIX modes on the tree (pure).
+
+The superuser is whoever started the namenode, and the members of
+`dfs.permissions.superusergroup`. Everybody else needs execute on every
+directory above, and the access that the operation wants; in a sticky directory
+only the owner of an entry, or of the directory, may take it out.
+"""
+
+from __future__ import annotations
+
+import enum
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from howdah import errors
+from howdah.namenode.inodes import STICKY_BIT, Directory, INode, mode_string
+
+
+class Access(enum.IntFlag):
+    """Bits of an rwx digit."""
+
+    NONE = 0
+    EXECUTE = 1
+    WRITE = 2
+    READ = 4
+
+
+_NAMES: Final = {
+    0: "NONE",
+    1: "EXECUTE",
+    2: "WRITE",
+    3: "WRITE_EXECUTE",
+    4: "READ",
+    5: "READ_EXECUTE",
+    6: "READ_WRITE",
+    7: "ALL",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A user with groups, as the server knows them."""
+
+    user: str
+    groups: tuple[str, ...]
+    is_superuser: bool
+
+
+class Permissions:
+    """The checks. `groups_of` asks the server's user database."""
+
+    def __init__(
+        self,
+        *,
+        enabled: bool,
+        superuser: str,
+        supergroup: str,
+        groups_of: Callable[[str], Sequence[str]],
+    ) -> None:
+        self.enabled = enabled
+        self.superuser = superuser
+        self.supergroup = supergroup
+        self._groups_of = groups_of
+
+    def identity(self, user: str) -> Identity:
+        groups = tuple(self._groups_of(user))
+        return Identity(user, groups, user == self.superuser or self.supergroup in groups)
+
+    def _exempt(self, who: Identity) -> bool:
+        return who.is_superuser or not self.enabled
+
+    @staticmethod
+    def _allows(who: Identity, inode: INode, access: Access) -> bool:
+        if who.user == inode.owner:
+            granted = inode.mode >> 6
+        elif inode.group in who.groups:
+            granted = inode.mode >> 3
+        else:
+            granted = inode.mode
+        return granted & access == access
+
+    def _require(self, who: Identity, inode: INode, access: Access) -> None:
+        if not self._allows(who, inode, access):
+            raise errors.AccessDenied(
+                f"Permission denied: user={who.user}, access={_NAMES[access]}, "
+                f'inode="{inode.path}":{inode.owner}:{inode.group}:{mode_string(inode)}'
+            )
+
+    def check_traverse(self, who: Identity, trail: Sequence[INode | None]) -> None:
+        """Execute on every directory above the last of `trail`.
+
+        Raises AccessDenied, and ParentNotDirectory where a file stands in the way.
+        """
+        exempt = self._exempt(who)
+        for inode, below in itertools.pairwise(trail):
+            if inode is None:
+                return
+            if isinstance(inode, Directory):
+                if not exempt:
+                    self._require(who, inode, Access.EXECUTE)
+            elif below is None:
+                raise errors.ParentNotDirectory(
+                    f"{inode.path} (is not a directory)"
+                    if exempt
+                    else f"Permission denied: user={who.user}, access=EXECUTE, "
+                    f'inode="{inode.path}":{inode.owner}:{inode.group}:{mode_string(inode)}'
+                )
+
+    def check(self, who: Identity, inode: INode, access: Access) -> None:
+        """The access itself, on one inode. Raises AccessDenied."""
+        if not self._exempt(who):
+            self._require(who, inode, access)
+
+    def check_sticky(self, who: Identity, parent: INode, inode: INode) -> None:
+        """Raises AccessDenied if `inode` may not be taken out of a sticky directory."""
+        if self._exempt(who) or not parent.mode & STICKY_BIT:
+            return
+        if who.user not in (parent.owner, inode.owner):
+            raise errors.AccessDenied(
+                f"Permission denied by sticky bit: user={who.user}, "
+                f'path="{inode.path}":{inode.owner}:{inode.group}:{mode_string(inode)}, '
+                f'parent="{parent.path}":{parent.owner}:{parent.group}:{mode_string(parent)}'
+            )
+
+    def check_owner(self, who: Identity, inode: INode) -> None:
+        """Raises AccessDenied unless `who` owns the inode or is superuser."""
+        if not self._exempt(who) and who.user != inode.owner:
+            raise errors.AccessDenied(
+                f"Permission denied. user={who.user} is not the owner of inode={inode.path}"
+            )
+
+    def check_superuser(self, who: Identity, what: str) -> None:
+        if self.enabled and not who.is_superuser:
+            raise errors.AccessDenied(
+                f"Access denied for user {who.user}. Superuser privilege is required to {what}"
+            )
+
+    def check_subtree_delete(self, who: Identity, top: Directory) -> None:
+        """Write and execute on every directory that a recursive delete would empty."""
+        if self._exempt(who):
+            return
+        stack: list[Directory] = [top]
+        while stack:
+            directory = stack.pop()
+            if directory.children:
+                self._require(who, directory, Access.READ | Access.WRITE | Access.EXECUTE)
+            for child in directory.children.values():
+                self.check_sticky(who, directory, child)
+                if isinstance(child, Directory):
+                    stack.append(child)

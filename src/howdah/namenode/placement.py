@@ -1,0 +1,130 @@
+"""Where the replicas of a new block go (pure; FS-136 to FS-144).
+
+First replica on the writer's own node, or on a random one; the second on
+another rack than the first; the third on the second's rack; further ones
+anywhere, with at most `(n - 1) // racks + 2` on a rack. No two on one node. What
+the rules cannot give (one rack only, full nodes) falls back to any good node:
+fewer constraints before fewer replicas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Protocol
+
+from howdah.namenode import topology
+from howdah.namenode.datanodes import Datanode, Storage
+
+
+class Dice(Protocol):
+    """The random source: `random.Random` fits."""
+
+    def shuffle(self, x: list[Datanode], /) -> None: ...
+
+
+def usable_storage(node: Datanode, block_size_bytes: int) -> Storage | None:
+    """The node's emptiest storage that has room for a whole block."""
+    best: Storage | None = None
+    for storage in node.storages.values():
+        if storage.failed or storage.remaining_bytes < block_size_bytes:
+            continue
+        if best is None or storage.remaining_bytes > best.remaining_bytes:
+            best = storage
+    return best
+
+
+def choose_targets(
+    nodes: Iterable[Datanode],
+    count: int,
+    *,
+    block_size_bytes: int,
+    dice: Dice,
+    writer: Datanode | None = None,
+    writer_location: str | None = None,
+    excluded: Collection[str] = (),
+    present: Collection[Datanode] = (),
+    avoid: Callable[[Datanode], bool] = lambda node: False,
+) -> list[Storage]:
+    """Up to `count` storages, in pipeline order; fewer if there are not enough nodes.
+
+    `excluded` are uuids the client does not want; `present` are nodes that hold a
+    replica already (their racks count); nodes to `avoid` are taken only when
+    nothing else is left.
+    """
+    pool: dict[str, tuple[Datanode, Storage]] = {}
+    for node in nodes:
+        if not node.alive or node.identity.uuid in excluded or node in present:
+            continue
+        storage = usable_storage(node, block_size_bytes)
+        if storage is not None:
+            pool[node.identity.uuid] = (node, storage)
+    shuffled = [node for node, _ in pool.values()]
+    dice.shuffle(shuffled)
+    load = sum(n.xceivers for n in shuffled) / len(shuffled) if shuffled else 0.0
+    # Sorting is stable: among equals the shuffle decides.
+    shuffled.sort(key=lambda n: (avoid(n), n.xceivers > 2 * load + 1))
+
+    racks = {node.location for node in shuffled} | {node.location for node in present}
+    total = count + len(present)
+    max_per_rack = (total - 1) // max(len(racks), 1) + 2
+    chosen: list[Datanode] = []
+    holders = list(present)
+
+    def take(wanted: Callable[[Datanode], bool]) -> bool:
+        for node in shuffled:
+            if node not in chosen and wanted(node):
+                chosen.append(node)
+                holders.append(node)
+                return True
+        return False
+
+    def anywhere(node: Datanode) -> bool:
+        on_rack = sum(1 for other in holders if other.location == node.location)
+        return on_rack < max_per_rack
+
+    def rule(position: int) -> list[Callable[[Datanode], bool]]:
+        """Wishes for the replica at `position`, the strictest first."""
+        if position == 0:
+            wishes: list[Callable[[Datanode], bool]] = []
+            if writer is not None:
+                wishes.append(lambda n: n is writer)
+            near = writer.location if writer is not None else writer_location
+            if near is not None:
+                wishes.append(lambda n: n.location == near)
+            return wishes
+        first = holders[0].location
+        if position == 1:
+            return [lambda n: n.location != first]
+        if position == 2:
+            second = holders[1].location
+            if first == second:
+                return [lambda n: n.location != first]
+            return [lambda n: n.location == second]
+        return []
+
+    while len(chosen) < count:
+        wishes = [*rule(len(holders)), anywhere, lambda n: True]
+        if not any(take(wish) for wish in wishes):
+            break
+    return [pool[node.identity.uuid][1] for node in _pipeline_order(chosen, writer)]
+
+
+def _pipeline_order(nodes: list[Datanode], writer: Datanode | None) -> list[Datanode]:
+    """Each next node the one closest to the one before: a rack's border is crossed once."""
+    if len(nodes) < 3:
+        return nodes
+    remaining = list(nodes)
+    start = remaining[0] if writer is None or writer not in remaining else writer
+    remaining.remove(start)
+    ordered = [start]
+    while remaining:
+        last = ordered[-1]
+        nearest = min(
+            remaining,
+            key=lambda n: topology.distance(
+                last.location, last.identity.uuid, n.location, n.identity.uuid
+            ),
+        )
+        remaining.remove(nearest)
+        ordered.append(nearest)
+    return ordered

@@ -1,0 +1,203 @@
+"""What clients ask about the tree (pure). The only edit here is an access time."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from howdah import errors
+from howdah.namenode import topology
+from howdah.namenode.core import Core
+from howdah.namenode.datanodes import Datanode, Storage
+from howdah.namenode.inodes import Block, BlockState, Directory, File, INode, Symlink
+from howdah.namenode.permissions import Access
+from howdah.rpc.service import Caller
+from howdah.storage import edits
+
+SLICE_INODES = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One page of a directory, in order; `remaining` entries come after it."""
+
+    entries: list[INode]
+    remaining: int
+    is_single: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A block, where in the file it begins, and its places, nearest first."""
+
+    block: Block
+    offset_bytes: int
+    places: list[Storage]
+    is_corrupt: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Locations:
+    """What `getBlockLocations` says; `length_bytes` is without a block being written."""
+
+    file: File
+    length_bytes: int
+    blocks: list[Located]
+    last: Located | None
+
+
+@dataclass(slots=True)
+class Summary:
+    """Counts of a subtree."""
+
+    length_bytes: int = 0
+    files: int = 0
+    directories: int = 0
+    consumed_bytes: int = 0
+
+
+class Queries:
+    """Operations that look."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def file_info(self, caller: Caller, path: str) -> INode | None:
+        _, found = self._core.resolve_checked(caller, path)
+        return found.inode
+
+    def is_closed(self, caller: Caller, path: str) -> bool:
+        _, found = self._core.resolve_checked(caller, path)
+        return not self._core.require_file(found).under_construction
+
+    def check_access(self, caller: Caller, path: str, access: Access) -> None:
+        who, found = self._core.resolve_checked(caller, path)
+        self._core.permissions.check(who, self._core.require(found), access)
+
+    def link_target(self, caller: Caller, path: str) -> str:
+        _, found = self._core.resolve_checked(caller, path)
+        inode = self._core.require(found)
+        if not isinstance(inode, Symlink):
+            raise errors.RemoteError(f"Path {found.path} is not a symbolic link")
+        return inode.target
+
+    def listing(self, caller: Caller, path: str, start_after: str) -> Listing | None:
+        """Up to `dfs.ls.limit` entries behind `start_after`; None if there is no such path."""
+        core = self._core
+        who, found = core.resolve_checked(caller, path)
+        inode = found.inode
+        if inode is None:
+            return None
+        if not isinstance(inode, Directory):
+            return Listing([inode], 0, True)
+        core.permissions.check(who, inode, Access.READ | Access.EXECUTE)
+        names = inode.sorted_names()
+        first = bisect.bisect_right(names, start_after) if start_after else 0
+        page = names[first : first + core.settings.listing_limit]
+        children = inode.children
+        return Listing([children[name] for name in page], len(names) - first - len(page), False)
+
+    def block_locations(
+        self, caller: Caller, path: str, offset_bytes: int, length_bytes: int
+    ) -> Locations:
+        """Blocks that cover the range, each with its replicas nearest to the caller first."""
+        core = self._core
+        if offset_bytes < 0 or length_bytes < 0:
+            raise errors.IllegalArgument(
+                f"Negative offset or length is not supported. File: {path}"
+            )
+        who, found = core.resolve_checked(caller, path)
+        file = core.require_file(found)
+        core.permissions.check(who, file, Access.READ)
+        self._touch(found.path, file)
+        last = file.blocks[-1] if file.blocks else None
+        total = file.length_bytes
+        if last is not None and last.state is not BlockState.COMPLETE:
+            total -= last.length_bytes
+        end = offset_bytes + length_bytes
+        located = []
+        position = 0
+        for block in file.blocks:
+            if position >= end:
+                break
+            if position + block.length_bytes > offset_bytes:
+                located.append(self._locate(block, position, caller.address))
+            position += block.length_bytes
+        last_located = None
+        if last is not None:
+            start = total - last.length_bytes if last.state is BlockState.COMPLETE else total
+            last_located = self._locate(last, start, caller.address)
+        return Locations(file, total, located, last_located)
+
+    def _touch(self, path: str, file: File) -> None:
+        """Access times are kept to a precision, not for every read."""
+        core = self._core
+        precision = core.settings.atime_precision_ms
+        now_ms = core.clock.wall_ms()
+        if precision and not core.safe_mode.on and now_ms > file.atime_ms + precision:
+            core.commit(edits.TimesOp(path, -1, now_ms))
+
+    def _locate(self, block: Block, offset_bytes: int, client_ip: str) -> Located:
+        places = list(block.replicas)
+        if block.state is not BlockState.COMPLETE:
+            held = {storage.node for storage in places}
+            places += [s for s in block.expected if s.node not in held and s.node.alive]
+        is_corrupt = not places and bool(block.corrupt)
+        if is_corrupt:
+            places = list(block.corrupt)
+        return Located(block, offset_bytes, self.nearest_first(places, client_ip), is_corrupt)
+
+    def nearest_first(self, places: list[Storage], client_ip: str) -> list[Storage]:
+        """Sorted by distance from the client, stale nodes last, equals shuffled (FS-089)."""
+        core = self._core
+        if len(places) < 2:
+            return places
+        now_ms = core.clock.monotonic_ms()
+        client = core.datanodes.by_ip(client_ip)
+        name = client.identity.uuid if client is not None else client_ip
+        location = client.location if client is not None else core.racks.location(client_ip)
+
+        def rank(storage: Storage) -> tuple[bool, int]:
+            node = storage.node
+            far = topology.distance(location, name, node.location, node.identity.uuid)
+            return core.datanodes.is_stale(node, now_ms), far
+
+        by_node = {storage.node: storage for storage in places}
+        nodes = list(by_node)
+        core.dice.shuffle(nodes)
+        return sorted((by_node[node] for node in nodes), key=rank)
+
+    def content_summary(self, caller: Caller, path: str) -> Generator[None, None, Summary]:
+        """Counts of a subtree, in slices that let others in between."""
+        core = self._core
+        who, found = core.resolve_checked(caller, path)
+        top = core.require(found)
+        summary = Summary()
+        stack: list[INode] = [top]
+        seen = 0
+        while stack:
+            inode = stack.pop()
+            seen += 1
+            if isinstance(inode, Directory):
+                core.permissions.check(who, inode, Access.READ | Access.EXECUTE)
+                summary.directories += 1
+                stack.extend(inode.children.values())
+            else:
+                summary.files += isinstance(inode, File)
+                if isinstance(inode, File):
+                    length = inode.length_bytes
+                    summary.length_bytes += length
+                    summary.consumed_bytes += length * inode.replication
+            if seen % SLICE_INODES == 0:
+                yield
+        return summary
+
+    def datanodes(self, kind: str) -> list[Datanode]:
+        """Nodes by state: `all`, `live` or `dead`; none is ever decommissioned here."""
+        registry = self._core.datanodes
+        if kind == "live":
+            return registry.live()
+        if kind == "dead":
+            return registry.dead()
+        return list(registry) if kind == "all" else []

@@ -1,0 +1,144 @@
+"""Repair: too few replicas are copied, too many and bad ones dropped (pure; FS-015).
+
+`Repair.work(now_ms)` is called at intervals and fills the datanodes' queues;
+their heartbeats take the orders home. An order that brings no new replica in
+time is given again, perhaps to others.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from howdah.namenode.blocks import BlockMap
+from howdah.namenode.datanodes import Datanode, DatanodeRegistry, Storage, Transfer
+from howdah.namenode.inodes import Block, BlockState
+from howdah.namenode.placement import Dice, choose_targets
+
+MAX_TRANSFERS_PER_NODE: Final = 2
+"""dfs.namenode.replication.max-streams: queued copies a source takes at a time."""
+
+PENDING_TIMEOUT_MS: Final = 300_000
+"""dfs.namenode.reconstruction.pending.timeout-sec."""
+
+
+class Repair:
+    """Turns the block map's worries into orders for datanodes."""
+
+    def __init__(
+        self,
+        block_map: BlockMap,
+        registry: DatanodeRegistry,
+        dice: Dice,
+        *,
+        pending_timeout_ms: int = PENDING_TIMEOUT_MS,
+        max_blocks_per_round: int = 1000,
+    ) -> None:
+        self._map = block_map
+        self._registry = registry
+        self._dice = dice
+        self._pending_timeout_ms = pending_timeout_ms
+        self._max_blocks = max_blocks_per_round
+        self._pending: dict[int, tuple[tuple[Storage, ...], int]] = {}
+
+    @property
+    def pending_count(self) -> int:
+        """Blocks with a copy under way."""
+        return len(self._pending)
+
+    def counts(self) -> tuple[int, int, int]:
+        """(under-replicated, corrupt, missing) among the complete blocks in question."""
+        under = corrupt = missing = 0
+        for block_id in self._map.needs_look:
+            block = self._map.blocks.get(block_id)
+            if block is None or block.state is not BlockState.COMPLETE:
+                continue
+            live = len(block.replicas)
+            under += live < block.file.replication
+            corrupt += bool(block.corrupt)
+            missing += live == 0
+        return under, corrupt, missing
+
+    def work(self, now_ms: int) -> None:
+        """One round: deletions are handed out, then the worst blocks are copied first."""
+        self._hand_out_deletions()
+        self._forget_late(now_ms)
+        blocks = []
+        for block_id in list(self._map.needs_look):
+            block = self._map.blocks.get(block_id)
+            if block is None or block.state is not BlockState.COMPLETE:
+                self._map.needs_look.discard(block_id)
+                self._pending.pop(block_id, None)
+                continue
+            blocks.append(block)
+        blocks.sort(key=lambda b: (len(b.replicas), b.block_id))
+        for block in blocks[: self._max_blocks]:
+            self._mend(block, now_ms)
+        self._hand_out_deletions()
+
+    def _hand_out_deletions(self) -> None:
+        for storage, block_id, stamp in self._map.take_doomed():
+            if storage.node.alive:
+                storage.node.to_delete.append((block_id, stamp))
+
+    def _forget_late(self, now_ms: int) -> None:
+        for block_id, (_, deadline_ms) in list(self._pending.items()):
+            if now_ms >= deadline_ms:
+                del self._pending[block_id]
+
+    def _mend(self, block: Block, now_ms: int) -> None:
+        wanted = block.file.replication
+        live = len(block.replicas)
+        targets, _ = self._pending.get(block.block_id, ((), 0))
+        coming = [t for t in targets if t not in block.replicas and t.node.alive]
+        if live >= wanted:
+            self._pending.pop(block.block_id, None)
+            self._drop_corrupt(block)
+            self._drop_excess(block, live - wanted)
+            self._map.needs_look.discard(block.block_id)
+            return
+        if coming or live == 0:
+            return
+        source = self._source(block)
+        if source is None:
+            return
+        chosen = choose_targets(
+            self._registry,
+            wanted - live,
+            block_size_bytes=block.length_bytes,
+            dice=self._dice,
+            present=[s.node for s in block.replicas],
+            excluded={s.node.identity.uuid for s in block.corrupt},
+            avoid=lambda node: self._registry.is_stale(node, now_ms),
+        )
+        if not chosen:
+            # Where only the holder of a bad replica is left, the bad one makes room.
+            self._drop_corrupt(block)
+            return
+        source.to_transfer.append(Transfer(block, tuple(chosen)))
+        self._pending[block.block_id] = (tuple(chosen), now_ms + self._pending_timeout_ms)
+
+    def _source(self, block: Block) -> Datanode | None:
+        nodes = [s.node for s in block.replicas if s.node.alive]
+        self._dice.shuffle(nodes)
+        nodes.sort(key=lambda n: len(n.to_transfer))
+        if not nodes or len(nodes[0].to_transfer) >= MAX_TRANSFERS_PER_NODE:
+            return None
+        return nodes[0]
+
+    def _drop_corrupt(self, block: Block) -> None:
+        for storage in block.corrupt:
+            self._map.doom(storage, block.block_id, block.generation_stamp)
+        block.corrupt = ()
+
+    def _drop_excess(self, block: Block, excess: int) -> None:
+        """Drop from the fullest node of the rack that holds the most replicas."""
+        for _ in range(excess):
+            racks: dict[str, int] = {}
+            for storage in block.replicas:
+                racks[storage.node.location] = racks.get(storage.node.location, 0) + 1
+            victim = max(
+                block.replicas,
+                key=lambda s: (racks[s.node.location], -s.remaining_bytes, s.storage_id),
+            )
+            self._map.lost(victim, block.block_id)
+            self._map.doom(victim, block.block_id, block.generation_stamp)

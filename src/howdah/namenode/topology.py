@@ -1,0 +1,68 @@
+"""The network as a tree, and distances in it (pure; FS-103 to FS-113).
+
+A node's location is a path of any depth: `/rack`, `/data-centre/rack`. The
+distance between two nodes is the number of steps from each up to their closest
+common ancestor, added up.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from howdah import errors
+
+DEFAULT_RACK: Final = "/default-rack"
+
+
+def normalise(location: str) -> str:
+    """Raises InvalidConfiguration for what is no absolute path of at least one level."""
+    cleaned = "/" + location.strip().strip("/")
+    if cleaned == "/" or not location.strip().startswith("/"):
+        raise errors.InvalidConfiguration(
+            f"network location {location!r} is not of the form /rack or /data-centre/rack"
+        )
+    return cleaned
+
+
+def distance(location_a: str, node_a: str, location_b: str, node_b: str) -> int:
+    """Steps between two nodes, each given by its location and its name there.
+
+    Example: `distance("/d1/r1", "n1", "/d1/r2", "n3") == 4`.
+    """
+    a = [*location_a.strip("/").split("/"), node_a]
+    b = [*location_b.strip("/").split("/"), node_b]
+    shared = 0
+    for left, right in zip(a, b, strict=False):
+        if left != right:
+            break
+        shared += 1
+    return len(a) + len(b) - 2 * shared
+
+
+class RackMap:
+    """Locations by address, then by host name, as a topology table gives them."""
+
+    def __init__(self, table: dict[str, str] | None = None) -> None:
+        self._table = {name: normalise(rack) for name, rack in (table or {}).items()}
+
+    def location(self, ip: str, hostname: str = "") -> str:
+        found = self._table.get(ip) or self._table.get(hostname)
+        return found if found is not None else DEFAULT_RACK
+
+
+def parse_table(text: str, source: str) -> dict[str, str]:
+    """`net.topology.table.file.name`: two columns, host and location; `#` starts a comment.
+
+    Raises InvalidConfiguration naming the file and line.
+    """
+    table: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        fields = line.split("#", 1)[0].split()
+        if not fields:
+            continue
+        if len(fields) != 2:
+            raise errors.InvalidConfiguration(
+                f"{source}, line {number}: expected a host and a location, found {line!r}"
+            )
+        table[fields[0]] = normalise(fields[1])
+    return table
