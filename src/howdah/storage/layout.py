@@ -1,0 +1,185 @@
+"""A storage directory: its state, its lock, and the small files at its root.
+
+Mirrors what namenodes, datanodes and journal nodes of Hadoop have in common:
+
+    in_use.lock          locked while a server uses the directory; "pid@host"
+    current/VERSION      its presence is what makes a directory formatted
+    current/seen_txid    namenode: a transaction id that the log has reached
+
+The lock is a POSIX record lock, as Java's is, so that a Hadoop server and one of
+ours exclude each other too. Such locks have two traps, which `StorageDirectory`
+answers for: they do not exclude the own process, and closing any descriptor of
+the file gives the lock up.
+
+This is a shell around the file system. What VERSION says is in `version`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import errno
+import fcntl
+import os
+import socket
+from pathlib import Path
+from typing import Final, TypeVar
+
+from howdah import errors
+from howdah.storage.atomic import fsync_directory, replace_file
+from howdah.storage.version import BlockPoolVersion, DatanodeVersion, NamenodeVersion
+
+LOCK_NAME: Final = "in_use.lock"
+CURRENT_NAME: Final = "current"
+VERSION_NAME: Final = "VERSION"
+SEEN_TXID_NAME: Final = "seen_txid"
+
+# Left behind by an upgrade, rollback or finalization that was interrupted.
+_UNFINISHED: Final = ("previous.tmp", "removed.tmp", "finalized.tmp", "lastcheckpoint.tmp")
+# What may stand in a directory that counts as empty.
+_IGNORED: Final = frozenset({LOCK_NAME, "lost+found"})
+
+# Locks that this process holds, by device and inode, and its pid: the kernel would
+# grant a second one to the same process, and a forked child holds none.
+_held: dict[tuple[int, int], int] = {}
+
+Version = TypeVar("Version", NamenodeVersion, DatanodeVersion, BlockPoolVersion)
+
+
+class StorageState(enum.Enum):
+    """What a directory is to a server that wants to start on it."""
+
+    MISSING = "missing"
+    EMPTY = "empty"
+    NOT_FORMATTED = "not formatted"
+    """There is something, but no `current/VERSION`."""
+    UNFINISHED = "in the middle of an upgrade or rollback"
+    NORMAL = "normal"
+
+
+class StorageLock:
+    """A held `in_use.lock`. Released by `release`, by leaving the block, or by death."""
+
+    def __init__(self, path: Path, descriptor: int, identity: tuple[int, int]) -> None:
+        self.path = path
+        self._descriptor: int | None = descriptor
+        self._identity = identity
+
+    def release(self) -> None:
+        """Gives the lock up; a second call does nothing.
+
+        In a forked child it only closes the descriptor: the lock is the parent's.
+        """
+        if self._descriptor is None:
+            return
+        os.close(self._descriptor)
+        self._descriptor = None
+        _held.pop(self._identity, None)
+
+    def __enter__(self) -> StorageLock:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+class StorageDirectory:
+    """One directory of `dfs.namenode.name.dir`, `dfs.datanode.data.dir` and the like."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.current = root / CURRENT_NAME
+        self.version_file = self.current / VERSION_NAME
+        self.seen_txid_file = self.current / SEEN_TXID_NAME
+        self.lock_file = root / LOCK_NAME
+
+    def __repr__(self) -> str:
+        return f"StorageDirectory({str(self.root)!r})"
+
+    def state(self) -> StorageState:
+        """Raises `InconsistentStorage` if `root` is not a directory, or unreadable."""
+        try:
+            entries = {entry.name for entry in os.scandir(self.root)}
+        except FileNotFoundError:
+            return StorageState.MISSING
+        except (NotADirectoryError, PermissionError) as error:
+            raise errors.InconsistentStorage(
+                f"Storage directory {self.root} cannot be used: {error.strerror}"
+            ) from error
+        if entries.intersection(_UNFINISHED):
+            return StorageState.UNFINISHED
+        if self.version_file.is_file():
+            return StorageState.NORMAL
+        return StorageState.NOT_FORMATTED if entries - _IGNORED else StorageState.EMPTY
+
+    def create(self) -> None:
+        """Makes `current`, readable by the owner alone, and what is above it."""
+        self.current.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fsync_directory(self.root)
+
+    def lock(self) -> StorageLock:
+        """Takes `in_use.lock`, or raises `StorageLocked` naming directory and holder."""
+        with contextlib.suppress(FileNotFoundError):
+            # Asked before the file is opened: to close it again would release the lock.
+            if _held.get(_identity(os.stat(self.lock_file))) == os.getpid():
+                raise errors.StorageLocked(
+                    f"Storage directory {self.root} is in use by this process, {os.getpid()}"
+                )
+        descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = os.pread(descriptor, 256, 0).decode("utf-8", "replace").strip()
+            os.close(descriptor)
+            if error.errno not in (errno.EACCES, errno.EAGAIN):
+                raise
+            raise errors.StorageLocked(
+                f"Storage directory {self.root} is in use by {holder or 'another process'}, "
+                f"which has locked {self.lock_file}"
+            ) from error
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}@{socket.gethostname()}".encode(), 0)
+        identity = _identity(os.fstat(descriptor))
+        _held[identity] = os.getpid()
+        return StorageLock(self.lock_file, descriptor, identity)
+
+    def read_version(self, kind: type[Version]) -> Version:
+        """`current/VERSION`, which has to be of the given kind.
+
+        Raises `InconsistentStorage` or `IncorrectVersion`, naming the file.
+        """
+        try:
+            text = self.version_file.read_text("latin-1")
+        except FileNotFoundError as error:
+            raise errors.InconsistentStorage(
+                f"Storage directory {self.root} is not formatted: {self.version_file} is missing"
+            ) from error
+        return kind.parse(text, str(self.version_file))
+
+    def write_version(
+        self, version: NamenodeVersion | DatanodeVersion | BlockPoolVersion, now_ms: int
+    ) -> None:
+        """Replaces `current/VERSION`; done last, this makes a directory formatted."""
+        replace_file(self.version_file, version.format(now_ms).encode("latin-1"))
+
+    def read_seen_txid(self) -> int:
+        """A transaction id that the log has reached for certain; 0 in a new directory.
+
+        A log that ends before it has lost its tail.
+        """
+        try:
+            return int(self.seen_txid_file.read_bytes())
+        except FileNotFoundError as error:
+            raise errors.InconsistentStorage(f"{self.seen_txid_file} is missing") from error
+        except ValueError as error:
+            raise errors.InconsistentStorage(
+                f"{self.seen_txid_file} does not hold a transaction id"
+            ) from error
+
+    def write_seen_txid(self, txid: int) -> None:
+        """Replaces `seen_txid`; durable on return."""
+        replace_file(self.seen_txid_file, b"%d\n" % txid)
+
+
+def _identity(facts: os.stat_result) -> tuple[int, int]:
+    return facts.st_dev, facts.st_ino
