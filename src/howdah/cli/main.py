@@ -1,0 +1,247 @@
+"""`howdah COMMAND …`: finds the command and its configuration, and runs it.
+
+A table says which module a command is in, and nothing is imported but that
+module: `howdah dfs -ls /` has to feel instant.
+
+Options that every command knows, before the command or right after it:
+    --conf DIR        the directory with core-site.xml and hdfs-site.xml
+    -conf FILE        one more configuration file
+    -D key=value      one value
+    -fs URI           the filesystem, short for -D fs.defaultFS=URI
+
+A command is a function `(argv, conf) -> exit code`. Exit codes are those that
+Hadoop's users know: 0, 1 for what failed, 255 (Hadoop's -1) for what could not
+even be understood.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+if TYPE_CHECKING:
+    from howdah.config import Configuration
+
+EXIT_FAILURE = 1
+EXIT_USAGE = 255
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+
+Run = Callable[[list[str], "Configuration"], int]
+
+
+class Command(NamedTuple):
+    """Where a command is; no target means that howdah doesn't have it yet.
+
+    `dfs` has options of its own that may look like the common ones, so those
+    stop at its first other argument, as in Hadoop; elsewhere they may stand
+    anywhere.
+    """
+
+    help: str
+    target: str | None
+    options_anywhere: bool = True
+
+
+COMMANDS: dict[str, Command] = {
+    "up": Command("start a cluster on this machine", "howdah.cli.cluster:up"),
+    "status": Command("say how that cluster is", "howdah.cli.cluster:status"),
+    "down": Command("stop that cluster", "howdah.cli.cluster:down"),
+    "dfs": Command("work with files", "howdah.cli.dfs:main", False),
+    "fs": Command("the same as dfs", "howdah.cli.dfs:main", False),
+    "getconf": Command("print configuration values", "howdah.cli.servers:getconf"),
+    "namenode": Command("run a namenode, or -format one", "howdah.cli.servers:namenode"),
+    "datanode": Command("run a datanode", "howdah.cli.servers:datanode"),
+    "balancer": Command("even out the datanodes", None),
+    "cacheadmin": Command("manage the block cache", None),
+    "dfsadmin": Command("administer the cluster", None),
+    "distcp": Command("copy in parallel", None),
+    "fsck": Command("check files and their blocks", None),
+    "haadmin": Command("administer high availability", None),
+    "journalnode": Command("run a journal node", None),
+    "oev": Command("show an edit log", None),
+    "oiv": Command("show an image", None),
+    "secondarynamenode": Command("run a secondary namenode", None),
+    "zkfc": Command("run a failover controller", None),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The program `howdah`; `argv` without the program's name."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _dispatch(arguments)
+    except UsageError as error:
+        print(f"howdah: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone, as in `howdah dfs -cat /big | head`. What is left
+        # in stdout's buffer must not raise once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_BROKEN_PIPE
+
+
+def _dispatch(arguments: list[str]) -> int:
+    options, rest = GenericOptions.take_leading(arguments)
+    if not rest:
+        print(usage(), file=sys.stderr)
+        return EXIT_FAILURE
+    name, *rest = rest
+    if name in ("--help", "-help", "-h", "help"):
+        print(usage())
+        return 0
+    if name in ("--version", "version"):
+        from howdah import __version__
+
+        print(f"howdah {__version__}")
+        return 0
+    command = COMMANDS.get(name)
+    if command is None:
+        if name.startswith("-"):
+            return _complain(f"howdah: there is no option {name}")
+        return _complain(f"howdah: there is no command {name!r}")
+    if command.target is None:
+        print(f"howdah: {name} is not available yet", file=sys.stderr)
+        return EXIT_USAGE
+    take = GenericOptions.take_all if command.options_anywhere else GenericOptions.take_leading
+    more, rest = take(rest)
+    return _run(name, command.target, rest, options + more)
+
+
+def _run(name: str, target: str, arguments: list[str], options: GenericOptions) -> int:
+    from howdah.errors import HowdahError
+
+    module_name, _, function_name = target.partition(":")
+    try:
+        run: Run = getattr(import_module(module_name), function_name)
+        return run(arguments, options.configuration())
+    except UsageError as error:
+        print(f"howdah {name}: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    except HowdahError as error:
+        print(f"howdah {name}: {error}", file=sys.stderr)
+        return EXIT_FAILURE
+
+
+def _complain(message: str) -> int:
+    print(f"{message}\n\n{usage()}", file=sys.stderr)
+    return EXIT_FAILURE
+
+
+def usage() -> str:
+    """The commands that there are, and those that are still to come."""
+    width = max(map(len, COMMANDS))
+    lines = ["Usage: howdah [OPTION]… COMMAND [ARGUMENT]…", "", "Commands:"]
+    lines += [f"  {name:{width}}  {c.help}" for name, c in COMMANDS.items() if c.target]
+    missing = [name for name, command in COMMANDS.items() if not command.target]
+    lines += [
+        "",
+        f"Not available yet: {', '.join(missing)}.",
+        "",
+        "Options, before the command or right after it:",
+        "  --conf DIR    directory of core-site.xml and hdfs-site.xml (else HADOOP_CONF_DIR)",
+        "  -conf FILE    one more configuration file",
+        "  -D key=value  one configuration value",
+        "  -fs URI       the filesystem to work with",
+        "  --version     print the version",
+    ]
+    return "\n".join(lines)
+
+
+class UsageError(Exception):
+    """Arguments that a command cannot make sense of."""
+
+
+class GenericOptions(NamedTuple):
+    """The options that every command knows."""
+
+    conf_dir: str | None = None
+    files: tuple[str, ...] = ()
+    values: tuple[tuple[str, str], ...] = ()
+
+    def __add__(self, later: object) -> GenericOptions:
+        if not isinstance(later, GenericOptions):
+            return NotImplemented
+        return GenericOptions(
+            later.conf_dir or self.conf_dir, self.files + later.files, self.values + later.values
+        )
+
+    @classmethod
+    def take_leading(cls, arguments: list[str]) -> tuple[GenericOptions, list[str]]:
+        """The options at the front, and the rest from the first other argument on."""
+        options = cls()
+        rest = arguments
+        while rest:
+            found = cls._take_one(rest)
+            if found is None:
+                break
+            option, rest = found
+            options += option
+        return options, rest
+
+    @classmethod
+    def take_all(cls, arguments: list[str]) -> tuple[GenericOptions, list[str]]:
+        """The options wherever they stand, and all other arguments."""
+        options = cls()
+        others: list[str] = []
+        rest = arguments
+        while rest:
+            found = cls._take_one(rest)
+            if found is None:
+                others.append(rest[0])
+                rest = rest[1:]
+            else:
+                option, rest = found
+                options += option
+        return options, others
+
+    @classmethod
+    def _take_one(cls, arguments: list[str]) -> tuple[GenericOptions, list[str]] | None:
+        first = arguments[0]
+        if first.startswith("-D") and first != "-D":
+            return cls(values=(_key_and_value(first[2:]),)), arguments[1:]
+        if first.startswith(("--conf=", "--config=")):
+            return cls(conf_dir=first.partition("=")[2]), arguments[1:]
+        if first not in ("-D", "-fs", "-conf", "--conf", "--config"):
+            return None
+        if len(arguments) < 2:
+            _fail_at_once(f"option {first} needs a value")
+        value = arguments[1]
+        match first:
+            case "-D":
+                option = cls(values=(_key_and_value(value),))
+            case "-fs":
+                option = cls(values=(("fs.defaultFS", value),))
+            case "-conf":
+                option = cls(files=(value,))
+            case _:
+                option = cls(conf_dir=value)
+        return option, arguments[2:]
+
+    def configuration(self) -> Configuration:
+        """What files and options say together."""
+        from pathlib import Path
+
+        from howdah.config import Configuration
+
+        return Configuration.load(
+            Path(self.conf_dir) if self.conf_dir else None,
+            dict(self.values),
+            files=[Path(name) for name in self.files],
+        )
+
+
+def _key_and_value(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        _fail_at_once(f"option -D needs key=value, not {text!r}")
+    return key, value
+
+
+def _fail_at_once(message: str) -> NoReturn:
+    raise UsageError(message)

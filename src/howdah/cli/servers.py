@@ -1,0 +1,125 @@
+"""`howdah namenode`, `howdah datanode`, `howdah getconf`: one server in this process.
+
+Mirrors `hdfs namenode`, `hdfs datanode` and `hdfs getconf` as to arguments and
+exit codes. A server runs until SIGTERM or SIGINT, logs to stderr one record a
+line, and tells by `--ready-file` when it can serve.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from howdah.cli.main import EXIT_USAGE, UsageError
+
+if TYPE_CHECKING:
+    from howdah.config import Configuration
+
+LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+
+class Arguments(argparse.ArgumentParser):
+    """argparse, but wrong usage raises `UsageError` and so exits as all commands do."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+class _LineFormatter(logging.Formatter):
+    """One line a record: the further lines of a traceback are indented."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return super().format(record).replace("\n", "\n    ")
+
+
+def log_to_stderr(level: str) -> None:
+    """Send every record to stderr, with times in UTC."""
+    handler = logging.StreamHandler(sys.stderr)
+    formatter = _LineFormatter(LOG_FORMAT)
+    formatter.converter = time.gmtime
+    formatter.default_msec_format = "%s,%03dZ"
+    handler.setFormatter(formatter)
+    logging.basicConfig(level=level, handlers=[handler], force=True)
+
+
+def _server_arguments(name: str) -> Arguments:
+    parser = Arguments(prog=f"howdah {name}", allow_abbrev=False)
+    parser.add_argument(
+        "--ready-file", type=Path, metavar="FILE", help="written when the server can serve"
+    )
+    parser.add_argument(
+        "--log-level",
+        choices=LOG_LEVELS,
+        default=os.environ.get("HOWDAH_LOG_LEVEL", "INFO"),
+        help="what is logged (default: HOWDAH_LOG_LEVEL, else INFO)",
+    )
+    return parser
+
+
+def namenode(argv: list[str], conf: Configuration) -> int:
+    """Run a namenode, or format its directories."""
+    parser = _server_arguments("namenode")
+    parser.add_argument("-format", action="store_true", help="make new, empty directories")
+    parser.add_argument("-force", action="store_true", help="erase what they hold")
+    parser.add_argument("-clusterid", metavar="ID", help="the cluster's name (default: a new one)")
+    parser.add_argument(
+        "-nonInteractive", action="store_true", help="never ask (howdah never asks anyway)"
+    )
+    options = parser.parse_args(argv)
+    if not options.format and (options.force or options.clusterid or options.nonInteractive):
+        raise UsageError("-force, -clusterid and -nonInteractive go with -format")
+    log_to_stderr(options.log_level)
+    if options.format:
+        from howdah.namenode.format import format_namenode
+
+        format_namenode(conf, cluster_id=options.clusterid, force=options.force)
+        return 0
+    from howdah.namenode import server
+
+    return server.run(conf, options.ready_file)
+
+
+def datanode(argv: list[str], conf: Configuration) -> int:
+    """Run a datanode."""
+    options = _server_arguments("datanode").parse_args(argv)
+    log_to_stderr(options.log_level)
+    from howdah.datanode import server
+
+    return server.run(conf, options.ready_file)
+
+
+def getconf(argv: list[str], conf: Configuration) -> int:
+    """Print one thing that the configuration says."""
+    from howdah import keys
+    from howdah.config import namenode_address
+
+    parser = Arguments(prog="howdah getconf", allow_abbrev=False)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("-confKey", metavar="KEY", help="the value of a key")
+    what.add_argument("-namenodes", action="store_true", help="the namenode's host")
+    what.add_argument("-nnRpcAddresses", action="store_true", help="the namenode's address")
+    what.add_argument("-includeFile", action="store_true", help="the file of allowed datanodes")
+    what.add_argument("-excludeFile", action="store_true", help="the file of excluded datanodes")
+    options = parser.parse_args(argv)
+    if options.namenodes or options.nnRpcAddresses:
+        host, port = namenode_address(conf)
+        print(f"{host}:{port}" if options.nnRpcAddresses else host)
+        return 0
+    if options.includeFile or options.excludeFile:
+        key = keys.DFS_HOSTS if options.includeFile else keys.DFS_HOSTS_EXCLUDE
+        return _print_value(key.name, conf.get(key) or None)
+    return _print_value(options.confKey, conf.raw(options.confKey))
+
+
+def _print_value(name: str, value: str | None) -> int:
+    if value is None:
+        print(f"Configuration {name} is missing.", file=sys.stderr)
+        return EXIT_USAGE
+    print(value)
+    return 0
