@@ -1,1 +1,35 @@
-"""testing."""
+"""Testing against a real cluster: public, documented, supported.
+
+    from howdah.testing import MiniCluster
+
+    with MiniCluster(datanodes=3, racks=["/a", "/b", "/c"]) as cluster:
+        fs = howdah.connect(cluster.uri)
+
+`howdah.testing.plugin` is the pytest plugin (fixture `howdah_cluster`);
+`howdah.testing.java` and `howdah.testing.spark` find a Java and run Hadoop's own
+client against the cluster.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from howdah.testing.minicluster import MiniCluster as MiniCluster
+    from howdah.testing.processes import ServerFailed as ServerFailed
+
+__all__ = ["MiniCluster", "ServerFailed"]
+
+
+def __getattr__(name: str) -> object:
+    # The pytest plugin is in this package and is loaded in every pytest run;
+    # those that don't use a cluster shall not pay for one.
+    if name == "MiniCluster":
+        from howdah.testing.minicluster import MiniCluster
+
+        return MiniCluster
+    if name == "ServerFailed":
+        from howdah.testing.processes import ServerFailed
+
+        return ServerFailed
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

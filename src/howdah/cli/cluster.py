@@ -1,0 +1,272 @@
+"""`howdah up`, `howdah status`, `howdah down`: a cluster on this machine that stays.
+
+Real server processes, one cluster a directory. What the cluster is (ports, racks,
+values of -D) is kept in DIR/cluster.json, what runs of it in DIR/run; so `up` on a
+directory that was used before starts the same cluster with the same data, and
+`down` leaves the data alone.
+
+The directory is ~/.howdah/default unless --dir says otherwise: `status` and `down`
+then find the cluster from wherever they are typed, and no project directory is
+littered.
+
+The installation's own configuration files are not read: a cluster on this machine
+must not take the address of the one in the machine room. -D is.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from howdah.cli.main import EXIT_FAILURE, UsageError
+from howdah.cli.servers import Arguments
+from howdah.errors import InvalidConfiguration
+from howdah.testing.cluster import READY_TIMEOUT_S, LocalCluster
+from howdah.testing.layout import Layout
+from howdah.testing.processes import Detached, start_time
+
+if TYPE_CHECKING:
+    from howdah.config import Configuration
+
+DEFAULT_DATANODES = 3
+WATCH_INTERVAL_S = 0.25
+
+
+def default_dir() -> Path:
+    return Path.home() / ".howdah" / "default"
+
+
+# -- the commands ----------------------------------------------------------------------
+
+
+def up(argv: list[str], conf: Configuration) -> int:
+    """Start a cluster, or what is missing of it; return when it can serve."""
+    parser = _arguments("up")
+    parser.add_argument("--datanodes", type=int, metavar="N", help="how many (default: 3)")
+    parser.add_argument("--racks", metavar="R1,R2,…", help="dealt out to the datanodes in turn")
+    parser.add_argument("--volumes", metavar="N", help="data directories of each datanode")
+    parser.add_argument("--namenodes", type=int, default=1, metavar="N", help="only 1 for now")
+    parser.add_argument(
+        "--foreground", action="store_true", help="stay, and stop the cluster at Ctrl-C"
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=READY_TIMEOUT_S, metavar="S", help="seconds to wait"
+    )
+    options = parser.parse_args(argv)
+    if options.namenodes != 1:
+        raise UsageError(
+            f"--namenodes {options.namenodes}: high availability is not available yet, only one "
+            "namenode is"
+        )
+    values = {key: value for key, value in conf.items() if conf.source(key) == "command line"}
+    base = _dir(options.dir)
+    with _only_one(base):
+        layout = _layout(base, values, options.datanodes, options.racks, options.volumes)
+        layout.save()
+        cluster = LocalCluster(layout, Detached(), _running(layout))
+        _start(cluster, options.timeout)
+    _report(cluster, options.json)
+    return _stay(cluster) if options.foreground else 0
+
+
+def status(argv: list[str], conf: Configuration) -> int:
+    """Say what runs; exit with 0 only if all of it does."""
+    options = _arguments("status").parse_args(argv)
+    base = _dir(options.dir)
+    layout = Layout.load(base)
+    if layout is None:
+        if options.json:
+            print(json.dumps({"uri": None, "http": None, "dir": str(base), "processes": []}))
+        else:
+            print(f"There is no cluster in {base}", file=sys.stderr)
+        return EXIT_FAILURE
+    cluster = LocalCluster(layout, Detached(), _running(layout))
+    _report(cluster, options.json)
+    return 0 if all(map(cluster.is_ready, layout.names)) else EXIT_FAILURE
+
+
+def down(argv: list[str], conf: Configuration) -> int:
+    """Stop the cluster; its data stays."""
+    options = _arguments("down").parse_args(argv)
+    base = _dir(options.dir)
+    layout = Layout.load(base)
+    if layout is None:
+        print(f"There is no cluster in {base}", file=sys.stderr)
+        return EXIT_FAILURE
+    with _only_one(base):
+        cluster = LocalCluster(layout, Detached(), _running(layout))
+        stopped = list(cluster.pids)
+        killed = cluster.stop(stopped)
+        _remember(cluster)
+    if options.json:
+        print(json.dumps({"dir": str(base), "stopped": stopped, "killed": killed}))
+        return 0
+    for name in killed:
+        print(f"{name} did not stop when asked and was killed", file=sys.stderr)
+    print(f"{base}: stopped {', '.join(stopped)}" if stopped else f"{base}: nothing was running")
+    return 0
+
+
+# -- their parts -----------------------------------------------------------------------
+
+
+def _arguments(name: str) -> Arguments:
+    parser = Arguments(prog=f"howdah {name}", allow_abbrev=False)
+    parser.add_argument(
+        "--dir", type=Path, metavar="DIR", help="the cluster's directory (~/.howdah/default)"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def _dir(given: Path | None) -> Path:
+    return (given or default_dir()).expanduser().absolute()
+
+
+def _layout(
+    base: Path,
+    values: dict[str, str],
+    datanodes: int | None,
+    racks: str | None,
+    volumes: str | None,
+) -> Layout:
+    layout = Layout.load(base)
+    if layout is None:
+        return Layout.plan(
+            base,
+            datanodes=DEFAULT_DATANODES if datanodes is None else datanodes,
+            racks=[rack.strip() for rack in racks.split(",")] if racks else None,
+            volumes=_volumes(volumes),
+            values=values,
+        )
+    layout = layout.with_values(values)
+    if datanodes is not None and datanodes != len(layout.datanodes):
+        raise InvalidConfiguration(
+            f"the cluster in {base} has {len(layout.datanodes)} datanodes, not {datanodes}; "
+            "take another --dir for another cluster"
+        )
+    if racks or volumes:
+        wanted = Layout.plan(
+            base,
+            datanodes=len(layout.datanodes),
+            racks=[rack.strip() for rack in racks.split(",")] if racks else None,
+            volumes=_volumes(volumes),
+        )
+        for here, there in zip(layout.datanodes, wanted.datanodes, strict=True):
+            if (racks and here.rack != there.rack) or (volumes and here.volumes != there.volumes):
+                raise InvalidConfiguration(
+                    f"the cluster in {base} has {here.name} in rack {here.rack} with volumes "
+                    f"{','.join(here.volumes)}; take another --dir for another cluster"
+                )
+    return layout
+
+
+def _volumes(text: str | None) -> int | Sequence[str]:
+    if text is None:
+        return 1
+    return int(text) if text.isdigit() else [kind.strip() for kind in text.split(",")]
+
+
+def _start(cluster: LocalCluster, timeout_s: float) -> None:
+    names = cluster.layout.names
+    fresh = [name for name in names if not cluster.is_running(name)]
+    try:
+        cluster.format_if_new()
+        cluster.start(fresh)
+        _remember(cluster)
+        cluster.wait_ready(names, timeout_s)
+    except BaseException:
+        # What was up before stays up, what we brought goes.
+        cluster.stop([name for name in fresh if name in cluster.pids])
+        _remember(cluster)
+        raise
+
+
+def _stay(cluster: LocalCluster) -> int:
+    """Wait for a signal, or for a server to end; then stop everything."""
+    asked = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: asked.set())
+    ended: list[str] = []
+    while not ended and not asked.wait(WATCH_INTERVAL_S):
+        ended = [name for name in cluster.layout.names if not cluster.is_running(name)]
+    for name in ended:
+        print(f"{name} has ended, see {cluster.layout.log_path(name)}", file=sys.stderr)
+    with _only_one(cluster.layout.dir):
+        cluster.stop(list(cluster.pids))
+        _remember(cluster)
+    return EXIT_FAILURE if ended else 0
+
+
+def _report(cluster: LocalCluster, as_json: bool) -> None:
+    layout = cluster.layout
+    servers = [cluster.server(name) for name in layout.names]
+    if as_json:
+        facts: dict[str, Any] = {
+            "uri": layout.uri,
+            "http": f"http://{layout.http}",
+            "dir": str(layout.dir),
+            "conf_dir": str(layout.conf_dir),
+            "processes": [{**asdict(server), "log": str(server.log)} for server in servers],
+        }
+        print(json.dumps(facts), flush=True)
+        return
+    print(f"{layout.uri}  in {layout.dir}")
+    print(f"export HADOOP_CONF_DIR={layout.conf_dir}")
+    for server in servers:
+        if server.pid is None:
+            print(f"  {server.name:12} not running, see {server.log}")
+        else:
+            where = "  ".join(f"{kind} {address}" for kind, address in server.addresses.items())
+            print(f"  {server.name:12} pid {server.pid}  {where or 'not ready yet'}")
+    sys.stdout.flush()
+
+
+# -- what runs, between one command and the next ------------------------------------------
+
+
+def _processes_path(layout: Layout) -> Path:
+    return layout.dir / "run" / "processes.json"
+
+
+def _remember(cluster: LocalCluster) -> None:
+    """Note who runs, and since when: a number alone may be another process tomorrow."""
+    path = _processes_path(cluster.layout)
+    facts = {name: [pid, start_time(pid)] for name, pid in cluster.pids.items()}
+    fresh = path.with_suffix(".new")
+    fresh.write_text(json.dumps(facts))
+    os.replace(fresh, path)
+
+
+def _running(layout: Layout) -> dict[str, int]:
+    """Those that were noted and still run."""
+    path = _processes_path(layout)
+    try:
+        facts = json.loads(path.read_text())
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise InvalidConfiguration(f"{path} is damaged: {error}") from error
+    return {
+        name: pid
+        for name, (pid, since) in facts.items()
+        if since is not None and start_time(pid) == since
+    }
+
+
+@contextmanager
+def _only_one(base: Path) -> Iterator[None]:
+    """Keep a second `up` or `down` on the same directory waiting."""
+    base.mkdir(parents=True, exist_ok=True)
+    with (base / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

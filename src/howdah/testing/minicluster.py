@@ -1,0 +1,239 @@
+"""`MiniCluster`: a real namenode and real datanodes for as long as a test needs them.
+
+Every server is a process (a datanode is two), with its own directory, log and
+loopback address. Servers can be killed, paused and restarted by name; a restart
+has the same ports and the same data. Everything ends with the cluster, or with
+the process that made it, however that ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import tempfile
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from howdah import keys
+from howdah.config import Configuration
+from howdah.errors import InvalidConfiguration
+from howdah.testing.cluster import READY_TIMEOUT_S, LocalCluster
+from howdah.testing.layout import Layout, role_of
+from howdah.testing.processes import Forked, Server, ServerFailed
+
+CLOSE_TIMEOUT_S = 5.0
+
+
+class MiniCluster:
+    """A cluster of processes on this machine, as a context manager.
+
+    `datanodes`: how many; they are called datanode0, datanode1, …, and the
+    namenode is called namenode.
+    `racks`: a rack for each datanode in turn (`["/a", "/b"]` deals them out).
+    `conf`: values for all servers and for clients, as in `-D`; booleans and
+    numbers may be given as they are.
+    `volumes`: data directories of each datanode, a number or their storage types.
+    `dir`: where it all lives. With a directory of one's own, a later MiniCluster
+    finds the same data there; without, it is a temporary one that is removed.
+
+    Heartbeats come every second and safe mode has no extension, for nobody wants
+    to wait; everything else is as Hadoop has it. A datanode that is killed counts
+    as dead after ten minutes, unless `dfs.namenode.heartbeat.recheck-interval`
+    says otherwise.
+
+    >>> with MiniCluster(datanodes=1) as cluster:
+    ...     cluster.kill("namenode")
+    ...     cluster.restart("namenode")
+    """
+
+    def __init__(
+        self,
+        datanodes: int = 3,
+        racks: Sequence[str] | None = None,
+        conf: Mapping[str, str | int | float | bool] | None = None,
+        volumes: int | Sequence[str] = 1,
+        dir: str | os.PathLike[str] | None = None,
+        *,
+        timeout_s: float = READY_TIMEOUT_S,
+    ) -> None:
+        self._timeout_s = timeout_s
+        self._lock = threading.RLock()
+        self._own_dir = dir is None
+        base = Path(tempfile.mkdtemp(prefix="howdah-") if dir is None else dir).absolute()
+        values = {name: _text(value) for name, value in (conf or {}).items()}
+        layout = Layout.load(base)
+        if layout is None:
+            layout = Layout.plan(
+                base, datanodes=datanodes, racks=racks, volumes=volumes, values=values
+            )
+        else:
+            if len(layout.datanodes) != datanodes:
+                raise InvalidConfiguration(
+                    f"{base} holds a cluster of {len(layout.datanodes)} datanodes, not {datanodes}"
+                )
+            layout = layout.with_values(values)
+        layout.save()
+        self._spawner = Forked(layout.log_path("launcher"))
+        self._cluster = LocalCluster(layout, self._spawner)
+        # Also where close() is never called: at exit of Python, but not in a fork.
+        self._finalizer = weakref.finalize(
+            self, _close, self._cluster, self._spawner, base if self._own_dir else None, os.getpid()
+        )
+        try:
+            # While the launcher is still importing.
+            self._cluster.format_if_new()
+            self._cluster.start(layout.names)
+            self.wait_ready()
+        except BaseException:
+            self.close()
+            raise
+
+    # -- where it is ---------------------------------------------------------------------
+
+    @property
+    def uri(self) -> str:
+        """`hdfs://host:port`."""
+        return self._cluster.layout.uri
+
+    @property
+    def http(self) -> str:
+        """The namenode's web address, `http://host:port`."""
+        return f"http://{self._cluster.layout.http}"
+
+    @property
+    def dir(self) -> Path:
+        """The directory with all that the cluster has on disk."""
+        return self._cluster.layout.dir
+
+    @property
+    def conf(self) -> Configuration:
+        """The configuration for clients."""
+        return self._cluster.layout.client_conf()
+
+    @property
+    def conf_dir(self) -> Path:
+        """The same as files: a HADOOP_CONF_DIR, or an entry of a Java class path."""
+        return self._cluster.layout.conf_dir
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all servers, running or not."""
+        return self._cluster.layout.names
+
+    @property
+    def processes(self) -> list[Server]:
+        """All servers, with process id (None where it doesn't run) and addresses."""
+        with self._lock:
+            return [self._cluster.server(name) for name in self.names]
+
+    def process(self, name: str) -> Server:
+        """One server."""
+        with self._lock:
+            return self._cluster.server(name)
+
+    def log(self, name: str) -> str:
+        """All that a server has logged, over all its restarts."""
+        self._check(name)
+        path = self._cluster.layout.log_path(name)
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def data_dirs(self, name: str) -> list[Path]:
+        """The storage directories of a server: volumes, or where images are."""
+        self._check(name)
+        conf = self._cluster.layout.server_conf(name)
+        if role_of(name) == "namenode":
+            return conf.get(keys.DFS_NAMENODE_NAME_DIR)
+        return [path for _, path in conf.get(keys.DFS_DATANODE_DATA_DIR)]
+
+    # -- what can be done to it ------------------------------------------------------------
+
+    def wait_ready(self, timeout_s: float | None = None) -> None:
+        """Return when every server that was started can serve, and files can be written."""
+        with self._lock:
+            names = [name for name in self.names if name in self._cluster.pids]
+            self._cluster.wait_ready(names, self._timeout_s if timeout_s is None else timeout_s)
+
+    def kill(self, name: str) -> None:
+        """`kill -9` a server, with all that it started; it is gone on return."""
+        self._check(name)
+        with self._lock:
+            self._cluster.kill([name])
+            self._cluster.pids.pop(name, None)
+
+    def stop(self, name: str) -> None:
+        """Stop a server in an orderly way; it is gone on return."""
+        self._check(name)
+        with self._lock:
+            self._cluster.stop([name])
+
+    def start(self, name: str) -> None:
+        """Start a server that doesn't run, and don't wait for it."""
+        self._check(name)
+        with self._lock:
+            self._cluster.start([name])
+
+    def restart(self, name: str | None = None) -> None:
+        """Stop a server (or all), where it runs, start it, and wait until it can serve."""
+        if name is not None:
+            self._check(name)
+        with self._lock:
+            names = self.names if name is None else [name]
+            self._cluster.stop(names)
+            self._cluster.start(names)
+            self._cluster.wait_ready(names, self._timeout_s)
+
+    def pause(self, name: str) -> None:
+        """Freeze a server (SIGSTOP): it keeps its connections and says nothing."""
+        self._check(name)
+        with self._lock:
+            self._cluster.signal(name, signal.SIGSTOP)
+
+    def resume(self, name: str) -> None:
+        """Let a paused server go on."""
+        self._check(name)
+        with self._lock:
+            self._cluster.signal(name, signal.SIGCONT)
+
+    def close(self) -> None:
+        """Stop everything, and remove the directory if it was a temporary one."""
+        with self._lock:
+            self._finalizer()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<MiniCluster {self.uri} in {self.dir}>"
+
+    def _check(self, name: str) -> None:
+        if name not in self.names:
+            raise InvalidConfiguration(f"there is no server {name!r}, only {', '.join(self.names)}")
+
+
+def _close(cluster: LocalCluster, spawner: Forked, own_dir: Path | None, owner: int) -> None:
+    if os.getpid() != owner:
+        return
+    # Where the launcher has ended before us, it has taken the servers along.
+    with contextlib.suppress(ServerFailed):
+        cluster.stop(list(cluster.pids), CLOSE_TIMEOUT_S)
+    spawner.close()
+    if own_dir is not None:
+        shutil.rmtree(own_dir, ignore_errors=True)
+
+
+def _text(value: str | int | float | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,229 @@
+"""Server processes: starting them, watching them, telling one from another.
+
+Two ways to start a server, with one face (`Spawner`):
+* `Forked`: a launcher process that has imported everything already and forks, for
+  clusters that live as long as a test (see `launcher`);
+* `Detached`: a program of its own that outlives us, for `howdah up`.
+
+Every server leads a process group, so that what it started itself is paused and
+killed with it. A process found by its number later on is believed to be the same
+only if it also started at the same time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import howdah
+from howdah.errors import HowdahError
+
+POLL_S = 0.002
+
+
+class ServerFailed(HowdahError, RuntimeError):
+    """A server of a local cluster did not do what it should; the message has its log's end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server as its cluster sees it; `addresses` are known once it can serve."""
+
+    name: str
+    role: str
+    pid: int | None
+    addresses: dict[str, str]
+    log: Path
+
+    @property
+    def alive(self) -> bool:
+        return self.pid is not None and is_running(self.pid)
+
+
+class Spawner(Protocol):
+    """Starts servers and knows which of those it started have ended."""
+
+    def start(self, name: str, arguments: Sequence[str], log: Path) -> int: ...
+    def exit_status(self, pid: int) -> int | None: ...
+    def close(self) -> None: ...
+
+
+def environment() -> dict[str, str]:
+    """Ours, without a configuration that isn't the cluster's, and able to import howdah."""
+    found = dict(os.environ)
+    found.pop("HADOOP_CONF_DIR", None)
+    root = str(Path(howdah.__file__).parent.parent)
+    paths = [path for path in found.get("PYTHONPATH", "").split(os.pathsep) if path]
+    if root not in paths:
+        found["PYTHONPATH"] = os.pathsep.join([root, *paths])
+    return found
+
+
+class Detached:
+    """Each server a program of its own, in a session of its own."""
+
+    def __init__(self) -> None:
+        self._started: dict[int, subprocess.Popen[bytes]] = {}
+
+    def start(self, name: str, arguments: Sequence[str], log: Path) -> int:
+        with log.open("ab") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "howdah", *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env=environment(),
+                start_new_session=True,
+            )
+        self._started[process.pid] = process
+        return process.pid
+
+    def exit_status(self, pid: int) -> int | None:
+        process = self._started.get(pid)
+        return process.poll() if process else None
+
+    def close(self) -> None:
+        """Let go of the servers: they go on."""
+        for process in self._started.values():
+            # Else Python warns of a process that nobody waited for.
+            process.returncode = process.poll() or 0
+        self._started.clear()
+
+
+class Forked:
+    """Servers forked by a launcher, which ends them when we are gone."""
+
+    def __init__(self, log: Path) -> None:
+        with log.open("ab") as output:
+            self._launcher = subprocess.Popen(
+                [sys.executable, "-P", "-m", "howdah.testing.launcher"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=output,
+                env=environment(),
+                start_new_session=True,
+            )
+        self._log = log
+        self._unread = b""
+        self._started: dict[str, int] = {}
+        self._ended: dict[int, int] = {}
+
+    def start(self, name: str, arguments: Sequence[str], log: Path) -> int:
+        request = {"name": name, "arguments": list(arguments), "log": str(log)}
+        assert self._launcher.stdin is not None
+        try:
+            self._launcher.stdin.write(json.dumps(request).encode() + b"\n")
+            self._launcher.stdin.flush()
+        except BrokenPipeError:
+            raise self._gone() from None
+        while name not in self._started:
+            self._read(None)
+        return self._started.pop(name)
+
+    def exit_status(self, pid: int) -> int | None:
+        self._read(0)
+        return self._ended.get(pid)
+
+    def close(self) -> None:
+        """End the launcher, and with it every server that still runs."""
+        assert self._launcher.stdin is not None
+        assert self._launcher.stdout is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._launcher.stdin.close()
+        try:
+            self._launcher.wait(10)
+        except subprocess.TimeoutExpired:
+            self._launcher.kill()
+            self._launcher.wait()
+        self._launcher.stdout.close()
+
+    def _read(self, timeout_s: float | None) -> None:
+        assert self._launcher.stdout is not None
+        descriptor = self._launcher.stdout.fileno()
+        if not select.select([descriptor], [], [], timeout_s)[0]:
+            return
+        received = os.read(descriptor, 65536)
+        if not received:
+            raise self._gone()
+        *lines, self._unread = (self._unread + received).split(b"\n")
+        for line in lines:
+            event = json.loads(line)
+            if "started" in event:
+                self._started[event["started"]] = event["pid"]
+            else:
+                self._ended[event["ended"]] = event["status"]
+
+    def _gone(self) -> ServerFailed:
+        return ServerFailed(f"the launcher of the cluster has ended\n{tail(self._log)}")
+
+
+# -- any process ---------------------------------------------------------------------
+
+
+def signal_group(pid: int, number: signal.Signals) -> bool:
+    """Send a signal to the group that `pid` leads; False where there is none any more."""
+    try:
+        os.killpg(pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def signal_process(pid: int, number: signal.Signals) -> bool:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def start_time(pid: int) -> str | None:
+    """When a running process started, in whatever form the system has; None: not running.
+
+    A process that has ended and that nobody waited for is not running.
+    """
+    if sys.platform == "linux":
+        try:
+            status = Path(f"/proc/{pid}/stat").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            return None
+        # The second field is the name in brackets and may have blanks in it.
+        fields = status.rpartition(")")[2].split()
+        return None if fields[0] in "ZX" else fields[19]
+    answer = subprocess.run(
+        ["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    return None if not answer or answer.startswith("Z") else answer.partition(" ")[2].strip()
+
+
+def is_running(pid: int) -> bool:
+    return start_time(pid) is not None
+
+
+def wait_until_ended(pids: Sequence[int], timeout_s: float) -> list[int]:
+    """Wait until none of them runs; those that still do when time is up."""
+    deadline = time.monotonic() + timeout_s
+    left = [pid for pid in pids if is_running(pid)]
+    while left and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+        left = [pid for pid in left if is_running(pid)]
+    return left
+
+
+def tail(log: Path, lines: int = 40) -> str:
+    """The end of a log, with its name in front."""
+    try:
+        text = log.read_text(errors="replace")
+    except FileNotFoundError:
+        return f"({log} does not exist)"
+    return "\n".join([f"--- end of {log}", *text.splitlines()[-lines:]])
