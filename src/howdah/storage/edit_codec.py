@@ -199,8 +199,9 @@ _KINDS: Final[dict[int, type[ed.Edit]]] = {int(kind.opcode): kind for kind in BO
 def encode_record(txid: int, edit: ed.Edit) -> bytes:
     """One whole record.
 
-    Raises `IllegalArgument` if a field does not fit, and `UnsupportedOperation`
-    for an edit without an on-disk form.
+    Raises `IllegalArgument` if a field does not fit, or if the record would be
+    longer than a reader accepts, and `UnsupportedOperation` for an edit without an
+    on-disk form.
     """
     packers = _PACKERS.get(type(edit))
     if packers is None:
@@ -210,6 +211,11 @@ def encode_record(txid: int, edit: ed.Edit) -> bytes:
         record = _HEADER.pack(edit.opcode, _LENGTH_COUNTS + len(body), txid) + body
     except (struct.error, UnicodeEncodeError, ValueError) as error:
         raise errors.IllegalArgument(f"{edit.opcode.name} cannot be logged: {error}") from error
+    if len(record) + _CHECKSUM.size > MAX_RECORD_BYTES:
+        raise errors.IllegalArgument(
+            f"{edit.opcode.name} cannot be logged: its {len(record)} bytes are more than "
+            f"the {MAX_RECORD_BYTES} that a record can have"
+        )
     return record + _CHECKSUM.pack(zlib.crc32(record))
 
 

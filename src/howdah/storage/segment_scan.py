@@ -243,7 +243,7 @@ class SegmentReader:
         if self._promised_txid is not None:
             raise self._damage(self._offset, self._expected_txid, reason)
         rest = self._rest()
-        survivor = find_record(rest, self._expected_txid, self._max_record_bytes)
+        survivor = find_record(rest, self._expected_txid)
         if survivor is not None:
             at, txid = survivor
             raise self._damage(
@@ -278,16 +278,14 @@ class SegmentReader:
         )
 
 
-def find_record(
-    data: bytes, least_txid: int | None, max_record_bytes: int = MAX_RECORD_BYTES
-) -> tuple[int, int] | None:
+def find_record(data: bytes, least_txid: int | None) -> tuple[int, int] | None:
     """Offset and transaction id of the first whole record anywhere in `data`.
 
     Only one that can come after `least_txid` counts: what a recycled disk block
-    still holds of an older log proves nothing about this one.
+    still holds of an older log proves nothing about this one. Records over the
+    limit count, too: whole as they are, they are not to be cut.
     """
-    pattern = b"(?=[\0-\x7f](?!\0\0\0[\0-\x0b])[\0-%b]"
-    pattern %= re.escape(bytes((min(max_record_bytes >> 24, 0x7F),)))
+    pattern = b"(?=[\0-\x7f](?!\0\0\0[\0-\x0b])[\0-\x7f]"
     most_txid = sys.maxsize
     if least_txid is not None:
         most_txid = least_txid + len(data) // MIN_RECORD_BYTES

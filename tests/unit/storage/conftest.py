@@ -1,0 +1,75 @@
+"""A strategy for edits, made from the dataclasses themselves, and a log that a
+Hadoop 3.5.0 namenode wrote."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import types
+import typing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+from howdah.storage import edits as ed
+from howdah.storage.edit_codec import BODIES
+
+# Fields that are narrower on disk than a long.
+_BITS = {
+    "replication": 16,
+    "rpc_call_id": 32,
+    "storage_policy_id": 8,
+    "erasure_coding_policy_id": 8,
+    "policy_id": 8,
+}
+
+
+def _values(name: str, hint: Any, owner: type) -> st.SearchStrategy[Any]:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is tuple:
+        return st.lists(_values(name, arguments[0], owner), max_size=4).map(tuple)
+    if origin in (typing.Union, types.UnionType):
+        present = _values(name, arguments[0], owner)
+        if owner is ed.SetOwnerOp:
+            present = present.filter(bool)  # On disk an empty name is None.
+        return st.none() | present
+    if hint is bool:
+        return st.booleans()
+    if hint is int and name == "mode":
+        return st.integers(0, 0o1777)
+    if hint is int and name == "permission":
+        return st.integers(0, 7)
+    if hint is int:
+        limit = 1 << _BITS.get(name, 64) - 1
+        return st.integers(-limit, limit - 1)
+    if hint is str:
+        return st.text(max_size=40)
+    if hint is bytes:
+        return st.binary(max_size=20)
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return st.sampled_from(hint)
+    if dataclasses.is_dataclass(hint):
+        return instances(typing.cast(type, hint))
+    raise AssertionError(f"no strategy for {owner.__name__}.{name}: {hint}")
+
+
+def instances(kind: type) -> st.SearchStrategy[Any]:
+    hints = typing.get_type_hints(kind)
+    fields = {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+    if kind is ed.EditBlock:
+        # Differences between neighbours have to fit into a long, too.
+        return st.builds(kind, *[st.integers(-(1 << 61), 1 << 61)] * 3)
+    return st.builds(kind, **{name: _values(name, hint, kind) for name, hint in fields.items()})
+
+
+@pytest.fixture(scope="session")
+def any_edit() -> st.SearchStrategy[ed.Edit]:
+    return st.sampled_from(sorted(BODIES, key=lambda kind: kind.opcode)).flatmap(instances)
+
+
+@pytest.fixture(scope="session")
+def hadoop_log() -> Path:
+    """A segment of 85 transactions, written by a namenode of Hadoop 3.5.0."""
+    return Path(__file__).parent / "golden" / "edits_0000000000000000001-0000000000000000085"
