@@ -1,5 +1,78 @@
-"""howdah: an HDFS-compatible distributed filesystem in Python."""
+"""howdah: an HDFS-compatible distributed filesystem in Python.
+
+>>> import howdah
+>>> fs = howdah.connect("hdfs://namenode:8020")  # doctest: +SKIP
+>>> with fs.create("/greeting", overwrite=True) as out:  # doctest: +SKIP
+...     out.write(b"hello")
+
+`import howdah` loads nothing; names are imported when they are used first.
+"""
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from howdah.config import Configuration
+    from howdah.errors import HowdahError
+    from howdah.fs.api import FileSystem
+    from howdah.fs.registry import connect
+    from howdah.fs.status import (
+        BlockLocation,
+        ContentSummary,
+        DatanodeReport,
+        FileChecksum,
+        FileStatus,
+        FsStatus,
+        ServerDefaults,
+    )
+    from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "BlockLocation",
+    "Configuration",
+    "ContentSummary",
+    "DatanodeReport",
+    "FSDataInputStream",
+    "FSDataOutputStream",
+    "FileChecksum",
+    "FileStatus",
+    "FileSystem",
+    "FsStatus",
+    "HowdahError",
+    "ServerDefaults",
+    "__version__",
+    "connect",
+]
+
+_HOME = {
+    "Configuration": "howdah.config",
+    "HowdahError": "howdah.errors",
+    "FileSystem": "howdah.fs.api",
+    "connect": "howdah.fs.registry",
+    "BlockLocation": "howdah.fs.status",
+    "ContentSummary": "howdah.fs.status",
+    "DatanodeReport": "howdah.fs.status",
+    "FileChecksum": "howdah.fs.status",
+    "FileStatus": "howdah.fs.status",
+    "FsStatus": "howdah.fs.status",
+    "ServerDefaults": "howdah.fs.status",
+    "FSDataInputStream": "howdah.fs.streams",
+    "FSDataOutputStream": "howdah.fs.streams",
+}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -64,6 +64,10 @@ def _remote_error(header: rpc_pb2.RpcResponseHeaderProto) -> errors.HowdahError:
     return error
 
 
+class NotConnected(errors.Unreachable):
+    """No connection could be made, so the call has certainly not happened."""
+
+
 class _Dead(Exception):
     """The connection turned out to be gone before anything was answered."""
 
@@ -83,11 +87,11 @@ class _Connection:
         try:
             self._socket = socket.create_connection((host, port), timeout=timeout_s)
         except TimeoutError as error:
-            raise errors.Unreachable(
+            raise NotConnected(
                 f"{host}:{port} did not accept a connection within {timeout_s:g} s"
             ) from error
         except OSError as error:
-            raise errors.Unreachable(f"Cannot connect to {host}:{port}: {error}") from error
+            raise NotConnected(f"Cannot connect to {host}:{port}: {error}") from error
         self.name = f"{host}:{port}"
         self.idle_since_s = 0.0
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

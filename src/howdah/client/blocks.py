@@ -1,0 +1,109 @@
+"""Blocks as a client knows them: where they are in the file, and on which datanodes.
+
+Frozen twins of LocatedBlockProto and LocatedBlocksProto; the conversion stands
+here, so that the streams see no protobuf. The nodes of a block are in the
+namenode's order, nearest first (FS-089).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from howdah.proto import types_pb2
+from howdah.transfer.blocks import (
+    NO_TOKEN,
+    BlockToken,
+    DatanodeAddress,
+    ExtendedBlock,
+    StorageType,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedBlock:
+    """A block, its offset in the file, and one node with storage per replica."""
+
+    block: ExtendedBlock
+    offset: int
+    nodes: tuple[DatanodeAddress, ...]
+    storage_ids: tuple[str, ...] = ()
+    storage_types: tuple[StorageType, ...] = ()
+    cached: tuple[bool, ...] = ()
+    corrupt: bool = False
+    token: BlockToken = NO_TOKEN
+
+    @property
+    def length_bytes(self) -> int:
+        return self.block.length_bytes
+
+    @property
+    def end(self) -> int:
+        """The offset in the file right behind this block."""
+        return self.offset + self.block.length_bytes
+
+    def with_block(self, block: ExtendedBlock) -> LocatedBlock:
+        return replace(self, block=block)
+
+    def at(self, node: DatanodeAddress) -> LocatedBlock:
+        """The one replica that lies at `node`."""
+        index = self.nodes.index(node)
+        return replace(
+            self,
+            nodes=(node,),
+            storage_ids=self.storage_ids[index : index + 1],
+            storage_types=self.storage_types[index : index + 1],
+            cached=self.cached[index : index + 1],
+        )
+
+    @classmethod
+    def from_proto(cls, proto: types_pb2.LocatedBlockProto) -> LocatedBlock:
+        return cls(
+            ExtendedBlock.from_proto(proto.b),
+            proto.offset,
+            tuple(DatanodeAddress.from_proto(node) for node in proto.locs),
+            tuple(proto.storageIDs),
+            tuple(StorageType(kind) for kind in proto.storageTypes),
+            tuple(proto.isCached),
+            proto.corrupt,
+            BlockToken.from_proto(proto.blockToken),
+        )
+
+    def to_proto(self) -> types_pb2.LocatedBlockProto:
+        return types_pb2.LocatedBlockProto(
+            b=self.block.to_proto(),
+            offset=self.offset,
+            locs=[node.to_proto() for node in self.nodes],
+            corrupt=self.corrupt,
+            blockToken=self.token.to_proto(),
+            isCached=self.cached,
+            storageTypes=[kind.name for kind in self.storage_types],
+            storageIDs=self.storage_ids,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedBlocks:
+    """A batch of a file's blocks, with what the namenode knows of the file's length.
+
+    `file_length` leaves out a last block that is still being written.
+    """
+
+    file_length: int
+    blocks: tuple[LocatedBlock, ...]
+    under_construction: bool
+    last_block: LocatedBlock | None
+    last_block_complete: bool
+    erasure_coding_policy: str | None = None
+    encrypted: bool = False
+
+    @classmethod
+    def from_proto(cls, proto: types_pb2.LocatedBlocksProto) -> LocatedBlocks:
+        return cls(
+            proto.fileLength,
+            tuple(LocatedBlock.from_proto(block) for block in proto.blocks),
+            proto.underConstruction,
+            LocatedBlock.from_proto(proto.lastBlock) if proto.HasField("lastBlock") else None,
+            proto.isLastBlockComplete,
+            (proto.ecPolicy.name or str(proto.ecPolicy.id)) if proto.HasField("ecPolicy") else None,
+            proto.HasField("fileEncryptionInfo"),
+        )

@@ -1,0 +1,212 @@
+"""`DFSClient`: one user's connection to one HDFS, from which streams are opened.
+
+Holds what the streams of a client share: the namenode proxy, the client name under
+which leases are held, the lease renewer, the namenode's defaults. Owns no event
+loop and no thread but the lease renewer, and that only while a file is being
+written. In a forked child it starts over with a name and a renewer of its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import uuid
+import weakref
+
+from howdah import errors
+from howdah.client import namenode as nn
+from howdah.client.checksum import FileChecksumReader
+from howdah.client.input import DFSInputStream
+from howdah.client.lease import LeaseRenewer
+from howdah.client.locations import FileLocations
+from howdah.client.namenode import NamenodeProxy
+from howdah.client.output import DFSOutputStream, OpenFile
+from howdah.client.settings import ClientSettings
+from howdah.proto import types_pb2
+from howdah.rpc.client import RpcClient
+from howdah.rpc.retry import RetryPolicy
+from howdah.transfer.checksum import ChecksumSpec, ChecksumType
+
+_ALL_CLIENTS: weakref.WeakSet[DFSClient] = weakref.WeakSet()
+
+
+class _Identity:
+    """What belongs to one process: the name that holds leases, and who renews them."""
+
+    def __init__(self, namenode: NamenodeProxy) -> None:
+        self.pid = os.getpid()
+        self.client_name = f"howdah_{uuid.uuid4().hex[:12]}_{self.pid}"
+        self.leases = LeaseRenewer(lambda: namenode.renew_lease(self.client_name))
+        self.lock = threading.Lock()
+        self.open_files: set[DFSOutputStream] = set()
+
+
+class DFSClient:
+    """Opens files of one namenode. Thread-safe and fork-safe."""
+
+    def __init__(
+        self, address: tuple[str, int], settings: ClientSettings, user: str | None = None
+    ) -> None:
+        self.settings = settings
+        self.namenode = NamenodeProxy(
+            RpcClient(
+                address,
+                nn.CLIENT_PROTOCOL,
+                user=user,
+                connect_timeout_s=settings.connect_timeout_s,
+                call_timeout_s=settings.call_timeout_s,
+                max_response_bytes=settings.max_response_bytes,
+            ),
+            RetryPolicy(settings.connect_retries, settings.connect_retry_delay_s),
+        )
+        self._identity = _Identity(self.namenode)
+        self._defaults: types_pb2.FsServerDefaultsProto | None = None
+        self._closed = False
+        _ALL_CLIENTS.add(self)
+
+    @property
+    def client_name(self) -> str:
+        """The name under which this process holds leases."""
+        return self._own_identity().client_name
+
+    def _own_identity(self) -> _Identity:
+        identity = self._identity
+        if identity.pid != os.getpid():
+            identity = self._identity = _Identity(self.namenode)
+        return identity
+
+    def server_defaults(self) -> types_pb2.FsServerDefaultsProto:
+        """The namenode's defaults, asked for once."""
+        if self._defaults is None:
+            self._defaults = self.namenode.get_server_defaults()
+        return self._defaults
+
+    def default_block_size(self) -> int:
+        return self.settings.block_size or self.server_defaults().blockSize
+
+    def default_replication(self) -> int:
+        return self.settings.replication or self.server_defaults().replication
+
+    def checksum_spec(self) -> ChecksumSpec:
+        """How the blocks of new files are summed."""
+        own = self.settings
+        kind = own.checksum_type
+        return ChecksumSpec(
+            ChecksumType[kind] if kind else ChecksumType(int(self.server_defaults().checksumType)),
+            own.bytes_per_checksum or self.server_defaults().bytesPerChecksum,
+        )
+
+    # --- streams --------------------------------------------------------------------
+
+    def create(
+        self,
+        path: str,
+        *,
+        masked: int,
+        unmasked: int,
+        overwrite: bool,
+        create_parent: bool,
+        replication: int | None,
+        block_size: int | None,
+    ) -> DFSOutputStream:
+        """Make a file and open it for writing."""
+        checksum = self.checksum_spec()
+        size = self.default_block_size() if block_size is None else block_size
+        if size <= 0 or size % checksum.bytes_per_checksum:
+            raise errors.IllegalArgument(
+                f"Cannot create {path}: a block size of {size} bytes is not a multiple of the "
+                f"{checksum.bytes_per_checksum} bytes that one checksum covers "
+                f"(dfs.bytes-per-checksum)"
+            )
+        status = self.namenode.create(
+            path,
+            self.client_name,
+            masked=masked,
+            unmasked=unmasked,
+            flags=nn.CREATE | (nn.OVERWRITE if overwrite else 0),
+            create_parent=create_parent,
+            replication=self.default_replication() if replication is None else replication,
+            block_size=size,
+        )
+        if status.HasField("ecPolicy"):
+            self.namenode.complete(path, self.client_name, None, status.fileId)
+            raise errors.UnsupportedOperation(
+                f"{path} would be erasure coded ({status.ecPolicy.name}), which is not written here"
+            )
+        return self._opened(OpenFile(path, status.fileId, size, checksum))
+
+    def append(self, path: str) -> DFSOutputStream:
+        """Open a closed file for writing at its end."""
+        checksum = self.checksum_spec()
+        block, status = self.namenode.append(path, self.client_name)
+        if status is None:
+            status = self.namenode.get_file_info(path)
+        if status is None:
+            raise errors.PathNotFound(f"File does not exist: {path}")
+        length = status.length
+        if block is not None and block.offset + block.length_bytes > length:
+            length = block.offset + block.length_bytes
+        file = OpenFile(
+            path,
+            status.fileId,
+            status.blocksize,
+            checksum,
+            length=length,
+            room=block,
+        )
+        return self._opened(file)
+
+    def _opened(self, file: OpenFile) -> DFSOutputStream:
+        identity = self._own_identity()
+
+        def ended(stream: DFSOutputStream) -> None:
+            self._forget(identity, stream)
+
+        stream = DFSOutputStream(file, self.namenode, self.settings, identity.client_name, ended)
+        with identity.lock:
+            identity.open_files.add(stream)
+        identity.leases.add(stream)
+        return stream
+
+    def _forget(self, identity: _Identity, stream: DFSOutputStream) -> None:
+        with identity.lock:
+            identity.open_files.discard(stream)
+        identity.leases.remove(stream)
+
+    def open(self, path: str) -> DFSInputStream:
+        """Open a file for reading; brings the locations of its first blocks."""
+        locations = FileLocations(path, self.namenode, self.settings, self.default_block_size())
+        return DFSInputStream(locations, self.namenode, self.settings, self.client_name)
+
+    def checksums(self) -> FileChecksumReader:
+        """Reader of whole files' checksums."""
+        return FileChecksumReader(self.namenode, self.settings)
+
+    def close(self) -> None:
+        """Close files that are still being written, then connections.
+
+        The first error of a file is raised when all are dealt with.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        identity = self._own_identity()
+        with identity.lock:
+            files = list(identity.open_files)
+        first: Exception | None = None
+        for file in files:
+            try:
+                file.close()
+            except (errors.HowdahError, OSError) as error:
+                first = first or error
+        self.namenode.close()
+        if first is not None:
+            raise first
+
+
+@atexit.register
+def _close_open_files() -> None:
+    """Complete files that the program forgot, while the threads for it still run."""
+    for client in list(_ALL_CLIENTS):
+        client.close()

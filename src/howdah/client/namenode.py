@@ -1,0 +1,306 @@
+"""ClientProtocol as typed methods: what a client asks of its namenode.
+
+One method per RPC, named as Hadoop names it in Python's spelling. Blocks come and
+go as `howdah.client.blocks`; statuses and summaries stay protobuf, since only
+`howdah.fs.hdfs` looks into them and turns them into its own records.
+
+Calls are repeated as `howdah.rpc.retry` says, under one call id each.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from typing import TypeVar
+
+from google.protobuf.message import Message
+
+from howdah import errors
+from howdah.client.blocks import LocatedBlock, LocatedBlocks
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.rpc.client import RpcClient
+from howdah.rpc.retry import RetryPolicy
+from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
+
+M = TypeVar("M", bound=Message)
+
+CLIENT_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
+CREATE = 1
+OVERWRITE = 2
+APPEND = 4
+LAZY_PERSIST = 16
+NEW_BLOCK = 32
+
+_log = logging.getLogger(__name__)
+
+
+def _permission(mode: int) -> types_pb2.FsPermissionProto:
+    return types_pb2.FsPermissionProto(perm=mode)
+
+
+class NamenodeProxy:
+    """One namenode's ClientProtocol. Thread-safe and fork-safe, as `RpcClient` is."""
+
+    def __init__(self, rpc: RpcClient, policy: RetryPolicy | None = None) -> None:
+        self._rpc = rpc
+        self._policy = policy or RetryPolicy()
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return self._rpc.address
+
+    @property
+    def user(self) -> str:
+        return self._rpc.user
+
+    def close(self) -> None:
+        self._rpc.close()
+
+    def call(self, method: str, request: Message, response_type: type[M]) -> M:
+        """Any method of the protocol."""
+        call_id = self._rpc.next_call_id()
+        attempts = 0
+        while True:
+            try:
+                return self._rpc.call(
+                    method,
+                    request,
+                    response_type,
+                    call_id=call_id,
+                    retry_count=attempts if attempts else -1,
+                )
+            except (errors.Unreachable, errors.RetriableError) as error:
+                attempts += 1
+                pause_s = self._policy.pause_s(error, attempts)
+                if pause_s is None:
+                    raise
+                _log.info("%s: %s; trying again in %g s", method, error, pause_s)
+                time.sleep(pause_s)
+
+    # --- namespace ----------------------------------------------------------------
+
+    def create(
+        self,
+        path: str,
+        client_name: str,
+        *,
+        masked: int,
+        unmasked: int,
+        flags: int,
+        create_parent: bool,
+        replication: int,
+        block_size: int,
+    ) -> types_pb2.HdfsFileStatusProto:
+        request = pb.CreateRequestProto(
+            src=path,
+            masked=_permission(masked),
+            clientName=client_name,
+            createFlag=flags,
+            createParent=create_parent,
+            replication=replication,
+            blockSize=block_size,
+            unmasked=_permission(unmasked),
+        )
+        return self.call("create", request, pb.CreateResponseProto).fs
+
+    def append(
+        self, path: str, client_name: str
+    ) -> tuple[LocatedBlock | None, types_pb2.HdfsFileStatusProto | None]:
+        """The last block if it has room, and the file's status."""
+        request = pb.AppendRequestProto(src=path, clientName=client_name, flag=APPEND)
+        answer = self.call("append", request, pb.AppendResponseProto)
+        block = LocatedBlock.from_proto(answer.block) if answer.HasField("block") else None
+        return block, answer.stat if answer.HasField("stat") else None
+
+    def complete(
+        self, path: str, client_name: str, last: ExtendedBlock | None, file_id: int
+    ) -> bool:
+        request = pb.CompleteRequestProto(
+            src=path,
+            clientName=client_name,
+            last=last.to_proto() if last else None,
+            fileId=file_id,
+        )
+        return self.call("complete", request, pb.CompleteResponseProto).result
+
+    def mkdirs(self, path: str, *, masked: int, unmasked: int, create_parent: bool) -> bool:
+        request = pb.MkdirsRequestProto(
+            src=path,
+            masked=_permission(masked),
+            createParent=create_parent,
+            unmasked=_permission(unmasked),
+        )
+        return self.call("mkdirs", request, pb.MkdirsResponseProto).result
+
+    def rename2(self, src: str, dst: str, *, overwrite: bool) -> None:
+        request = pb.Rename2RequestProto(
+            src=src, dst=dst, overwriteDest=overwrite, moveToTrash=False
+        )
+        self.call("rename2", request, pb.Rename2ResponseProto)
+
+    def delete(self, path: str, *, recursive: bool) -> bool:
+        request = pb.DeleteRequestProto(src=path, recursive=recursive)
+        return self.call("delete", request, pb.DeleteResponseProto).result
+
+    def get_file_info(self, path: str) -> types_pb2.HdfsFileStatusProto | None:
+        answer = self.call(
+            "getFileInfo", pb.GetFileInfoRequestProto(src=path), pb.GetFileInfoResponseProto
+        )
+        return answer.fs if answer.HasField("fs") else None
+
+    def get_file_link_info(self, path: str) -> types_pb2.HdfsFileStatusProto | None:
+        answer = self.call(
+            "getFileLinkInfo",
+            pb.GetFileLinkInfoRequestProto(src=path),
+            pb.GetFileLinkInfoResponseProto,
+        )
+        return answer.fs if answer.HasField("fs") else None
+
+    def get_listing(
+        self, path: str, start_after: bytes, *, need_location: bool = False
+    ) -> types_pb2.DirectoryListingProto | None:
+        request = pb.GetListingRequestProto(
+            src=path, startAfter=start_after, needLocation=need_location
+        )
+        answer = self.call("getListing", request, pb.GetListingResponseProto)
+        return answer.dirList if answer.HasField("dirList") else None
+
+    def get_content_summary(self, path: str) -> types_pb2.ContentSummaryProto:
+        return self.call(
+            "getContentSummary",
+            pb.GetContentSummaryRequestProto(path=path),
+            pb.GetContentSummaryResponseProto,
+        ).summary
+
+    def set_permission(self, path: str, mode: int) -> None:
+        request = pb.SetPermissionRequestProto(src=path, permission=_permission(mode))
+        self.call("setPermission", request, pb.SetPermissionResponseProto)
+
+    def set_owner(self, path: str, owner: str | None, group: str | None) -> None:
+        request = pb.SetOwnerRequestProto(src=path, username=owner, groupname=group)
+        self.call("setOwner", request, pb.SetOwnerResponseProto)
+
+    def set_replication(self, path: str, replication: int) -> bool:
+        request = pb.SetReplicationRequestProto(src=path, replication=replication)
+        return self.call("setReplication", request, pb.SetReplicationResponseProto).result
+
+    def set_times(self, path: str, mtime_ms: int, atime_ms: int) -> None:
+        # The fields are unsigned; Java sends -1, "leave it", as all bits set.
+        mask = (1 << 64) - 1
+        request = pb.SetTimesRequestProto(src=path, mtime=mtime_ms & mask, atime=atime_ms & mask)
+        self.call("setTimes", request, pb.SetTimesResponseProto)
+
+    def check_access(self, path: str, action: str) -> None:
+        """`action` is a name of FsActionProto, such as `READ_WRITE`."""
+        request = pb.CheckAccessRequestProto(path=path, mode=action)
+        self.call("checkAccess", request, pb.CheckAccessResponseProto)
+
+    # --- blocks of a file that is being written ---------------------------------------
+
+    def add_block(
+        self,
+        path: str,
+        client_name: str,
+        previous: ExtendedBlock | None,
+        excluded: Sequence[DatanodeAddress],
+        file_id: int,
+    ) -> LocatedBlock:
+        request = pb.AddBlockRequestProto(
+            src=path,
+            clientName=client_name,
+            previous=previous.to_proto() if previous else None,
+            excludeNodes=[node.to_proto() for node in excluded],
+            fileId=file_id,
+        )
+        return LocatedBlock.from_proto(
+            self.call("addBlock", request, pb.AddBlockResponseProto).block
+        )
+
+    def abandon_block(
+        self, path: str, client_name: str, block: ExtendedBlock, file_id: int
+    ) -> None:
+        request = pb.AbandonBlockRequestProto(
+            b=block.to_proto(), src=path, holder=client_name, fileId=file_id
+        )
+        self.call("abandonBlock", request, pb.AbandonBlockResponseProto)
+
+    def fsync(self, path: str, client_name: str, last_block_length: int, file_id: int) -> None:
+        request = pb.FsyncRequestProto(
+            src=path, client=client_name, lastBlockLength=last_block_length, fileId=file_id
+        )
+        self.call("fsync", request, pb.FsyncResponseProto)
+
+    def update_block_for_pipeline(self, block: ExtendedBlock, client_name: str) -> LocatedBlock:
+        """The block with a new generation stamp, and a token for it."""
+        request = pb.UpdateBlockForPipelineRequestProto(
+            block=block.to_proto(), clientName=client_name
+        )
+        answer = self.call(
+            "updateBlockForPipeline", request, pb.UpdateBlockForPipelineResponseProto
+        )
+        return LocatedBlock.from_proto(answer.block)
+
+    def update_pipeline(
+        self, client_name: str, old: ExtendedBlock, new: ExtendedBlock, block: LocatedBlock
+    ) -> None:
+        request = pb.UpdatePipelineRequestProto(
+            clientName=client_name,
+            oldBlock=old.to_proto(),
+            newBlock=new.to_proto(),
+            newNodes=[node.id_to_proto() for node in block.nodes],
+            storageIDs=block.storage_ids,
+        )
+        self.call("updatePipeline", request, pb.UpdatePipelineResponseProto)
+
+    def renew_lease(self, client_name: str) -> None:
+        self.call(
+            "renewLease",
+            pb.RenewLeaseRequestProto(clientName=client_name),
+            pb.RenewLeaseResponseProto,
+        )
+
+    def recover_lease(self, path: str, client_name: str) -> bool:
+        """Close a file whose writer is gone; true when it is closed already."""
+        request = pb.RecoverLeaseRequestProto(src=path, clientName=client_name)
+        return self.call("recoverLease", request, pb.RecoverLeaseResponseProto).result
+
+    def is_file_closed(self, path: str) -> bool:
+        return self.call(
+            "isFileClosed", pb.IsFileClosedRequestProto(src=path), pb.IsFileClosedResponseProto
+        ).result
+
+    # --- blocks of a file that is being read ------------------------------------------
+
+    def get_block_locations(self, path: str, offset: int, length: int) -> LocatedBlocks:
+        request = pb.GetBlockLocationsRequestProto(src=path, offset=offset, length=length)
+        answer = self.call("getBlockLocations", request, pb.GetBlockLocationsResponseProto)
+        if not answer.HasField("locations"):
+            raise errors.PathNotFound(f"File does not exist: {path}")
+        return LocatedBlocks.from_proto(answer.locations)
+
+    def report_bad_blocks(self, blocks: Sequence[LocatedBlock]) -> None:
+        request = pb.ReportBadBlocksRequestProto(blocks=[block.to_proto() for block in blocks])
+        self.call("reportBadBlocks", request, pb.ReportBadBlocksResponseProto)
+
+    # --- the filesystem as a whole ------------------------------------------------------
+
+    def get_server_defaults(self) -> types_pb2.FsServerDefaultsProto:
+        return self.call(
+            "getServerDefaults",
+            pb.GetServerDefaultsRequestProto(),
+            pb.GetServerDefaultsResponseProto,
+        ).serverDefaults
+
+    def get_fs_stats(self) -> pb.GetFsStatsResponseProto:
+        return self.call("getFsStats", pb.GetFsStatusRequestProto(), pb.GetFsStatsResponseProto)
+
+    def get_datanode_report(self, kind: str) -> list[types_pb2.DatanodeInfoProto]:
+        """`kind` is a name of DatanodeReportTypeProto, such as `LIVE`."""
+        answer = self.call(
+            "getDatanodeReport",
+            pb.GetDatanodeReportRequestProto(type=kind),
+            pb.GetDatanodeReportResponseProto,
+        )
+        return list(answer.di)

@@ -1,0 +1,154 @@
+"""Cuts what is written into the packets of a block, with their checksums (pure).
+
+Rules, which are Hadoop's:
+
+- A packet holds whole chunks, but for the last one before a flush or at the end
+  of a block. `dfs.client-write-packet-size` is taken as bytes of data, so that
+  packets are whole pages; Hadoop counts header and sums in.
+- A flush sends what there is. If that ends in the middle of a chunk, the chunk is
+  kept, and the next packet begins with it again, since its checksum covers it from
+  its first byte. Datanodes write at `offset_in_block`; they don't append.
+- An append to a block that ends in the middle of a chunk begins with one packet
+  that holds the rest of that chunk and no more, summed by itself: only the
+  datanode has the bytes in front of it.
+- A block ends with an empty packet that says so.
+
+No copy is made of what can't change: from a `bytes` object packets hold views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from howdah.errors import IllegalArgument
+from howdah.transfer.checksum import ChecksumSpec, checksum_chunks
+
+Buffer = bytes | bytearray | memoryview
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingPacket:
+    """A packet before it gets a sequence number. `sums` and `data` don't change any more."""
+
+    offset_in_block: int
+    data: Buffer
+    sums: Buffer
+    last_in_block: bool = False
+    sync_block: bool = False
+
+    @property
+    def end(self) -> int:
+        """The length of the block once this packet is in."""
+        return self.offset_in_block + len(self.data)
+
+
+class Packetizer:
+    """Takes bytes, gives packets; knows where in its block it stands."""
+
+    def __init__(
+        self,
+        checksum: ChecksumSpec,
+        packet_data_bytes: int,
+        block_size: int,
+        *,
+        offset_in_block: int = 0,
+    ) -> None:
+        chunk = checksum.bytes_per_checksum
+        if block_size <= 0 or block_size % chunk:
+            raise IllegalArgument(
+                f"A block size of {block_size} bytes is not a multiple of "
+                f"the {chunk} bytes that one checksum covers (dfs.bytes-per-checksum)"
+            )
+        self._checksum = checksum
+        self._chunk = chunk
+        self._full_bytes = max(packet_data_bytes // chunk, 1) * chunk
+        self._block_size = block_size
+        self._begin(offset_in_block)
+
+    def _begin(self, offset_in_block: int) -> None:
+        self._start = offset_in_block
+        self._flushed_end = offset_in_block
+        self._fill = 0
+        self._buffer: bytearray | None = None
+
+    @property
+    def block_length(self) -> int:
+        """Bytes of the current block, sent or not."""
+        return self._start + self._fill
+
+    @property
+    def block_is_full(self) -> bool:
+        return self.block_length >= self._block_size
+
+    def _room(self) -> int:
+        """How much data the packet under construction can take in all."""
+        odd = self._start % self._chunk
+        wanted = self._chunk - odd if odd else self._full_bytes
+        return min(wanted, self._block_size - self._start)
+
+    def write(self, data: Buffer) -> Iterator[OutgoingPacket]:
+        """The packets that become full by `data`; at a block's end its last packet as well."""
+        view = memoryview(data)
+        immutable = type(view.obj) is bytes
+        position = 0
+        while position < len(view):
+            room = self._room()
+            take = min(room - self._fill, len(view) - position)
+            if immutable and not self._fill and take == room:
+                piece: Buffer = view[position : position + take]
+                self._fill = take
+            else:
+                if self._buffer is None:
+                    self._buffer = bytearray(room)
+                self._buffer[self._fill : self._fill + take] = view[position : position + take]
+                self._fill += take
+                piece = self._buffer
+            position += take
+            if self._fill == room:
+                yield self._packet(piece)
+                self._start += room
+                self._flushed_end = self._start
+                self._fill = 0
+                self._buffer = None
+                if self._start == self._block_size:
+                    yield from self.end_block()
+
+    def _packet(self, data: Buffer, *, sync: bool = False) -> OutgoingPacket:
+        sums = bytearray(self._checksum.sums_length(len(data)))
+        checksum_chunks(self._checksum, data, sums)
+        return OutgoingPacket(self._start, data, sums, sync_block=sync)
+
+    def flush(self, *, sync: bool = False) -> Iterator[OutgoingPacket]:
+        """A packet with what was not sent yet, if there is something.
+
+        With `sync` there is always one in a block that has begun, since it carries
+        the order to bring the block to the disk.
+        """
+        end = self._start + self._fill
+        if end == self._flushed_end:
+            if sync and end:
+                yield OutgoingPacket(end, b"", b"", sync_block=True)
+            return
+        assert self._buffer is not None, "unsent bytes outside of the buffer"
+        yield self._packet(bytes(memoryview(self._buffer)[: self._fill]), sync=sync)
+        self._flushed_end = end
+        kept_from = max(self._start, end - end % self._chunk)
+        kept = bytes(memoryview(self._buffer)[kept_from - self._start : self._fill])
+        self._start, self._fill = kept_from, len(kept)
+        if kept:
+            self._buffer = bytearray(self._room())
+            self._buffer[: len(kept)] = kept
+        else:
+            self._buffer = None
+
+    def end_block(self) -> Iterator[OutgoingPacket]:
+        """What was not sent yet, and the empty last packet; then a new block begins.
+
+        Nothing for a block that has no bytes.
+        """
+        yield from self.flush()
+        end = self._start + self._fill
+        if end:
+            yield OutgoingPacket(end, b"", b"", last_in_block=True)
+        self._begin(0)

@@ -1,0 +1,108 @@
+"""The settings of a client, read once from the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from howdah import keys
+from howdah.config import Configuration
+from howdah.kinds import Key
+from howdah.transfer.packets import MAX_PACKET_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    """What the streams and calls of one client go by. None: as the namenode says."""
+
+    use_datanode_hostname: bool = False
+    socket_timeout_s: float = 60.0
+    write_timeout_s: float = 480.0
+    timeout_per_node_s: float = 5.0
+    packet_data_bytes: int = 64 * 1024
+    max_packets_in_flight: int = 80
+    block_write_retries: int = 3
+    next_block_retries: int = 5
+    next_block_first_delay_s: float = 0.4
+    next_block_max_delay_s: float = 60.0
+    prefetch_bytes: int | None = None
+    max_acquire_failures: int = 3
+    retry_window_s: float = 3.0
+    last_block_length_retries: int = 3
+    last_block_length_delay_s: float = 4.0
+    connect_timeout_s: float = 20.0
+    call_timeout_s: float = 60.0
+    connect_retries: int = 10
+    connect_retry_delay_s: float = 1.0
+    max_response_bytes: int = 128 * 1024 * 1024
+    replication: int | None = None
+    block_size: int | None = None
+    bytes_per_checksum: int | None = None
+    checksum_type: str | None = None
+    checksum_combine_mode: str = "MD5MD5CRC"
+
+    def next_block_delays_s(self) -> Iterator[float]:
+        """The pauses between attempts that wait for a block to reach its replicas.
+
+        Hadoop waits 0.4 s, 0.8 s and so on, though a datanode's report is often only
+        milliseconds behind. So the first of those pauses is cut into short, growing ones.
+        """
+        longest_s = self.next_block_first_delay_s
+        short_s = longest_s / 128
+        while short_s < longest_s / 2:
+            yield short_s
+            short_s *= 2
+        for _ in range(self.next_block_retries):
+            yield longest_s
+            longest_s = min(longest_s * 2, self.next_block_max_delay_s)
+
+    @classmethod
+    def from_configuration(cls, conf: Configuration) -> ClientSettings:
+        """Hadoop's client keys; what nobody has set is left to the namenode's defaults."""
+
+        def own(key: Key[int]) -> int | None:
+            return conf.get(key) if conf.is_set(key) else None
+
+        call_timeout_s = (
+            conf.get(keys.IPC_CLIENT_RPC_TIMEOUT_MS)
+            if conf.is_set(keys.IPC_CLIENT_RPC_TIMEOUT_MS)
+            else 60.0
+        )
+        return cls(
+            use_datanode_hostname=conf.get(keys.DFS_CLIENT_USE_DATANODE_HOSTNAME),
+            socket_timeout_s=conf.get(keys.DFS_CLIENT_SOCKET_TIMEOUT),
+            write_timeout_s=conf.get(keys.DFS_DATANODE_SOCKET_WRITE_TIMEOUT),
+            # A packet with its header and sums must stay under what datanodes take.
+            packet_data_bytes=min(
+                conf.get(keys.DFS_CLIENT_WRITE_PACKET_SIZE), MAX_PACKET_BYTES // 2
+            ),
+            max_packets_in_flight=conf.get(keys.DFS_CLIENT_WRITE_MAX_PACKETS_IN_FLIGHT),
+            block_write_retries=conf.get(keys.DFS_CLIENT_BLOCK_WRITE_RETRIES),
+            next_block_retries=conf.get(keys.DFS_CLIENT_BLOCK_WRITE_LOCATEFOLLOWINGBLOCK_RETRIES),
+            next_block_first_delay_s=conf.get(
+                keys.DFS_CLIENT_BLOCK_WRITE_LOCATEFOLLOWINGBLOCK_INITIAL_DELAY_MS
+            ),
+            next_block_max_delay_s=conf.get(
+                keys.DFS_CLIENT_BLOCK_WRITE_LOCATEFOLLOWINGBLOCK_MAX_DELAY_MS
+            ),
+            prefetch_bytes=conf.get(keys.DFS_CLIENT_READ_PREFETCH_SIZE),
+            max_acquire_failures=conf.get(keys.DFS_CLIENT_MAX_BLOCK_ACQUIRE_FAILURES),
+            retry_window_s=conf.get(keys.DFS_CLIENT_RETRY_WINDOW_BASE),
+            last_block_length_retries=conf.get(keys.DFS_CLIENT_RETRY_TIMES_GET_LAST_BLOCK_LENGTH),
+            last_block_length_delay_s=conf.get(
+                keys.DFS_CLIENT_RETRY_INTERVAL_MS_GET_LAST_BLOCK_LENGTH
+            ),
+            connect_timeout_s=conf.get(keys.IPC_CLIENT_CONNECT_TIMEOUT),
+            # 0 is for ever in Hadoop; nothing waits for ever here.
+            call_timeout_s=call_timeout_s or 3600.0,
+            connect_retries=conf.get(keys.IPC_CLIENT_CONNECT_MAX_RETRIES),
+            connect_retry_delay_s=conf.get(keys.IPC_CLIENT_CONNECT_RETRY_INTERVAL),
+            max_response_bytes=conf.get(keys.IPC_MAXIMUM_RESPONSE_LENGTH),
+            replication=own(keys.DFS_REPLICATION),
+            block_size=own(keys.DFS_BLOCKSIZE),
+            bytes_per_checksum=own(keys.DFS_BYTES_PER_CHECKSUM),
+            checksum_type=(
+                conf.get(keys.DFS_CHECKSUM_TYPE) if conf.is_set(keys.DFS_CHECKSUM_TYPE) else None
+            ),
+            checksum_combine_mode=conf.get(keys.DFS_CHECKSUM_COMBINE_MODE),
+        )

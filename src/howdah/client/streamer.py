@@ -1,0 +1,397 @@
+"""Drives a `Pipeline`: the threads, sockets and RPCs under an output stream.
+
+A streamer thread asks the machine what to do and does it; per block an ack reader
+thread feeds it with what the datanodes answer. Writers put packets in and wait for
+acks. One lock guards the machine; no I/O happens under it.
+
+Nothing hangs: sends and reads on the data connection are bounded by the kernel,
+calls by the RPC client, and whatever fails ends in `Pipeline.fail`, which wakes
+everybody who waits. Threads are daemons; they start with the first packet, so an
+empty file costs none.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from howdah import errors
+from howdah.client.blocks import LocatedBlock
+from howdah.client.namenode import NamenodeProxy
+from howdah.client.packetizer import OutgoingPacket
+from howdah.client.pipeline import (
+    Abandon,
+    Action,
+    Allocate,
+    Connect,
+    Heartbeat,
+    Pipeline,
+    Send,
+)
+from howdah.client.settings import ClientSettings
+from howdah.transfer import sockets
+from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
+from howdah.transfer.checksum import ChecksumSpec
+from howdah.transfer.ops import CachingHints, Stage, WriteBlock, encode_request
+from howdah.transfer.packets import HEARTBEAT, decode_ack, encode_packet, encode_prelude
+from howdah.transfer.responses import read_response
+from howdah.transfer.varint import read_delimited
+
+
+class _SetupFailed(Exception):
+    """A pipeline could not be opened because of one datanode."""
+
+    def __init__(self, node: DatanodeAddress, reason: str) -> None:
+        super().__init__(reason)
+        self.node = node
+        self.reason = reason
+
+
+class Streamer:
+    """The two threads of one output stream, and what writers ask of them."""
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        namenode: NamenodeProxy,
+        settings: ClientSettings,
+        client_name: str,
+        file_id: int,
+        checksum: ChecksumSpec,
+        block_size: int,
+    ) -> None:
+        self._pipeline = pipeline
+        self._namenode = namenode
+        self._settings = settings
+        self._client_name = client_name
+        self._file_id = file_id
+        self._checksum = checksum
+        self._block_size = block_size
+        self._lock = threading.Lock()
+        self._work = threading.Condition(self._lock)
+        self._progress = threading.Condition(self._lock)
+        # Held while the namenode is asked for a block, and while it is told a length,
+        # so that a length never lands on the block after the one it was measured on.
+        self._block_lock = threading.Lock()
+        self._length_told: tuple[int, int] | None = None
+        self.drop_behind: bool | None = None
+        self._ack_waiters = 0
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+        self._reader: threading.Thread | None = None
+        self._connection: sockets.Connection | None = None
+
+    # --- for writers ----------------------------------------------------------------
+
+    def enqueue(self, packet: OutgoingPacket) -> None:
+        """Queue a packet; waits while too many are unacknowledged. Raises what went wrong."""
+        with self._lock:
+            while (
+                self._pipeline.packets_held >= self._settings.max_packets_in_flight
+                and self._pipeline.error is None
+            ):
+                self._progress.wait()
+            self._check()
+            self._pipeline.enqueue(packet)
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._run, name=f"howdah-streamer {self._pipeline.path}", daemon=True
+                )
+                self._thread.start()
+            self._work.notify()
+
+    @property
+    def last_queued_seqno(self) -> int:
+        with self._lock:
+            return self._pipeline.last_queued_seqno
+
+    def check(self) -> None:
+        """Raise what ended the stream, if something did."""
+        if self._pipeline.error is not None:
+            with self._lock:
+                self._check()
+
+    def _check(self) -> None:
+        error = self._pipeline.error
+        if error is not None:
+            # A new exception for each caller: one object would collect all their traces.
+            raise type(error)(error.message, java_class=error.remote_class) from error
+
+    def wait_acked(self, seqno: int) -> None:
+        """Wait until the packet `seqno` and all before it are on every datanode."""
+        with self._lock:
+            self._wait_until(lambda: self._pipeline.last_acked_seqno >= seqno)
+
+    def _wait_until(self, condition: Callable[[], bool]) -> None:
+        self._ack_waiters += 1
+        try:
+            while not condition() and self._pipeline.error is None and not self._stopping:
+                self._progress.wait()
+        finally:
+            self._ack_waiters -= 1
+        self._check()
+        if not condition():
+            raise errors.ClosedStream(f"{self._pipeline.path} was closed in the meantime")
+
+    def tell_length(self) -> None:
+        """Let the namenode know how long the acknowledged part of the last block is."""
+        with self._block_lock:
+            with self._lock:
+                last = self._pipeline.last_block
+            if last is None or (last.block_id, last.length_bytes) == self._length_told:
+                return
+            self._namenode.fsync(
+                self._pipeline.path, self._client_name, last.length_bytes, self._file_id
+            )
+            self._length_told = (last.block_id, last.length_bytes)
+
+    def finish(self) -> ExtendedBlock | None:
+        """Wait until everything is acknowledged and end the threads; the file's last block."""
+        try:
+            with self._lock:
+                self._wait_until(lambda: self._pipeline.is_drained)
+                return self._pipeline.last_block
+        finally:
+            self.stop()
+
+    def stop(self) -> None:
+        """End the threads; what isn't acknowledged is given up."""
+        with self._lock:
+            self._stopping = True
+            connection = self._connection
+            self._work.notify_all()
+            self._progress.notify_all()
+        if connection is not None:
+            connection.shutdown()
+        for thread in (self._thread, self._reader):
+            if thread is not None and thread is not threading.current_thread():
+                thread.join()
+
+    def is_own_thread(self) -> bool:
+        """Whether the caller runs on a thread that must not wait for itself."""
+        return threading.current_thread() in (self._thread, self._reader)
+
+    # --- the streamer thread ----------------------------------------------------------
+
+    def _run(self) -> None:
+        ended = False
+        try:
+            while (action := self._next_action()) is not None:
+                self._perform(action)
+            ended = True
+        except (errors.HowdahError, OSError) as error:
+            self._fail(error)
+            ended = True
+        finally:
+            if not ended:
+                self._fail(errors.PipelineFailed(f"{self._pipeline.path}: the streamer died"))
+            self._disconnect()
+
+    def _next_action(self) -> Action | None:
+        with self._lock:
+            while not self._stopping and self._pipeline.error is None:
+                now_s = time.monotonic()
+                action = self._pipeline.next_action(now_s)
+                if action is not None:
+                    return action
+                self._work.wait(self._pipeline.wait_limit_s(now_s))
+        return None
+
+    def _perform(self, action: Action) -> None:
+        match action:
+            case Send(packets):
+                buffers: list[bytes | bytearray | memoryview] = []
+                for each in packets:
+                    sums = each.packet.sums
+                    buffers += (encode_prelude(each.header, len(sums)), sums, each.packet.data)
+                self._send(buffers)
+            case Heartbeat():
+                self._send([encode_packet(HEARTBEAT)])
+            case Allocate(previous, excluded):
+                with self._block_lock:
+                    block = self._ask_for_block(previous, excluded)
+                    with self._lock:
+                        self._pipeline.allocated(block)
+            case Connect(block, append):
+                self._open(block, append)
+            case Abandon(block):
+                self._namenode.abandon_block(
+                    self._pipeline.path, self._client_name, block, self._file_id
+                )
+                with self._lock:
+                    self._pipeline.abandoned()
+
+    def _send(self, buffers: Sequence[bytes | bytearray | memoryview]) -> None:
+        connection = self._connection
+        if connection is None:
+            return
+        try:
+            connection.send_buffers(buffers)
+        except (errors.HowdahError, OSError) as error:
+            # The ack reader may know better which node it was; it reports first if it can.
+            reader = self._reader
+            if reader is not None:
+                reader.join(timeout=1.0)
+            with self._lock:
+                self._pipeline.broken(f"failed: {error}")
+                self._progress.notify_all()
+
+    def _fail(self, error: errors.HowdahError | OSError) -> None:
+        known = (
+            error
+            if isinstance(error, errors.HowdahError)
+            else errors.PipelineFailed(f"{self._pipeline.path}: {error}")
+        )
+        with self._lock:
+            self._pipeline.fail(known)
+            self._progress.notify_all()
+
+    # --- blocks -----------------------------------------------------------------------
+
+    def _ask_for_block(
+        self, previous: ExtendedBlock | None, excluded: Sequence[DatanodeAddress]
+    ) -> LocatedBlock:
+        """addBlock; while the block before is short of replicas the namenode says wait."""
+        delays = self._settings.next_block_delays_s()
+        while True:
+            try:
+                return self._namenode.add_block(
+                    self._pipeline.path, self._client_name, previous, excluded, self._file_id
+                )
+            except errors.NotReplicatedYet:
+                delay_s = next(delays, None)
+                if delay_s is None:
+                    raise
+                with self._lock:
+                    if self._work.wait_for(lambda: self._stopping, timeout=delay_s):
+                        raise
+
+    def _open(self, block: LocatedBlock, append: bool) -> None:
+        opened = block
+        try:
+            if append:
+                fresh = self._namenode.update_block_for_pipeline(block.block, self._client_name)
+                new = block.block.with_generation_stamp(fresh.block.generation_stamp)
+                connection = self._connect(block, Stage.PIPELINE_SETUP_APPEND, new)
+                opened = block.with_block(new)
+            else:
+                connection = self._connect(block, Stage.PIPELINE_SETUP_CREATE, block.block)
+        except _SetupFailed as failure:
+            with self._lock:
+                abandon = self._pipeline.setup_failed(failure.node, failure.reason)
+                self._progress.notify_all()
+            if abandon is not None:
+                self._perform(abandon)
+            return
+        if append:
+            try:
+                self._namenode.update_pipeline(self._client_name, block.block, opened.block, opened)
+            except BaseException:
+                connection.close()
+                raise
+        with self._lock:
+            self._connection = connection
+            if self._stopping:
+                connection.shutdown()
+            self._pipeline.connected(opened, time.monotonic())
+            self._reader = threading.Thread(
+                target=self._read_acks,
+                args=(connection,),
+                name=f"howdah-ack-reader {self._pipeline.path}",
+                daemon=True,
+            )
+            self._reader.start()
+
+    def _connect(
+        self, block: LocatedBlock, stage: Stage, renewed: ExtendedBlock
+    ) -> sockets.Connection:
+        if not block.nodes:
+            raise errors.PipelineFailed(
+                f"{self._pipeline.path}: the namenode gave {block.block.name} no datanodes"
+            )
+        first, *rest = block.nodes
+        types = block.storage_types or (StorageType.DISK,) * len(block.nodes)
+        ids = block.storage_ids
+        # Every node of the pipeline may need that long to open the next one.
+        timeout_s = self._settings.socket_timeout_s + self._settings.timeout_per_node_s * len(
+            block.nodes
+        )
+        request = WriteBlock(
+            # The length asks the datanode for so much room, it isn't the data's.
+            block=block.block.with_length(self._block_size),
+            client_name=self._client_name,
+            stage=stage,
+            checksum=self._checksum,
+            targets=tuple(rest),
+            pipeline_size=len(block.nodes),
+            min_bytes_received=block.length_bytes,
+            max_bytes_received=block.length_bytes,
+            latest_generation_stamp=renewed.generation_stamp,
+            storage_type=types[0],
+            storage_id=ids[0] if ids else None,
+            target_storage_types=tuple(types[1:]),
+            target_storage_ids=tuple(ids[1:]),
+            hints=CachingHints(drop_behind=self.drop_behind),
+            token=block.token,
+        )
+        try:
+            connection = sockets.connect(
+                first.connect_to(use_hostname=self._settings.use_datanode_hostname),
+                connect_timeout_s=self._settings.socket_timeout_s,
+                read_timeout_s=timeout_s,
+                write_timeout_s=self._settings.write_timeout_s,
+            )
+        except (errors.HowdahError, OSError) as error:
+            raise _SetupFailed(first, str(error)) from error
+        try:
+            connection.send_all(encode_request(request))
+            response = read_response(connection)
+        except (errors.HowdahError, OSError) as error:
+            connection.close()
+            raise _SetupFailed(first, str(error)) from error
+        if response.is_success:
+            return connection
+        connection.close()
+        bad = first
+        for node in block.nodes:
+            if node.transfer_address == response.first_bad_link:
+                bad = node
+        raise _SetupFailed(bad, response.message or f"answered {response.status.name}")
+
+    # --- the ack reader thread ----------------------------------------------------------
+
+    def _read_acks(self, connection: sockets.Connection) -> None:
+        done = False
+        low_water = self._settings.max_packets_in_flight * 3 // 4
+        try:
+            while not done:
+                ack = decode_ack(read_delimited(connection))
+                with self._lock:
+                    ended = self._pipeline.acked(ack)
+                    done = ended or self._pipeline.error is not None
+                    # Waking threads costs more than an ack does, so only those are woken
+                    # that have something to do; a writer that waits for room gets a lot.
+                    if done or self._ack_waiters or self._pipeline.packets_held <= low_water:
+                        self._progress.notify_all()
+                    if done or self._pipeline.is_held_back:
+                        self._work.notify()
+        except (errors.HowdahError, OSError) as error:
+            with self._lock:
+                if not self._stopping:
+                    self._pipeline.broken(f"failed: {error}")
+                self._progress.notify_all()
+                self._work.notify_all()
+        finally:
+            with self._lock:
+                if self._connection is connection:
+                    self._connection = None
+            # Wakes the streamer, should it be blocked in a send to a broken pipeline.
+            connection.shutdown()
+            connection.close()
+
+    def _disconnect(self) -> None:
+        with self._lock:
+            connection = self._connection
+        if connection is not None:
+            connection.shutdown()

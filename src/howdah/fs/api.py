@@ -1,0 +1,341 @@
+"""The FileSystem interface: what every filesystem of howdah can be asked (FS-004).
+
+Mirrors org.apache.hadoop.fs.FileSystem in Python's manner. A filesystem is chosen
+by URI scheme (`howdah.fs.registry`, `howdah.connect`); code that holds one needs
+no knowledge of servers (FS-026). Paths may be absolute, relative to the home
+directory, or full URIs of this very filesystem.
+
+The abstract methods are what a filesystem must bring; everything else is built on
+them here and may be overridden where a server can do it better. Operations raise
+members of `howdah.errors`, which are also the built-in errors that Python users
+catch. What a filesystem doesn't offer raises `errors.UnsupportedOperation`.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import ClassVar, NoReturn, Self
+
+from howdah import errors
+from howdah.fs import glob, paths
+from howdah.fs.paths import PathLike
+from howdah.fs.status import (
+    BlockLocation,
+    ContentSummary,
+    DatanodeReport,
+    FileChecksum,
+    FileStatus,
+    FsStatus,
+    ServerDefaults,
+)
+from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
+
+__all__ = [
+    "BlockLocation",
+    "ContentSummary",
+    "DatanodeReport",
+    "FSDataInputStream",
+    "FSDataOutputStream",
+    "FileChecksum",
+    "FileStatus",
+    "FileSystem",
+    "FsStatus",
+    "PathLike",
+    "Progress",
+    "ServerDefaults",
+]
+
+Progress = Callable[[], None]
+
+
+class FileSystem(ABC):
+    """A filesystem; also a context manager that closes it."""
+
+    scheme: ClassVar[str]
+
+    # --- identity -------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def uri(self) -> str:
+        """Scheme and authority, such as `hdfs://namenode:8020`."""
+
+    @abstractmethod
+    def home_directory(self) -> str:
+        """The caller's directory; relative paths start there."""
+
+    def resolve(self, path: PathLike) -> str:
+        """The absolute, normalised path within this filesystem.
+
+        Raises `IllegalArgument` for a URI of another filesystem.
+        """
+        location = paths.parse(path)
+        if location.is_qualified:
+            self._check_own(location)
+        return paths.normalize(location.path, self.home_directory())
+
+    def qualify(self, path: PathLike) -> str:
+        """The full URI of a path."""
+        return self.uri + self.resolve(path)
+
+    def _check_own(self, location: paths.Location) -> None:
+        own = paths.parse(self.uri)
+        same = location.scheme == own.scheme and (
+            not location.authority or location.authority.lower() == own.authority.lower()
+        )
+        if not same:
+            raise errors.IllegalArgument(f"Wrong filesystem: {location}, expected: {self.uri}")
+
+    # --- what a filesystem must bring -----------------------------------------
+
+    @abstractmethod
+    def create(
+        self,
+        path: PathLike,
+        *,
+        overwrite: bool = False,
+        replication: int | None = None,
+        block_size: int | None = None,
+        permission: int | None = None,
+        create_parent: bool = True,
+        buffer_size: int | None = None,
+        progress: Progress | None = None,
+    ) -> FSDataOutputStream:
+        """Make a file and open it for writing; it exists, empty, when this returns (OS-013).
+
+        Raises `PathExists` for an existing file unless `overwrite` is given, and
+        `PathNotFound` for a missing parent if `create_parent` is false.
+        """
+
+    @abstractmethod
+    def open(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
+        """Open a file for reading: a binary, seekable `io` object."""
+
+    @abstractmethod
+    def mkdirs(self, path: PathLike, permission: int | None = None) -> bool:
+        """Make a directory and those above it; true as well if it was there."""
+
+    @abstractmethod
+    def mkdir(self, path: PathLike, permission: int | None = None) -> bool:
+        """Make one directory, whose parent must exist; raises `PathExists` if it is there."""
+
+    @abstractmethod
+    def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
+        """Give `src` the name `dst`; an existing `dst` is an error unless `overwrite`.
+
+        Unlike a shell's `mv` this never moves into a directory.
+        """
+
+    @abstractmethod
+    def delete(self, path: PathLike, recursive: bool = False) -> bool:
+        """Delete; false if there was nothing. A directory with content wants `recursive`."""
+
+    @abstractmethod
+    def get_file_status(self, path: PathLike) -> FileStatus:
+        """What is at `path`, links followed; raises `PathNotFound`."""
+
+    @abstractmethod
+    def list_status_iter(self, path: PathLike) -> Iterator[FileStatus]:
+        """The entries of a directory by name, or the one of a file; fetched page by page."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of connections; files still open for writing are closed."""
+
+    # --- what some filesystems bring ------------------------------------------
+
+    def append(
+        self,
+        path: PathLike,
+        *,
+        buffer_size: int | None = None,
+        progress: Progress | None = None,
+    ) -> FSDataOutputStream:
+        """Open an existing file for writing at its end."""
+        self._unsupported("append")
+
+    def get_file_link_status(self, path: PathLike) -> FileStatus:
+        """As `get_file_status`, but of a link itself."""
+        return self.get_file_status(path)
+
+    def get_file_checksum(
+        self, path: PathLike, *, length: int | None = None, combine_mode: str | None = None
+    ) -> FileChecksum | None:
+        """A checksum of the content (of its first `length` bytes); None if there is none."""
+        return None
+
+    def set_permission(self, path: PathLike, mode: int) -> None:
+        """Set the mode bits, sticky bit included."""
+        self._unsupported("set_permission")
+
+    def set_owner(self, path: PathLike, owner: str | None = None, group: str | None = None) -> None:
+        """Set owner, group or both."""
+        self._unsupported("set_owner")
+
+    def set_replication(self, path: PathLike, replication: int) -> bool:
+        """Ask for another number of replicas; false for a directory."""
+        self._unsupported("set_replication")
+
+    def set_times(self, path: PathLike, mtime_ms: int = -1, atime_ms: int = -1) -> None:
+        """Set times in milliseconds since the epoch; -1 leaves one alone."""
+        self._unsupported("set_times")
+
+    def access(self, path: PathLike, mode: int) -> None:
+        """Raise `AccessDenied` unless the caller has `os.R_OK | os.W_OK | os.X_OK` of `mode`."""
+        self._unsupported("access")
+
+    def get_status(self) -> FsStatus:
+        """Capacity, used and remaining bytes."""
+        self._unsupported("get_status")
+
+    def block_locations(
+        self, path: PathLike, start: int = 0, length: int | None = None
+    ) -> list[BlockLocation]:
+        """Where the bytes from `start` on lie."""
+        status = self.get_file_status(path)
+        if status.is_directory or start >= status.length:
+            return []
+        return [BlockLocation(0, status.length, ("localhost",), ("localhost:0",))]
+
+    def server_defaults(self) -> ServerDefaults:
+        """What new files get that don't say otherwise."""
+        self._unsupported("server_defaults")
+
+    def datanode_report(self, kind: str = "live") -> list[DatanodeReport]:
+        """The datanodes that are `all`, `live`, `dead`, `decommissioning`, …"""
+        self._unsupported("datanode_report")
+
+    def has_path_capability(self, path: PathLike, capability: str) -> bool:
+        """Whether an operation is offered at a path, by Hadoop's capability names."""
+        return False
+
+    def _unsupported(self, operation: str) -> NoReturn:
+        raise errors.UnsupportedOperation(f"{self.uri} does not offer {operation}")
+
+    # --- built on the above ---------------------------------------------------
+
+    def exists(self, path: PathLike) -> bool:
+        """Whether something is at `path`."""
+        try:
+            self.get_file_status(path)
+        except (errors.PathNotFound, errors.ParentNotDirectory):
+            return False
+        return True
+
+    def is_directory(self, path: PathLike) -> bool:
+        """Whether a directory is at `path`."""
+        try:
+            return self.get_file_status(path).is_directory
+        except (errors.PathNotFound, errors.ParentNotDirectory):
+            return False
+
+    def is_file(self, path: PathLike) -> bool:
+        """Whether a file is at `path`."""
+        try:
+            return self.get_file_status(path).is_file
+        except (errors.PathNotFound, errors.ParentNotDirectory):
+            return False
+
+    def list_status(self, path: PathLike) -> list[FileStatus]:
+        """The entries of a directory by name, or the one of a file."""
+        return list(self.list_status_iter(path))
+
+    def glob_status(self, pattern: PathLike) -> list[FileStatus]:
+        """What matches a pattern (`howdah.fs.glob`), sorted by path; empty if nothing does."""
+        found: dict[str, FileStatus] = {}
+        location = paths.parse(pattern)
+        if location.is_qualified:
+            self._check_own(location)
+        text = location.path
+        if not text.startswith(paths.SEPARATOR):
+            text = paths.join(glob.escape(self.home_directory()), text)
+        for each in glob.expand(text):
+            for status in self._glob(glob.split(each)):
+                found[status.path] = status
+        return [found[path] for path in sorted(found)]
+
+    def _glob(self, components: list[str]) -> Iterator[FileStatus]:
+        """Walk down the components; literal ones in a row cost no listing."""
+        candidates: list[tuple[str, FileStatus | None]] = [(paths.SEPARATOR, None)]
+        for index, component in enumerate(components):
+            last = index == len(components) - 1
+            following: list[tuple[str, FileStatus | None]] = []
+            if component in (".", ".."):
+                raise errors.InvalidPath(f"A pattern cannot have {component!r} as a component")
+            if glob.is_literal(component):
+                name = glob.unescape(component)
+                following = [(paths.join(path, name), None) for path, _ in candidates]
+            else:
+                match = glob.compile_component(component)
+                for path, _ in candidates:
+                    following += [
+                        (status.path, status)
+                        for status in self._entries(path)
+                        if match(status.name) and (last or not status.is_file)
+                    ]
+            candidates = following
+        for path, status in candidates:
+            try:
+                yield status or self.get_file_status(path)
+            except (errors.PathNotFound, errors.ParentNotDirectory):
+                continue
+
+    def _entries(self, path: str) -> list[FileStatus]:
+        try:
+            return [status for status in self.list_status_iter(path) if status.path != path]
+        except (errors.PathNotFound, errors.ParentNotDirectory):
+            return []
+
+    def walk(self, path: PathLike) -> Iterator[tuple[str, list[FileStatus], list[FileStatus]]]:
+        """As `os.walk`, top down: (path, directories, files). Prune by editing the list."""
+        top = self.resolve(path)
+        directories: list[FileStatus] = []
+        files: list[FileStatus] = []
+        for status in self.list_status_iter(top):
+            (directories if status.is_directory else files).append(status)
+        yield top, directories, files
+        for directory in directories:
+            yield from self.walk(directory.path)
+
+    def content_summary(self, path: PathLike) -> ContentSummary:
+        """Totals of everything below `path`."""
+        status = self.get_file_status(path)
+        if not status.is_directory:
+            return ContentSummary(status.length, 1, 0, status.length * max(status.replication, 1))
+        length = files = consumed = 0
+        directories = 1
+        for _, below, entries in self.walk(path):
+            directories += len(below)
+            files += len(entries)
+            length += sum(entry.length for entry in entries)
+            consumed += sum(entry.length * max(entry.replication, 1) for entry in entries)
+        return ContentSummary(length, files, directories, consumed)
+
+    def du(self, path: PathLike) -> int:
+        """Bytes of all files below `path`, each counted once."""
+        return self.content_summary(path).length
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.uri!r})"
+
+
+def access_mode(mode: int) -> str:
+    """`rw-` for the bits of `os.access`, for messages."""
+    return "".join(
+        letter if mode & bit else "-"
+        for letter, bit in (("r", os.R_OK), ("w", os.W_OK), ("x", os.X_OK))
+    )

@@ -1,0 +1,356 @@
+"""`HdfsFileSystem`: the FileSystem interface over a DFS client (`hdfs://host:port`).
+
+Thin: each method is an RPC or a stream of `howdah.client`, and this module turns
+protobuf statuses into the records of `howdah.fs.status`. The umask
+(`fs.permissions.umask-mode`) is taken off here, as Hadoop's client does.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from howdah import errors, keys
+from howdah.client.dfs import DFSClient
+from howdah.client.output import DFSOutputStream
+from howdah.client.settings import ClientSettings
+from howdah.config import DEFAULT_NAMENODE_PORT, Configuration
+from howdah.fs import paths
+from howdah.fs.api import FileSystem, Progress
+from howdah.fs.paths import PathLike
+from howdah.fs.status import (
+    BlockLocation,
+    ContentSummary,
+    DatanodeReport,
+    FileChecksum,
+    FileStatus,
+    FsStatus,
+    ServerDefaults,
+)
+from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
+from howdah.proto import client_namenode_pb2, types_pb2
+from howdah.rpc.client import current_user
+
+HOME_PREFIX = "/user"
+FILE_MODE = 0o666
+DIRECTORY_MODE = 0o777
+_READ_BUFFER_BYTES = 64 * 1024
+_NO_QUOTA = (1 << 64) - 1
+_ACTIONS = (
+    "NONE",
+    "EXECUTE",
+    "WRITE",
+    "WRITE_EXECUTE",
+    "READ",
+    "READ_EXECUTE",
+    "READ_WRITE",
+    "PERM_ALL",
+)
+_PATH_CAPABILITIES = frozenset(
+    (
+        "fs.capability.paths.append",
+        "fs.capability.paths.checksums",
+        "fs.capability.paths.permissions",
+    )
+)
+
+
+class HdfsDataOutputStream(FSDataOutputStream):
+    """The stream that HDFS gives (OS-025): a wrapper around a `DFSOutputStream`."""
+
+    def __init__(self, inner: DFSOutputStream) -> None:
+        super().__init__(inner)
+
+
+class HdfsFileSystem(FileSystem):
+    """One HDFS, as one user."""
+
+    scheme = "hdfs"
+
+    def __init__(self, authority: str, conf: Configuration, user: str | None = None) -> None:
+        host, _, port = authority.rpartition(":") if ":" in authority else (authority, "", "")
+        if not host or (port and not port.isdigit()):
+            raise errors.IllegalArgument(
+                f"hdfs://{authority} names no namenode: it must be hdfs://host:port"
+            )
+        self._authority = authority
+        self.user = user or current_user()
+        self._umask = paths.parse_umask(conf.get(keys.FS_PERMISSIONS_UMASK_MODE))
+        self._client = DFSClient(
+            (host.strip("[]"), int(port) if port else DEFAULT_NAMENODE_PORT),
+            ClientSettings.from_configuration(conf),
+            self.user,
+        )
+        self._namenode = self._client.namenode
+
+    @property
+    def uri(self) -> str:
+        return f"hdfs://{self._authority}"
+
+    @property
+    def client(self) -> DFSClient:
+        """The client underneath, for what the interface has no method for."""
+        return self._client
+
+    def home_directory(self) -> str:
+        return f"{HOME_PREFIX}/{self.user}"
+
+    def close(self) -> None:
+        self._client.close()
+
+    # --- streams ----------------------------------------------------------------------
+
+    def create(
+        self,
+        path: PathLike,
+        *,
+        overwrite: bool = False,
+        replication: int | None = None,
+        block_size: int | None = None,
+        permission: int | None = None,
+        create_parent: bool = True,
+        buffer_size: int | None = None,
+        progress: Progress | None = None,
+    ) -> HdfsDataOutputStream:
+        mode = FILE_MODE if permission is None else permission
+        return HdfsDataOutputStream(
+            self._client.create(
+                self.resolve(path),
+                masked=mode & ~self._umask,
+                unmasked=mode,
+                overwrite=overwrite,
+                create_parent=create_parent,
+                replication=replication,
+                block_size=block_size,
+            )
+        )
+
+    def append(
+        self,
+        path: PathLike,
+        *,
+        buffer_size: int | None = None,
+        progress: Progress | None = None,
+    ) -> HdfsDataOutputStream:
+        return HdfsDataOutputStream(self._client.append(self.resolve(path)))
+
+    def open(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
+        return FSDataInputStream(
+            self._client.open(self.resolve(path)), buffer_size or _READ_BUFFER_BYTES
+        )
+
+    # --- namespace --------------------------------------------------------------------
+
+    def mkdirs(self, path: PathLike, permission: int | None = None) -> bool:
+        return self._mkdirs(path, permission, create_parent=True)
+
+    def mkdir(self, path: PathLike, permission: int | None = None) -> bool:
+        return self._mkdirs(path, permission, create_parent=False)
+
+    def _mkdirs(self, path: PathLike, permission: int | None, *, create_parent: bool) -> bool:
+        mode = DIRECTORY_MODE if permission is None else permission
+        return self._namenode.mkdirs(
+            self.resolve(path),
+            masked=mode & ~self._umask,
+            unmasked=mode,
+            create_parent=create_parent,
+        )
+
+    def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
+        self._namenode.rename2(self.resolve(src), self.resolve(dst), overwrite=overwrite)
+
+    def delete(self, path: PathLike, recursive: bool = False) -> bool:
+        return self._namenode.delete(self.resolve(path), recursive=recursive)
+
+    def get_file_status(self, path: PathLike) -> FileStatus:
+        resolved = self.resolve(path)
+        proto = self._namenode.get_file_info(resolved)
+        if proto is None:
+            raise errors.PathNotFound(f"File does not exist: {resolved}")
+        return _file_status(proto, resolved)
+
+    def get_file_link_status(self, path: PathLike) -> FileStatus:
+        resolved = self.resolve(path)
+        proto = self._namenode.get_file_link_info(resolved)
+        if proto is None:
+            raise errors.PathNotFound(f"File does not exist: {resolved}")
+        return _file_status(proto, resolved)
+
+    def list_status_iter(self, path: PathLike) -> Iterator[FileStatus]:
+        resolved = self.resolve(path)
+        start_after = b""
+        while True:
+            page = self._namenode.get_listing(resolved, start_after)
+            if page is None:
+                raise errors.PathNotFound(f"File does not exist: {resolved}")
+            for proto in page.partialListing:
+                name = _name(proto.path)
+                # Of a file the listing is the file itself, with an empty name.
+                yield _file_status(proto, paths.join(resolved, name) if name else resolved)
+            if not page.remainingEntries or not page.partialListing:
+                return
+            start_after = page.partialListing[-1].path
+
+    def content_summary(self, path: PathLike) -> ContentSummary:
+        proto = self._namenode.get_content_summary(self.resolve(path))
+        return ContentSummary(
+            proto.length,
+            proto.fileCount,
+            proto.directoryCount,
+            proto.spaceConsumed,
+            _quota(proto.quota),
+            _quota(proto.spaceQuota),
+            proto.erasureCodingPolicy,
+        )
+
+    # --- attributes -------------------------------------------------------------------
+
+    def set_permission(self, path: PathLike, mode: int) -> None:
+        self._namenode.set_permission(self.resolve(path), mode)
+
+    def set_owner(self, path: PathLike, owner: str | None = None, group: str | None = None) -> None:
+        if not owner and not group:
+            raise errors.IllegalArgument("set_owner needs an owner, a group, or both")
+        self._namenode.set_owner(self.resolve(path), owner or None, group or None)
+
+    def set_replication(self, path: PathLike, replication: int) -> bool:
+        return self._namenode.set_replication(self.resolve(path), replication)
+
+    def set_times(self, path: PathLike, mtime_ms: int = -1, atime_ms: int = -1) -> None:
+        self._namenode.set_times(self.resolve(path), mtime_ms, atime_ms)
+
+    def access(self, path: PathLike, mode: int) -> None:
+        if mode & ~(os.R_OK | os.W_OK | os.X_OK):
+            raise errors.IllegalArgument(f"{mode} is no combination of R_OK, W_OK and X_OK")
+        # R_OK, W_OK, X_OK are 4, 2, 1, as the numbers of FsActionProto.
+        self._namenode.check_access(self.resolve(path), _ACTIONS[mode])
+
+    # --- blocks and checksums -----------------------------------------------------------
+
+    def block_locations(
+        self, path: PathLike, start: int = 0, length: int | None = None
+    ) -> list[BlockLocation]:
+        if start < 0 or (length is not None and length < 0):
+            raise errors.IllegalArgument("start and length must not be negative")
+        resolved = self.resolve(path)
+        wanted = (1 << 63) - 1 - start if length is None else length
+        located = self._namenode.get_block_locations(resolved, start, wanted)
+        return [
+            BlockLocation(
+                offset=block.offset,
+                length=block.length_bytes,
+                hosts=tuple(node.hostname for node in block.nodes),
+                names=tuple(node.transfer_address for node in block.nodes),
+                topology_paths=tuple(
+                    f"{(node.location or '/default-rack').rstrip('/')}/{node.transfer_address}"
+                    for node in block.nodes
+                ),
+                storage_ids=block.storage_ids,
+                storage_types=tuple(kind.name for kind in block.storage_types),
+                cached_hosts=tuple(
+                    node.hostname
+                    for node, cached in zip(block.nodes, block.cached, strict=False)
+                    if cached
+                ),
+                corrupt=block.corrupt,
+            )
+            for block in located.blocks
+        ]
+
+    def get_file_checksum(
+        self, path: PathLike, *, length: int | None = None, combine_mode: str | None = None
+    ) -> FileChecksum:
+        combined = self._client.checksums().read(
+            self.resolve(path),
+            length,
+            combine_mode or self._client.settings.checksum_combine_mode,
+        )
+        return FileChecksum(combined.algorithm, combined.value)
+
+    # --- the filesystem as a whole --------------------------------------------------------
+
+    def get_status(self) -> FsStatus:
+        stats = self._namenode.get_fs_stats()
+        return FsStatus(stats.capacity, stats.used, stats.remaining)
+
+    def server_defaults(self) -> ServerDefaults:
+        proto = self._client.server_defaults()
+        return ServerDefaults(
+            proto.blockSize,
+            proto.bytesPerChecksum,
+            types_pb2.ChecksumTypeProto.Name(proto.checksumType).removeprefix("CHECKSUM_"),
+            proto.replication,
+            proto.writePacketSize,
+            proto.fileBufferSize,
+            proto.trashInterval,
+        )
+
+    def datanode_report(self, kind: str = "live") -> list[DatanodeReport]:
+        name = kind.upper().replace("-", "_")
+        known = list(client_namenode_pb2.DatanodeReportTypeProto.keys())
+        if name not in known:
+            raise errors.IllegalArgument(
+                f"There is no report of {kind!r} datanodes, but: {', '.join(known).lower()}"
+            )
+        return [_datanode_report(proto) for proto in self._namenode.get_datanode_report(name)]
+
+    def has_path_capability(self, path: PathLike, capability: str) -> bool:
+        self.resolve(path)
+        return capability.lower() in _PATH_CAPABILITIES
+
+
+def _name(raw: bytes) -> str:
+    # Names are bytes on the wire; what isn't UTF-8 survives as surrogates do in `os`.
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _quota(value: int) -> int:
+    return -1 if value == _NO_QUOTA else value
+
+
+def _file_status(proto: types_pb2.HdfsFileStatusProto, path: str) -> FileStatus:
+    kind = proto.fileType
+    return FileStatus(
+        path=path,
+        length=proto.length,
+        is_directory=kind == types_pb2.HdfsFileStatusProto.IS_DIR,
+        replication=proto.block_replication,
+        block_size=proto.blocksize,
+        modification_time_ms=proto.modification_time,
+        access_time_ms=proto.access_time,
+        permission=proto.permission.perm,
+        owner=proto.owner,
+        group=proto.group,
+        symlink=(
+            _name(proto.symlink) if kind == types_pb2.HdfsFileStatusProto.IS_SYMLINK else None
+        ),
+        file_id=proto.fileId,
+        children_num=proto.childrenNum,
+        storage_policy=proto.storagePolicy,
+        has_acl=bool(proto.flags & types_pb2.HdfsFileStatusProto.HAS_ACL),
+        is_encrypted=bool(proto.flags & types_pb2.HdfsFileStatusProto.HAS_CRYPT),
+        erasure_coding_policy=proto.ecPolicy.name if proto.HasField("ecPolicy") else None,
+    )
+
+
+def _datanode_report(proto: types_pb2.DatanodeInfoProto) -> DatanodeReport:
+    node = proto.id
+    return DatanodeReport(
+        uuid=node.datanodeUuid,
+        ip=node.ipAddr,
+        hostname=node.hostName,
+        transfer_port=node.xferPort,
+        info_port=node.infoPort,
+        ipc_port=node.ipcPort,
+        rack=proto.location or "/default-rack",
+        admin_state=types_pb2.DatanodeInfoProto.AdminState.Name(proto.adminState),
+        capacity=proto.capacity,
+        dfs_used=proto.dfsUsed,
+        non_dfs_used=proto.nonDfsUsed,
+        remaining=proto.remaining,
+        block_pool_used=proto.blockPoolUsed,
+        last_update_ms=proto.lastUpdate,
+        xceiver_count=proto.xceiverCount,
+        block_count=proto.numBlocks,
+        software_version=proto.softwareVersion,
+    )

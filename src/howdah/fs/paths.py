@@ -1,0 +1,144 @@
+"""Paths and URIs of Hadoop filesystems, without any filesystem (pure).
+
+Mirrors org.apache.hadoop.fs.Path where users can see it: runs of slashes are
+one, a trailing slash means nothing, `.` and `..` are resolved lexically. Unlike a
+URL a path is never decoded: a percent sign, a question mark, a hash, a space or a
+colon is a character of the name.
+
+Only what begins with a scheme and `://` or `:/` is a URI. So `a:b` is a relative
+path here, where Java sees a scheme in it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+
+from howdah.errors import IllegalArgument, InvalidPath
+
+PathLike = str | os.PathLike[str]
+
+SEPARATOR = "/"
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://([^/]*)(.*)", re.DOTALL)
+_ABSOLUTE_WITHOUT_AUTHORITY = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(/(?!/).*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A path with the filesystem that it names; scheme and authority may be empty."""
+
+    scheme: str
+    authority: str
+    path: str
+
+    @property
+    def is_qualified(self) -> bool:
+        return bool(self.scheme)
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.authority}{self.path}" if self.scheme else self.path
+
+
+def parse(text: PathLike) -> Location:
+    """Split `hdfs://host:port/path`, `hdfs:///path`, `hdfs:/path` or a bare path.
+
+    The path is left as it is written; see `normalize`.
+    """
+    raw = os.fspath(text)
+    if not isinstance(raw, str):
+        raise TypeError(f"A path is a str, not {type(raw).__name__}")
+    if not raw:
+        raise InvalidPath("A path may not be empty")
+    found = _URI.fullmatch(raw)
+    if found:
+        return Location(found[1].lower(), found[2], found[3] or SEPARATOR)
+    found = _ABSOLUTE_WITHOUT_AUTHORITY.fullmatch(raw)
+    if found:
+        return Location(found[1].lower(), "", found[2])
+    return Location("", "", raw)
+
+
+def normalize(path: str, working_directory: str = SEPARATOR) -> str:
+    """The absolute path: relative ones start at `working_directory`.
+
+    >>> normalize("a//b/./../c/", "/user/me")
+    '/user/me/a/c'
+    """
+    if not path.startswith(SEPARATOR):
+        path = f"{working_directory}/{path}"
+    if not _needs_work(path):
+        return path
+    parts: list[str] = []
+    for part in path.split(SEPARATOR):
+        if part == "..":
+            if not parts:
+                raise InvalidPath(f"Invalid path name {path!r}: it leads above the root")
+            parts.pop()
+        elif part and part != ".":
+            parts.append(part)
+    return SEPARATOR + SEPARATOR.join(parts)
+
+
+def _needs_work(path: str) -> bool:
+    return "//" in path or "/." in path or (len(path) > 1 and path.endswith(SEPARATOR))
+
+
+def join(parent: str, *names: str) -> str:
+    """`parent` with `names` below it; an absolute name starts over."""
+    path = parent
+    for name in names:
+        if name.startswith(SEPARATOR):
+            path = name
+        elif name:
+            path = path + name if path.endswith(SEPARATOR) else f"{path}/{name}"
+    return path
+
+
+def parent_of(path: str) -> str | None:
+    """The directory above a normalised path; None above the root."""
+    if path == SEPARATOR:
+        return None
+    return path.rpartition(SEPARATOR)[0] or SEPARATOR
+
+
+def name_of(path: str) -> str:
+    """The last component of a normalised path; empty for the root."""
+    return path.rpartition(SEPARATOR)[2]
+
+
+def is_under(path: str, directory: str) -> bool:
+    """Whether a normalised path is `directory` or lies below it."""
+    return directory == SEPARATOR or path == directory or path.startswith(directory + SEPARATOR)
+
+
+_UMASK_CLAUSE = re.compile(r"([ugoa]*)([+=-])([rwxX]*)")
+
+
+def parse_umask(text: str) -> int:
+    """The bits that a umask takes away: octal (`022`) or symbolic (`u=rwx,g=rx,o=`).
+
+    Symbolic ones name what is allowed, as in a shell and in Hadoop.
+    """
+    value = text.strip()
+    if re.fullmatch(r"[01]?[0-7]{1,3}", value):
+        return int(value, 8) & 0o777
+    allowed = 0o777
+    for clause in value.split(","):
+        found = _UMASK_CLAUSE.fullmatch(clause.strip())
+        if not found:
+            raise IllegalArgument(
+                f"{text!r} is not a umask: give octal digits, or clauses such as u=rwx,g=rx,o="
+            )
+        who, operator, what = found.groups()
+        bits = sum({"r": 4, "w": 2, "x": 1, "X": 1}[letter] for letter in set(what))
+        for letter in set(who) or {"a"}:
+            mask = {"u": 0o700, "g": 0o070, "o": 0o007, "a": 0o777}[letter]
+            chosen = (bits * 0o111) & mask
+            if operator == "=":
+                allowed = allowed & ~mask | chosen
+            elif operator == "+":
+                allowed |= chosen
+            else:
+                allowed &= ~chosen
+    return 0o777 & ~allowed

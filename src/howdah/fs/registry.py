@@ -1,0 +1,70 @@
+"""Which class serves which URI scheme (FS-004), and `connect`, which makes one.
+
+Classes are named by module, so that asking for one filesystem imports no other.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from howdah import errors, keys
+from howdah.config import Configuration
+from howdah.fs import paths
+
+if TYPE_CHECKING:
+    from howdah.fs.api import FileSystem
+
+Factory = Callable[[str, Configuration, str | None], "FileSystem"]
+"""Takes authority, configuration and user; the scheme is known."""
+
+_BUILT_IN = {"hdfs": "howdah.fs.hdfs:HdfsFileSystem"}
+_registered: dict[str, Factory] = {}
+
+
+def register(scheme: str, factory: Factory) -> None:
+    """Serve `scheme` by what `factory` makes, instead of whatever served it before."""
+    _registered[scheme.lower()] = factory
+
+
+def schemes() -> list[str]:
+    """The schemes that `connect` knows."""
+    return sorted({*_BUILT_IN, *_registered})
+
+
+def _factory(scheme: str) -> Factory:
+    if scheme in _registered:
+        return _registered[scheme]
+    if scheme not in _BUILT_IN:
+        raise errors.UnsupportedOperation(
+            f"No filesystem for scheme {scheme!r}; known are: {', '.join(schemes())}"
+        )
+    module_name, _, class_name = _BUILT_IN[scheme].partition(":")
+    factory: Factory = getattr(importlib.import_module(module_name), class_name)
+    return factory
+
+
+def connect(
+    uri: str | None = None, *, conf: Configuration | None = None, user: str | None = None
+) -> FileSystem:
+    """The filesystem of `uri`, or of `fs.defaultFS`; a path behind the authority is ignored.
+
+    Nothing is sent before the first operation. Without `conf` the site files of
+    `HADOOP_CONF_DIR` count; without `user` it is `HADOOP_USER_NAME` or the process's.
+    """
+    configuration = Configuration.load() if conf is None else conf
+    default = configuration.get(keys.FS_DEFAULTFS)
+    location = paths.parse(default if uri is None else uri)
+    if not location.is_qualified:
+        if uri is not None and not uri.startswith(paths.SEPARATOR):
+            raise errors.IllegalArgument(
+                f"{uri!r} has no scheme; write hdfs://host:port, or a path of {default}"
+            )
+        location = paths.parse(default)
+    if not location.authority:
+        # `hdfs:///` means the default filesystem, if that is an HDFS.
+        fallback = paths.parse(default)
+        if fallback.scheme == location.scheme:
+            location = fallback
+    return _factory(location.scheme)(location.authority, configuration, user)

@@ -1,0 +1,156 @@
+"""What a filesystem says about its files, blocks and itself: plain frozen records.
+
+They mirror Hadoop's FileStatus, BlockLocation, ContentSummary, FsStatus,
+FileChecksum, FsServerDefaults and DatanodeInfo, with units in the field names
+where a number has one. Paths are absolute within their filesystem, without
+scheme and authority. Nothing here knows a protocol.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+def permission_string(mode: int, kind: str = "") -> str:
+    """`rwxr-x--t` for a mode, with the letter of the kind (`d`, `-`, `l`) in front if given."""
+    letters = ["rwxrwxrwx"[bit] if mode & (0o400 >> bit) else "-" for bit in range(9)]
+    if mode & 0o1000:
+        letters[8] = "t" if mode & 0o001 else "T"
+    return kind + "".join(letters)
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatus:
+    """One file, directory or link; `length` in bytes, `permission` as mode bits."""
+
+    path: str
+    length: int
+    is_directory: bool
+    replication: int
+    block_size: int
+    modification_time_ms: int
+    access_time_ms: int
+    permission: int
+    owner: str
+    group: str
+    symlink: str | None = None
+    file_id: int = 0
+    children_num: int = -1
+    storage_policy: int = 0
+    has_acl: bool = False
+    is_encrypted: bool = False
+    erasure_coding_policy: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The last component of the path; empty for the root."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def is_symlink(self) -> bool:
+        return self.symlink is not None
+
+    @property
+    def is_file(self) -> bool:
+        return not self.is_directory and self.symlink is None
+
+    @property
+    def permission_string(self) -> str:
+        """As `ls -l` shows it, such as `drwxr-xr-x`."""
+        kind = "d" if self.is_directory else "l" if self.is_symlink else "-"
+        return permission_string(self.permission, kind) + ("+" if self.has_acl else "")
+
+
+@dataclass(frozen=True, slots=True)
+class BlockLocation:
+    """Where a part of a file lies: one entry a replica, nearest first.
+
+    `names` are `ip:port` of the data port, `topology_paths` end in that name.
+    """
+
+    offset: int
+    length: int
+    hosts: tuple[str, ...]
+    names: tuple[str, ...]
+    topology_paths: tuple[str, ...] = ()
+    storage_ids: tuple[str, ...] = ()
+    storage_types: tuple[str, ...] = ()
+    cached_hosts: tuple[str, ...] = ()
+    corrupt: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ContentSummary:
+    """Totals of a tree. A quota of -1 is none; `space_consumed` counts every replica."""
+
+    length: int
+    file_count: int
+    directory_count: int
+    space_consumed: int
+    quota: int = -1
+    space_quota: int = -1
+    erasure_coding_policy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FsStatus:
+    """Bytes of the whole filesystem; replicas are counted each."""
+
+    capacity: int
+    used: int
+    remaining: int
+
+
+@dataclass(frozen=True, slots=True)
+class ServerDefaults:
+    """What a new file gets that doesn't say otherwise."""
+
+    block_size: int
+    bytes_per_checksum: int
+    checksum_type: str
+    replication: int
+    write_packet_bytes: int
+    file_buffer_bytes: int
+    trash_interval_minutes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FileChecksum:
+    """A checksum of a file's content; equal algorithm and bytes mean equal content."""
+
+    algorithm: str
+    bytes: bytes
+
+    def hex(self) -> str:
+        return self.bytes.hex()
+
+    def __str__(self) -> str:
+        return f"{self.algorithm}:{self.hex()}"
+
+
+@dataclass(frozen=True, slots=True)
+class DatanodeReport:
+    """A datanode as the namenode sees it."""
+
+    uuid: str
+    ip: str
+    hostname: str
+    transfer_port: int
+    info_port: int
+    ipc_port: int
+    rack: str
+    admin_state: str
+    capacity: int
+    dfs_used: int
+    non_dfs_used: int
+    remaining: int
+    block_pool_used: int
+    last_update_ms: int
+    xceiver_count: int
+    block_count: int
+    software_version: str = ""
+
+    @property
+    def name(self) -> str:
+        """`ip:port` of the data port, as Hadoop's reports name a node."""
+        return f"{self.ip}:{self.transfer_port}"

@@ -1,0 +1,202 @@
+"""The public streams: `FSDataOutputStream` and `FSDataInputStream` (OS-023, FS-091).
+
+They mirror Hadoop's wrapper classes of these names, and they are real `io`
+objects: what takes a binary file in Python takes them. The work is done by an
+inner stream (`howdah.client` has those of HDFS), of which only the two protocols
+below are required.
+
+Output rules: every form of `write` copies what it is given before it returns
+(OS-044), a closed stream refuses writes with `ClosedStream` that names the path
+(OS-033, OS-057) and ignores `flush` (OS-051); `flush` costs nothing and promises
+nothing (OS-052), `hflush` makes everything written visible, `hsync` durable.
+"""
+
+from __future__ import annotations
+
+import io
+import operator
+from typing import Protocol, SupportsIndex
+
+from howdah import errors
+
+Writable = bytes | bytearray | memoryview
+
+
+class InnerOutput(Protocol):
+    """What does the work under an `FSDataOutputStream`."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def closed(self) -> bool: ...
+    def write(self, data: Writable) -> None: ...
+    def hflush(self) -> None: ...
+    def hsync(self) -> None: ...
+    def get_pos(self) -> int: ...
+    def has_capability(self, capability: str) -> bool: ...
+    def set_drop_behind(self, drop: bool | None) -> None: ...
+    def close(self) -> None: ...
+
+
+class InnerInput(Protocol):
+    """What an `FSDataInputStream` needs beyond `io.RawIOBase`."""
+
+    def pread(self, offset: int, length: int) -> bytes: ...
+    def pread_into(self, offset: int, buffer: bytearray | memoryview) -> int: ...
+    def has_capability(self, capability: str) -> bool: ...
+    def unbuffer(self) -> None: ...
+    def set_drop_behind(self, drop: bool | None) -> None: ...
+    def set_readahead(self, length: int | None) -> None: ...
+
+
+class FSDataOutputStream(io.BufferedIOBase):
+    """A file that is being written; made by `create` and `append`.
+
+    Leaving a `with` block closes the stream whether or not an exception is on its
+    way, as Python's files do: what was written before it stays.
+    """
+
+    def __init__(self, inner: InnerOutput) -> None:
+        super().__init__()
+        self._inner = inner
+
+    @property
+    def name(self) -> str:
+        """The path within the filesystem."""
+        return self._inner.path
+
+    @property
+    def mode(self) -> str:
+        return "wb"
+
+    @property
+    def closed(self) -> bool:
+        return self._inner.closed
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object, off: int | None = None, length: int | None = None) -> int:
+        """Write a bytes-like object, a slice of it (`off`, `length` in bytes), or one byte.
+
+        An int is written as the one byte `data & 0xFF`, as Hadoop's `write(int)`
+        does (OS-036). Returns the number of bytes written, always all of them.
+        Raises `TypeError` for what holds no bytes and `IndexError` for a slice
+        that is not within the data; nothing is written then.
+        """
+        if type(data) is bytes and off is None and length is None:
+            self._inner.write(data)
+            return len(data)
+        if isinstance(data, int) and off is None and length is None:
+            self._inner.write(bytes((data & 0xFF,)))
+            return 1
+        view = _as_bytes(data)
+        if off is not None or length is not None:
+            view = _slice(view, off or 0, length)
+        self._inner.write(view)
+        return len(view)
+
+    def flush(self) -> None:
+        """Do nothing: full packets are on their way already, and only `hflush` promises more."""
+
+    def hflush(self) -> None:
+        """Make all that was written visible to new readers; it is in the datanodes' memory."""
+        self._inner.hflush()
+
+    def hsync(self) -> None:
+        """As `hflush`, and on the disks of the datanodes."""
+        self._inner.hsync()
+
+    def get_pos(self) -> int:
+        """The length of the file as its writer sees it."""
+        return self._inner.get_pos()
+
+    def tell(self) -> int:
+        if self.closed:
+            raise errors.ClosedStream(f"{self.name} is closed")
+        return self.get_pos()
+
+    def has_capability(self, capability: str) -> bool:
+        """Whether this stream offers `hsync`, `hflush`, `dropbehind`; never raises."""
+        return self._inner.has_capability(capability)
+
+    def set_drop_behind(self, drop: bool | None) -> None:
+        """Whether datanodes drop the data from their caches; None: as they are configured."""
+        self._inner.set_drop_behind(drop)
+
+    def close(self) -> None:
+        """Write back everything and complete the file; only the first call does anything."""
+        self._inner.close()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}{' closed' if self.closed else ''}>"
+
+
+def _as_bytes(data: object) -> memoryview:
+    """Any contiguous buffer as bytes; `TypeError` for what is none."""
+    if data is None or isinstance(data, str):
+        raise TypeError(f"a bytes-like object is required, not {type(data).__name__}")
+    try:
+        view = memoryview(data)  # type: ignore[arg-type]
+    except TypeError:
+        if isinstance(data, SupportsIndex):  # an integer of another library
+            return memoryview(bytes((operator.index(data) & 0xFF,)))
+        raise
+    if view.format == "B" and view.ndim == 1 and view.contiguous:
+        return view
+    return view.cast("B") if view.c_contiguous else memoryview(view.tobytes())
+
+
+def _slice(view: memoryview, off: int, length: int | None) -> memoryview:
+    if length is None:
+        length = len(view) - off
+    if off < 0 or length < 0 or off + length > len(view):
+        raise IndexError(
+            f"offset {off} and length {length} are not within a buffer of {len(view)} bytes"
+        )
+    return view[off : off + length]
+
+
+class FSDataInputStream(io.BufferedReader):
+    """A file that is being read; made by `open`.
+
+    Sequential reads go through a buffer, large ones past it. `pread` reads anywhere
+    without moving the position and may be called from many threads at once.
+    """
+
+    def __init__(self, inner: io.RawIOBase, buffer_size: int = 64 * 1024) -> None:
+        super().__init__(inner, buffer_size)
+        self._inner: InnerInput = inner  # type: ignore[assignment]
+
+    def get_pos(self) -> int:
+        """The offset of the next byte that `read` returns."""
+        return self.tell()
+
+    def pread(self, offset: int, length: int) -> bytes:
+        """Up to `length` bytes from `offset`; fewer only at the end of the file."""
+        return self._inner.pread(offset, length)
+
+    def pread_into(self, offset: int, buffer: bytearray | memoryview) -> int:
+        """Fill `buffer` from `offset`; how many bytes, fewer only at the end of the file."""
+        return self._inner.pread_into(offset, buffer)
+
+    def read_fully(self, offset: int, length: int) -> bytes:
+        """Exactly `length` bytes from `offset`; `EOFError` if the file ends before."""
+        data = self.pread(offset, length)
+        if len(data) < length:
+            raise EOFError(f"{self.name} ends {length - len(data)} bytes before {offset + length}")
+        return data
+
+    def has_capability(self, capability: str) -> bool:
+        """Whether this stream offers `in:readahead`, `in:unbuffer`, …; never raises."""
+        return self._inner.has_capability(capability)
+
+    def unbuffer(self) -> None:
+        """Let go of connections until the next read."""
+        self._inner.unbuffer()
+
+    def set_drop_behind(self, drop: bool | None) -> None:
+        self._inner.set_drop_behind(drop)
+
+    def set_readahead(self, length: int | None) -> None:
+        self._inner.set_readahead(length)
