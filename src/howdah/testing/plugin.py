@@ -1,13 +1,84 @@
-"""The pytest plugin: the marker `req` and the report of what proves which requirement.
+"""The pytest plugin: a cluster as a fixture, and what proves which requirement.
 
-Loaded in every pytest run where howdah is installed, so it imports nothing of
-howdah until a fixture is asked for.
+* `howdah_cluster`: a `MiniCluster` of three datanodes in three racks, one for the
+  whole session. Tests share it, so they keep to paths of their own and leave its
+  servers alone.
+* `@pytest.mark.req("FS-023", …)`: the requirements that a test proves.
+* `--req-report`: list them after the run, each with its tests.
+
+The plugin is loaded in every pytest run where howdah is installed, so it imports
+nothing of howdah until the fixture is asked for.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
+
 import pytest
+
+if TYPE_CHECKING:
+    from howdah.testing.minicluster import MiniCluster
+
+LOG_LINES = 60
+_proofs: pytest.StashKey[dict[str, set[str]]] = pytest.StashKey()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.getgroup("howdah").addoption(
+        "--req-report",
+        action="store_true",
+        help="list the requirements (marker req) and the tests that prove them",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "req(id, ...): the requirements that the test proves")
+    proofs: dict[str, set[str]] = defaultdict(set)
+    config.stash[_proofs] = proofs
+
+
+@pytest.fixture(scope="session")
+def howdah_cluster() -> Iterator[MiniCluster]:
+    """Three datanodes in three racks, for the whole session."""
+    from howdah.testing.minicluster import MiniCluster
+
+    with MiniCluster(datanodes=3, racks=["/rack0", "/rack1", "/rack2"]) as cluster:
+        yield cluster
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        for marker in item.iter_markers("req"):
+            if not marker.args:
+                raise pytest.UsageError(f"{item.nodeid}: the marker req needs an id")
+            for requirement in marker.args:
+                # A test with parameters is one proof, not one for each.
+                config.stash[_proofs][requirement].add(item.nodeid.partition("[")[0])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show the end of the servers' logs with a test that failed on the shared cluster."""
+    report = yield
+    cluster = getattr(item, "funcargs", {}).get("howdah_cluster")
+    if report.failed and cluster is not None:
+        for name in cluster.names:
+            end = "\n".join(cluster.log(name).splitlines()[-LOG_LINES:])
+            report.sections.append((f"log of {name}", end))
+    return report
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if not config.getoption("--req-report"):
+        return
+    terminalreporter.section("requirements")
+    for requirement, tests in sorted(config.stash[_proofs].items()):
+        terminalreporter.write_line(requirement)
+        for test in sorted(tests):
+            terminalreporter.write_line(f"    {test}")
