@@ -8,6 +8,7 @@ both ids, so the cache is as old as the log, not as the process.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import Any, Final
 
 from howdah.rpc.service import Caller
@@ -47,3 +48,8 @@ class RetryCache:
             if answers[oldest][0] > now_ms and len(answers) <= MAX_ENTRIES:
                 break
             del answers[oldest]
+
+    def rebuild(self, calls: Iterable[tuple[bytes, int]], now_ms: int) -> None:
+        """At start: the calls whose edits were in the log, as if answered now."""
+        for client_id, call_id in calls:
+            self.remember(client_id, call_id, REBUILT, now_ms)

@@ -1,0 +1,301 @@
+"""DatanodeProtocol: what datanodes tell, and the orders they take home (pure).
+
+    versionRequest -> registerDatanode -> blockReport, then sendHeartbeat for ever,
+    blockReceivedAndDeleted as replicas come and go
+
+A node that is not known, since the namenode restarted or declared it dead, is
+told to register again by its heartbeat's answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from howdah import errors
+from howdah.namenode import messages
+from howdah.namenode.blocks import ReplicaState, ReportedReplica
+from howdah.namenode.core import Core
+from howdah.namenode.datanodes import Datanode, DatanodeIdentity, StorageReport, Transfer
+from howdah.namenode.file_calls import FileCalls
+from howdah.proto import datanode_namenode_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.rpc.service import Caller
+from howdah.transfer import block_lists
+
+SOFTWARE_VERSION: Final = "3.5.0"
+"""The version of the protocols: datanodes of Hadoop compare it with their own."""
+
+REPORTS_IN_BUFFERS: Final = 1
+INVALIDATE_LIMIT: Final = 1000
+REPORT_LEASE: Final = 1
+UNSPECIFIED: Final = ("", "0.0.0.0", "::", "0:0:0:0:0:0:0:0")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterIdentity:
+    """What a namenode and its datanodes must agree on, from `VERSION`."""
+
+    namespace_id: int
+    cluster_id: str
+    block_pool_id: str
+    ctime_ms: int
+    layout_version: int
+
+
+class DatanodeProtocol:
+    """The namenode as its datanodes see it.
+
+    `replicas_changed` is called after reports, with the inodes whose blocks
+    gained a finalized replica.
+    """
+
+    PROTOCOL = "org.apache.hadoop.hdfs.server.protocol.DatanodeProtocol"
+
+    def __init__(
+        self,
+        core: Core,
+        cluster: ClusterIdentity,
+        replicas_changed: Callable[[list[int]], None],
+    ) -> None:
+        self._core = core
+        self._cluster = cluster
+        self._files = FileCalls(core)
+        self._replicas_changed = replicas_changed
+        self._storage_info = pb.StorageInfoProto(
+            layoutVersion=cluster.layout_version & 0xFFFFFFFF,
+            namespceID=cluster.namespace_id,
+            clusterID=cluster.cluster_id,
+            cTime=cluster.ctime_ms,
+        )
+
+    def version_request(
+        self, request: pb.VersionRequestProto, caller: Caller
+    ) -> pb.VersionResponseProto:
+        return pb.VersionResponseProto(
+            info=pb.NamespaceInfoProto(
+                buildVersion=SOFTWARE_VERSION,
+                unused=0,
+                blockPoolID=self._cluster.block_pool_id,
+                storageInfo=self._storage_info,
+                softwareVersion=SOFTWARE_VERSION,
+                capabilities=REPORTS_IN_BUFFERS,
+                state=pb.NNHAStatusHeartbeatProto.ACTIVE,
+            )
+        )
+
+    def register_datanode(
+        self, request: pb.RegisterDatanodeRequestProto, caller: Caller
+    ) -> pb.RegisterDatanodeResponseProto:
+        core = self._core
+        registration = request.registration
+        told = registration.datanodeID
+        ip = caller.address if told.ipAddr in UNSPECIFIED else told.ipAddr
+        self._check_cluster(registration, f"{ip}:{told.xferPort}")
+        identity = DatanodeIdentity(
+            uuid=told.datanodeUuid,
+            ip=ip,
+            hostname=told.hostName or ip,
+            transfer_port=told.xferPort,
+            info_port=told.infoPort,
+            ipc_port=told.ipcPort,
+            info_secure_port=told.infoSecurePort,
+            software_version=registration.softwareVersion,
+        )
+        location = core.racks.location(ip, identity.hostname)
+        _, displaced = core.datanodes.register(identity, location, core.clock.monotonic_ms())
+        for node in displaced:
+            core.blocks.node_gone(node)
+        answer = pb.RegisterDatanodeResponseProto(registration=registration)
+        answer.registration.datanodeID.ipAddr = ip
+        return answer
+
+    def _check_cluster(self, registration: pb.DatanodeRegistrationProto, address: str) -> None:
+        info = registration.storageInfo
+        cluster = self._cluster
+        if (info.namespceID, info.clusterID) != (cluster.namespace_id, cluster.cluster_id):
+            raise errors.UnregisteredNode(
+                f"datanode {address} ({registration.datanodeID.datanodeUuid}) belongs to cluster "
+                f"{info.clusterID}, namespace {info.namespceID}; this is cluster "
+                f"{cluster.cluster_id}, namespace {cluster.namespace_id}"
+            )
+
+    def _known(self, registration: pb.DatanodeRegistrationProto) -> Datanode:
+        told = registration.datanodeID
+        return self._core.datanodes.known(told.datanodeUuid, f"{told.ipAddr}:{told.xferPort}")
+
+    def send_heartbeat(
+        self, request: pb.HeartbeatRequestProto, caller: Caller
+    ) -> pb.HeartbeatResponseProto:
+        core = self._core
+        answer = pb.HeartbeatResponseProto(
+            haStatus=pb.NNHAStatusHeartbeatProto(state=pb.NNHAStatusHeartbeatProto.ACTIVE, txid=0)
+        )
+        if request.requestFullBlockReportLease:
+            answer.fullBlockReportLeaseId = REPORT_LEASE
+        try:
+            node = self._known(request.registration)
+        except errors.UnregisteredNode:
+            answer.cmds.append(
+                pb.DatanodeCommandProto(
+                    cmdType=pb.DatanodeCommandProto.RegisterCommand,
+                    registerCmd=pb.RegisterCommandProto(),
+                )
+            )
+            return answer
+        core.datanodes.heartbeat(
+            node,
+            [_storage_report(report) for report in request.reports],
+            request.xceiverCount,
+            core.clock.monotonic_ms(),
+        )
+        for storage in node.storages.values():
+            if storage.failed and storage.block_ids:
+                core.blocks.storage_gone(storage)
+        answer.cmds.extend(self._orders(node))
+        core.update_safe_mode()
+        return answer
+
+    def _orders(self, node: Datanode) -> list[pb.DatanodeCommandProto]:
+        orders = []
+        pool_id = self._cluster.block_pool_id
+        if node.to_transfer:
+            command = pb.BlockCommandProto(
+                action=pb.BlockCommandProto.TRANSFER, blockPoolId=pool_id
+            )
+            while node.to_transfer:
+                order = node.to_transfer.popleft()
+                if order.block.block_id not in self._core.namespace.blocks:
+                    continue
+                _add_transfer(command, order)
+            if command.blocks:
+                orders.append(_block_command(command))
+        if node.to_delete:
+            command = pb.BlockCommandProto(
+                action=pb.BlockCommandProto.INVALIDATE, blockPoolId=pool_id
+            )
+            count = min(len(node.to_delete), INVALIDATE_LIMIT)
+            for block_id, stamp in list(islice(node.to_delete, count)):
+                command.blocks.add(blockId=block_id, genStamp=stamp)
+                command.targets.add()
+            for _ in range(count):
+                node.to_delete.popleft()
+            orders.append(_block_command(command))
+        return orders
+
+    def block_report(
+        self, request: pb.BlockReportRequestProto, caller: Caller
+    ) -> pb.BlockReportResponseProto:
+        self._check_pool(request.blockPoolId)
+        node = self._known(request.registration)
+        for report in request.reports:
+            if report.blocks and not report.blocksBuffers:
+                raise errors.UnsupportedOperation(
+                    f"datanode {node.name} sends its block report as a list of longs; "
+                    "only buffers are read"
+                )
+            storage = node.storage(report.storage.storageUuid, report.storage.storageType)
+            listed = block_lists.decode(report.numberOfBlocks, report.blocksBuffers)
+            self._core.blocks.full_report(
+                storage,
+                [
+                    ReportedReplica(
+                        r.block_id, r.length_bytes, r.generation_stamp, ReplicaState(r.state)
+                    )
+                    for r in listed
+                ],
+            )
+        self._after_reports()
+        return pb.BlockReportResponseProto()
+
+    def block_received_and_deleted(
+        self, request: pb.BlockReceivedAndDeletedRequestProto, caller: Caller
+    ) -> pb.BlockReceivedAndDeletedResponseProto:
+        self._check_pool(request.blockPoolId)
+        node = self._known(request.registration)
+        for part in request.blocks:
+            kind = part.storage.storageType if part.HasField("storage") else types_pb2.DISK
+            storage = node.storage(part.storageUuid, kind)
+            for info in part.blocks:
+                if info.status == pb.ReceivedDeletedBlockInfoProto.DELETED:
+                    self._core.blocks.lost(storage, info.block.blockId)
+                    continue
+                received = info.status == pb.ReceivedDeletedBlockInfoProto.RECEIVED
+                self._core.blocks.reported(
+                    storage,
+                    ReportedReplica(
+                        info.block.blockId,
+                        info.block.numBytes,
+                        info.block.genStamp,
+                        ReplicaState.FINALIZED if received else ReplicaState.RBW,
+                    ),
+                )
+        self._after_reports()
+        return pb.BlockReceivedAndDeletedResponseProto()
+
+    def _after_reports(self) -> None:
+        inode_ids = list(
+            dict.fromkeys(block.file.inode_id for block in self._core.blocks.take_finalized())
+        )
+        self._core.update_safe_mode()
+        if inode_ids:
+            self._replicas_changed(inode_ids)
+
+    def _check_pool(self, pool_id: str) -> None:
+        if pool_id != self._cluster.block_pool_id:
+            raise errors.RemoteError(
+                f"the report is about block pool {pool_id}, this namenode has "
+                f"{self._cluster.block_pool_id}"
+            )
+
+    def report_bad_blocks(
+        self, request: pb.ReportBadBlocksRequestProto, caller: Caller
+    ) -> pb.ReportBadBlocksResponseProto:
+        for located in request.blocks:
+            for place, node in enumerate(located.locs):
+                storage = located.storageIDs[place] if place < len(located.storageIDs) else ""
+                self._files.report_bad(
+                    self._core.datanodes.get(node.id.datanodeUuid),
+                    storage,
+                    messages.client_block(located.b),
+                )
+        return pb.ReportBadBlocksResponseProto()
+
+    def error_report(
+        self, request: pb.ErrorReportRequestProto, caller: Caller
+    ) -> pb.ErrorReportResponseProto:
+        """A datanode's trouble. A bad disk is taken out by the heartbeats that follow."""
+        node = self._known(request.registartion)
+        if request.errorCode == pb.ErrorReportRequestProto.FATAL_DISK_ERROR:
+            node.alive = False
+            self._core.blocks.node_gone(node)
+        return pb.ErrorReportResponseProto()
+
+
+def _storage_report(report: types_pb2.StorageReportProto) -> StorageReport:
+    return StorageReport(
+        storage_id=report.storage.storageUuid or report.storageUuid,
+        storage_type=report.storage.storageType,
+        failed=report.failed,
+        capacity_bytes=report.capacity,
+        used_bytes=report.dfsUsed,
+        remaining_bytes=report.remaining,
+        pool_used_bytes=report.blockPoolUsed,
+        non_dfs_used_bytes=report.nonDfsUsed,
+    )
+
+
+def _block_command(command: pb.BlockCommandProto) -> pb.DatanodeCommandProto:
+    return pb.DatanodeCommandProto(cmdType=pb.DatanodeCommandProto.BlockCommand, blkCmd=command)
+
+
+def _add_transfer(command: pb.BlockCommandProto, order: Transfer) -> None:
+    block = order.block
+    command.blocks.add(
+        blockId=block.block_id, genStamp=block.generation_stamp, numBytes=block.length_bytes
+    )
+    command.targets.add(datanodes=[messages.datanode_info(target.node) for target in order.targets])
+    command.targetStorageUuids.add(storageUuids=[t.storage_id for t in order.targets])
+    command.targetStorageTypes.add(storageTypes=[t.storage_type for t in order.targets])

@@ -1,0 +1,75 @@
+"""`howdah namenode -format`: a new, empty filesystem (shell)."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import shutil
+import socket
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from howdah import errors, keys
+from howdah.config import Configuration
+from howdah.storage.layout import StorageDirectory, StorageState
+from howdah.storage.version import (
+    NamenodeVersion,
+    new_block_pool_id,
+    new_cluster_id,
+    new_namespace_id,
+)
+
+log = logging.getLogger(__name__)
+
+
+def format_namenode(
+    conf: Configuration, *, cluster_id: str | None = None, force: bool = False
+) -> NamenodeVersion:
+    """Make every name and edits directory an empty filesystem of one new identity.
+
+    Raises InconsistentStorage if a directory holds something and `force` is not
+    given; StorageLocked if a namenode runs on one.
+    """
+    roots: list[Path] = list(
+        dict.fromkeys(
+            [*conf.get(keys.DFS_NAMENODE_NAME_DIR), *conf.get(keys.DFS_NAMENODE_EDITS_DIR)]
+        )
+    )
+    storages = [StorageDirectory(root) for root in roots]
+    _check_free(storages, force=force)
+    now_ms = time.time_ns() // 1_000_000
+    version = NamenodeVersion(
+        namespace_id=new_namespace_id(secrets.randbelow),
+        cluster_id=cluster_id or new_cluster_id(secrets.randbelow),
+        block_pool_id=new_block_pool_id(secrets.randbelow, _own_address(), now_ms),
+        ctime_ms=0,
+    )
+    for storage in storages:
+        storage.root.mkdir(parents=True, exist_ok=True)
+        with storage.lock():
+            if storage.current.exists():
+                shutil.rmtree(storage.current)
+            storage.create()
+            storage.write_seen_txid(0)
+            storage.write_version(version, now_ms)
+        log.info("formatted %s as %s", storage.root, version.cluster_id)
+    return version
+
+
+def _check_free(storages: Sequence[StorageDirectory], *, force: bool) -> None:
+    for storage in storages:
+        state = storage.state()
+        if state not in (StorageState.MISSING, StorageState.EMPTY) and not force:
+            raise errors.InconsistentStorage(
+                f"{storage.root} is not empty ({state.value}); -force formats it all the same, "
+                "and loses what it holds"
+            )
+
+
+def _own_address() -> str:
+    """An address for the block pool's name; it says where the pool came from, no more."""
+    try:
+        return socket.gethostbyname(socket.gethostname())
+    except OSError:
+        return "127.0.0.1"

@@ -1,0 +1,111 @@
+"""The journal: edits to their directories, in batches, durable (shell; D5, FS-030).
+
+The loop appends; one thread writes and syncs whatever has been appended since
+the last time (group commit), to every directory, then tells the loop how far the
+log is durable. A directory that fails is dropped, and said so; when none is left
+the namenode cannot keep a promise any more and `on_failure` ends it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from howdah.storage import edits
+from howdah.storage.edit_codec import encode_record
+from howdah.storage.layout import StorageDirectory
+from howdah.storage.segments import SegmentWriter
+
+log = logging.getLogger(__name__)
+
+
+class Journal:
+    """The log that is being written. `append` and `last_txid` belong to the loop."""
+
+    def __init__(
+        self,
+        directories: Iterable[Path],
+        last_txid: int,
+        *,
+        on_durable: Callable[[int], None],
+        on_failure: Callable[[str], None],
+    ) -> None:
+        """Begin a new segment behind `last_txid`, durably, in every directory.
+
+        `on_durable(txid)` and `on_failure(why)` are called on the writing thread.
+        """
+        self.last_txid = last_txid
+        self.durable_txid = last_txid
+        self._on_durable = on_durable
+        self._on_failure = on_failure
+        self._wake = threading.Condition()
+        self._stopping = False
+        self._appended_txid = last_txid
+        first = last_txid + 1
+        self._writers = [SegmentWriter(directory, first) for directory in directories]
+        self.append([edits.StartLogSegmentOp()])
+        for writer in self._writers:
+            writer.sync()
+            StorageDirectory(writer.directory.parent).write_seen_txid(first)
+        self.durable_txid = self.last_txid
+        self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
+        self._thread.start()
+
+    def append(self, batch: Iterable[edits.Edit]) -> int:
+        """Number the edits and queue them; the last one's transaction id."""
+        records = []
+        txid = self.last_txid
+        for edit in batch:
+            txid += 1
+            records.append(encode_record(txid, edit))
+        data = b"".join(records)
+        with self._wake:
+            for writer in self._writers:
+                writer.append(data)
+            self.last_txid = self._appended_txid = txid
+            self._wake.notify()
+        return txid
+
+    def _run(self) -> None:
+        synced = self.durable_txid
+        while True:
+            with self._wake:
+                while self._appended_txid == synced and not self._stopping:
+                    self._wake.wait()
+                if self._stopping:
+                    return
+                target = self._appended_txid
+                writers = list(self._writers)
+            if not self._sync(writers):
+                return
+            synced = target
+            self._on_durable(target)
+
+    def _sync(self, writers: list[SegmentWriter]) -> bool:
+        for writer in writers:
+            try:
+                writer.sync()
+            except OSError as error:
+                log.error("edits directory %s failed and is dropped: %s", writer.directory, error)
+                with self._wake:
+                    self._writers.remove(writer)
+                writer.close()
+        if not self._writers:
+            self._on_failure("no edits directory is left that can be written")
+            return False
+        return True
+
+    def close(self) -> None:
+        """End the segment in order: everything appended becomes durable and named."""
+        with self._wake:
+            self._stopping = True
+            self._wake.notify()
+        self._thread.join()
+        if not self._writers:
+            return
+        last = self.append([edits.EndLogSegmentOp()])
+        for writer in self._writers:
+            writer.finalize(last)
+        self.durable_txid = last

@@ -1,0 +1,153 @@
+"""From the namenode's objects to protobuf messages (pure)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from howdah.namenode.core import Settings
+from howdah.namenode.datanodes import Datanode, Storage
+from howdah.namenode.file_calls import ClientBlock
+from howdah.namenode.inodes import Block, Directory, File, INode, Symlink
+from howdah.namenode.queries import Located, Locations
+from howdah.proto import rpc_pb2, types_pb2
+
+UNLIMITED: Final = (1 << 64) - 1
+"""A quota of -1, as the unsigned field carries it."""
+
+ROOT_NAMESPACE_QUOTA: Final = (1 << 63) - 1
+
+NO_TOKEN: Final = rpc_pb2.TokenProto(identifier=b"", password=b"", kind="", service="")
+
+
+def client_block(proto: types_pb2.ExtendedBlockProto) -> ClientBlock:
+    """A block as a client names it."""
+    return ClientBlock(proto.blockId, proto.generationStamp, proto.numBytes)
+
+
+def file_status(
+    inode: INode, local_name: bytes, locations: types_pb2.LocatedBlocksProto | None = None
+) -> types_pb2.HdfsFileStatusProto:
+    """What `ls` shows of an inode; `local_name` is empty where the client asked by path."""
+    status = types_pb2.HdfsFileStatusProto(
+        path=local_name,
+        permission=types_pb2.FsPermissionProto(perm=inode.mode),
+        owner=inode.owner,
+        group=inode.group,
+        modification_time=inode.mtime_ms,
+        access_time=inode.atime_ms,
+        fileId=inode.inode_id,
+        fileType=types_pb2.HdfsFileStatusProto.IS_FILE,
+        length=0,
+        childrenNum=0,
+    )
+    if isinstance(inode, File):
+        status.length = inode.length_bytes
+        status.block_replication = inode.replication
+        status.blocksize = inode.block_size_bytes
+        status.storagePolicy = inode.storage_policy_id
+        if locations is not None:
+            status.locations.CopyFrom(locations)
+    elif isinstance(inode, Directory):
+        status.fileType = types_pb2.HdfsFileStatusProto.IS_DIR
+        status.childrenNum = len(inode.children)
+    elif isinstance(inode, Symlink):
+        status.fileType = types_pb2.HdfsFileStatusProto.IS_SYMLINK
+        status.symlink = inode.target.encode()
+    return status
+
+
+def datanode_id(node: Datanode) -> types_pb2.DatanodeIDProto:
+    identity = node.identity
+    return types_pb2.DatanodeIDProto(
+        ipAddr=identity.ip,
+        hostName=identity.hostname,
+        datanodeUuid=identity.uuid,
+        xferPort=identity.transfer_port,
+        infoPort=identity.info_port,
+        ipcPort=identity.ipc_port,
+        infoSecurePort=identity.info_secure_port,
+    )
+
+
+def datanode_info(
+    node: Datanode, silent_ms: int = 0, wall_ms: int = 0
+) -> types_pb2.DatanodeInfoProto:
+    """`silent_ms` is how long ago its last heartbeat came."""
+    return types_pb2.DatanodeInfoProto(
+        id=datanode_id(node),
+        capacity=node.capacity_bytes,
+        dfsUsed=node.used_bytes,
+        remaining=node.remaining_bytes,
+        blockPoolUsed=node.pool_used_bytes,
+        nonDfsUsed=node.non_dfs_used_bytes,
+        lastUpdate=max(wall_ms - silent_ms, 0),
+        xceiverCount=node.xceivers,
+        location=node.location,
+        adminState=types_pb2.DatanodeInfoProto.NORMAL,
+        numBlocks=node.block_count,
+    )
+
+
+def extended_block(settings: Settings, block: Block) -> types_pb2.ExtendedBlockProto:
+    return types_pb2.ExtendedBlockProto(
+        poolId=settings.block_pool_id,
+        blockId=block.block_id,
+        generationStamp=block.generation_stamp,
+        numBytes=block.length_bytes,
+    )
+
+
+def located_block(
+    settings: Settings,
+    block: Block,
+    offset_bytes: int,
+    places: list[Storage],
+    *,
+    is_corrupt: bool = False,
+    generation_stamp: int | None = None,
+) -> types_pb2.LocatedBlockProto:
+    """A block with its places, in the order given."""
+    located = types_pb2.LocatedBlockProto(
+        b=extended_block(settings, block),
+        offset=offset_bytes,
+        corrupt=is_corrupt,
+        blockToken=NO_TOKEN,
+        locs=[datanode_info(storage.node) for storage in places],
+        isCached=[False] * len(places),
+        storageTypes=[storage.storage_type for storage in places],  # type: ignore[misc]
+        storageIDs=[storage.storage_id for storage in places],
+    )
+    if generation_stamp is not None:
+        located.b.generationStamp = generation_stamp
+    return located
+
+
+def located_blocks(settings: Settings, found: Locations) -> types_pb2.LocatedBlocksProto:
+    def located(part: Located) -> types_pb2.LocatedBlockProto:
+        return located_block(
+            settings, part.block, part.offset_bytes, part.places, is_corrupt=part.is_corrupt
+        )
+
+    last = found.last
+    return types_pb2.LocatedBlocksProto(
+        fileLength=found.length_bytes,
+        blocks=[located(part) for part in found.blocks],
+        underConstruction=found.file.under_construction,
+        lastBlock=located(last) if last is not None else None,
+        isLastBlockComplete=last is not None and last.block.state == 2,
+    )
+
+
+def server_defaults(settings: Settings) -> types_pb2.FsServerDefaultsProto:
+    return types_pb2.FsServerDefaultsProto(
+        blockSize=settings.block_size_bytes,
+        bytesPerChecksum=settings.bytes_per_checksum,
+        writePacketSize=settings.write_packet_bytes,
+        replication=settings.default_replication,
+        fileBufferSize=settings.file_buffer_bytes,
+        encryptDataTransfer=settings.encrypt_data_transfer,
+        trashInterval=settings.trash_interval_minutes,
+        checksumType=settings.checksum_type,  # type: ignore[arg-type]
+        keyProviderUri="",
+        policyId=0,
+    )

@@ -1,0 +1,322 @@
+"""`howdah namenode`: the process around the core (shell).
+
+Start: load, open a journal segment, listen, tick. Every answer waits until what
+it may have seen is durable: a read must not show what a crash could take back.
+Stop (SIGTERM, SIGINT): end the segment in order. A journal that fails ends the
+process at once, with nothing acknowledged that is not on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import random
+import signal
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+import uvloop
+
+from howdah import __version__, errors, keys
+from howdah.config import Configuration, namenode_address
+from howdah.namenode.client_protocol import ClientProtocol
+from howdah.namenode.core import Core
+from howdah.namenode.datanode_protocol import ClusterIdentity, DatanodeProtocol
+from howdah.namenode.journal import Journal
+from howdah.namenode.loading import Loaded, load
+from howdah.namenode.racks import rack_map
+from howdah.namenode.settings import permissions_from, settings_from
+from howdah.proto import client_namenode_pb2, datanode_namenode_pb2
+from howdah.rpc.server import RpcServer
+from howdah.rpc.service import Registry, Service
+from howdah.storage import edits
+from howdah.storage.atomic import replace_file
+from howdah.web.http import MAX_REQUEST_BYTES, parse_request
+from howdah.web.status import NamenodeStatus, NodeStatus, respond
+
+log = logging.getLogger(__name__)
+
+TICK_S = 0.25
+HTTP_TIMEOUT_S = 10.0
+
+
+class SystemClock:
+    """The machine's clocks."""
+
+    def wall_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def monotonic_ms(self) -> int:
+        return time.monotonic_ns() // 1_000_000
+
+
+class DurableBarrier:
+    """Holds answers back until the journal has caught up with the core (D5)."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._waiting: deque[tuple[int, Callable[[], None]]] = deque()
+        self.journal: Journal | None = None
+
+    def hold(self) -> bool:
+        journal = self.journal
+        assert journal is not None, "nothing is served before the journal is open"
+        if self._core.outbox:
+            journal.append(self._core.take_outbox())
+        return journal.durable_txid < journal.last_txid
+
+    def when_clear(self, send: Callable[[], None]) -> None:
+        assert self.journal is not None, "hold came first"
+        self._waiting.append((self.journal.last_txid, send))
+
+    def durable(self, txid: int) -> None:
+        """The journal has everything up to `txid`."""
+        assert self.journal is not None, "only the journal says so"
+        assert txid >= self.journal.durable_txid, "a durable transaction stays durable"
+        self.journal.durable_txid = txid
+        waiting = self._waiting
+        while waiting and waiting[0][0] <= txid:
+            waiting.popleft()[1]()
+
+
+class Namenode:
+    """One namenode process."""
+
+    def __init__(self, conf: Configuration, loaded: Loaded) -> None:
+        self._conf = conf
+        self._loaded = loaded
+        self._version = loaded.version
+        self.core = Core(
+            loaded.namespace,
+            settings_from(conf, loaded.version.block_pool_id),
+            permissions_from(conf),
+            SystemClock(),
+            random.SystemRandom(),
+            rack_map(conf),
+        )
+        now_ms = self.core.clock.monotonic_ms()
+        self.core.retry_cache.rebuild(loaded.answered_calls, now_ms)
+        self._barrier = DurableBarrier(self.core)
+        self._client = ClientProtocol(self.core)
+        datanode = DatanodeProtocol(
+            self.core,
+            ClusterIdentity(
+                self._version.namespace_id,
+                self._version.cluster_id,
+                self._version.block_pool_id,
+                self._version.ctime_ms,
+                self._version.layout_version,
+            ),
+            self._client.look_at_closing,
+        )
+        self._rpc = RpcServer(
+            Registry(
+                [
+                    Service(
+                        ClientProtocol.PROTOCOL,
+                        1,
+                        client_namenode_pb2.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"],
+                        self._client,
+                    ),
+                    Service(
+                        DatanodeProtocol.PROTOCOL,
+                        1,
+                        datanode_namenode_pb2.DESCRIPTOR.services_by_name[
+                            "DatanodeProtocolService"
+                        ],
+                        datanode,
+                    ),
+                ]
+            ),
+            barrier=self._barrier,
+            max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
+        )
+        self._stop = asyncio.Event()
+        self._failure: str | None = None
+        self._next_repair_s = 0.0
+
+    async def serve(self, ready_file: Path | None) -> int:
+        """Run until told to stop; the exit code."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop.set)
+        self._open_journal(loop)
+        try:
+            await self._serve_until_stopped(ready_file)
+        finally:
+            if self._failure is None:
+                self._close_journal()
+        if self._failure is not None:
+            log.critical("the namenode ends: %s", self._failure)
+            return 1
+        return 0
+
+    async def _serve_until_stopped(self, ready_file: Path | None) -> None:
+        http = await self._listen(ready_file)
+        try:
+            while not self._stop.is_set():
+                self._tick()
+                try:
+                    await asyncio.wait_for(self._stop.wait(), TICK_S)
+                except TimeoutError:
+                    continue
+        finally:
+            http.close()
+            await self._rpc.stop()
+
+    def _close_journal(self) -> None:
+        self._barrier.hold()
+        journal = self._barrier.journal
+        assert journal is not None, "it was opened before"
+        journal.close()
+        log.info("stopped at transaction %d", journal.last_txid)
+
+    def _open_journal(self, loop: asyncio.AbstractEventLoop) -> None:
+        def durable(txid: int) -> None:
+            loop.call_soon_threadsafe(self._barrier.durable, txid)
+
+        def failed(why: str) -> None:
+            loop.call_soon_threadsafe(self._fail, why)
+
+        if not self.core.namespace.root.owner:
+            permissions = self.core.permissions
+            self.core.commit(edits.SetOwnerOp("/", permissions.superuser, permissions.supergroup))
+        self._barrier.journal = Journal(
+            self._loaded.edits_directories,
+            self._loaded.last_txid,
+            on_durable=durable,
+            on_failure=failed,
+        )
+        self._barrier.hold()
+
+    def _fail(self, why: str) -> None:
+        self._failure = why
+        self._stop.set()
+
+    async def _listen(self, ready_file: Path | None) -> asyncio.AbstractServer:
+        host, port = namenode_address(self._conf)
+        bind = self._conf.get(keys.DFS_NAMENODE_RPC_BIND_HOST) or host
+        port = await self._rpc.start(
+            bind, port, backlog=self._conf.get(keys.IPC_SERVER_LISTEN_QUEUE_SIZE)
+        )
+        http_host, http_port = self._conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS)
+        http = await asyncio.start_server(
+            self._serve_http,
+            self._conf.get(keys.DFS_NAMENODE_HTTP_BIND_HOST) or http_host,
+            http_port,
+            limit=MAX_REQUEST_BYTES,
+        )
+        http_port = http.sockets[0].getsockname()[1]
+        log.info("serving hdfs://%s:%d and http://%s:%d", host, port, http_host, http_port)
+        if ready_file is not None:
+            ready = {
+                "pid": os.getpid(),
+                "role": "namenode",
+                "rpc": f"{host}:{port}",
+                "http": f"{http_host}:{http_port}",
+            }
+            replace_file(ready_file, json.dumps(ready).encode())
+        return http
+
+    def _tick(self) -> None:
+        was_safe = self.core.safe_mode.on
+        self.core.tick()
+        if was_safe and not self.core.safe_mode.on:
+            log.info("left safe mode with %d blocks reported", self.core.blocks.safe_count)
+        now_s = time.monotonic()
+        if now_s >= self._next_repair_s:
+            self._next_repair_s = now_s + self._conf.get(
+                keys.DFS_NAMENODE_REDUNDANCY_INTERVAL_SECONDS
+            )
+            self.core.repair_round()
+        self._client.look_at_closing()
+        self._barrier.hold()
+        if self.core.namespace.must_reap:
+            asyncio.get_running_loop().call_soon(self._reap)
+
+    def _reap(self) -> None:
+        if self.core.reap():
+            asyncio.get_running_loop().call_soon(self._reap)
+
+    async def _serve_http(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), HTTP_TIMEOUT_S)
+            writer.write(respond(parse_request(head), self.status()))
+            await asyncio.wait_for(writer.drain(), HTTP_TIMEOUT_S)
+        except (
+            TimeoutError,
+            asyncio.IncompleteReadError,
+            asyncio.LimitOverrunError,
+            ConnectionError,
+        ) as error:
+            log.info("an HTTP client went away: %r", error)
+        finally:
+            writer.close()
+
+    def status(self) -> NamenodeStatus:
+        core = self.core
+        journal = self._barrier.journal
+        under, corrupt, missing = core.repair.counts()
+        now_ms = core.clock.monotonic_ms()
+        return NamenodeStatus(
+            version=__version__,
+            cluster_id=self._version.cluster_id,
+            block_pool_id=self._version.block_pool_id,
+            safe_mode=core.safe_mode.on,
+            safe_mode_status=core.safe_mode.status() if core.safe_mode.on else "",
+            last_txid=journal.last_txid if journal else 0,
+            durable_txid=journal.durable_txid if journal else 0,
+            inodes=len(core.namespace.inodes),
+            blocks=len(core.namespace.blocks),
+            under_replicated_blocks=under,
+            corrupt_blocks=corrupt,
+            missing_blocks=missing,
+            open_files=core.leases.open_files,
+            datanodes=[
+                NodeStatus(
+                    name=node.name,
+                    rack=node.location,
+                    live=node.alive,
+                    last_heartbeat_s=(now_ms - node.last_heartbeat_ms) / 1000,
+                    capacity_bytes=node.capacity_bytes,
+                    used_bytes=node.used_bytes,
+                    remaining_bytes=node.remaining_bytes,
+                    blocks=node.block_count,
+                )
+                for node in core.datanodes
+            ],
+        )
+
+
+def run(conf: Configuration, ready_file: Path | None = None) -> int:
+    """Serve until SIGTERM; the exit code. What hinders the start is logged and gives 1."""
+    name_directories = conf.get(keys.DFS_NAMENODE_NAME_DIR)
+    edits_directories = conf.get(keys.DFS_NAMENODE_EDITS_DIR)
+    try:
+        loaded = load(name_directories, edits_directories)
+    except (errors.HowdahError, OSError) as error:
+        log.critical("the namenode cannot start: %s", error)
+        return 1
+    log.info(
+        "loaded %d files and directories and %d blocks up to transaction %d",
+        len(loaded.namespace.inodes),
+        len(loaded.namespace.blocks),
+        loaded.last_txid,
+    )
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(_serve(conf, loaded, ready_file))
+    except (errors.HowdahError, OSError) as error:
+        log.critical("the namenode cannot go on: %s", error)
+        return 1
+    finally:
+        for lock in loaded.locks:
+            lock.release()
+
+
+async def _serve(conf: Configuration, loaded: Loaded, ready_file: Path | None) -> int:
+    return await Namenode(conf, loaded).serve(ready_file)

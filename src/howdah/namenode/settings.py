@@ -1,0 +1,99 @@
+"""From Hadoop's keys to the core's settings and permissions (shell: asks the system's users)."""
+
+from __future__ import annotations
+
+import getpass
+import grp
+import os
+import pwd
+from collections.abc import Sequence
+
+from howdah import keys
+from howdah.config import Configuration
+from howdah.errors import InvalidConfiguration
+from howdah.namenode.core import Settings
+from howdah.namenode.permissions import Permissions
+
+CHECKSUM_TYPES = {"NULL": 0, "CRC32": 1, "CRC32C": 2}
+
+
+def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
+    """Raises InvalidConfiguration for what this namenode cannot be."""
+    if conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) != "simple":
+        raise InvalidConfiguration(
+            f"{keys.HADOOP_SECURITY_AUTHENTICATION.name}: only 'simple' is supported"
+        )
+    recheck_s = conf.get(keys.DFS_NAMENODE_HEARTBEAT_RECHECK_INTERVAL)
+    heartbeat_s = conf.get(keys.DFS_HEARTBEAT_INTERVAL)
+    return Settings(
+        block_pool_id=block_pool_id,
+        default_replication=conf.get(keys.DFS_REPLICATION),
+        min_replication=conf.get(keys.DFS_NAMENODE_REPLICATION_MIN),
+        max_replication=conf.get(keys.DFS_REPLICATION_MAX),
+        block_size_bytes=conf.get(keys.DFS_BLOCKSIZE),
+        min_block_size_bytes=conf.get(keys.DFS_NAMENODE_FS_LIMITS_MIN_BLOCK_SIZE),
+        max_blocks_per_file=conf.get(keys.DFS_NAMENODE_FS_LIMITS_MAX_BLOCKS_PER_FILE),
+        bytes_per_checksum=conf.get(keys.DFS_BYTES_PER_CHECKSUM),
+        checksum_type=CHECKSUM_TYPES[conf.get(keys.DFS_CHECKSUM_TYPE)],
+        write_packet_bytes=conf.get(keys.DFS_CLIENT_WRITE_PACKET_SIZE),
+        file_buffer_bytes=conf.get(keys.IO_FILE_BUFFER_SIZE),
+        trash_interval_minutes=int(conf.get(keys.FS_TRASH_INTERVAL) // 60),
+        max_component_bytes=conf.get(keys.DFS_NAMENODE_FS_LIMITS_MAX_COMPONENT_LENGTH),
+        max_directory_items=conf.get(keys.DFS_NAMENODE_FS_LIMITS_MAX_DIRECTORY_ITEMS),
+        listing_limit=conf.get(keys.DFS_LS_LIMIT),
+        atime_precision_ms=_ms(conf.get(keys.DFS_NAMENODE_ACCESSTIME_PRECISION)),
+        heartbeat_expiry_ms=_ms(2 * recheck_s + 10 * heartbeat_s),
+        stale_datanode_ms=_ms(conf.get(keys.DFS_NAMENODE_STALE_DATANODE_INTERVAL)),
+        lease_hard_limit_ms=_ms(conf.get(keys.DFS_NAMENODE_LEASE_HARD_LIMIT_SEC)),
+        safe_mode_threshold=conf.get(keys.DFS_NAMENODE_SAFEMODE_THRESHOLD_PCT),
+        safe_mode_min_datanodes=conf.get(keys.DFS_NAMENODE_SAFEMODE_MIN_DATANODES),
+        safe_mode_extension_ms=_ms(conf.get(keys.DFS_NAMENODE_SAFEMODE_EXTENSION)),
+        retry_cache_expiry_ms=_ms(conf.get(keys.DFS_NAMENODE_RETRYCACHE_EXPIRYTIME_MILLIS)),
+    )
+
+
+def _ms(seconds: float) -> int:
+    return round(seconds * 1000)
+
+
+def permissions_from(conf: Configuration) -> Permissions:
+    """The superuser is the user of this process."""
+    return Permissions(
+        enabled=conf.get(keys.DFS_PERMISSIONS_ENABLED),
+        superuser=getpass.getuser(),
+        supergroup=conf.get(keys.DFS_PERMISSIONS_SUPERUSERGROUP),
+        groups_of=Groups(conf.get(keys.HADOOP_USER_GROUP_STATIC_MAPPING_OVERRIDES)),
+    )
+
+
+class Groups:
+    """Groups of a user: the static overrides first, then the system's user database."""
+
+    def __init__(self, overrides: str) -> None:
+        self._static: dict[str, tuple[str, ...]] = {}
+        for entry in overrides.split(";"):
+            user, sign, names = entry.partition("=")
+            if user.strip():
+                if not sign:
+                    raise InvalidConfiguration(
+                        f"{keys.HADOOP_USER_GROUP_STATIC_MAPPING_OVERRIDES.name}: {entry!r} "
+                        "is not of the form user=group1,group2"
+                    )
+                self._static[user.strip()] = tuple(g.strip() for g in names.split(",") if g.strip())
+
+    def __call__(self, user: str) -> Sequence[str]:
+        """A user whom the system does not know is in no group."""
+        known = self._static.get(user)
+        if known is not None:
+            return known
+        try:
+            gid = pwd.getpwnam(user).pw_gid
+        except KeyError:
+            return ()
+        names = []
+        for member_of in os.getgrouplist(user, gid):
+            try:
+                names.append(grp.getgrgid(member_of).gr_name)
+            except KeyError:
+                names.append(str(member_of))
+        return names

@@ -1,0 +1,91 @@
+"""Block reports as bytes: the `blocksBuffers` of DatanodeProtocol (pure).
+
+A report is a run of varints, four a replica: block id (zigzag, since ids of
+striped blocks are negative), bytes on disk, generation stamp, state. Datanodes
+cut a long report into several buffers at any replica's border. The older form,
+one packed list of longs, is not spoken: the namenode announces the capability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from howdah import errors
+
+MAX_BUFFER_BYTES: Final = 64 * 1024
+"""Size at which a buffer is ended and the next begun."""
+
+
+class ListedReplica(NamedTuple):
+    """One replica of a report; `state` as in `ReplicaStateProto`, 0 is finalized."""
+
+    block_id: int
+    length_bytes: int
+    generation_stamp: int
+    state: int
+
+
+def encode(replicas: Iterable[ListedReplica]) -> tuple[int, list[bytes]]:
+    """How many replicas, and their buffers."""
+    buffers: list[bytes] = []
+    out = bytearray()
+    count = 0
+    for replica in replicas:
+        count += 1
+        block_id = replica.block_id
+        _put(out, (block_id << 1) ^ (block_id >> 63))
+        _put(out, replica.length_bytes)
+        _put(out, replica.generation_stamp)
+        _put(out, replica.state)
+        if len(out) >= MAX_BUFFER_BYTES:
+            buffers.append(bytes(out))
+            out.clear()
+    if out:
+        buffers.append(bytes(out))
+    return count, buffers
+
+
+def decode(count: int, buffers: Iterable[bytes]) -> Iterator[ListedReplica]:
+    """The replicas. Raises ProtocolViolation if their number is not `count`, or a
+    buffer ends inside a replica."""
+    seen = 0
+    for buffer in buffers:
+        position = 0
+        end = len(buffer)
+        while position < end:
+            raw_id, position = _get(buffer, position)
+            length, position = _get(buffer, position)
+            stamp, position = _get(buffer, position)
+            state, position = _get(buffer, position)
+            seen += 1
+            yield ListedReplica((raw_id >> 1) ^ -(raw_id & 1), length, stamp, state)
+    if seen != count:
+        raise errors.ProtocolViolation(
+            f"a block report announces {count} replicas and lists {seen}"
+        )
+
+
+def _put(out: bytearray, value: int) -> None:
+    value &= 0xFFFFFFFFFFFFFFFF
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+
+
+def _get(buffer: bytes, position: int) -> tuple[int, int]:
+    result = 0
+    shift = 0
+    try:
+        while True:
+            byte = buffer[position]
+            position += 1
+            result |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return result, position
+            shift += 7
+            if shift > 63:
+                raise errors.ProtocolViolation("a block report has a varint of over 64 bits")
+    except IndexError as error:
+        raise errors.ProtocolViolation("a block report ends inside a replica") from error

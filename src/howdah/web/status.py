@@ -1,0 +1,123 @@
+"""The namenode's status as JSON and as one plain page (pure)."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from howdah.web.http import Request, answer
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStatus:
+    name: str
+    rack: str
+    live: bool
+    last_heartbeat_s: float
+    capacity_bytes: int
+    used_bytes: int
+    remaining_bytes: int
+    blocks: int
+
+
+@dataclass(frozen=True, slots=True)
+class NamenodeStatus:
+    version: str
+    cluster_id: str
+    block_pool_id: str
+    safe_mode: bool
+    safe_mode_status: str
+    last_txid: int
+    durable_txid: int
+    inodes: int
+    blocks: int
+    under_replicated_blocks: int
+    corrupt_blocks: int
+    missing_blocks: int
+    open_files: int
+    datanodes: Sequence[NodeStatus]
+
+
+def respond(request: Request | None, status: NamenodeStatus) -> bytes:
+    """`/` is for people, `/status.json` for scripts."""
+    if request is None:
+        return answer(400, b"this is no HTTP request\n", "text/plain")
+    if request.method not in ("GET", "HEAD"):
+        return answer(405, b"only GET and HEAD are answered\n", "text/plain")
+    with_body = request.method == "GET"
+    if request.path == "/status.json":
+        body = json.dumps(asdict(status), indent=2).encode()
+        return answer(200, body, "application/json", with_body=with_body)
+    if request.path == "/":
+        return answer(200, page(status).encode(), "text/html; charset=utf-8", with_body=with_body)
+    return answer(404, f"there is no {request.path} here\n".encode(), "text/plain")
+
+
+def page(status: NamenodeStatus) -> str:
+    facts: Mapping[str, object] = {
+        "Cluster": status.cluster_id,
+        "Block pool": status.block_pool_id,
+        "Safe mode": status.safe_mode_status if status.safe_mode else "off",
+        "Transactions": f"{status.last_txid:,} ({status.durable_txid:,} durable)",
+        "Files and directories": f"{status.inodes:,}",
+        "Blocks": f"{status.blocks:,}",
+        "Under-replicated": f"{status.under_replicated_blocks:,}",
+        "Corrupt": f"{status.corrupt_blocks:,}",
+        "Missing": f"{status.missing_blocks:,}",
+        "Files open for writing": f"{status.open_files:,}",
+    }
+    rows = "".join(
+        f"<tr><th>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>"
+        for name, value in facts.items()
+    )
+    nodes = "".join(
+        "<tr>"
+        + "".join(
+            f"<td>{html.escape(str(cell))}</td>"
+            for cell in (
+                node.name,
+                node.rack,
+                "live" if node.live else "dead",
+                f"{node.last_heartbeat_s:.1f} s ago",
+                human(node.capacity_bytes),
+                human(node.used_bytes),
+                human(node.remaining_bytes),
+                f"{node.blocks:,}",
+            )
+        )
+        + "</tr>"
+        for node in status.datanodes
+    )
+    heads = "".join(
+        f"<th>{head}</th>"
+        for head in (
+            "Datanode",
+            "Rack",
+            "State",
+            "Heartbeat",
+            "Capacity",
+            "Used",
+            "Remaining",
+            "Blocks",
+        )
+    )
+    return (
+        "<!doctype html><html lang=en><meta charset=utf-8><title>howdah namenode</title>"
+        "<style>body{font:16px/1.5 system-ui;margin:2rem auto;max-width:70rem;padding:0 1rem}"
+        "table{border-collapse:collapse;margin:1rem 0}th,td{text-align:left;padding:.25rem 1rem "
+        ".25rem 0;border-bottom:1px solid #ddd;font-variant-numeric:tabular-nums}</style>"
+        f"<h1>howdah namenode {html.escape(status.version)}</h1><table>{rows}</table>"
+        f"<h2>Datanodes</h2><table><tr>{heads}</tr>{nodes}</table></html>\n"
+    )
+
+
+def human(count_bytes: int) -> str:
+    """`1.5 GiB`."""
+    value = float(count_bytes)
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if value < 1024:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.1f} PiB"
