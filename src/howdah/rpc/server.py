@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, cast
 
 from google.protobuf.message import Message
 
@@ -88,8 +88,8 @@ class _Connection(asyncio.Protocol):
         self._address = "?"
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # uvloop's transports are Transports by their methods, not by their class.
+        self._transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
         self._address = str(peer[0]) if peer else "?"
         self._server.connections.add(self)
