@@ -10,9 +10,7 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # as in typing, which takes two milliseconds to import
 if TYPE_CHECKING:
     from howdah.config import Configuration
     from howdah.errors import HowdahError
@@ -69,6 +67,8 @@ def __getattr__(name: str) -> object:
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
     value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value

@@ -41,6 +41,8 @@ class InnerOutput(Protocol):
 class InnerInput(Protocol):
     """What an `FSDataInputStream` needs beyond `io.RawIOBase`."""
 
+    @property
+    def length(self) -> int: ...
     def pread(self, offset: int, length: int) -> bytes: ...
     def pread_into(self, offset: int, buffer: bytearray | memoryview) -> int: ...
     def has_capability(self, capability: str) -> bool: ...
@@ -167,6 +169,11 @@ class FSDataInputStream(io.BufferedReader):
     def __init__(self, inner: io.RawIOBase, buffer_size: int = 64 * 1024) -> None:
         super().__init__(inner, buffer_size)
         self._inner: InnerInput = inner  # type: ignore[assignment]
+
+    @property
+    def size(self) -> int:
+        """Bytes in the file, as of its opening."""
+        return self._inner.length
 
     def get_pos(self) -> int:
         """The offset of the next byte that `read` returns."""

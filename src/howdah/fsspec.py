@@ -1,0 +1,448 @@
+"""The fsspec face: `fsspec.open("howdah://host:8020/a")`, and `hdfs://` after `install()`.
+
+pandas, pyarrow, dask, duckdb and everything else that speaks fsspec reads and writes
+HDFS through this class, without a JVM. Reads are true range reads: `cat_file` and
+`cat_ranges` ask datanodes for the bytes that are wanted and no others, and `open`
+returns howdah's own stream, which fetches as it is read.
+
+fsspec's rules are kept: paths have no protocol and no trailing slash, `info` names
+are full paths, missing files are `FileNotFoundError`. Nothing is cached, since files
+of a shared filesystem change behind one's back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import posixpath
+import shutil
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import fsspec
+from fsspec.callbacks import DEFAULT_CALLBACK
+from fsspec.spec import AbstractFileSystem
+from fsspec.utils import isfilelike, tokenize
+
+from howdah import errors
+from howdah.config import Configuration
+from howdah.fs import paths
+from howdah.fs.registry import connect
+from howdah.fs.status import FileStatus
+from howdah.fs.streams import FSDataOutputStream
+
+if TYPE_CHECKING:
+    from howdah.fs.api import FileSystem
+
+_COPY_BYTES = 4 * 1024 * 1024
+Info = dict[str, Any]
+
+
+def install() -> None:
+    """Let howdah serve `hdfs://` in fsspec for the rest of the process."""
+    fsspec.register_implementation("hdfs", HowdahFileSystem, clobber=True)
+
+
+class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
+    """HDFS in fsspec's terms. `host`, `port` and `user` may come from the URL.
+
+    `conf` are Hadoop keys that override the site files of `HADOOP_CONF_DIR`;
+    `replication` and `block_size` hold for new files.
+    """
+
+    protocol = ("howdah", "hdfs")
+    root_marker = "/"
+    sep = "/"
+
+    def __init__(
+        self,
+        host: str | None = None,
+        port: int | None = None,
+        user: str | None = None,
+        replication: int | None = None,
+        block_size: int | None = None,
+        conf: Mapping[str, str] | None = None,
+        **storage_options: Any,
+    ) -> None:
+        super().__init__(**storage_options)
+        authority = (host or "") + (f":{port}" if host and port else "")
+        self._replication = replication
+        self._block_size = block_size
+        self._hdfs: FileSystem = connect(
+            f"hdfs://{authority}/" if authority else None,
+            conf=Configuration.load(overrides=conf or {}),
+            user=user,
+        )
+
+    @property
+    def hdfs(self) -> FileSystem:
+        """The filesystem underneath, for what fsspec has no word for."""
+        return self._hdfs
+
+    @property
+    def fsid(self) -> str:
+        return self._hdfs.uri
+
+    # --- paths ------------------------------------------------------------------------
+
+    @classmethod
+    def _strip_protocol(cls, path: Any) -> Any:
+        if isinstance(path, list):
+            return [cls._strip_protocol(each) for each in path]
+        text = os.fspath(path)
+        if not text:
+            return cls.root_marker
+        location = paths.parse(text)
+        bare = location.path if location.scheme in cls.protocol else text
+        return "/" + bare.strip("/")
+
+    @staticmethod
+    def _get_kwargs_from_urls(path: str) -> dict[str, Any]:
+        authority = paths.parse(path).authority
+        user, _, place = authority.rpartition("@")
+        host, _, port = place.rpartition(":") if ":" in place else (place, "", "")
+        found: dict[str, Any] = {}
+        if host:
+            found["host"] = host
+        if port:
+            found["port"] = int(port)
+        if user:
+            found["user"] = user
+        return found
+
+    def unstrip_protocol(self, name: str) -> str:
+        return self._hdfs.uri + str(self._strip_protocol(name))
+
+    # --- looking ----------------------------------------------------------------------
+
+    def info(self, path: str, **kwargs: Any) -> Info:
+        return _info(self._hdfs.get_file_status(self._strip_protocol(path)))
+
+    def ls(self, path: str, detail: bool = True, **kwargs: Any) -> list[Any]:
+        found = [_info(s) for s in self._hdfs.list_status_iter(self._strip_protocol(path))]
+        return found if detail else [info["name"] for info in found]
+
+    def exists(self, path: str, **kwargs: Any) -> bool:
+        return self._hdfs.exists(self._strip_protocol(path))
+
+    def isdir(self, path: str) -> bool:
+        return self._hdfs.is_directory(self._strip_protocol(path))
+
+    def isfile(self, path: str) -> bool:
+        return self._hdfs.is_file(self._strip_protocol(path))
+
+    def modified(self, path: str) -> datetime:
+        status = self._hdfs.get_file_status(self._strip_protocol(path))
+        return datetime.fromtimestamp(status.modification_time_ms / 1000, tz=UTC)
+
+    def created(self, path: str) -> datetime:
+        raise NotImplementedError("HDFS keeps no time of creation; see modified()")
+
+    def checksum(self, path: str) -> int:
+        """A number that differs when the content does; of a directory, of what it says."""
+        status = self._hdfs.get_file_status(self._strip_protocol(path))
+        if status.is_file:
+            checksum = self._hdfs.get_file_checksum(status.path)
+            if checksum is not None:
+                return int.from_bytes(checksum.bytes, "big")
+        return int(tokenize(_info(status)), 16)
+
+    def du(
+        self,
+        path: str,
+        total: bool = True,
+        maxdepth: int | None = None,
+        withdirs: bool = False,
+        **kwargs: Any,
+    ) -> int | dict[str, int]:
+        stripped = self._strip_protocol(path)
+        if total and maxdepth is None:
+            # Directories have no size, so the namenode's sum is the same, in one call.
+            return self._hdfs.du(stripped)
+        found: int | dict[str, int] = super().du(
+            stripped, total=total, maxdepth=maxdepth, withdirs=withdirs, **kwargs
+        )
+        return found
+
+    # --- changing the tree --------------------------------------------------------------
+
+    def mkdir(self, path: str, create_parents: bool = True, **kwargs: Any) -> None:
+        stripped = self._strip_protocol(path)
+        if self._hdfs.exists(stripped):
+            raise errors.PathExists(f"{stripped} exists")
+        if create_parents:
+            self._hdfs.mkdirs(stripped)
+        else:
+            self._hdfs.mkdir(stripped)
+
+    def makedirs(self, path: str, exist_ok: bool = False) -> None:
+        stripped = self._strip_protocol(path)
+        if not exist_ok and self._hdfs.exists(stripped):
+            raise errors.PathExists(f"{stripped} exists")
+        self._hdfs.mkdirs(stripped)
+
+    def rmdir(self, path: str) -> None:
+        status = self._hdfs.get_file_status(self._strip_protocol(path))
+        if not status.is_directory:
+            raise errors.PathIsNotDirectory(f"{status.path} is not a directory")
+        self._hdfs.delete(status.path, recursive=False)
+
+    def rm_file(self, path: str) -> None:
+        stripped = self._strip_protocol(path)
+        if not self._hdfs.delete(stripped, recursive=False):
+            raise errors.PathNotFound(f"{stripped} does not exist")
+
+    _rm = rm_file
+
+    def rm(
+        self, path: str | list[str], recursive: bool = False, maxdepth: int | None = None
+    ) -> None:
+        several = [path] if isinstance(path, str | os.PathLike) else path
+        if not recursive or maxdepth is not None:
+            super().rm(several, recursive=recursive, maxdepth=maxdepth)
+            return
+        for each in self.expand_path(several, recursive=False):
+            if not self._hdfs.delete(each, recursive=True):
+                raise errors.PathNotFound(f"{each} does not exist")
+
+    def mv(
+        self,
+        path1: str,
+        path2: str,
+        recursive: bool = False,
+        maxdepth: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Rename, which moves no data; patterns and lists go through copy and delete."""
+        plain = isinstance(path1, str) and isinstance(path2, str)
+        if not plain or maxdepth is not None or fsspec.utils.get_protocol(path1) == "file":
+            super().mv(path1, path2, recursive=recursive, maxdepth=maxdepth, **kwargs)
+            return
+        if set(path1) & set("*?["):
+            super().mv(path1, path2, recursive=recursive, maxdepth=maxdepth, **kwargs)
+            return
+        source, target = self._strip_protocol(path1), self._strip_protocol(path2)
+        if source == target:
+            return
+        if self._hdfs.is_directory(source) and not recursive:
+            raise errors.PathIsDirectory(f"{source} is a directory; moving it wants recursive=True")
+        if path2.endswith("/") or self._hdfs.is_directory(target):
+            self._hdfs.mkdirs(target)
+            target = paths.join(target, paths.name_of(source))
+        self._hdfs.rename(source, target, overwrite=self._hdfs.is_file(target))
+
+    def cp_file(self, path1: str, path2: str, **kwargs: Any) -> None:
+        source, target = self._strip_protocol(path1), self._strip_protocol(path2)
+        if self._hdfs.is_directory(source):
+            self._hdfs.mkdirs(target)
+            return
+        with self._hdfs.open(source) as reading, self._create(target) as writing:
+            shutil.copyfileobj(reading, writing, _COPY_BYTES)
+
+    def touch(self, path: str, truncate: bool = True, **kwargs: Any) -> None:
+        stripped = self._strip_protocol(path)
+        if truncate or not self._hdfs.exists(stripped):
+            self._create(stripped).close()
+        else:
+            now_ms = int(datetime.now(UTC).timestamp() * 1000)
+            self._hdfs.set_times(stripped, mtime_ms=now_ms, atime_ms=now_ms)
+
+    def chmod(self, path: str, mode: int) -> None:
+        """Set the mode bits."""
+        self._hdfs.set_permission(self._strip_protocol(path), mode)
+
+    def chown(self, path: str, owner: str | None = None, group: str | None = None) -> None:
+        """Set owner, group or both."""
+        self._hdfs.set_owner(self._strip_protocol(path), owner, group)
+
+    # --- content ------------------------------------------------------------------------
+
+    def _open(
+        self,
+        path: str,
+        mode: str = "rb",
+        block_size: int | None = None,
+        autocommit: bool = True,
+        cache_options: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> io.BufferedIOBase:
+        stripped = self._strip_protocol(path)
+        if mode == "rb":
+            return self._hdfs.open(stripped)
+        if mode == "ab":
+            if not autocommit:
+                raise errors.UnsupportedOperation(f"{stripped}: no append within a transaction")
+            if self._hdfs.exists(stripped):
+                return self._hdfs.append(stripped)
+            mode = "wb"
+        if mode not in ("wb", "xb"):
+            raise ValueError(f"mode {mode!r} is not offered: rb, wb, xb or ab")
+        if autocommit:
+            return self._create(stripped, overwrite=mode == "wb", **kwargs)
+        if mode == "xb" and self._hdfs.exists(stripped):
+            raise errors.PathExists(f"{stripped} exists")
+        return _UncommittedFile(self, stripped, overwrite=mode == "wb", **kwargs)
+
+    def _create(
+        self,
+        path: str,
+        *,
+        overwrite: bool = True,
+        replication: int | None = None,
+        hdfs_block_size: int | None = None,
+        permission: int | None = None,
+        **kwargs: Any,
+    ) -> FSDataOutputStream:
+        return self._hdfs.create(
+            path,
+            overwrite=overwrite,
+            replication=replication or self._replication,
+            block_size=hdfs_block_size or self._block_size,
+            permission=permission,
+        )
+
+    def cat_file(
+        self, path: str, start: int | None = None, end: int | None = None, **kwargs: Any
+    ) -> bytes:
+        with self._hdfs.open(self._strip_protocol(path)) as file:
+            first, last, _ = slice(start, end).indices(file.size)
+            return file.pread(first, max(last - first, 0))
+
+    def cat_ranges(
+        self,
+        paths: list[str],
+        starts: int | Sequence[int | None],
+        ends: int | Sequence[int | None],
+        max_gap: int | None = None,
+        on_error: str = "return",
+        **kwargs: Any,
+    ) -> list[Any]:
+        if not isinstance(paths, list):
+            raise TypeError("paths must be a list")
+        first = starts if isinstance(starts, Iterable) else [starts] * len(paths)
+        last = ends if isinstance(ends, Iterable) else [ends] * len(paths)
+        if len(first) != len(paths) or len(last) != len(paths):
+            raise ValueError("as many starts and ends as paths are needed")
+        # A file is opened once, however many of its ranges are asked for.
+        out: list[Any] = [b""] * len(paths)
+        wanted: dict[str, list[int]] = {}
+        for index, path in enumerate(paths):
+            wanted.setdefault(self._strip_protocol(path), []).append(index)
+        for path, indices in wanted.items():
+            with contextlib.ExitStack() as stack:
+                for index in indices:
+                    try:
+                        if index == indices[0]:
+                            file = stack.enter_context(self._hdfs.open(path))
+                        begin, end, _ = slice(first[index], last[index]).indices(file.size)
+                        out[index] = file.pread(begin, max(end - begin, 0))
+                    except (errors.HowdahError, OSError, ValueError) as error:
+                        if on_error != "return":
+                            raise
+                        out[index] = error
+                        if index == indices[0]:
+                            for each in indices[1:]:
+                                out[each] = error
+                            break
+        return out
+
+    def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **kwargs: Any) -> None:
+        with self.open(path, "xb" if mode == "create" else "wb", **kwargs) as file:
+            file.write(value)
+
+    def put_file(
+        self,
+        lpath: str,
+        rpath: str,
+        callback: Any = DEFAULT_CALLBACK,
+        mode: str = "overwrite",
+        **kwargs: Any,
+    ) -> None:
+        if os.path.isdir(lpath):
+            self.makedirs(rpath, exist_ok=True)
+            return
+        with open(lpath, "rb") as reading:
+            callback.set_size(os.fstat(reading.fileno()).st_size)
+            with self.open(rpath, "xb" if mode == "create" else "wb", **kwargs) as writing:
+                while data := reading.read(_COPY_BYTES):
+                    writing.write(data)
+                    callback.relative_update(len(data))
+
+    def get_file(
+        self,
+        rpath: str,
+        lpath: Any = None,
+        callback: Any = DEFAULT_CALLBACK,
+        outfile: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        target = outfile if outfile is not None else lpath if isfilelike(lpath) else None
+        if target is None and self.isdir(rpath):
+            os.makedirs(lpath, exist_ok=True)
+            return
+        with contextlib.ExitStack() as stack:
+            reading = stack.enter_context(self._hdfs.open(self._strip_protocol(rpath)))
+            callback.set_size(reading.size)
+            if target is None:
+                os.makedirs(os.path.dirname(os.path.abspath(lpath)), exist_ok=True)
+                target = stack.enter_context(open(lpath, "wb"))
+            while data := reading.read(_COPY_BYTES):
+                target.write(data)
+                callback.relative_update(len(data))
+
+
+class _UncommittedFile(io.BufferedIOBase):
+    """A file of a transaction: written beside its place, renamed into it by `commit`."""
+
+    def __init__(self, fs: HowdahFileSystem, path: str, *, overwrite: bool, **options: Any) -> None:
+        super().__init__()
+        self._fs = fs
+        self._overwrite = overwrite
+        self.path = path
+        self.temporary_path = posixpath.join(
+            posixpath.dirname(path), f".{posixpath.basename(path)}.{uuid.uuid4().hex[:8]}.tmp"
+        )
+        self._stream = fs._create(self.temporary_path, **options)
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        return self._stream.write(data)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
+
+    def commit(self) -> None:
+        """Close, and give the file its name."""
+        self.close()
+        self._fs.hdfs.rename(self.temporary_path, self.path, overwrite=self._overwrite)
+
+    def discard(self) -> None:
+        """Close, and delete what was written."""
+        self.close()
+        self._fs.hdfs.delete(self.temporary_path)
+
+
+def _info(status: FileStatus) -> Info:
+    return {
+        "name": status.path,
+        "size": 0 if status.is_directory else status.length,
+        "type": "directory" if status.is_directory else "link" if status.is_symlink else "file",
+        "mtime": status.modification_time_ms / 1000,
+        "atime": status.access_time_ms / 1000,
+        "mode": status.permission,
+        "owner": status.owner,
+        "group": status.group,
+        "replication": status.replication,
+        "blocksize": status.block_size,
+        "file_id": status.file_id,
+    }
