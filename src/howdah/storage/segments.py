@@ -35,6 +35,9 @@ PREALLOCATION_BYTES: Final = 1 << 20
 """Space is taken in steps of this size, so that a sync seldom has to write the
 file's length too."""
 
+# Not every system has it; there a full fsync does.
+_fdatasync: Final = getattr(os, "fdatasync", os.fsync)
+
 _FINISHED: Final = re.compile(r"edits_(\d+)-(\d+)")
 _IN_PROGRESS: Final = re.compile(r"edits_inprogress_(\d+)")
 
@@ -47,7 +50,7 @@ def in_progress_name(first_txid: int) -> str:
     return f"edits_inprogress_{first_txid:019d}"
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Segment:
     """One segment file; `last_txid` is None while it is being written."""
 
@@ -232,7 +235,7 @@ class SegmentWriter:
         descriptor = self._usable()
         try:
             if self._write_pending(descriptor):
-                os.fdatasync(descriptor)
+                _fdatasync(descriptor)
         except OSError as error:
             self._failure = error
             raise

@@ -118,7 +118,7 @@ def test_a_writer_refuses_everything_after_a_failed_sync(
 
     writer.append(encode_record(2, ed.EndLogSegmentOp()))
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fdatasync", fail)
+        patch.setattr(segments, "_fdatasync", fail)
         with pytest.raises(OSError, match="disk on fire"):
             writer.sync()
     with pytest.raises(OSError, match="unusable since a write failed"):
