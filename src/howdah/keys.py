@@ -53,6 +53,12 @@ FS_TRASH_INTERVAL = duration(
 FS_TRASH_CHECKPOINT_INTERVAL = duration(
     "fs.trash.checkpoint.interval", "0", "m", "Time between trash checkpoints; 0: the interval."
 )
+HADOOP_SHELL_DELETE_LIMIT_NUM_FILES = integer(
+    "hadoop.shell.delete.limit.num.files",
+    100,
+    "Directories with more files than this need a yes under `dfs -rm -safely`.",
+    minimum=0,
+)
 HADOOP_SECURITY_AUTHENTICATION = choice(
     "hadoop.security.authentication",
     "simple",

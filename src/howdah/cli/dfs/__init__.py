@@ -1,0 +1,104 @@
+"""`howdah dfs` (also `howdah fs`): Hadoop's file system shell.
+
+Arguments, output, error texts and exit codes are those of `hdfs dfs`
+(org.apache.hadoop.fs.FsShell of Hadoop 3.5), so that scripts and habits carry
+over. What differs, on purpose:
+
+- names are literal: `%20`, blanks, colons and unicode are characters of a name;
+- the program calls itself `howdah dfs` in its usage;
+- `--json` as the first word after ls, du, count, df, stat and checksum makes
+  standard output one JSON list of objects; errors stay on stderr and in the
+  exit code. Sizes are bytes, times milliseconds since 1970, modes octal strings;
+- nothing prints a stack trace.
+
+Exit codes: 0 all well, 1 something failed (what, stands on stderr), 255 the call
+makes no sense (the usage follows), 130 interrupted.
+
+Only the module of the command that is called gets imported; this one stays small.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from howdah.cli.dfs.command import Shell
+    from howdah.config import Configuration
+
+EXIT_USAGE = 255
+EXIT_INTERRUPTED = 130
+
+
+def main(argv: list[str], conf: Configuration) -> int:
+    """Run one command: `main(["-ls", "/"], conf)`; returns the exit code.
+
+    The generic options `-D key=value`, `-fs URI` and `-conf FILE` may stand
+    before the command.
+    """
+    from howdah.cli.dfs import generic
+    from howdah.cli.dfs.command import OutputClosed, Shell
+    from howdah.cli.dfs.problems import UsageProblem
+
+    try:
+        arguments, conf = generic.take(argv, conf)
+    except UsageProblem as problem:
+        _usage(Shell(conf), None, str(problem))
+        return EXIT_USAGE
+    json = len(arguments) > 1 and arguments[1] == "--json"
+    if json:
+        del arguments[1]
+    shell = Shell(conf, json=json)
+    try:
+        return _run(shell, arguments)
+    except KeyboardInterrupt:
+        shell.complain(f"{_bare(arguments)}: Interrupted")
+        return EXIT_INTERRUPTED
+    except OutputClosed:
+        return _output_closed(_bare(arguments))
+    finally:
+        shell.files.close()
+
+
+def _run(shell: Shell, arguments: list[str]) -> int:
+    from howdah.cli.dfs import registry
+    from howdah.cli.dfs.problems import UsageProblem
+
+    word = arguments[0] if arguments else ""
+    name = word[1:]
+    try:
+        if word in ("", "-", "--"):
+            raise UsageProblem("")
+        if not word.startswith("-") or name not in registry.COMMANDS:
+            hint = f"\nDid you mean -{word}?  This command begins with a dash."
+            raise UsageProblem(f"Unknown command{hint if word in registry.COMMANDS else ''}")
+        if shell.json and not registry.COMMANDS[name].json:
+            raise UsageProblem("Illegal option --json")
+        return registry.load(name)(shell, name).run(arguments[1:])
+    except UsageProblem as problem:
+        message = f"{word}: {problem}" if str(problem) else ""
+        _usage(shell, name if name in registry.COMMANDS else None, message)
+        return EXIT_USAGE
+
+
+def _usage(shell: Shell, name: str | None, message: str) -> None:
+    from howdah.cli.dfs.help import overview, usage_line
+
+    if message:
+        shell.complain(message)
+    shell.complain(overview())
+    shell.complain(f"{usage_line(name)}\n" if name else "")
+
+
+def _bare(arguments: list[str]) -> str:
+    return arguments[0].removeprefix("-") if arguments else "dfs"
+
+
+def _output_closed(name: str) -> int:
+    """Whoever read our output has left (`howdah dfs -cat /x | head`)."""
+    import os
+    import sys
+
+    # Python flushes standard output once more at exit; give it somewhere to go.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.stderr.write(f"{name}: Unable to write to output stream.\n")
+    return 1

@@ -1,0 +1,80 @@
+"""How a command's options are read from its arguments (pure).
+
+Mirrors what FsShell's users see: options stand before the first path, each in a
+word of its own (`-R -h`, never `-Rh`), `--` ends them, a lone `-` is an argument.
+What is wrong is said in Hadoop's words, as scripts match on them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from howdah.cli.dfs.problems import UsageProblem
+
+UNLIMITED = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """The options that were given, values of those that take one, and the rest."""
+
+    flags: frozenset[str]
+    values: dict[str, str] = field(default_factory=dict)
+    arguments: tuple[str, ...] = ()
+
+    def __contains__(self, flag: str) -> bool:
+        return flag in self.flags
+
+    def number(self, option: str, default: int) -> int:
+        """The integer value of an option."""
+        text = self.values.get(option)
+        return default if text is None else integer(text)
+
+
+def parse(
+    arguments: list[str],
+    *,
+    flags: tuple[str, ...] = (),
+    valued: tuple[str, ...] = (),
+    least: int = 0,
+    most: int = UNLIMITED,
+) -> Parsed:
+    """Take the leading options off `arguments` and check how many are left.
+
+    `flags` and `valued` are named without their dash; a name may begin with one
+    itself (`-ignore-fail-on-non-empty`).
+    """
+    given: set[str] = set()
+    values: dict[str, str] = {}
+    rest = list(arguments)
+    while rest and rest[0].startswith("-") and rest[0] != "-":
+        word = rest.pop(0)
+        if word == "--":
+            break
+        name = word[1:]
+        if name in flags:
+            given.add(name)
+        elif name in valued:
+            if not rest:
+                break
+            values[name] = rest.pop(0)
+        else:
+            raise UsageProblem(f"Illegal option {word}")
+    check_count(rest, least, most)
+    return Parsed(frozenset(given), values, tuple(rest))
+
+
+def check_count(arguments: list[str], least: int, most: int = UNLIMITED) -> None:
+    """Refuse too few or too many arguments."""
+    if len(arguments) < least:
+        raise UsageProblem(f"Not enough arguments: expected {least} but got {len(arguments)}")
+    if len(arguments) > most:
+        raise UsageProblem(f"Too many arguments: expected {most} but got {len(arguments)}")
+
+
+def integer(text: str) -> int:
+    """A decimal integer, refused in the words of Java's number parser."""
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    if not (digits.isascii() and digits.isdigit()):
+        raise UsageProblem(f'For input string: "{text}"')
+    return int(text)

@@ -1,0 +1,124 @@
+"""`-cat`, `-text`, `-head`, `-tail` and `-checksum`: what is in a file.
+
+`-ignoreCrc` is accepted; what is read is verified all the same, since a block
+whose checksum is wrong is fetched from another replica.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from howdah.cli.dfs import codecs
+from howdah.cli.dfs.command import Command
+from howdah.cli.dfs.items import Item
+from howdah.cli.dfs.options import Parsed
+from howdah.cli.dfs.problems import PathProblem
+
+PIECE_BYTES = 1 << 20
+END_BYTES = 1024
+FOLLOW_INTERVAL_MS = 5000
+NO_CHECKSUM = "NONE"
+
+
+class Cat(Command):
+    FLAGS = ("ignoreCrc",)
+
+    def process_path(self, item: Item) -> None:
+        if item.is_directory:
+            raise PathProblem.is_directory(item.name)
+        for piece in self.pieces(item):
+            self.out.write(piece)
+        self.out.flush()
+
+    def pieces(self, item: Item) -> Iterator[bytes | memoryview]:
+        """What to print of a file."""
+        piece = memoryview(bytearray(PIECE_BYTES))
+        with item.fs.open(item.path, PIECE_BYTES) as stream:
+            while count := stream.readinto(piece):
+                yield piece[:count]
+
+
+class Text(Cat):
+    def pieces(self, item: Item) -> Iterator[bytes | memoryview]:
+        with item.fs.open(item.path, PIECE_BYTES) as stream:
+            yield from codecs.decoded(stream, item.name)
+
+
+class Head(Command):
+    MOST = 1
+
+    def expand(self, argument: str) -> list[Item]:
+        return [self.shell.files.item(argument)]
+
+    def process_path(self, item: Item) -> None:
+        if item.is_directory:
+            raise PathProblem.is_directory(item.name)
+        with item.fs.open(item.path) as stream:
+            self.out.write(stream.read(END_BYTES))
+
+
+class Tail(Command):
+    FLAGS = ("f",)
+    VALUED = ("s",)
+    MOST = 1
+
+    def prepare(self, parsed: Parsed) -> list[str]:
+        self._follow = "f" in parsed
+        self._interval_s = max(parsed.number("s", FOLLOW_INTERVAL_MS), 1) / 1000
+        return list(parsed.arguments)
+
+    def expand(self, argument: str) -> list[Item]:
+        return [self.shell.files.item(argument)]
+
+    def process_path(self, item: Item) -> None:
+        if item.is_directory:
+            raise PathProblem.is_directory(item.name)
+        position = self._print_from(item, None)
+        while self._follow:
+            time.sleep(self._interval_s)
+            position = self._print_from(item, position)
+
+    def _print_from(self, item: Item, position: int | None) -> int:
+        """Print from a position (None: near the end) to the end, which is returned.
+
+        Each time the file is opened anew, for a stream ends where the file ended
+        when it was opened.
+        """
+        with item.fs.open(item.path) as stream:
+            end = stream.seek(0, 2)
+            start = max(end - END_BYTES, 0) if position is None else min(position, end)
+            stream.seek(start)
+            while piece := stream.read(PIECE_BYTES):
+                self.out.write(piece)
+                start += len(piece)
+        self.out.flush()
+        return start
+
+
+class Checksum(Command):
+    FLAGS = ("v",)
+
+    def prepare(self, parsed: Parsed) -> list[str]:
+        self._verbose = "v" in parsed
+        return list(parsed.arguments)
+
+    def process_path(self, item: Item) -> None:
+        if item.is_directory:
+            raise PathProblem.is_directory(item.name)
+        status = item.found()
+        checksum = item.fs.get_file_checksum(item.path)
+        algorithm = NO_CHECKSUM if checksum is None else checksum.algorithm
+        value = "" if checksum is None else checksum.hex()
+        if self.shell.json:
+            self.records.append(
+                {
+                    "path": item.name,
+                    "algorithm": algorithm,
+                    "checksum": value or None,
+                    "block_size": status.block_size,
+                }
+            )
+            return
+        line = f"{item.name}\t{algorithm}\t{value}"
+        self.out.line(f"{line}\tBlockSize={status.block_size}" if self._verbose else line)

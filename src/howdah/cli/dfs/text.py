@@ -1,0 +1,104 @@
+"""How FsShell writes sizes, dates, listings and tables (pure).
+
+Column widths, separators and rounding are Hadoop's to the blank, because people
+cut these lines apart in scripts.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, tzinfo
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Literal
+
+_PREFIXES = "KMGTPE"
+
+
+def human_size(size: int) -> str:
+    """`64 M`, `24.6 K`, `568`: binary prefixes, one decimal unless the number is round.
+
+    >>> human_size(1536), human_size(1 << 20), human_size(-2048)
+    ('1.5 K', '1 M', '-2 K')
+    """
+    if -1024 < size < 1024:
+        return str(size)
+    magnitude = abs(size)
+    power = min((magnitude.bit_length() - 1) // 10, len(_PREFIXES))
+    unit = 1 << (10 * power)
+    if magnitude % unit == 0:
+        return f"{size // unit} {_PREFIXES[power - 1]}"
+    value = Decimal(size) / Decimal(unit)
+    rounded = value.quantize(Decimal("0.1"), rounding=ROUND_HALF_UP)
+    if abs(rounded) >= 1024 and power < len(_PREFIXES):
+        return f"{rounded / 1024:.1f} {_PREFIXES[power]}"
+    return f"{rounded} {_PREFIXES[power - 1]}"
+
+
+def size_text(size: int, human: bool) -> str:
+    """A size in bytes, or with a prefix if `human`."""
+    return human_size(size) if human else str(size)
+
+
+def percent(part: int, whole: int) -> str:
+    """A share without decimals, halves upwards: `5%`."""
+    if whole <= 0:
+        return "0%"
+    share = Decimal(part) * 100 / Decimal(whole)
+    return f"{share.quantize(Decimal(1), rounding=ROUND_HALF_UP)}%"
+
+
+def minute(time_ms: int, zone: tzinfo | None = None) -> str:
+    """`2026-11-21 00:10`, in the local zone unless one is given."""
+    return datetime.fromtimestamp(time_ms / 1000, zone).strftime("%Y-%m-%d %H:%M")
+
+
+def utc_second(time_ms: int) -> str:
+    """`2026-11-21 00:10:22` in UTC."""
+    return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def printable(name: str) -> str:
+    """The name with `?` for every character that a terminal would not just draw."""
+    return "".join("?" if _is_control(char) else char for char in name)
+
+
+def _is_control(char: str) -> bool:
+    return unicodedata.category(char) in ("Cc", "Cs", "Co", "Cn")
+
+
+class Table:
+    """Rows whose columns are as wide as their widest cell, two blanks between them.
+
+    The last column is never padded when it is left-aligned.
+    """
+
+    __slots__ = ("_align", "_header", "_rows")
+
+    def __init__(self, align: Sequence[Literal["left", "right"]]) -> None:
+        self._align = align
+        self._header: tuple[str, ...] | None = None
+        self._rows: list[tuple[str, ...]] = []
+
+    def header(self, *cells: str) -> None:
+        """Show these names above the columns, should there be any row."""
+        self._header = cells
+
+    def row(self, *cells: str) -> None:
+        """Add a row."""
+        self._rows.append(cells)
+
+    def lines(self) -> Iterable[str]:
+        """The table as lines; none without a row."""
+        if not self._rows:
+            return
+        rows = self._rows if self._header is None else [self._header, *self._rows]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(self._align))]
+        for row in rows:
+            cells = [
+                cell.rjust(width) if align == "right" else cell.ljust(width)
+                for cell, width, align in zip(row, widths, self._align, strict=True)
+            ]
+            if self._align[-1] == "left":
+                cells[-1] = row[-1]
+            yield "  ".join(cells)

@@ -1,0 +1,150 @@
+"""The trash: what `rm` deletes can be had back for a while.
+
+Mirrors Hadoop's default trash policy, so both see each other's deleted files:
+
+1. Each user's trash is `.Trash` in the home directory, mode 0700.
+2. `/a/b` goes to `.Trash/Current/a/b`. Where that is taken, the time in
+   milliseconds is added to the name; where a directory on the way is a file in
+   the trash already, to the name of that directory.
+3. A checkpoint renames `Current` to the local time, `yyMMddHHmmss`, with `-1`,
+   `-2` … added when there are several in a second.
+4. A checkpoint is deleted when it is older than `fs.trash.interval`.
+5. What is in the trash is not moved to the trash; what contains it can't be.
+
+The paths are pure functions; `Trash` moves things over any `FileSystem`, with
+the time given by the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from howdah import errors
+from howdah.fs import paths
+
+if TYPE_CHECKING:
+    from howdah.fs.api import FileSystem
+
+TRASH_NAME = ".Trash"
+CURRENT_NAME = "Current"
+CHECKPOINT_FORMAT = "%y%m%d%H%M%S"
+OLD_CHECKPOINT_FORMAT = "%y%m%d%H%M"
+DIRECTORY_MODE = 0o700
+MOST_CHECKPOINTS_A_SECOND = 1000
+MOST_TRIES = 3
+
+
+def root_of(home: str) -> str:
+    """The trash of the user with this home directory."""
+    return paths.join(home, TRASH_NAME)
+
+
+def place_of(root: str, path: str) -> str:
+    """Where a path goes in a trash."""
+    return paths.join(root, CURRENT_NAME, path.lstrip(paths.SEPARATOR))
+
+
+def checkpoint_name(now_s: float, attempt: int = 0) -> str:
+    """The name of a checkpoint that is made now."""
+    name = datetime.fromtimestamp(now_s).strftime(CHECKPOINT_FORMAT)
+    return f"{name}-{attempt}" if attempt else name
+
+
+def checkpoint_time_s(name: str) -> float | None:
+    """When a checkpoint was made, None for a name that is no checkpoint's.
+
+    Names without seconds are those of Hadoop before 2.7.
+    """
+    stamp = name.partition("-")[0]
+    for length, layout in ((12, CHECKPOINT_FORMAT), (10, OLD_CHECKPOINT_FORMAT)):
+        if len(stamp) == length and stamp.isascii() and stamp.isdigit():
+            try:
+                return datetime.strptime(stamp, layout).timestamp()
+            except ValueError:
+                return None
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Something went to the trash."""
+
+    source: str
+    target: str
+
+
+class Trash:
+    """The trash of the user whom a filesystem works for."""
+
+    def __init__(self, fs: FileSystem, *, now: Callable[[], float]) -> None:
+        self._fs = fs
+        self._now = now
+        self.root = root_of(fs.home_directory())
+
+    def move(self, path: str) -> Moved | None:
+        """Move a path to the trash; None if it is in there already and should be deleted.
+
+        Raises `IllegalArgument` for what contains the trash.
+        """
+        if paths.is_under(path, self.root):
+            return None
+        if paths.is_under(self.root, path):
+            raise errors.IllegalArgument(
+                f'Cannot move "{self._fs.uri}{path}" to the trash, as it contains the trash'
+            )
+        target = place_of(self.root, path)
+        for _ in range(MOST_TRIES):
+            directory = self._free_directory(paths.parent_of(target) or self.root)
+            target = paths.join(directory, paths.name_of(target))
+            if self._fs.exists(target):
+                target += self._suffix()
+            try:
+                self._fs.mkdirs(directory, DIRECTORY_MODE)
+                self._fs.rename(path, target)
+            except (errors.PathExists, errors.ParentNotDirectory, errors.PathIsNotDirectory):
+                continue  # someone else put something there meanwhile
+            return Moved(path, target)
+        raise errors.PathExists(f"{target} was taken again and again while moving {path} to it")
+
+    def _free_directory(self, directory: str) -> str:
+        """The directory, its first component that is a file renamed by the time."""
+        below = directory.removeprefix(self.root).strip(paths.SEPARATOR)
+        current = self.root
+        for name in below.split(paths.SEPARATOR):
+            current = paths.join(current, name)
+            if self._fs.is_file(current):
+                current += self._suffix()
+        return current
+
+    def _suffix(self) -> str:
+        return str(int(self._now() * 1000))
+
+    def checkpoint(self) -> str | None:
+        """Close `Current`; the path of the checkpoint, None if there was nothing to close."""
+        current = paths.join(self.root, CURRENT_NAME)
+        if not self._fs.exists(current):
+            return None
+        now_s = self._now()
+        for attempt in range(MOST_CHECKPOINTS_A_SECOND):
+            target = paths.join(self.root, checkpoint_name(now_s, attempt))
+            try:
+                self._fs.rename(current, target)
+            except errors.PathExists:
+                continue
+            return target
+        raise errors.PathExists(f"No name left for a checkpoint of {current}")
+
+    def expunge(self, older_than_s: float) -> list[str]:
+        """Delete the checkpoints that are older; their paths."""
+        if not self._fs.exists(self.root):
+            return []
+        limit_s = self._now() - older_than_s
+        deleted = []
+        for status in self._fs.list_status(self.root):
+            made_s = checkpoint_time_s(status.name)
+            if made_s is not None and made_s <= limit_s and self._fs.delete(status.path, True):
+                deleted.append(status.path)
+        return deleted
