@@ -176,8 +176,9 @@ class SegmentWriter:
 
     `append` may be called by one thread while another is in `sync`; what was
     appended before `sync` was called is durable when it returns. After a failed
-    write or sync nothing is known about what the disk has, so the writer refuses
-    everything from then on, and the journal has to do without this directory.
+    write or sync nothing is known about what the disk has, so `sync` and `finalize`
+    fail from then on, and the journal has to do without this directory. `append`
+    does not: whoever appends has applied the edit, and is not the one to tell.
     """
 
     def __init__(
@@ -223,9 +224,14 @@ class SegmentWriter:
         return self._written_bytes
 
     def append(self, records: bytes) -> None:
-        """Adds whole records, to be written by the next `sync`."""
-        self._usable()
-        self._pending.append(records)
+        """Adds whole records, to be written by the next `sync`.
+
+        Raises `ClosedStream`, and nothing else.
+        """
+        if self._descriptor is None:
+            raise errors.ClosedStream(f"Edit log segment {self.path} is closed")
+        if self._failure is None:
+            self._pending.append(records)
 
     def sync(self) -> None:
         """Writes what is pending and waits until the disk has it.

@@ -108,8 +108,9 @@ def test_a_closed_writer_says_so(tmp_path: Path) -> None:
         writer.append(b"x")
 
 
-def test_a_writer_refuses_everything_after_a_failed_sync(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("then", ["sync", "finalize"])
+def test_a_writer_promises_nothing_after_a_failed_sync(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, then: str
 ) -> None:
     writer = _write(tmp_path, 1, 1)
 
@@ -121,10 +122,9 @@ def test_a_writer_refuses_everything_after_a_failed_sync(
         patch.setattr(segments, "_fdatasync", fail)
         with pytest.raises(OSError, match="disk on fire"):
             writer.sync()
+    writer.append(encode_record(3, ed.EndLogSegmentOp()))
     with pytest.raises(OSError, match="unusable since a write failed"):
-        writer.sync()
-    with pytest.raises(OSError, match="unusable since a write failed"):
-        writer.append(b"x")
+        writer.sync() if then == "sync" else writer.finalize(3)
 
 
 def test_a_segment_that_cannot_be_begun_leaves_no_open_file(
