@@ -18,11 +18,16 @@ Deletions are only noted here; `repair` hands them out, and not in safe mode.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from howdah.namenode.datanodes import Datanode, Storage
 from howdah.namenode.inodes import Block, BlockState
+
+
+SLICE_REPLICAS: Final = 2000
+"""Replicas of a full report that are taken in one go, some milliseconds' work."""
 
 
 class ReplicaState(enum.IntEnum):
@@ -62,14 +67,22 @@ class BlockMap:
 
     # Reports.
 
-    def full_report(self, storage: Storage, replicas: Iterable[ReportedReplica]) -> None:
-        """All replicas of one storage: what is not in it, the storage does not have."""
+    def full_report(
+        self, storage: Storage, replicas: Iterable[ReportedReplica]
+    ) -> Generator[None, None, None]:
+        """All replicas of one storage: what is not in it, the storage does not have.
+
+        A generator: it takes a slice of the report at a step. What the storage
+        gains by increments in between is not taken for missing.
+        """
         storage.reported = True
-        seen: set[int] = set()
-        for replica in replicas:
-            seen.add(replica.block_id)
+        before = set(storage.block_ids)
+        for position, replica in enumerate(replicas, 1):
+            before.discard(replica.block_id)
             self.reported(storage, replica)
-        for block_id in storage.block_ids - seen:
+            if position % SLICE_REPLICAS == 0:
+                yield
+        for block_id in before:
             self.lost(storage, block_id)
 
     def reported(self, storage: Storage, replica: ReportedReplica) -> None:

@@ -22,7 +22,7 @@ from howdah.namenode.datanodes import Datanode, DatanodeIdentity, StorageReport,
 from howdah.namenode.file_calls import FileCalls
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.rpc.service import Caller
+from howdah.rpc.service import Caller, Slices
 from howdah.transfer import block_lists
 
 SOFTWARE_VERSION: Final = "3.5.0"
@@ -185,9 +185,8 @@ class DatanodeProtocol:
             orders.append(_block_command(command))
         return orders
 
-    def block_report(
-        self, request: pb.BlockReportRequestProto, caller: Caller
-    ) -> pb.BlockReportResponseProto:
+    def block_report(self, request: pb.BlockReportRequestProto, caller: Caller) -> Slices:
+        """All replicas of some storages, in slices that let others in between."""
         self._check_pool(request.blockPoolId)
         node = self._known(request.registration)
         for report in request.reports:
@@ -198,15 +197,7 @@ class DatanodeProtocol:
                 )
             storage = node.storage(report.storage.storageUuid, report.storage.storageType)
             listed = block_lists.decode(report.numberOfBlocks, report.blocksBuffers)
-            self._core.blocks.full_report(
-                storage,
-                [
-                    ReportedReplica(
-                        r.block_id, r.length_bytes, r.generation_stamp, ReplicaState(r.state)
-                    )
-                    for r in listed
-                ],
-            )
+            yield from self._core.blocks.full_report(storage, map(_reported, listed))
         self._after_reports()
         return pb.BlockReportResponseProto()
 
@@ -284,6 +275,17 @@ def _storage_report(report: types_pb2.StorageReportProto) -> StorageReport:
         remaining_bytes=report.remaining,
         pool_used_bytes=report.blockPoolUsed,
         non_dfs_used_bytes=report.nonDfsUsed,
+    )
+
+
+def _reported(listed: block_lists.ListedReplica) -> ReportedReplica:
+    if listed.state not in ReplicaState.__members__.values():
+        raise errors.ProtocolViolation(f"a replica is reported in state {listed.state}")
+    return ReportedReplica(
+        listed.block_id,
+        listed.length_bytes,
+        listed.generation_stamp,
+        ReplicaState(listed.state),
     )
 
 

