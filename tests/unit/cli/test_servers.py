@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from howdah.cli.main import main
+from howdah.cli.servers import log_to_stderr
+
+
+@pytest.fixture
+def _logging_as_it_was() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "printed"),
+    [
+        (["-confKey", "dfs.blocksize"], "134217728"),
+        (["-D", "dfs.block.size=1m", "-confKey", "dfs.blocksize"], "1m"),
+        (["-D", "a=${b}", "-D", "b=c", "-confKey", "a"], "c"),
+        (["-fs", "hdfs://h:9", "-namenodes"], "h"),
+        (["-fs", "hdfs://h", "-nnRpcAddresses"], "h:8020"),
+        (["-D", "dfs.hosts=/etc/hosts.in", "-includeFile"], "/etc/hosts.in"),
+        (["-D", "dfs.hosts.exclude=/etc/hosts.out", "-excludeFile"], "/etc/hosts.out"),
+    ],
+)
+def test_getconf_prints(
+    arguments: list[str], printed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["getconf", *arguments]) == 0
+    assert capsys.readouterr().out == f"{printed}\n"
+
+
+@pytest.mark.parametrize("arguments", [["-confKey", "no.such.key"], ["-includeFile"]])
+def test_getconf_says_what_is_missing(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["getconf", *arguments]) == 255
+    assert "is missing." in capsys.readouterr().err
+
+
+def test_getconf_wants_a_question(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["getconf"]) == 255
+    assert "-confKey" in capsys.readouterr().err
+
+
+def test_force_without_format_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["namenode", "-force"]) == 255
+    assert "go with -format" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("_logging_as_it_was")
+def test_format_makes_the_directories(tmp_path: Path) -> None:
+    assert main(["namenode", "-format", "-D", f"dfs.namenode.name.dir={tmp_path}/name"]) == 0
+    assert (tmp_path / "name" / "current" / "VERSION").is_file()
+
+
+@pytest.mark.usefixtures("_logging_as_it_was")
+def test_format_leaves_alone_what_is_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["namenode", "-format", "-D", f"dfs.namenode.name.dir={tmp_path}/name"]
+    main(command)
+    before = (tmp_path / "name" / "current" / "VERSION").read_text()
+    assert main(command) == 1
+    assert (tmp_path / "name" / "current" / "VERSION").read_text() == before
+
+
+@pytest.mark.usefixtures("_logging_as_it_was")
+def test_format_by_force_makes_another_namespace(tmp_path: Path) -> None:
+    command = ["namenode", "-format", "-D", f"dfs.namenode.name.dir={tmp_path}/name"]
+    main(command)
+    before = (tmp_path / "name" / "current" / "VERSION").read_text()
+    assert main([*command, "-force", "-clusterid", "CID-mine"]) == 0
+    after = (tmp_path / "name" / "current" / "VERSION").read_text()
+    assert after != before
+    assert "clusterID=CID-mine" in after
+
+
+@pytest.mark.usefixtures("_logging_as_it_was")
+def test_log_has_one_line_a_record(capsys: pytest.CaptureFixture[str]) -> None:
+    log_to_stderr("INFO")
+    try:
+        raise ValueError("first\nsecond")
+    except ValueError:
+        logging.getLogger("x").exception("failed")
+    starts = [line for line in capsys.readouterr().err.splitlines() if not line.startswith(" ")]
+    assert len(starts) == 1
