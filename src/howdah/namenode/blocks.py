@@ -25,7 +25,6 @@ from typing import Final
 from howdah.namenode.datanodes import Datanode, Storage
 from howdah.namenode.inodes import Block, BlockState
 
-
 SLICE_REPLICAS: Final = 2000
 """Replicas of a full report that are taken in one go, some milliseconds' work."""
 

@@ -28,6 +28,7 @@ from howdah.namenode.safe_mode import SafeMode
 from howdah.namenode.topology import RackMap
 from howdah.rpc.service import Caller
 from howdah.storage import edits
+from howdah.storage.edit_codec import encode_record
 
 REAP_AT_ONCE: Final = 1000
 """Deleted inodes freed within the call that deleted them; the rest goes in slices."""
@@ -122,7 +123,9 @@ class Core:
         )
         self.repair = Repair(self.blocks, self.datanodes, dice)
         self.retry_cache = RetryCache(settings.retry_cache_expiry_ms)
-        self.outbox: list[edits.Edit] = []
+        self.last_txid = 0
+        """Transaction id of the last edit; the shell sets it to the journal's at the start."""
+        self.outbox: list[bytes] = []
         total = self.blocks.count_all()
         self.safe_mode = SafeMode(
             total_blocks=total,
@@ -137,10 +140,15 @@ class Core:
     # Changing.
 
     def commit(self, edit: edits.Edit) -> None:
-        """Make a checked change: apply it, and hand it to the journal."""
+        """Make a checked change: apply it, and put its record out for the journal.
+
+        Raises IllegalArgument, with nothing changed, for what no record can hold.
+        """
+        record = encode_record(self.last_txid + 1, edit)
         self.leases.advance(self.clock.monotonic_ms())
         self.namespace.apply(edit)
-        self.outbox.append(edit)
+        self.last_txid += 1
+        self.outbox.append(record)
 
     def reap(self, max_inodes: int = REAP_AT_ONCE) -> bool:
         """Free deleted inodes and doom their replicas; True while there is more."""
@@ -148,7 +156,8 @@ class Core:
             self.blocks.removed(block)
         return self.namespace.must_reap
 
-    def take_outbox(self) -> list[edits.Edit]:
+    def take_outbox(self) -> list[bytes]:
+        """The records since the last call, in order; the last one is `last_txid`."""
         outbox, self.outbox = self.outbox, []
         return outbox
 

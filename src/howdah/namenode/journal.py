@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from howdah.storage import edits
@@ -45,7 +45,7 @@ class Journal:
         self._appended_txid = last_txid
         first = last_txid + 1
         self._writers = [SegmentWriter(directory, first) for directory in directories]
-        self.append([edits.StartLogSegmentOp()])
+        self.append([encode_record(first, edits.StartLogSegmentOp())])
         for writer in self._writers:
             writer.sync()
             StorageDirectory(writer.directory.parent).write_seen_txid(first)
@@ -53,20 +53,15 @@ class Journal:
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
 
-    def append(self, batch: Iterable[edits.Edit]) -> int:
-        """Number the edits and queue them; the last one's transaction id."""
-        records = []
-        txid = self.last_txid
-        for edit in batch:
-            txid += 1
-            records.append(encode_record(txid, edit))
+    def append(self, records: Sequence[bytes]) -> None:
+        """Queue encoded edits, which take the next transaction ids in order."""
         data = b"".join(records)
         with self._wake:
             for writer in self._writers:
                 writer.append(data)
-            self.last_txid = self._appended_txid = txid
+            self.last_txid += len(records)
+            self._appended_txid = self.last_txid
             self._wake.notify()
-        return txid
 
     def _run(self) -> None:
         synced = self.durable_txid
@@ -105,7 +100,8 @@ class Journal:
         self._thread.join()
         if not self._writers:
             return
-        last = self.append([edits.EndLogSegmentOp()])
+        last = self.last_txid + 1
+        self.append([encode_record(last, edits.EndLogSegmentOp())])
         for writer in self._writers:
             writer.finalize(last)
         self.durable_txid = last

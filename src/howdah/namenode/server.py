@@ -67,6 +67,7 @@ class DurableBarrier:
         assert journal is not None, "nothing is served before the journal is open"
         if self._core.outbox:
             journal.append(self._core.take_outbox())
+            assert journal.last_txid == self._core.last_txid, "every edit is in the journal"
         return journal.durable_txid < journal.last_txid
 
     def when_clear(self, send: Callable[[], None]) -> None:
@@ -182,15 +183,16 @@ class Namenode:
         def failed(why: str) -> None:
             loop.call_soon_threadsafe(self._fail, why)
 
-        if not self.core.namespace.root.owner:
-            permissions = self.core.permissions
-            self.core.commit(edits.SetOwnerOp("/", permissions.superuser, permissions.supergroup))
         self._barrier.journal = Journal(
             self._loaded.edits_directories,
             self._loaded.last_txid,
             on_durable=durable,
             on_failure=failed,
         )
+        self.core.last_txid = self._barrier.journal.last_txid
+        if not self.core.namespace.root.owner:
+            permissions = self.core.permissions
+            self.core.commit(edits.SetOwnerOp("/", permissions.superuser, permissions.supergroup))
         self._barrier.hold()
 
     def _fail(self, why: str) -> None:
