@@ -3,7 +3,9 @@
     from howdah.testing import MiniCluster
 
     with MiniCluster(datanodes=3, racks=["/a", "/b", "/c"]) as cluster:
-        fs = howdah.connect(cluster.uri)
+        with cluster.connect() as fs:
+            ...
+        cluster.kill("datanode1")
 
 `howdah.testing.plugin` is the pytest plugin (fixture `howdah_cluster`);
 `howdah.testing.java` and `howdah.testing.spark` find a Java and run Hadoop's own

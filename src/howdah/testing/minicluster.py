@@ -18,7 +18,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from howdah import keys
 from howdah.config import Configuration
@@ -26,6 +26,9 @@ from howdah.errors import InvalidConfiguration
 from howdah.testing.cluster import READY_TIMEOUT_S, LocalCluster
 from howdah.testing.layout import Layout, role_of
 from howdah.testing.processes import Forked, Server, ServerFailed
+
+if TYPE_CHECKING:
+    from howdah.fs.api import FileSystem
 
 CLOSE_TIMEOUT_S = 5.0
 
@@ -150,6 +153,12 @@ class MiniCluster:
         if role_of(name) == "namenode":
             return conf.get(keys.DFS_NAMENODE_NAME_DIR)
         return [path for _, path in conf.get(keys.DFS_DATANODE_DATA_DIR)]
+
+    def connect(self, user: str | None = None) -> FileSystem:
+        """A client of the cluster, by default as the user who runs this."""
+        from howdah.fs.registry import connect
+
+        return connect(self.uri, conf=self.conf, user=user)
 
     # -- what can be done to it ------------------------------------------------------------
 
