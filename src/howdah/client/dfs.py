@@ -15,12 +15,11 @@ import uuid
 import weakref
 
 from howdah import errors
-from howdah.client import namenode as nn
 from howdah.client.checksum import FileChecksumReader
 from howdah.client.input import DFSInputStream
 from howdah.client.lease import LeaseRenewer
 from howdah.client.locations import FileLocations
-from howdah.client.namenode import NamenodeProxy
+from howdah.client.namenode import CLIENT_PROTOCOL, CREATE, OVERWRITE, NamenodeProxy
 from howdah.client.output import DFSOutputStream, OpenFile
 from howdah.client.settings import ClientSettings
 from howdah.proto import types_pb2
@@ -45,25 +44,29 @@ class _Identity:
 class DFSClient:
     """Opens files of one namenode. Thread-safe and fork-safe."""
 
-    def __init__(
-        self, address: tuple[str, int], settings: ClientSettings, user: str | None = None
-    ) -> None:
+    def __init__(self, namenode: NamenodeProxy, settings: ClientSettings) -> None:
+        self.namenode = namenode
         self.settings = settings
-        self.namenode = NamenodeProxy(
-            RpcClient(
-                address,
-                nn.CLIENT_PROTOCOL,
-                user=user,
-                connect_timeout_s=settings.connect_timeout_s,
-                call_timeout_s=settings.call_timeout_s,
-                max_response_bytes=settings.max_response_bytes,
-            ),
-            RetryPolicy(settings.connect_retries, settings.connect_retry_delay_s),
-        )
-        self._identity = _Identity(self.namenode)
+        self._identity = _Identity(namenode)
         self._defaults: types_pb2.FsServerDefaultsProto | None = None
         self._closed = False
         _ALL_CLIENTS.add(self)
+
+    @classmethod
+    def at(
+        cls, address: tuple[str, int], settings: ClientSettings, user: str | None = None
+    ) -> DFSClient:
+        """A client of the namenode at `address`; nothing is sent yet."""
+        rpc = RpcClient(
+            address,
+            CLIENT_PROTOCOL,
+            user=user,
+            connect_timeout_s=settings.connect_timeout_s,
+            call_timeout_s=settings.call_timeout_s,
+            max_response_bytes=settings.max_response_bytes,
+        )
+        policy = RetryPolicy(settings.connect_retries, settings.connect_retry_delay_s)
+        return cls(NamenodeProxy(rpc, policy), settings)
 
     @property
     def client_name(self) -> str:
@@ -124,7 +127,7 @@ class DFSClient:
             self.client_name,
             masked=masked,
             unmasked=unmasked,
-            flags=nn.CREATE | (nn.OVERWRITE if overwrite else 0),
+            flags=CREATE | (OVERWRITE if overwrite else 0),
             create_parent=create_parent,
             replication=self.default_replication() if replication is None else replication,
             block_size=size,

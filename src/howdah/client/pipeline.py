@@ -190,6 +190,8 @@ class Pipeline:
                 return None
 
     def _next_send(self, now_s: float) -> Action | None:
+        if self._block_is_ending():
+            return None
         batch: list[SequencedPacket] = []
         while self._data_queue and len(batch) < MAX_PACKETS_PER_SEND:
             if self._data_queue[0].packet.last_in_block and (batch or self._ack_queue):
@@ -206,9 +208,15 @@ class Pipeline:
             return Heartbeat()
         return None
 
+    def _block_is_ending(self) -> bool:
+        """The last packet of the block is on its way; what follows is for the next block."""
+        return bool(self._ack_queue) and self._ack_queue[-1].packet.last_in_block
+
     def wait_limit_s(self, now_s: float) -> float | None:
         """How long the shell may wait for an event before it asks again; None: for ever."""
         if self.phase is not Phase.STREAMING:
+            return None
+        if self._block_is_ending():
             return None
         return max(self._last_sent_s + self._heartbeat_interval_s - now_s, 0.0)
 

@@ -76,7 +76,7 @@ class HdfsFileSystem(FileSystem):
         self._authority = authority
         self.user = user or current_user()
         self._umask = paths.parse_umask(conf.get(keys.FS_PERMISSIONS_UMASK_MODE))
-        self._client = DFSClient(
+        self._client = DFSClient.at(
             (host.strip("[]"), int(port) if port else DEFAULT_NAMENODE_PORT),
             ClientSettings.from_configuration(conf),
             self.user,

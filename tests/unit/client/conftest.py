@@ -1,0 +1,401 @@
+"""A namenode of a few dictionaries, and datanodes that speak the real data protocol.
+
+The datanodes listen on loopback and can be told to misbehave, once or always, at any
+point. The namenode stands where the RPC proxy would, so what the client asks of it is
+a plain list of calls.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from howdah import errors
+from howdah.client.blocks import LocatedBlock, LocatedBlocks
+from howdah.client.dfs import DFSClient
+from howdah.client.settings import ClientSettings
+from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
+from howdah.proto import types_pb2
+from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
+from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks, verify_chunks
+from howdah.transfer.ops import BlockChecksum, ReadBlock, WriteBlock, read_request
+from howdah.transfer.packet_stream import PacketStream
+from howdah.transfer.packets import PacketHeader, encode_ack, encode_packet
+from howdah.transfer.responses import BlockChecksumResult, BlockOpResponse, ReadChecksumInfo
+from howdah.transfer.sockets import Connection
+from howdah.transfer.status import Status
+from howdah.transfer.varint import read_delimited
+
+POOL = "BP-test"
+SPEC = ChecksumSpec(ChecksumType.CRC32C, 512)
+
+
+class FakeDatanode:
+    """Replicas in memory behind a real socket. Faults are attributes that tests set."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.replicas: dict[int, bytearray] = {}
+        self.read_packet_bytes = 4096
+        self.writes: list[WriteBlock] = []
+        self.reads: list[ReadBlock] = []
+        self.read_statuses: list[Status] = []
+        self.packets: list[PacketHeader] = []
+        self.connections = 0
+        # Faults.
+        self.refuse_write: BlockOpResponse | None = None
+        self.refuse_read: BlockOpResponse | None = None
+        self.on_packet: Callable[[PacketHeader, Connection], bool] | None = None
+        self.corrupt_at: int | None = None
+        self.break_reads_after: int | None = None
+        self.hang_reads = False
+        self.let_acks_go = threading.Event()
+        self.let_acks_go.set()
+        self._open: list[Connection] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        port = self._listener.getsockname()[1]
+        self.address = DatanodeAddress("127.0.0.1", "localhost", f"uuid-{index}", port)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def stop(self) -> None:
+        # Wakes the thread in accept, which would take one more connection otherwise.
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self.drop_connections()
+
+    def drop_connections(self) -> None:
+        for connection in self._open:
+            connection.shutdown()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                sock, _ = self._listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            connection = Connection(sock, read_timeout_s=20)
+            self._open.append(connection)
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: Connection) -> None:
+        with connection, contextlib.suppress(OSError, errors.HowdahError):
+            match read_request(connection):
+                case WriteBlock() as request:
+                    self._write(request, connection)
+                case ReadBlock() as request:
+                    self._read(request, connection)
+                case BlockChecksum() as request:
+                    self._checksum(request, connection)
+
+    def _write(self, request: WriteBlock, connection: Connection) -> None:
+        self.writes.append(request)
+        if self.refuse_write is not None:
+            connection.send_all(self.refuse_write.encode())
+            return
+        replica = self.replicas.setdefault(request.block.block_id, bytearray())
+        connection.send_all(BlockOpResponse(Status.SUCCESS).encode())
+        stream = PacketStream()
+        done = False
+        while not done:
+            packet = stream.next_packet()
+            if packet is None:
+                stream.filled(connection.recv_some_into(stream.writable()))
+                continue
+            header = packet.header
+            self.packets.append(header)
+            if self.on_packet is not None and self.on_packet(header, connection):
+                return
+            assert self.let_acks_go.wait(20)
+            assert verify_chunks(request.checksum, packet.data, packet.sums) == -1
+            if header.data_length_bytes:
+                assert header.offset_in_block <= len(replica)
+                replica[header.offset_in_block :] = packet.data
+            replies = (Status.SUCCESS,) * request.pipeline_size
+            connection.send_all(encode_ack(header.seqno, replies))
+            done = header.last_in_block
+
+    def _read(self, request: ReadBlock, connection: Connection) -> None:
+        self.reads.append(request)
+        if self.refuse_read is not None:
+            connection.send_all(self.refuse_read.encode())
+            return
+        replica = self.replicas[request.block.block_id]
+        chunk = SPEC.bytes_per_checksum
+        start = request.offset - request.offset % chunk
+        end = min(-(-(request.offset + request.length_bytes) // chunk) * chunk, len(replica))
+        response = BlockOpResponse(Status.SUCCESS, read_checksum=ReadChecksumInfo(SPEC, start))
+        connection.send_all(response.encode())
+        sent = 0
+        for seqno in itertools.count():
+            data = bytearray(replica[start : min(start + self.read_packet_bytes, end)])
+            sums = bytearray(SPEC.sums_length(len(data)))
+            checksum_chunks(SPEC, data, sums)
+            if self.corrupt_at is not None and start <= self.corrupt_at < start + len(data):
+                data[self.corrupt_at - start] ^= 1
+            header = PacketHeader(start, seqno, not data, len(data))
+            packet = encode_packet(header, sums, data)
+            if self.break_reads_after is not None and sent + len(data) > self.break_reads_after:
+                connection.send_all(packet[: len(packet) // 2])
+                return
+            if self.hang_reads:
+                self.let_acks_go.wait(20)
+            connection.send_all(packet)
+            sent += len(data)
+            start += len(data)
+            if not data:
+                break
+        body = read_delimited(connection)
+        self.read_statuses.append(Status(body[1]))
+
+    def _checksum(self, request: BlockChecksum, connection: Connection) -> None:
+        data = self.replicas[request.block.block_id][: request.block.length_bytes]
+        sums = bytearray(SPEC.sums_length(len(data)))
+        checksum_chunks(SPEC, data, sums)
+        result = BlockChecksumResult(
+            hashlib.md5(sums).digest(),
+            SPEC.bytes_per_checksum,
+            1024,
+            SPEC.type,
+            request.checksum_type,
+        )
+        connection.send_all(BlockOpResponse(Status.SUCCESS, block_checksum=result).encode())
+
+
+@dataclass
+class FakeFile:
+    """A file at the fake namenode."""
+
+    file_id: int
+    block_size: int
+    blocks: list[ExtendedBlock] = field(default_factory=list)
+    complete: bool = False
+
+
+class FakeNamenode:
+    """Stands for `NamenodeProxy`."""
+
+    user = "anna"
+
+    def __init__(self, datanodes: list[FakeDatanode]) -> None:
+        self.datanodes = datanodes
+        self.files: dict[str, FakeFile] = {}
+        self.calls: list[tuple[Any, ...]] = []
+        self.incomplete_answers = 0
+        self.add_block_errors: list[errors.HowdahError] = []
+        self.bad_blocks: list[LocatedBlock] = []
+        self._ids = itertools.count(1)
+
+    def names(self) -> list[str]:
+        return [call[0] for call in self.calls]
+
+    def close(self) -> None:
+        self.calls.append(("close",))
+
+    def get_server_defaults(self) -> types_pb2.FsServerDefaultsProto:
+        return types_pb2.FsServerDefaultsProto(
+            blockSize=64 * 1024,
+            bytesPerChecksum=SPEC.bytes_per_checksum,
+            writePacketSize=65536,
+            replication=len(self.datanodes),
+            fileBufferSize=4096,
+            checksumType="CHECKSUM_CRC32C",
+        )
+
+    def _status(self, path: str) -> types_pb2.HdfsFileStatusProto:
+        file = self.files[path]
+        return types_pb2.HdfsFileStatusProto(
+            fileType="IS_FILE",
+            path=b"",
+            length=sum(block.length_bytes for block in file.blocks),
+            permission=types_pb2.FsPermissionProto(perm=0o644),
+            owner="anna",
+            group="g",
+            modification_time=0,
+            access_time=0,
+            fileId=file.file_id,
+            blocksize=file.block_size,
+        )
+
+    def create(self, path: str, client_name: str, **options: Any) -> types_pb2.HdfsFileStatusProto:
+        self.calls.append(("create", path, options))
+        self.files[path] = FakeFile(next(self._ids), options["block_size"])
+        return self._status(path)
+
+    def append(
+        self, path: str, client_name: str
+    ) -> tuple[LocatedBlock | None, types_pb2.HdfsFileStatusProto]:
+        self.calls.append(("append", path))
+        file = self.files[path]
+        file.complete = False
+        room = None
+        if file.blocks and file.blocks[-1].length_bytes < file.block_size:
+            offset = sum(block.length_bytes for block in file.blocks[:-1])
+            room = self._located(file.blocks[-1], offset)
+        return room, self._status(path)
+
+    def _located(
+        self, block: ExtendedBlock, offset: int, nodes: list[FakeDatanode] | None = None
+    ) -> LocatedBlock:
+        chosen = self.datanodes if nodes is None else nodes
+        return LocatedBlock(
+            block,
+            offset,
+            tuple(node.address for node in chosen),
+            tuple(f"storage-{node.index}" for node in chosen),
+            (StorageType.DISK,) * len(chosen),
+        )
+
+    def add_block(
+        self,
+        path: str,
+        client_name: str,
+        previous: ExtendedBlock | None,
+        excluded: tuple[DatanodeAddress, ...],
+        file_id: int,
+    ) -> LocatedBlock:
+        self.calls.append(("addBlock", previous, excluded))
+        if self.add_block_errors:
+            raise self.add_block_errors.pop(0)
+        file = self.files[path]
+        if previous is not None:
+            file.blocks[-1] = previous
+        nodes = [node for node in self.datanodes if node.address not in excluded]
+        if not nodes:
+            raise errors.RemoteError(f"File {path} could only be written to 0 nodes")
+        block = ExtendedBlock(POOL, next(self._ids), 1001)
+        file.blocks.append(block)
+        return self._located(block, 0, nodes)
+
+    def abandon_block(
+        self, path: str, client_name: str, block: ExtendedBlock, file_id: int
+    ) -> None:
+        self.calls.append(("abandonBlock", block.block_id))
+        self.files[path].blocks.pop()
+
+    def complete(
+        self, path: str, client_name: str, last: ExtendedBlock | None, file_id: int
+    ) -> bool:
+        self.calls.append(("complete", last))
+        if self.incomplete_answers:
+            self.incomplete_answers -= 1
+            return False
+        if last is not None:
+            self.files[path].blocks[-1] = last
+        self.files[path].complete = True
+        return True
+
+    def fsync(self, path: str, client_name: str, last_block_length: int, file_id: int) -> None:
+        self.calls.append(("fsync", last_block_length))
+
+    def update_block_for_pipeline(self, block: ExtendedBlock, client_name: str) -> LocatedBlock:
+        self.calls.append(("updateBlockForPipeline", block))
+        return self._located(block.with_generation_stamp(block.generation_stamp + 1), 0)
+
+    def update_pipeline(
+        self, client_name: str, old: ExtendedBlock, new: ExtendedBlock, block: LocatedBlock
+    ) -> None:
+        self.calls.append(("updatePipeline", old.generation_stamp, new.generation_stamp))
+
+    def renew_lease(self, client_name: str) -> None:
+        self.calls.append(("renewLease", client_name))
+
+    def get_block_locations(self, path: str, offset: int, length: int) -> LocatedBlocks:
+        self.calls.append(("getBlockLocations", offset, length))
+        if path not in self.files:
+            raise errors.PathNotFound(f"File does not exist: {path}")
+        found, start = [], 0
+        for block in self.files[path].blocks:
+            end = start + block.length_bytes
+            if start < offset + length and end > offset:
+                found.append(self._located(block, start))
+            start = end
+        return LocatedBlocks(start, tuple(found), False, found[-1] if found else None, True)
+
+    def report_bad_blocks(self, blocks: list[LocatedBlock]) -> None:
+        self.bad_blocks += blocks
+
+
+class FakeCluster:
+    """Datanodes, a namenode, and clients of them."""
+
+    def __init__(self) -> None:
+        self.datanodes = [FakeDatanode(index) for index in range(3)]
+        self.namenode = FakeNamenode(self.datanodes)
+        self._clients: list[DFSClient] = []
+
+    def client(self, **settings: Any) -> DFSClient:
+        quick = {
+            "socket_timeout_s": 5.0,
+            "timeout_per_node_s": 0.0,
+            "retry_window_s": 0.01,
+            "next_block_first_delay_s": 0.01,
+            "block_write_retries": 2,
+        }
+        client = DFSClient(
+            self.namenode,  # type: ignore[arg-type]
+            ClientSettings(**{**quick, **settings}),
+        )
+        self._clients.append(client)
+        return client
+
+    def create(self, path: str = "/f", **settings: Any) -> FSDataOutputStream:
+        block_size = settings.pop("block_size", None)
+        return FSDataOutputStream(
+            self.client(**settings).create(
+                path,
+                masked=0o644,
+                unmasked=0o666,
+                overwrite=False,
+                create_parent=True,
+                replication=None,
+                block_size=block_size,
+            )
+        )
+
+    def append(self, path: str = "/f", **settings: Any) -> FSDataOutputStream:
+        return FSDataOutputStream(self.client(**settings).append(path))
+
+    def open(self, path: str = "/f", **settings: Any) -> FSDataInputStream:
+        return FSDataInputStream(self.client(**settings).open(path))
+
+    def put(self, content: bytes, path: str = "/f", block_size: int = 64 * 1024) -> None:
+        """A file that is there, on every datanode."""
+        file = FakeFile(99, block_size, complete=True)
+        for index, start in enumerate(range(0, len(content), block_size)):
+            piece = content[start : start + block_size]
+            file.blocks.append(ExtendedBlock(POOL, 1000 + index, 1001, len(piece)))
+            for node in self.datanodes:
+                node.replicas[1000 + index] = bytearray(piece)
+        self.namenode.files[path] = file
+
+    def content(self, path: str = "/f", node: int = 0) -> bytes:
+        """What a datanode has of a file."""
+        replicas = self.datanodes[node].replicas
+        return b"".join(
+            bytes(replicas[block.block_id]) for block in self.namenode.files[path].blocks
+        )
+
+    def close(self) -> None:
+        for node in self.datanodes:
+            node.let_acks_go.set()
+            with contextlib.suppress(OSError):
+                node.stop()
+        for client in self._clients:
+            with contextlib.suppress(errors.HowdahError, OSError):
+                client.close()
+
+
+@pytest.fixture
+def cluster() -> Iterator[FakeCluster]:
+    fake = FakeCluster()
+    yield fake
+    fake.close()

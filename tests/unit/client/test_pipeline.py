@@ -1,0 +1,362 @@
+"""The write pipeline as a state machine."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from howdah import errors
+from howdah.client.blocks import LocatedBlock
+from howdah.client.packetizer import OutgoingPacket
+from howdah.client.pipeline import (
+    Abandon,
+    Allocate,
+    Connect,
+    Heartbeat,
+    Phase,
+    Pipeline,
+    Send,
+)
+from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.transfer.packets import HEARTBEAT_SEQNO, UNKNOWN_SEQNO, PipelineAck
+from howdah.transfer.status import Status
+
+NODES = tuple(
+    DatanodeAddress(f"127.0.0.{index}", f"dn{index}", f"uuid{index}", 9866) for index in range(1, 4)
+)
+OK = (Status.SUCCESS,) * 3
+
+
+def located(block_id: int = 1, length: int = 0) -> LocatedBlock:
+    return LocatedBlock(ExtendedBlock("BP-1", block_id, 1001, length), 0, NODES)
+
+
+def data(offset: int = 0, size: int = 8) -> OutgoingPacket:
+    return OutgoingPacket(offset, bytes(size), bytes(4))
+
+
+def last(offset: int = 8) -> OutgoingPacket:
+    return OutgoingPacket(offset, b"", b"", last_in_block=True)
+
+
+def streaming(*packets: OutgoingPacket, now_s: float = 0.0) -> Pipeline:
+    """A pipeline with an open block and `packets` on the data queue."""
+    machine = Pipeline("/f", heartbeat_interval_s=30)
+    for packet in packets or (data(),):
+        machine.enqueue(packet)
+    assert isinstance(machine.next_action(now_s), Allocate)
+    machine.allocated(located())
+    assert isinstance(machine.next_action(now_s), Connect)
+    machine.connected(located(), now_s)
+    return machine
+
+
+def sent(machine: Pipeline, now_s: float = 0.0) -> list[int]:
+    action = machine.next_action(now_s)
+    return [packet.seqno for packet in action.packets] if isinstance(action, Send) else []
+
+
+def test_nothing_is_done_before_something_is_written() -> None:
+    assert Pipeline("/f").next_action(0) is None
+
+
+@pytest.mark.req("FS-120")
+def test_the_first_packet_asks_for_a_block() -> None:
+    machine = Pipeline("/f")
+    machine.enqueue(data())
+    assert machine.next_action(0) == Allocate(None, ())
+
+
+def test_a_block_is_asked_for_once() -> None:
+    machine = Pipeline("/f")
+    machine.enqueue(data())
+    machine.next_action(0)
+    assert machine.next_action(0) is None
+
+
+def test_the_next_block_names_the_one_before_with_its_length() -> None:
+    machine = streaming(data(), last(), data())
+    for seqno in sent(machine):
+        machine.acked(PipelineAck(seqno, OK))
+    (seqno,) = sent(machine)
+    assert machine.acked(PipelineAck(seqno, OK))
+    assert machine.next_action(0) == Allocate(ExtendedBlock("BP-1", 1, 1001, 8), ())
+
+
+def test_packets_are_sent_in_order_and_many_at_once() -> None:
+    machine = streaming(data(0), data(8), data(16))
+    assert sent(machine) == [0, 1, 2]
+
+
+def test_the_last_packet_waits_for_the_acks_of_all_before_it() -> None:
+    machine = streaming(data(), last())
+    assert sent(machine) == [0]
+    assert sent(machine) == []
+    machine.acked(PipelineAck(0, OK))
+    assert sent(machine) == [1]
+
+
+def test_packets_of_the_next_block_wait_for_the_last_ack_of_this_one() -> None:
+    machine = streaming(last(0), data())
+    assert sent(machine) == [0]
+    assert machine.next_action(0) is None
+
+
+@pytest.mark.req("FS-123")
+def test_a_packet_leaves_the_ack_queue_when_all_datanodes_have_acknowledged_it() -> None:
+    machine = streaming()
+    sent(machine)
+    assert machine.packets_held == 1
+    machine.acked(PipelineAck(0, OK))
+    assert machine.packets_held == 0
+    assert machine.last_acked_seqno == 0
+
+
+@pytest.mark.req("FS-123")
+def test_an_ack_of_too_few_datanodes_acknowledges_nothing() -> None:
+    machine = streaming()
+    sent(machine)
+    machine.acked(PipelineAck(0, OK[:2]))
+    assert machine.packets_held == 1
+    assert isinstance(machine.error, errors.PipelineFailed)
+
+
+def test_an_ack_out_of_order_breaks_the_pipeline() -> None:
+    machine = streaming(data(0), data(8))
+    sent(machine)
+    machine.acked(PipelineAck(1, OK))
+    assert "acknowledged packet 1, expected was 0" in str(machine.error)
+
+
+def test_an_ack_of_nothing_breaks_the_pipeline() -> None:
+    machine = streaming()
+    machine.acked(PipelineAck(0, OK))
+    assert machine.phase is Phase.FAILED
+
+
+def test_a_failed_node_is_named_with_path_and_block() -> None:
+    machine = streaming()
+    sent(machine)
+    machine.acked(PipelineAck(0, (Status.SUCCESS, Status.ERROR)))
+    message = str(machine.error)
+    assert "/f" in message
+    assert "blk_1_1001" in message
+    assert "dn2(127.0.0.2:9866) answered ERROR" in message
+
+
+def test_a_restart_that_is_announced_out_of_band_names_the_node() -> None:
+    machine = streaming()
+    sent(machine)
+    machine.acked(PipelineAck(UNKNOWN_SEQNO, (Status.SUCCESS, Status.OOB_RESTART)))
+    assert "dn2(127.0.0.2:9866) said OOB_RESTART" in str(machine.error)
+
+
+def test_a_broken_connection_blames_the_first_node() -> None:
+    machine = streaming()
+    machine.broken("failed: reset")
+    assert "dn1(127.0.0.1:9866) failed: reset" in str(machine.error)
+
+
+def test_the_first_error_is_kept() -> None:
+    machine = streaming()
+    machine.broken("first")
+    machine.broken("second")
+    machine.fail(errors.RemoteError("third"))
+    assert "first" in str(machine.error)
+
+
+def test_nothing_can_be_queued_after_a_failure() -> None:
+    machine = streaming()
+    machine.broken("x")
+    with pytest.raises(errors.PipelineFailed):
+        machine.enqueue(data())
+
+
+def test_a_heartbeat_is_due_when_nothing_was_sent_for_its_interval() -> None:
+    machine = streaming(now_s=100)
+    assert sent(machine, 100) == [0]
+    assert machine.next_action(129) is None
+    assert machine.wait_limit_s(129) == 1
+    assert machine.next_action(130) == Heartbeat()
+    assert machine.next_action(131) is None
+
+
+def test_the_ack_of_a_heartbeat_changes_nothing() -> None:
+    machine = streaming()
+    sent(machine)
+    machine.acked(PipelineAck(HEARTBEAT_SEQNO, OK))
+    assert machine.packets_held == 1
+    assert machine.error is None
+
+
+def connecting() -> Pipeline:
+    machine = Pipeline("/f", setup_retries=2)
+    machine.enqueue(data())
+    machine.next_action(0)
+    machine.allocated(located())
+    machine.next_action(0)
+    return machine
+
+
+def test_a_block_whose_pipeline_cannot_be_opened_is_abandoned_and_the_node_left_out() -> None:
+    machine = connecting()
+    assert machine.setup_failed(NODES[1], "refused") == Abandon(located().block)
+    machine.abandoned()
+    assert machine.next_action(0) == Allocate(None, (NODES[1],))
+
+
+def test_setting_up_ends_after_its_retries_and_names_every_node_with_its_reason() -> None:
+    machine = connecting()
+    for index in range(3):
+        machine.setup_failed(NODES[index], f"reason {index}")
+        machine.abandoned()
+        if index < 2:
+            machine.next_action(0)
+            machine.allocated(located(index + 2))
+            machine.next_action(0)
+    message = str(machine.error)
+    assert isinstance(machine.error, errors.PipelineFailed)
+    for index in range(3):
+        assert f"dn{index + 1}(127.0.0.{index + 1}:9866): reason {index}" in message
+
+
+def test_a_success_forgets_earlier_failures_of_setting_up() -> None:
+    machine = connecting()
+    machine.setup_failed(NODES[0], "refused")
+    machine.abandoned()
+    machine.next_action(0)
+    machine.allocated(located(2))
+    machine.next_action(0)
+    machine.connected(located(2), 0)
+    assert sent(machine) == [0]
+    assert machine.error is None
+
+
+def test_an_append_connects_to_the_block_that_is_there() -> None:
+    machine = Pipeline("/f", appended=located(length=5))
+    machine.enqueue(data(5))
+    assert machine.next_action(0) == Connect(located(length=5), True)
+
+
+def test_an_append_without_a_write_leaves_the_block_as_it_is() -> None:
+    machine = Pipeline("/f", appended=located(length=5))
+    assert machine.next_action(0) is None
+    assert machine.last_block == located(length=5).block
+
+
+def test_an_append_whose_pipeline_cannot_be_opened_keeps_the_block() -> None:
+    machine = Pipeline("/f", appended=located(length=5))
+    machine.enqueue(data(5))
+    machine.next_action(0)
+    assert machine.setup_failed(NODES[0], "refused") is None
+    assert "cannot append to blk_1_1001" in str(machine.error)
+
+
+def test_an_answer_that_comes_after_the_stream_failed_is_ignored() -> None:
+    machine = Pipeline("/f")
+    machine.enqueue(data())
+    machine.next_action(0)
+    machine.fail(errors.RemoteError("closed"))
+    machine.allocated(located())
+    assert machine.phase is Phase.FAILED
+    assert machine.next_action(0) is None
+
+
+def test_resent_bytes_do_not_make_a_block_longer() -> None:
+    machine = streaming(data(0, 10), data(8, 1))
+    for seqno in sent(machine):
+        machine.acked(PipelineAck(seqno, OK))
+    assert machine.last_block is not None
+    assert machine.last_block.length_bytes == 10
+
+
+class PipelineModel(RuleBasedStateMachine):
+    """Against a datanode that takes packets in order and a namenode that gives blocks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.machine = Pipeline("/f", setup_retries=3)
+        self.now_s = 0.0
+        self.block_id = 0
+        self.offset = 0
+        self.written: list[tuple[int, bool]] = []
+        self.received: list[tuple[int, bool]] = []
+        self.unacked: deque[int] = deque()
+        self.acked = 0
+
+    def healthy(self) -> bool:
+        return self.machine.error is None
+
+    @precondition(healthy)
+    @rule(size=st.integers(1, 9))
+    def write(self, size: int) -> None:
+        self.machine.enqueue(data(self.offset, size))
+        self.written.append((size, False))
+        self.offset += size
+
+    @precondition(lambda self: self.healthy() and self.offset)
+    @rule()
+    def end_block(self) -> None:
+        self.machine.enqueue(last(self.offset))
+        self.written.append((0, True))
+        self.offset = 0
+
+    @rule(reachable=st.booleans(), node=st.sampled_from(NODES))
+    def step(self, reachable: bool, node: DatanodeAddress) -> None:
+        match self.machine.next_action(self.now_s):
+            case Allocate(previous):
+                assert not self.unacked
+                assert previous is None or previous.block_id < self.block_id + 1
+                self.block_id += 1
+                self.machine.allocated(located(self.block_id))
+            case Connect(block, append):
+                assert not append
+                if reachable:
+                    self.machine.connected(block, self.now_s)
+                elif self.machine.setup_failed(node, "refused"):
+                    self.machine.abandoned()
+            case Send(packets):
+                for each in packets:
+                    assert each.seqno == len(self.received)
+                    assert not (each.packet.last_in_block and self.unacked)
+                    self.received.append((len(each.packet.data), each.packet.last_in_block))
+                    self.unacked.append(each.seqno)
+            case _:
+                return
+
+    @precondition(lambda self: self.unacked)
+    @rule()
+    def ack(self) -> None:
+        seqno = self.unacked.popleft()
+        ended = self.machine.acked(PipelineAck(seqno, OK))
+        if self.healthy():
+            self.acked += 1
+            assert ended == self.received[seqno][1]
+
+    @rule(seconds=st.floats(0, 40))
+    def time_passes(self, seconds: float) -> None:
+        self.now_s += seconds
+
+    @precondition(lambda self: self.machine.phase is Phase.STREAMING)
+    @rule(bad=st.integers(0, 2))
+    def break_it(self, bad: int) -> None:
+        replies = tuple(Status.ERROR if index == bad else Status.SUCCESS for index in range(3))
+        self.machine.acked(PipelineAck(0, replies))
+        assert f"dn{bad + 1}" in str(self.machine.error)
+
+    @invariant()
+    def nothing_is_lost_or_reordered(self) -> None:
+        assert self.received == self.written[: len(self.received)]
+        assert self.machine.packets_held == len(self.written) - self.acked
+
+    @invariant()
+    def only_acknowledged_packets_are_off_the_queues(self) -> None:
+        assert self.machine.last_acked_seqno == self.acked - 1
+
+
+TestPipelineModel = PipelineModel.TestCase
+TestPipelineModel.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
