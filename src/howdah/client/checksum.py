@@ -60,9 +60,14 @@ def combine_md5(results: list[BlockChecksumResult]) -> CombinedChecksum:
     )
 
 
-def combine_crc(results: list[BlockChecksumResult], lengths: list[int]) -> CombinedChecksum:
+def combine_crc(
+    path: str, results: list[BlockChecksumResult], lengths: list[int]
+) -> CombinedChecksum:
     """COMPOSITE-CRC32C from the CRC and length of each block, in order (pure)."""
-    kind = next((r.crc_type for r in results if r.crc_type is not None), ChecksumType.CRC32C)
+    kinds = {result.crc_type for result in results}
+    kind = kinds.pop()
+    if kinds or kind is None or kind is ChecksumType.NULL:
+        raise errors.RemoteError(f"The blocks of {path} have CRCs that cannot be combined")
     crc = 0
     for result, length in zip(results, lengths, strict=True):
         crc = combine(kind, crc, int.from_bytes(result.checksum, "big"), length)
@@ -76,8 +81,11 @@ class FileChecksumReader:
         self._namenode = namenode
         self._settings = settings
 
-    def read(self, path: str, length: int | None, combine_mode: str) -> CombinedChecksum:
-        """The checksum of the file, or of its first `length` bytes."""
+    def read(self, path: str, length: int | None, combine_mode: str) -> CombinedChecksum | None:
+        """The checksum of the file, or of its first `length` bytes.
+
+        None where there is none: blocks without CRCs, or with CRCs of two kinds.
+        """
         if combine_mode not in (MD5MD5CRC, COMPOSITE_CRC):
             raise errors.IllegalArgument(
                 f"{combine_mode!r} is no way to combine checksums: "
@@ -90,19 +98,20 @@ class FileChecksumReader:
             else BlockChecksumType.COMPOSITE_CRC
         )
         results = [self._block_checksum(path, block, kind) for block in blocks]
-        for result in results[1:]:
-            if result.bytes_per_crc != results[0].bytes_per_crc and combine_mode == MD5MD5CRC:
-                raise errors.RemoteError(
-                    f"{path} has blocks with {results[0].bytes_per_crc} and with "
-                    f"{result.bytes_per_crc} bytes per checksum; use {COMPOSITE_CRC}"
-                )
-            if result.crc_type != results[0].crc_type:
-                raise errors.RemoteError(
-                    f"{path} has blocks with different kinds of checksums, which cannot be combined"
-                )
-        if combine_mode == MD5MD5CRC:
+        if not results:
             return combine_md5(results)
-        return combine_crc(results, [block.length_bytes for block in blocks])
+        if combine_mode == COMPOSITE_CRC:
+            return combine_crc(path, results, [block.length_bytes for block in blocks])
+        sizes = {result.bytes_per_crc for result in results}
+        if len(sizes) > 1:
+            raise errors.RemoteError(
+                f"The blocks of {path} have checksums over {sorted(sizes)} bytes, "
+                f"which only {COMPOSITE_CRC} can combine"
+            )
+        kinds = {result.crc_type for result in results}
+        if len(kinds) > 1 or kinds == {ChecksumType.NULL}:
+            return None
+        return combine_md5(results)
 
     def _blocks(self, path: str, length: int) -> list[LocatedBlock]:
         """The blocks that hold the first `length` bytes, the last one cut to size."""

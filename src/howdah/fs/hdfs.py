@@ -259,13 +259,13 @@ class HdfsFileSystem(FileSystem):
 
     def get_file_checksum(
         self, path: PathLike, *, length: int | None = None, combine_mode: str | None = None
-    ) -> FileChecksum:
+    ) -> FileChecksum | None:
         combined = self._client.checksums().read(
             self.resolve(path),
             length,
             combine_mode or self._client.settings.checksum_combine_mode,
         )
-        return FileChecksum(combined.algorithm, combined.value)
+        return None if combined is None else FileChecksum(combined.algorithm, combined.value)
 
     # --- the filesystem as a whole --------------------------------------------------------
 

@@ -1,0 +1,80 @@
+"""The thread that keeps leases alive."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from howdah import errors
+from howdah.client.lease import LeaseRenewer
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    tick = threading.Event()
+    for _ in range(500):
+        if condition():
+            return
+        tick.wait(0.01)
+    raise AssertionError("the condition did not come true")
+
+
+def test_no_thread_runs_without_an_open_file() -> None:
+    assert not LeaseRenewer(lambda: None).is_running
+
+
+@pytest.mark.req("OS-066")
+def test_the_lease_is_renewed_on_a_thread_of_its_own() -> None:
+    renewed: list[str] = []
+    enough = threading.Event()
+
+    def renew() -> None:
+        renewed.append(threading.current_thread().name)
+        if len(renewed) == 3:
+            enough.set()
+
+    renewer = LeaseRenewer(renew, interval_s=0.01)
+    renewer.add("file")
+    assert enough.wait(5)
+    renewer.remove("file")
+    assert set(renewed) == {"howdah-lease-renewer"}
+
+
+def test_the_thread_ends_with_the_last_file() -> None:
+    renewer = LeaseRenewer(lambda: None, interval_s=60)
+    renewer.add("a")
+    renewer.add("b")
+    renewer.remove("a")
+    assert renewer.is_running
+    renewer.remove("b")
+    wait_until(lambda: not renewer.is_running)
+
+
+def test_a_file_after_the_last_one_starts_it_again() -> None:
+    renewed = threading.Event()
+    renewer = LeaseRenewer(renewed.set, interval_s=0.01)
+    for _ in range(20):
+        renewer.add("a")
+        renewer.remove("a")
+    renewed.clear()
+    renewer.add("b")
+    assert renewed.wait(5)
+    renewer.remove("b")
+
+
+def test_a_failed_renewal_is_tried_again() -> None:
+    calls = 0
+    succeeded = threading.Event()
+
+    def renew() -> None:
+        nonlocal calls
+        calls += 1
+        if calls < 3:
+            raise errors.Unreachable("namenode is away")
+        succeeded.set()
+
+    renewer = LeaseRenewer(renew, interval_s=0.01)
+    renewer.add("a")
+    assert succeeded.wait(5)
+    renewer.remove("a")

@@ -1,0 +1,102 @@
+"""Which filesystem a URI names."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+import howdah
+from howdah import errors
+from howdah.config import Configuration
+from howdah.fs import registry
+
+CONF = Configuration({"fs.defaultFS": "hdfs://default:1234"})
+
+
+@pytest.mark.req("FS-004")
+def test_the_scheme_chooses_the_class() -> None:
+    fs = howdah.connect("hdfs://nn:8020/some/path", conf=CONF)
+    assert type(fs).__name__ == "HdfsFileSystem"
+    assert fs.uri == "hdfs://nn:8020"
+
+
+@pytest.mark.parametrize("uri", [None, "hdfs:///", "hdfs:///a", "/a"])
+def test_without_an_authority_it_is_the_default_filesystem(uri: str | None) -> None:
+    assert howdah.connect(uri, conf=CONF).uri == "hdfs://default:1234"
+
+
+@pytest.mark.parametrize("uri", ["gopher://x/", "s3a://bucket/"])
+def test_an_unknown_scheme_is_named_with_the_known_ones(uri: str) -> None:
+    scheme = uri.partition(":")[0]
+    with pytest.raises(errors.UnsupportedOperation, match=f"'{scheme}'.*hdfs"):
+        howdah.connect(uri, conf=CONF)
+
+
+def test_a_host_without_a_scheme_is_refused() -> None:
+    with pytest.raises(errors.IllegalArgument, match="hdfs://host:port"):
+        howdah.connect("namenode:8020", conf=CONF)
+
+
+@pytest.mark.parametrize("uri", ["hdfs://host:port/", "hdfs://:1/"])
+def test_an_authority_that_names_no_namenode_is_refused(uri: str) -> None:
+    with pytest.raises(errors.IllegalArgument, match="names no namenode"):
+        howdah.connect(uri, conf=CONF)
+
+
+@pytest.fixture
+def own_scheme() -> Iterator[list[tuple[str, str | None]]]:
+    asked: list[tuple[str, str | None]] = []
+
+    def make(authority: str, conf: Configuration, user: str | None) -> howdah.FileSystem:
+        asked.append((authority, user))
+        return howdah.connect("hdfs://x:1", conf=conf)
+
+    registry.register("own", make)
+    yield asked
+    del registry._registered["own"]
+
+
+def test_a_scheme_can_be_registered(own_scheme: list[tuple[str, str | None]]) -> None:
+    howdah.connect("own://place/a", conf=CONF, user="anna")
+    assert own_scheme == [("place", "anna")]
+    assert "own" in registry.schemes()
+
+
+def test_paths_of_another_filesystem_are_refused() -> None:
+    fs = howdah.connect("hdfs://nn:8020", conf=CONF)
+    with pytest.raises(errors.IllegalArgument, match="Wrong filesystem: hdfs://other:8020/a"):
+        fs.resolve("hdfs://other:8020/a")
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("hdfs://nn:8020/a%20b", "/a%20b"),
+        ("HDFS://NN:8020/a", "/a"),
+        ("hdfs:///a", "/a"),
+        ("a", "/user/anna/a"),
+        ("/a//b/", "/a/b"),
+    ],
+)
+def test_paths_are_resolved(path: str, expected: str) -> None:
+    fs = howdah.connect("hdfs://nn:8020", conf=CONF, user="anna")
+    assert fs.resolve(path) == expected
+
+
+def test_importing_howdah_imports_nothing_of_it() -> None:
+    code = "import sys, howdah; print([m for m in sys.modules if m.startswith('howdah.')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_public_name_can_be_imported() -> None:
+    for name in howdah.__all__:
+        assert getattr(howdah, name) is not None
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="nothing"):
+        howdah.nothing  # noqa: B018
