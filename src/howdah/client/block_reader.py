@@ -2,7 +2,7 @@
 
 The datanode answers READ_BLOCK with packets (`howdah.transfer.packets`) from the
 chunk that holds the first byte on; after an empty last packet the reader says
-that all sums were right, and the connection is done with.
+that all sums were right, and the connection is closed, or kept for another read.
 
 Data goes straight from the socket into the caller's buffer and is checked there,
 as long as whole chunks fit; only what is left of a chunk at the end of a small
@@ -13,8 +13,11 @@ buffer, but it never returns them.
 
 from __future__ import annotations
 
+import logging
+
 from howdah import errors
 from howdah.client.blocks import LocatedBlock
+from howdah.client.peers import PeerCache
 from howdah.transfer import sockets
 from howdah.transfer.blocks import DatanodeAddress
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, verify_chunks
@@ -26,9 +29,10 @@ from howdah.transfer.packets import (
     decode_header,
     decode_lengths,
 )
-from howdah.transfer.responses import encode_read_status, read_response
+from howdah.transfer.responses import BlockOpResponse, encode_read_status, read_response
 from howdah.transfer.status import Status
 
+_log = logging.getLogger(__name__)
 _SCRATCH_BYTES = 64 * 1024
 _MAX_BYTES_PER_CHECKSUM = 16 * 1024 * 1024
 
@@ -48,6 +52,8 @@ class BlockReader:
         use_hostname: bool,
         timeout_s: float,
         hints: CachingHints,
+        peers: PeerCache,
+        keep: bool,
     ) -> None:
         self.node = node
         self.position = offset
@@ -57,24 +63,18 @@ class BlockReader:
         self._sums = memoryview(b"")
         self._packet_left = 0
         self._carry = memoryview(b"")
-        self._last_seen = False
-        self._connection = sockets.connect(
-            node.connect_to(use_hostname=use_hostname),
-            connect_timeout_s=timeout_s,
-            read_timeout_s=timeout_s,
-            write_timeout_s=timeout_s,
+        self._finished = False
+        self._address = node.connect_to(use_hostname=use_hostname)
+        self._timeout_s = timeout_s
+        self._peers = peers
+        self._keep = keep
+        request = encode_request(
+            ReadBlock(block.block, client_name, offset, length, hints=hints, token=block.token)
         )
+        self._connection, response = self._ask(request)
         try:
-            self._connection.send_all(
-                encode_request(
-                    ReadBlock(
-                        block.block, client_name, offset, length, hints=hints, token=block.token
-                    )
-                )
-            )
-            self._checksum, stream_offset = self._read_response()
             # The range begins with a whole chunk, whose first bytes nobody asked for.
-            self._stream_position = stream_offset
+            self._checksum, self._stream_position = self._take_response(response)
             self._skip_to(offset)
         except BaseException:
             self._connection.close()
@@ -85,8 +85,28 @@ class BlockReader:
         """Bytes of the range that were not read yet."""
         return self._end - self.position
 
-    def _read_response(self) -> tuple[ChecksumSpec, int]:
-        response = read_response(self._connection)
+    def _ask(self, request: bytes) -> tuple[sockets.Connection, BlockOpResponse]:
+        """Send the request, over a kept connection if there is one that still lives."""
+        while (kept := self._peers.take(self._address)) is not None:
+            try:
+                kept.send_all(request)
+                return kept, read_response(kept)
+            except (sockets.PeerClosed, sockets.PeerSilent):
+                kept.close()
+        fresh = sockets.connect(
+            self._address,
+            connect_timeout_s=self._timeout_s,
+            read_timeout_s=self._timeout_s,
+            write_timeout_s=self._timeout_s,
+        )
+        try:
+            fresh.send_all(request)
+            return fresh, read_response(fresh)
+        except BaseException:
+            fresh.close()
+            raise
+
+    def _take_response(self, response: BlockOpResponse) -> tuple[ChecksumSpec, int]:
         if not response.is_success or response.read_checksum is None:
             raise errors.RemoteError(
                 f"{self.node} refused to read {self._block.name} of {self._path}: "
@@ -194,26 +214,27 @@ class BlockReader:
 
     def _finish_at_end(self) -> None:
         """Take the empty last packet and say that all was well."""
-        if self.remaining or self._last_seen:
+        if self.remaining or self._finished:
             return
-        self._last_seen = True
+        self._finished = True
+        clean = False
         try:
             if self._packet_left:
                 # The datanode sends whole chunks, so the packet has bytes behind the range.
                 self._connection.recv_exactly(self._packet_left)
             header, _ = self._read_header()
             if header.last_in_block:
-                status = (
-                    Status.SUCCESS
-                    if self._checksum.type is ChecksumType.NULL
-                    else Status.CHECKSUM_OK
-                )
+                summed = self._checksum.type is not ChecksumType.NULL
+                status = Status.CHECKSUM_OK if summed else Status.SUCCESS
                 self._connection.send_all(encode_read_status(status))
-        except (errors.HowdahError, OSError):
+                clean = not self._connection.has_read_ahead
+        except (errors.HowdahError, OSError) as error:
             # Every byte is here and was right; how the datanode ends is its own affair.
-            return
-        finally:
-            self.close()
+            _log.debug("%s: the end of %s: %s", self._path, self._block.name, error)
+        if clean and self._keep:
+            self._peers.give_back(self._address, self._connection)
+        else:
+            self._connection.close()
 
     def skip(self, count: int) -> None:
         """Read `count` bytes for nothing, which is cheaper than a new connection."""
@@ -223,4 +244,6 @@ class BlockReader:
 
     def close(self) -> None:
         """Let go of the connection; safe to repeat."""
-        self._connection.close()
+        if not self._finished:
+            self._finished = True
+            self._connection.close()

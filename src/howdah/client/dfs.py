@@ -21,6 +21,7 @@ from howdah.client.lease import LeaseRenewer
 from howdah.client.locations import FileLocations
 from howdah.client.namenode import CLIENT_PROTOCOL, CREATE, OVERWRITE, NamenodeProxy
 from howdah.client.output import DFSOutputStream, OpenFile
+from howdah.client.peers import PeerCache
 from howdah.client.settings import ClientSettings
 from howdah.proto import types_pb2
 from howdah.rpc.client import RpcClient
@@ -47,6 +48,7 @@ class DFSClient:
     def __init__(self, namenode: NamenodeProxy, settings: ClientSettings) -> None:
         self.namenode = namenode
         self.settings = settings
+        self._peers = PeerCache(settings.kept_connections, settings.keep_connections_s)
         self._identity = _Identity(namenode)
         self._defaults: types_pb2.FsServerDefaultsProto | None = None
         self._closed = False
@@ -180,7 +182,9 @@ class DFSClient:
     def open(self, path: str) -> DFSInputStream:
         """Open a file for reading; brings the locations of its first blocks."""
         locations = FileLocations(path, self.namenode, self.settings, self.default_block_size())
-        return DFSInputStream(locations, self.namenode, self.settings, self.client_name)
+        return DFSInputStream(
+            locations, self.namenode, self.settings, self.client_name, self._peers
+        )
 
     def checksums(self) -> FileChecksumReader:
         """Reader of whole files' checksums."""
@@ -203,6 +207,7 @@ class DFSClient:
                 file.close()
             except (errors.HowdahError, OSError) as error:
                 first = first or error
+        self._peers.close()
         self.namenode.close()
         if first is not None:
             raise first

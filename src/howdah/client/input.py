@@ -27,6 +27,7 @@ from howdah.client.block_reader import BlockReader
 from howdah.client.blocks import LocatedBlock
 from howdah.client.locations import FileLocations
 from howdah.client.namenode import NamenodeProxy
+from howdah.client.peers import PeerCache
 from howdah.client.settings import ClientSettings
 from howdah.transfer.blocks import DatanodeAddress
 from howdah.transfer.ops import CachingHints
@@ -66,12 +67,14 @@ class DFSInputStream(io.RawIOBase):
         namenode: NamenodeProxy,
         settings: ClientSettings,
         client_name: str,
+        peers: PeerCache,
     ) -> None:
         super().__init__()
         self._locations = locations
         self._namenode = namenode
         self._settings = settings
         self._client_name = client_name
+        self._peers = peers
         self._position = 0
         self._reader: BlockReader | None = None
         self._lock = threading.RLock()
@@ -191,7 +194,9 @@ class DFSInputStream(io.RawIOBase):
             self._drop_reader()
         block = self._locations.block_at(self._position)
         start = self._position - block.offset
-        reader = self._connect(block, start, block.length_bytes - start, attempts)
+        # Between two blocks the connection ends; the last one may serve the next file.
+        last = block.end >= self._locations.length
+        reader = self._connect(block, start, block.length_bytes - start, attempts, keep=last)
         self._reader = reader
         self._reader_base = self._position - start
         return reader
@@ -233,7 +238,7 @@ class DFSInputStream(io.RawIOBase):
         attempts = _Attempts()
         filled = 0
         while filled < len(view):
-            reader = self._connect(block, start + filled, len(view) - filled, attempts)
+            reader = self._connect(block, start + filled, len(view) - filled, attempts, keep=True)
             try:
                 while filled < len(view):
                     filled += reader.read_into(view[filled:])
@@ -245,7 +250,7 @@ class DFSInputStream(io.RawIOBase):
     # --- choosing a datanode ----------------------------------------------------------------
 
     def _connect(
-        self, block: LocatedBlock, start: int, length: int, attempts: _Attempts
+        self, block: LocatedBlock, start: int, length: int, attempts: _Attempts, *, keep: bool
     ) -> BlockReader:
         """A reader at the first node that works; `BlockMissing` when none does."""
         offset = block.offset + start
@@ -265,6 +270,8 @@ class DFSInputStream(io.RawIOBase):
                         use_hostname=self._settings.use_datanode_hostname,
                         timeout_s=self._settings.socket_timeout_s,
                         hints=CachingHints(self._drop_behind, self._readahead),
+                        peers=self._peers,
+                        keep=keep,
                     )
                 except (errors.HowdahError, OSError) as error:
                     self._note_failure(block, node, error, attempts)

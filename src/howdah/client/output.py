@@ -106,8 +106,9 @@ class DFSOutputStream:
         with self._write_lock:
             self._check_open()
             self._streamer.check()
-            for packet in self._packetizer.write(data):
-                self._streamer.enqueue(packet)
+            if not self._packetizer.absorb(data):
+                for packet in self._packetizer.write(data):
+                    self._streamer.enqueue(packet)
             self._position += len(data)
 
     def hflush(self) -> None:

@@ -87,6 +87,15 @@ class Packetizer:
         wanted = self._chunk - odd if odd else self._full_bytes
         return min(wanted, self._block_size - self._start)
 
+    def absorb(self, data: Buffer) -> bool:
+        """Take `data` if no packet becomes full by it: the short way of small writes."""
+        end = self._fill + len(data)
+        if self._buffer is None or end >= len(self._buffer):
+            return False
+        self._buffer[self._fill : end] = data
+        self._fill = end
+        return True
+
     def write(self, data: Buffer) -> Iterator[OutgoingPacket]:
         """The packets that become full by `data`; at a block's end its last packet as well."""
         view = memoryview(data)

@@ -25,6 +25,8 @@ class ClientSettings:
     next_block_retries: int = 5
     next_block_first_delay_s: float = 0.4
     next_block_max_delay_s: float = 60.0
+    kept_connections: int = 16
+    keep_connections_s: float = 3.0
     prefetch_bytes: int | None = None
     max_acquire_failures: int = 3
     retry_window_s: float = 3.0
@@ -85,6 +87,8 @@ class ClientSettings:
             next_block_max_delay_s=conf.get(
                 keys.DFS_CLIENT_BLOCK_WRITE_LOCATEFOLLOWINGBLOCK_MAX_DELAY_MS
             ),
+            kept_connections=conf.get(keys.DFS_CLIENT_SOCKETCACHE_CAPACITY),
+            keep_connections_s=conf.get(keys.DFS_CLIENT_SOCKETCACHE_EXPIRYMSEC),
             prefetch_bytes=conf.get(keys.DFS_CLIENT_READ_PREFETCH_SIZE),
             max_acquire_failures=conf.get(keys.DFS_CLIENT_MAX_BLOCK_ACQUIRE_FAILURES),
             retry_window_s=conf.get(keys.DFS_CLIENT_RETRY_WINDOW_BASE),

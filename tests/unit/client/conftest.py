@@ -88,13 +88,16 @@ class FakeDatanode:
 
     def _serve(self, connection: Connection) -> None:
         with connection, contextlib.suppress(OSError, errors.HowdahError):
-            match read_request(connection):
-                case WriteBlock() as request:
-                    self._write(request, connection)
-                case ReadBlock() as request:
-                    self._read(request, connection)
-                case BlockChecksum() as request:
-                    self._checksum(request, connection)
+            again = True
+            while again:
+                match read_request(connection):
+                    case WriteBlock() as request:
+                        self._write(request, connection)
+                        again = False
+                    case ReadBlock() as request:
+                        again = self._read(request, connection)
+                    case BlockChecksum() as request:
+                        self._checksum(request, connection)
 
     def _write(self, request: WriteBlock, connection: Connection) -> None:
         self.writes.append(request)
@@ -123,11 +126,11 @@ class FakeDatanode:
             connection.send_all(encode_ack(header.seqno, replies))
             done = header.last_in_block
 
-    def _read(self, request: ReadBlock, connection: Connection) -> None:
+    def _read(self, request: ReadBlock, connection: Connection) -> bool:
         self.reads.append(request)
         if self.refuse_read is not None:
             connection.send_all(self.refuse_read.encode())
-            return
+            return False
         replica = self.replicas[request.block.block_id]
         chunk = SPEC.bytes_per_checksum
         start = request.offset - request.offset % chunk
@@ -145,7 +148,7 @@ class FakeDatanode:
             packet = encode_packet(header, sums, data)
             if self.break_reads_after is not None and sent + len(data) > self.break_reads_after:
                 connection.send_all(packet[: len(packet) // 2])
-                return
+                return False
             if self.hang_reads:
                 self.let_acks_go.wait(20)
             connection.send_all(packet)
@@ -155,6 +158,7 @@ class FakeDatanode:
                 break
         body = read_delimited(connection)
         self.read_statuses.append(Status(body[1]))
+        return True
 
     def _checksum(self, request: BlockChecksum, connection: Connection) -> None:
         data = self.replicas[request.block.block_id][: request.block.length_bytes]

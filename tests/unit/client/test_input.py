@@ -170,6 +170,46 @@ def test_pread_asks_for_the_range_and_no_more(filled: FakeCluster) -> None:
     assert (read.offset, read.length_bytes) == (70_000 - BLOCK, 100)
 
 
+def test_preads_share_a_connection(filled: FakeCluster) -> None:
+    with filled.open() as stream:
+        for offset in (0, 70_000, 5, 199_000):
+            assert stream.pread(offset, 300) == DATA[offset : offset + 300]
+    assert filled.datanodes[0].connections == 1
+
+
+def test_files_of_one_block_share_a_connection(cluster: FakeCluster) -> None:
+    cluster.put(b"content")
+    client = cluster.client()
+    for _ in range(3):
+        assert client.open("/f").readall() == b"content"
+    assert cluster.datanodes[0].connections == 1
+
+
+def test_a_kept_connection_that_died_is_replaced(filled: FakeCluster) -> None:
+    with filled.open() as stream:
+        stream.pread(0, 10)
+        filled.datanodes[0].drop_connections()
+        assert stream.pread(20, 10) == DATA[20:30]
+    assert filled.datanodes[0].connections == 2
+    assert filled.datanodes[1].connections == 0
+
+
+def test_no_connection_is_kept_where_the_cache_is_off(filled: FakeCluster) -> None:
+    with filled.open(kept_connections=0) as stream:
+        stream.pread(0, 10)
+        stream.pread(0, 10)
+    assert filled.datanodes[0].connections == 2
+
+
+def test_a_connection_with_an_unread_rest_is_not_kept(filled: FakeCluster) -> None:
+    stream = filled.open()
+    stream.raw.read(10)
+    stream.close()
+    with filled.open() as other:
+        assert other.pread(0, 10) == DATA[:10]
+    assert filled.datanodes[0].connections == 2
+
+
 def test_pread_does_not_move(filled: FakeCluster) -> None:
     with filled.open() as stream:
         stream.read(10)
