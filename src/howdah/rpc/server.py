@@ -119,7 +119,8 @@ class _Connection(asyncio.Protocol):
             elif isinstance(event, Reply):
                 self._out.append(event.data)
             else:
-                log.warning("connection from %s ended: %s", self._address, event.reason)
+                # Quoted, since the reason may hold what the client sent.
+                log.warning("connection from %s ended: %r", self._address, event.reason)
                 closing = True
         self._in_batch = False
         self._flush()
@@ -146,6 +147,9 @@ class _Connection(asyncio.Protocol):
 
     def _step(self, call: Call, slices: Slices) -> None:
         """One slice of a long answer; the next one when others had their turn."""
+        if self._transport is None:
+            slices.close()
+            return
         try:
             next(slices)
         except StopIteration as stop:

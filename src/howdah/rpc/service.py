@@ -14,11 +14,12 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from google.protobuf.descriptor import ServiceDescriptor
+from google.protobuf.descriptor import FieldDescriptor, ServiceDescriptor
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
 from howdah import errors
+from howdah.rpc import wire
 from howdah.rpc.session import Call
 
 
@@ -79,6 +80,25 @@ def _refuse(protocol: str, method: str) -> Handler:
     return refuse
 
 
+def undecodable(message: Message) -> str | None:
+    """The name of the first text in `message` that is no UTF-8, if there is one.
+
+    The parser takes any bytes for a string of a proto2 message and hands those
+    that are no UTF-8 out as bytes, which nobody behind it expects.
+    """
+    for field, value in message.ListFields():
+        if field.type == FieldDescriptor.TYPE_STRING:
+            texts = (value,) if isinstance(value, str | bytes) else value
+            if any(isinstance(text, bytes) for text in texts):
+                return field.full_name
+        elif field.message_type is not None:
+            for part in (value,) if isinstance(value, Message) else value:
+                found = undecodable(part)
+                if found is not None:
+                    return found
+    return None
+
+
 class Service:
     """One protocol: its name, its version, and a handler for every method."""
 
@@ -114,7 +134,7 @@ class Registry:
             raise errors.RemoteError(
                 f"Protocol {call.protocol} version mismatch. "
                 f"(client = {call.protocol_version}, server = {service.version})",
-                java_class="org.apache.hadoop.ipc.RPC$VersionMismatch",
+                java_class=wire.VERSION_MISMATCH,
             )
         found = service.methods.get(call.method)
         if found is None:
@@ -128,6 +148,18 @@ class Registry:
             raise errors.RpcServerError(
                 f"the request of {call.method} cannot be parsed: {error}"
             ) from error
+        # The parser lets a message pass that lacks required fields.
+        if not request.IsInitialized():
+            raise errors.RpcServerError(
+                f"the request of {call.method} cannot be parsed: it lacks required fields"
+            )
+        # A body of ASCII, as most are, cannot hold a text that is no UTF-8.
+        if not call.body.isascii():
+            field = undecodable(request)
+            if field is not None:
+                raise errors.RpcServerError(
+                    f"the field {field} of the request of {call.method} is not UTF-8"
+                )
         return handler(
             request, Caller(call.user, call.client_id, call.call_id, call.retry_count, address)
         )

@@ -30,9 +30,11 @@ _HTTP_ANSWER = (
     b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nConnection: close\r\n"
     b"Content-Length: " + str(len(_HTTP_BODY)).encode() + b"\r\n\r\n" + _HTTP_BODY
 )
-# Method headers repeat for every call; each distinct one is parsed once. The bound
-# keeps a client that invents names from filling memory.
+# Method headers repeat for every call; each distinct one is parsed once. The bounds
+# keep a client that invents names from filling memory.
 _MAX_CACHED_HEADERS = 512
+_MAX_CACHED_HEADER_BYTES = 512
+_MAX_USER_CHARACTERS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +102,12 @@ class ServerSession:
                 data = self._read_preamble(data, events)
                 if not self._is(State.CONTEXT):
                     return events
-            for payload in self._frames.feed(data):
-                self._read_frame(payload, events)
-                if self._is(State.CLOSED):
-                    break
+            while frames := self._frames.feed(data):
+                for payload in frames:
+                    self._read_frame(payload, events)
+                    if self._is(State.CLOSED):
+                        return events
+                data = b""
         except (errors.ProtocolViolation, DecodeError) as error:
             self._fail(events, wire.CALL_ID_INVALID, errors.ProtocolViolation(str(error)))
         return events
@@ -131,7 +135,7 @@ class ServerSession:
                 errors.RemoteError(
                     f"Server IPC version {wire.VERSION} cannot communicate with "
                     f"client version {version}",
-                    java_class="org.apache.hadoop.ipc.RPC$VersionMismatch",
+                    java_class=wire.VERSION_MISMATCH,
                 ),
             )
             return b""
@@ -149,6 +153,8 @@ class ServerSession:
     def _read_frame(self, payload: bytes, events: list[Event]) -> None:
         raw, position = wire.read_delimited(payload, 0)
         header = rpc_pb2.RpcRequestHeaderProto.FromString(raw)
+        if not header.IsInitialized():
+            raise errors.ProtocolViolation("a frame's header lacks its call id or client id")
         call_id = header.callId
         if call_id >= 0:
             if self.state is not State.READY:
@@ -167,7 +173,10 @@ class ServerSession:
                     name.clientProtocolVersion,
                     name.methodName,
                 )
-                if len(self._header_cache) < _MAX_CACHED_HEADERS:
+                if (
+                    len(raw) <= _MAX_CACHED_HEADER_BYTES
+                    and len(self._header_cache) < _MAX_CACHED_HEADERS
+                ):
                     self._header_cache[raw] = known
             body, _ = wire.read_delimited(payload, position)
             events.append(
@@ -196,6 +205,13 @@ class ServerSession:
         context = rpc_pb2.IpcConnectionContextProto.FromString(raw)
         user = context.userInfo.effectiveUser
         real = context.userInfo.realUser
+        if not isinstance(user, str) or not isinstance(real, str):
+            # What is no UTF-8 comes out of the parser as bytes.
+            raise errors.ProtocolViolation("the connection's context names a user in no UTF-8")
+        if len(user) > _MAX_USER_CHARACTERS:
+            raise errors.ProtocolViolation(
+                f"a user name of {len(user)} characters; at most {_MAX_USER_CHARACTERS} are allowed"
+            )
         if not user:
             self._fail(
                 events,

@@ -155,6 +155,9 @@ def encode_answer(call_id: int, client_id: bytes, retry_count: int, body: Messag
 
 _Code = rpc_pb2.RpcResponseHeaderProto.RpcErrorCodeProto
 
+VERSION_MISMATCH: Final = "org.apache.hadoop.ipc.RPC$VersionMismatch"
+"""Java's class for both: of the connection (fatal) and of a protocol."""
+
 _DETAIL: Final[dict[type[errors.HowdahError], _Code]] = {
     errors.RpcNoSuchMethod: rpc_pb2.RpcResponseHeaderProto.ERROR_NO_SUCH_METHOD,
     errors.RpcNoSuchProtocol: rpc_pb2.RpcResponseHeaderProto.ERROR_NO_SUCH_PROTOCOL,
@@ -174,6 +177,12 @@ def encode_error(
 ) -> bytes:
     """A failed call as a frame; after a fatal one the server ends the connection."""
     code = _DETAIL.get(type(error), rpc_pb2.RpcResponseHeaderProto.ERROR_APPLICATION)
+    if error.remote_class == VERSION_MISMATCH:
+        code = (
+            rpc_pb2.RpcResponseHeaderProto.FATAL_VERSION_MISMATCH
+            if fatal
+            else rpc_pb2.RpcResponseHeaderProto.ERROR_RPC_VERSION_MISMATCH
+        )
     if fatal and code == rpc_pb2.RpcResponseHeaderProto.ERROR_APPLICATION:
         code = rpc_pb2.RpcResponseHeaderProto.FATAL_UNKNOWN
     status = rpc_pb2.RpcResponseHeaderProto.FATAL if fatal else rpc_pb2.RpcResponseHeaderProto.ERROR
@@ -212,19 +221,23 @@ class FrameBuffer:
     def feed(self, data: bytes) -> list[bytes]:
         """Take `data`, give back the frames that are now whole.
 
-        Raises ProtocolViolation as soon as a length is seen that is too large.
+        Raises ProtocolViolation once the next length is too large. Frames in front
+        of it are given back first, however the stream was cut: the violation is
+        raised by the call after that, which may be one without data.
         """
         if self._buffer:
             self._buffer += data
             source: bytes | bytearray = self._buffer
         else:
             source = data
-        frames = []
+        frames: list[bytes] = []
         position = 0
         end = len(source)
         while end - position >= 4:
             (length,) = _LENGTH.unpack_from(source, position)
             if length > self._max_frame_bytes:
+                if frames:
+                    break
                 raise errors.ProtocolViolation(
                     f"a frame of {length} bytes is announced, "
                     f"at most {self._max_frame_bytes} are allowed (ipc.maximum.data.length)"
