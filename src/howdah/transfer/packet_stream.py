@@ -28,9 +28,12 @@ from howdah.transfer.packets import (
 DEFAULT_BUFFER_BYTES = 512 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Packet:
-    """A packet in the buffer: `start` and `end` bound the whole of it there."""
+    """A packet in the buffer: `start` and `end` bound the whole of it there.
+
+    Not frozen, for the reason that `PacketHeader` gives.
+    """
 
     header: PacketHeader
     sums: memoryview
@@ -108,16 +111,15 @@ class PacketStream:
             return None
         header_bytes, payload_bytes = decode_lengths(self._buffer, start, self._limit_bytes)
         data_start = start + LENGTHS_BYTES + header_bytes
-        self._wanted = LENGTHS_BYTES + header_bytes + payload_bytes
+        wanted = self._wanted = LENGTHS_BYTES + header_bytes + payload_bytes
         if have < LENGTHS_BYTES + header_bytes:
             return None
         header = decode_header(self._buffer, start + LENGTHS_BYTES, header_bytes)
-        sums = check_lengths(header, payload_bytes)
-        if have < self._wanted:
+        middle = data_start + check_lengths(header, payload_bytes)
+        if have < wanted:
             return None
-        end = self._start = start + self._wanted
+        end = self._start = start + wanted
         self._wanted = 0
-        middle = data_start + sums
         return Packet(header, self._view[data_start:middle], self._view[middle:end], start, end)
 
     def span(self, start: int, end: int) -> memoryview:

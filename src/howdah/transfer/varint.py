@@ -20,8 +20,13 @@ MAX_MESSAGE_BYTES = 1 << 20
 """No operation, response or ack is anywhere near this; a longer one is a lie."""
 
 
+_ONE_BYTE = [bytes((value,)) for value in range(0x80)]
+
+
 def encode_varint(value: int) -> bytes:
     """`value` (not negative) in 7-bit groups, least significant first."""
+    if 0 <= value <= 0x7F:
+        return _ONE_BYTE[value]
     if value < 0:
         raise ValueError(f"a varint length cannot be negative: {value}")
     out = bytearray()

@@ -1,0 +1,85 @@
+"""Names and forms of block files: Hadoop's layout of a datanode directory (pure).
+
+    <data dir>/current/<pool>/current/finalized/subdir<i>/subdir<j>/blk_<id>
+                                                                    blk_<id>_<gs>.meta
+                                      rbw/          replicas being written
+                                      VERSION
+                              tmp/            copies from other datanodes, until whole
+                              quarantine/     files that make no replica, moved aside
+
+i and j are bits 16–20 and 8–12 of the block id (layout −57, 32 by 32). A meta
+file is a 7-byte header, big-endian: version 1 (2 bytes), checksum type (1),
+bytes per checksum (4), then the checksums of the block's chunks.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+
+from howdah import errors
+from howdah.transfer.checksum import ChecksumSpec, ChecksumType
+
+META_VERSION = 1
+META_HEADER_BYTES = 7
+_META_HEADER = struct.Struct(">hBi")
+_BLOCK_NAME = re.compile(r"blk_(-?\d+)")
+_META_NAME = re.compile(r"blk_(-?\d+)_(\d+)\.meta")
+
+CURRENT = "current"
+FINALIZED = "finalized"
+RBW = "rbw"
+TMP = "tmp"
+QUARANTINE = "quarantine"
+
+
+def block_file_name(block_id: int) -> str:
+    return f"blk_{block_id}"
+
+
+def meta_file_name(block_id: int, generation_stamp: int) -> str:
+    return f"blk_{block_id}_{generation_stamp}.meta"
+
+
+def parse_block_file_name(name: str) -> int | None:
+    """The block id, or None if `name` is no block file's."""
+    match = _BLOCK_NAME.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+def parse_meta_file_name(name: str) -> tuple[int, int] | None:
+    """(block id, generation stamp), or None if `name` is no meta file's."""
+    match = _META_NAME.fullmatch(name)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def subdirectory(block_id: int) -> str:
+    """Where below `finalized` a block lies."""
+    return f"subdir{block_id >> 16 & 0x1F}/subdir{block_id >> 8 & 0x1F}"
+
+
+def encode_meta_header(spec: ChecksumSpec) -> bytes:
+    return _META_HEADER.pack(META_VERSION, spec.type, spec.bytes_per_checksum)
+
+
+def decode_meta_header(data: bytes) -> ChecksumSpec:
+    """The checksum of a meta file; `ChecksumMismatch` if this isn't a meta header."""
+    if len(data) < META_HEADER_BYTES:
+        raise errors.ChecksumMismatch(f"a meta file of {len(data)} bytes has no whole header")
+    version, kind, bytes_per_checksum = _META_HEADER.unpack_from(data)
+    if version != META_VERSION:
+        raise errors.ChecksumMismatch(f"a meta file of version {version}, not {META_VERSION}")
+    try:
+        return ChecksumSpec(ChecksumType(kind), bytes_per_checksum)
+    except ValueError as error:
+        raise errors.ChecksumMismatch(f"a meta file with a bad header: {error}") from error
+
+
+def meta_bytes(spec: ChecksumSpec, data_bytes: int) -> int:
+    """The length of the meta file of `data_bytes` of data."""
+    return META_HEADER_BYTES + spec.sums_length(data_bytes)
+
+
+def sums_offset(spec: ChecksumSpec, chunk: int) -> int:
+    """Where in its meta file the checksum of the chunk with this number lies."""
+    return META_HEADER_BYTES + chunk * spec.sum_bytes

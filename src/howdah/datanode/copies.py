@@ -1,0 +1,102 @@
+"""Copies finalized replicas to other datanodes, when the namenode says so.
+
+This is how a lost replica comes back. The targets form a pipeline: the replica
+goes to the first, which passes it on. Such a write has no client name, no answer
+and no acks; a target tells its namenode when it has the whole block, and that is
+the only proof that counts. Each copy has a thread of its own; how many there are
+is the namenode's business, and is told with each heartbeat.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from howdah import errors
+from howdah.datanode.messages import Transfer
+from howdah.datanode.replicas import ReplicaState
+from howdah.datanode.sender import BlockSender
+from howdah.datanode.settings import DataSettings
+from howdah.datanode.store import BlockStore
+from howdah.transfer.blocks import DatanodeAddress, StorageType
+from howdah.transfer.ops import Stage, WriteBlock, encode_request
+from howdah.transfer.sockets import connect
+
+log = logging.getLogger(__name__)
+
+
+class Copies:
+    """The copies that this datanode is sending."""
+
+    def __init__(self, store: BlockStore, settings: DataSettings) -> None:
+        self._store = store
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._running = 0
+        self.source: DatanodeAddress | None = None
+
+    @property
+    def running(self) -> int:
+        return self._running
+
+    def start(self, command: Transfer) -> threading.Thread:
+        """Send `command.block` to its targets, in the background."""
+        thread = threading.Thread(
+            target=self._run, args=(command,), name=f"copy of {command.block}", daemon=True
+        )
+        with self._lock:
+            self._running += 1
+        thread.start()
+        return thread
+
+    def _run(self, command: Transfer) -> None:
+        names = ", ".join(target.transfer_address for target in command.targets)
+        try:
+            sent = self._copy(command)
+            log.info("sent %s (%d bytes) to %s", command.block, sent, names)
+        except (errors.HowdahError, OSError) as error:
+            log.error("cannot copy %s to %s: %s", command.block, names, error)
+        finally:
+            with self._lock:
+                self._running -= 1
+
+    def _copy(self, command: Transfer) -> int:
+        settings = self._settings
+        if not command.targets:
+            raise errors.IllegalArgument("the command names no target")
+        with self._store.open(command.block) as opened:
+            if opened.replica.state is not ReplicaState.FINALIZED:
+                raise errors.ReplicaNotFound(
+                    f"only a finalized replica is copied, and this datanode has {opened.replica!r}"
+                )
+            types, ids = command.storage_types, command.storage_ids
+            request = WriteBlock(
+                command.block.with_length(opened.length_bytes),
+                "",
+                Stage.PIPELINE_SETUP_CREATE,
+                opened.checksum,
+                targets=command.targets[1:],
+                source=self.source,
+                pipeline_size=0,
+                storage_type=types[0] if types else StorageType.DISK,
+                storage_id=ids[0] if ids else None,
+                target_storage_types=types[1:],
+                target_storage_ids=ids[1:],
+            )
+            address = command.targets[0].connect_to(use_hostname=settings.use_hostname)
+            with connect(
+                address,
+                connect_timeout_s=settings.socket_timeout_s,
+                read_timeout_s=settings.socket_timeout_s,
+                write_timeout_s=settings.write_timeout_s,
+            ) as connection:
+                connection.send_all(encode_request(request))
+                sender = BlockSender(opened, 0, opened.length_bytes, sendfile=settings.sendfile)
+                try:
+                    return sender.send(connection)
+                except errors.ChecksumMismatch as error:
+                    self._store.corrupt(command.block.pool_id, opened.replica, error.message)
+                    raise
+                except errors.BlockMissing as error:
+                    self._store.corrupt(command.block.pool_id, opened.replica, error.message)
+                    raise

@@ -1,0 +1,169 @@
+"""What keeper and data process say to each other (pure).
+
+The two are one program, forked, and the channel is a socket pair that nobody
+else can open. So messages are pickled dataclasses with their length in front:
+there is no stranger to defend against and no other version to understand.
+`decode` still refuses what isn't one of these types.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from dataclasses import dataclass
+
+from howdah import errors
+from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
+
+_LENGTH = struct.Struct(">I")
+LENGTH_BYTES = _LENGTH.size
+
+
+# --- from the data process ---
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaOpened:
+    """A replica is being written (RECEIVING)."""
+
+    block: ExtendedBlock
+    storage_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaReceived:
+    """A replica is finalized; `block` has its length (RECEIVED)."""
+
+    block: ExtendedBlock
+    storage_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaDeleted:
+    """A replica is gone from the disk."""
+
+    block: ExtendedBlock
+    storage_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CorruptFound:
+    """A replica does not fit its checksums: at `node`, or here at `storage_id`."""
+
+    block: ExtendedBlock
+    storage_id: str
+    node: DatanodeAddress | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeFailed:
+    """The volume can't be used any more, nor the replicas on it."""
+
+    storage_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportAsked:
+    """An administrator asks for a block report now."""
+
+    incremental: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShutdownAsked:
+    """An administrator asks the datanode to stop."""
+
+    for_upgrade: bool
+
+
+Event = (
+    ReplicaOpened
+    | ReplicaReceived
+    | ReplicaDeleted
+    | CorruptFound
+    | VolumeFailed
+    | ReportAsked
+    | ShutdownAsked
+)
+
+
+# --- to the data process ---
+
+
+@dataclass(frozen=True, slots=True)
+class ServePool:
+    """The directories of a block pool are ready; its blocks may be read and written."""
+
+    pool_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """How this datanode is registered: the source that its copies name."""
+
+    node: DatanodeAddress
+
+
+@dataclass(frozen=True, slots=True)
+class Invalidate:
+    """Delete these replicas."""
+
+    blocks: tuple[ExtendedBlock, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """Copy a finalized replica to `targets`, which form a pipeline."""
+
+    block: ExtendedBlock
+    targets: tuple[DatanodeAddress, ...]
+    storage_types: tuple[StorageType, ...]
+    storage_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """End all operations and the process."""
+
+
+Command = ServePool | Identity | Invalidate | Transfer | Stop
+Message = Event | Command
+
+
+def encode(message: Message) -> bytes:
+    body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    return _LENGTH.pack(len(body)) + body
+
+
+class MessageBuffer:
+    """Bytes of the channel, cut into messages."""
+
+    __slots__ = ("_pending",)
+
+    def __init__(self) -> None:
+        self._pending = bytearray()
+
+    def feed(self, data: bytes) -> list[Message]:
+        self._pending += data
+        messages: list[Message] = []
+        start = 0
+        while len(self._pending) - start >= LENGTH_BYTES:
+            (length,) = _LENGTH.unpack_from(self._pending, start)
+            end = start + LENGTH_BYTES + length
+            if end > len(self._pending):
+                break
+            messages.append(_decode(bytes(self._pending[start + LENGTH_BYTES : end])))
+            start = end
+        del self._pending[:start]
+        return messages
+
+
+def _decode(body: bytes) -> Message:
+    message = pickle.loads(body)
+    if not isinstance(message, Message):
+        raise errors.ProtocolViolation(
+            f"keeper and data process do not say {type(message).__name__} to each other"
+        )
+    return message

@@ -1,0 +1,96 @@
+"""The next datanode of a write pipeline, as the one before it sees it.
+
+Opening it repeats the client's WRITE_BLOCK with the target list shortened by one,
+and waits for the answer, which tells of the whole rest of the pipeline. Whatever
+goes wrong is a `MirrorFailed` that names the node to blame in `first_bad_link`:
+the next node if it can't be reached or says nothing of its own, else the node
+that it names.
+
+Each node waits a little longer than the one behind it, so that it's the node next
+to the trouble which times out first and gets to say whose fault it is.
+"""
+
+from __future__ import annotations
+
+from howdah import errors
+from howdah.datanode.settings import DataSettings
+from howdah.transfer.ops import WriteBlock, encode_request
+from howdah.transfer.packets import PipelineAck, decode_ack
+from howdah.transfer.responses import BlockOpResponse, read_response
+from howdah.transfer.sockets import Connection, connect
+from howdah.transfer.status import Status
+from howdah.transfer.varint import read_delimited
+
+TIMEOUT_EXTENSION_S = 5.0
+"""Added for each node behind this one, as Hadoop does."""
+
+
+class MirrorFailed(errors.PipelineFailed):
+    """The pipeline behind this datanode could not be set up."""
+
+    def __init__(self, message: str, first_bad_link: str, status: Status = Status.ERROR) -> None:
+        super().__init__(message)
+        self.first_bad_link = first_bad_link
+        self.status = status
+
+
+class Mirror:
+    """An open connection to the next datanode."""
+
+    def __init__(self, connection: Connection, name: str, response: BlockOpResponse | None) -> None:
+        self._connection = connection
+        self.name = name
+        self.response = response
+        self.failed = False
+
+    @classmethod
+    def open(cls, request: WriteBlock, settings: DataSettings) -> Mirror:
+        """Connect to `request.targets[0]`; `MirrorFailed` unless the rest of the pipeline is up."""
+        node = request.targets[0]
+        extension_s = TIMEOUT_EXTENSION_S * len(request.targets)
+        try:
+            connection = connect(
+                node.connect_to(use_hostname=settings.use_hostname),
+                connect_timeout_s=settings.socket_timeout_s + extension_s,
+                read_timeout_s=settings.socket_timeout_s + extension_s,
+                write_timeout_s=settings.write_timeout_s + extension_s,
+            )
+        except errors.Unreachable as error:
+            raise MirrorFailed(error.message, node.transfer_address) from error
+        try:
+            connection.send_all(encode_request(request.for_mirror()))
+            # Between datanodes a copy is just sent; only a client's pipeline answers.
+            response = None if request.is_datanode else read_response(connection)
+        except (errors.HowdahError, OSError) as error:
+            connection.close()
+            raise MirrorFailed(
+                f"{node} did not answer WRITE_BLOCK of {request.block}: {error}",
+                node.transfer_address,
+            ) from error
+        if response is not None and not response.is_success:
+            connection.close()
+            raise MirrorFailed(
+                response.message or f"{node} refused {request.block}: {response.status.name}",
+                response.first_bad_link or node.transfer_address,
+                response.status,
+            )
+        return cls(connection, node.transfer_address, response)
+
+    def send(self, span: memoryview) -> None:
+        """Pass packets on as they came."""
+        self._connection.send_all(span)
+
+    @property
+    def has_ack_waiting(self) -> bool:
+        """The next ack, or its begin, is already here."""
+        return self._connection.has_read_ahead
+
+    def read_ack(self) -> PipelineAck:
+        """The next ack of the nodes behind this one."""
+        return decode_ack(read_delimited(self._connection))
+
+    def shutdown(self) -> None:
+        self._connection.shutdown()
+
+    def close(self) -> None:
+        self._connection.close()

@@ -1,0 +1,234 @@
+"""WRITE_BLOCK: takes a block from a client or a datanode, and passes it on.
+
+The steps of a write at one datanode:
+
+1. open the replica (new, or a finalized one for append);
+2. open the mirror, if targets are left, and wait for its answer;
+3. answer: SUCCESS, or ERROR with the first bad link;
+4. for whatever packets have arrived: pass them to the mirror, verify them if this
+   is the last node (or a copy, or if the file is summed in another way), write
+   them, sync them if one asks for it, ack them;
+5. the last packet finalizes the replica before its ack goes out.
+
+A client that goes away leaves an RBW replica behind, as long as it had got. A
+disk that fails is told as an ERROR ack for the packet that could not be written.
+A failing mirror is told by the responder, and doesn't end the write here.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from howdah import errors
+from howdah.datanode.messages import CorruptFound
+from howdah.datanode.mirror import Mirror, MirrorFailed
+from howdah.datanode.replica_writer import ReplicaWriter
+from howdah.datanode.responder import (
+    LastResponder,
+    MirrorResponder,
+    Responder,
+    SilentResponder,
+)
+from howdah.datanode.settings import DataSettings
+from howdah.datanode.store import BlockStore
+from howdah.transfer.ops import Stage, WriteBlock
+from howdah.transfer.packet_stream import Packet, PacketStream
+from howdah.transfer.responses import BlockOpResponse
+from howdah.transfer.sockets import Connection, PeerClosed
+from howdah.transfer.status import Status
+
+log = logging.getLogger(__name__)
+
+
+class BlockReceiver:
+    """One WRITE_BLOCK on one connection."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        request: WriteBlock,
+        store: BlockStore,
+        settings: DataSettings,
+    ) -> None:
+        self._connection = connection
+        self._request = request
+        self._store = store
+        self._settings = settings
+        self._mirror: Mirror | None = None
+        self._stopped = ""
+        self._finalize_failure: Exception | None = None
+        self._durable = settings.sync_on_close
+        self._name = f"{request.block} from {connection.peer}"
+
+    def stop(self, why: str) -> None:
+        """End this write from another thread."""
+        self._stopped = why
+        self._connection.shutdown()
+
+    def run(self) -> None:
+        """Serve the operation. Raises what ends the connection; the caller logs it."""
+        request = self._request
+        try:
+            self._writer = self._open_replica()
+        except (errors.HowdahError, OSError) as error:
+            self._refuse(Status.ERROR, str(error))
+            raise
+        self._store.hold(self._writer, self)
+        try:
+            self._open_mirror()
+        except BaseException:
+            self._give_up_setup()
+            raise
+        finished = False
+        responder = self._responder()
+        try:
+            try:
+                if not request.is_datanode:
+                    self._connection.send_all(BlockOpResponse(Status.SUCCESS).encode())
+                self._receive(responder)
+                responder.finish()
+                if self._finalize_failure is not None:
+                    raise self._finalize_failure
+                finished = True
+            finally:
+                if not finished:
+                    responder.abort()
+        except PeerClosed as error:
+            if self._stopped:
+                raise PeerClosed(f"it was stopped: {self._stopped}") from error
+            raise responder.failure or error from None
+        finally:
+            if not finished:
+                self._store.abandon(self._writer)
+            if self._mirror is not None:
+                self._mirror.close()
+
+    # --- setting up ---
+
+    def _open_replica(self) -> ReplicaWriter:
+        request = self._request
+        if request.is_datanode:
+            return self._store.create(
+                request.block, request.checksum, request.storage_type, temporary=True
+            )
+        match request.stage:
+            case Stage.PIPELINE_SETUP_CREATE:
+                return self._store.create(request.block, request.checksum, request.storage_type)
+            case Stage.PIPELINE_SETUP_APPEND:
+                return self._store.append(
+                    request.block, request.latest_generation_stamp, request.checksum
+                )
+        raise errors.UnsupportedOperation(
+            f"WRITE_BLOCK of {request.block} at stage {request.stage.name} is not supported"
+        )
+
+    def _open_mirror(self) -> None:
+        request = self._request
+        if not request.targets:
+            return
+        try:
+            self._mirror = Mirror.open(request, self._settings)
+        except MirrorFailed as error:
+            if request.is_datanode:
+                # Nobody rebuilds the pipeline of a copy: one more replica is better than none.
+                log.warning("copying %s goes on without %s: %s", self._name, request.targets, error)
+                return
+            self._refuse(error.status, error.message, error.first_bad_link)
+            raise
+
+    def _give_up_setup(self) -> None:
+        if self._request.stage is Stage.PIPELINE_SETUP_CREATE:
+            self._store.discard(self._writer)
+        else:
+            self._store.abandon(self._writer)
+
+    def _refuse(self, status: Status, message: str, first_bad_link: str = "") -> None:
+        if not self._request.is_datanode:
+            self._connection.send_all(BlockOpResponse(status, message, first_bad_link).encode())
+
+    def _responder(self) -> Responder:
+        if self._request.is_datanode:
+            return SilentResponder(self._finalize)
+        replica = self._writer.replica
+        if self._mirror is None:
+            return LastResponder(self._connection, replica, self._finalize)
+        return MirrorResponder(self._connection, self._mirror, replica, self._finalize, self._name)
+
+    # --- packets ---
+
+    def _receive(self, responder: Responder) -> None:
+        stream = PacketStream(limit_bytes=self._settings.max_packet_bytes)
+        connection = self._connection
+        last = False
+        while not last:
+            stream.filled(connection.recv_some_into(stream.writable()))
+            packets: list[Packet] = []
+            while not last and (packet := stream.next_packet()) is not None:
+                packets.append(packet)
+                last = packet.header.last_in_block
+            if packets:
+                self._take(stream, packets, responder)
+        connection.push_back(stream.take_pending())
+
+    def _take(self, stream: PacketStream, packets: list[Packet], responder: Responder) -> None:
+        mirror = self._mirror
+        if mirror is not None and not mirror.failed:
+            try:
+                mirror.send(stream.span(packets[0].start, packets[-1].end))
+            except (errors.HowdahError, OSError) as error:
+                log.warning("cannot pass %s on to %s: %s", self._name, mirror.name, error)
+                mirror.failed = True
+                mirror.shutdown()
+        bad = self._verify(packets)
+        good = packets if bad < 0 else packets[:bad]
+        if good:
+            self._write(good, responder)
+        if bad >= 0:
+            self._tell_damage(packets[bad], responder)
+
+    def _verify(self, packets: Sequence[Packet]) -> int:
+        must = self._mirror is None or self._request.is_datanode or self._writer.translates
+        return self._writer.verify(packets) if must else -1
+
+    def _write(self, packets: Sequence[Packet], responder: Responder) -> None:
+        writer = self._writer
+        sync = any(packet.header.sync_block for packet in packets)
+        try:
+            writer.write(packets)
+            if packets[-1].header.last_in_block:
+                self._durable = self._durable or sync
+            elif sync:
+                writer.sync()
+            responder.written(packets)
+        except errors.HowdahError:
+            raise
+        except OSError as error:
+            self._store.disk_failed(writer.volume, error)
+            responder.written(packets[:1], Status.ERROR)
+            responder.finish()
+            raise
+
+    def _tell_damage(self, packet: Packet, responder: Responder) -> None:
+        request = self._request
+        reason = (
+            f"packet {packet.header.seqno} at offset {packet.header.offset_in_block} of "
+            f"{self._name} does not fit its checksums"
+        )
+        if request.is_datanode and request.source is not None:
+            self._store.tell(CorruptFound(request.block, "", request.source, reason))
+        responder.written([packet], Status.ERROR_CHECKSUM)
+        responder.finish()
+        raise errors.ChecksumMismatch(reason)
+
+    def _finalize(self) -> Status:
+        if self._request.hints.drop_behind:
+            self._writer.drop_from_cache()
+        try:
+            self._store.finalize(self._writer, durable=self._durable)
+        except errors.HowdahError as error:
+            self._finalize_failure = error
+        except OSError as error:
+            self._store.disk_failed(self._writer.volume, error)
+            self._finalize_failure = error
+        return Status.SUCCESS if self._finalize_failure is None else Status.ERROR

@@ -1,0 +1,206 @@
+"""What a datanode knows of its replicas (pure): states, lengths, the map of all.
+
+States, as Hadoop names them and numbers them in block reports:
+
+    TEMPORARY --finalize--> FINALIZED        a copy from another datanode
+    RBW       --finalize--> FINALIZED        written through a pipeline
+    FINALIZED --reopen----> RBW              append, under a newer generation stamp
+    RBW, RWR  --recover---> RBW              a pipeline goes on, under a newer stamp
+    RBW       --restart---> RWR              its datanode restarted; waits for recovery
+
+Rules, asserted here and nowhere else:
+- a replica's length never shrinks, save by recovery;
+- a generation stamp never goes back;
+- what is acknowledged was received, and is never taken back;
+- a finalized replica changes only by `reopen`.
+
+A replica is changed by its one writer and read by any thread: the length on disk
+and the checksum of its last, partial chunk are one value, replaced as a whole,
+so a reader always sees a pair that fits.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+
+from howdah import errors
+from howdah.transfer.blocks import ExtendedBlock
+
+
+class ReplicaState(enum.IntEnum):
+    FINALIZED = 0
+    RBW = 1
+    RWR = 2
+    RUR = 3
+    TEMPORARY = 4
+
+
+_MOVES: dict[str, tuple[frozenset[ReplicaState], ReplicaState]] = {
+    "finalize": (frozenset((ReplicaState.RBW, ReplicaState.TEMPORARY)), ReplicaState.FINALIZED),
+    "reopen": (frozenset((ReplicaState.FINALIZED,)), ReplicaState.RBW),
+    "recover": (frozenset((ReplicaState.RBW, ReplicaState.RWR)), ReplicaState.RBW),
+}
+_GROWING = (ReplicaState.RBW, ReplicaState.TEMPORARY)
+
+Tail = tuple[int, bytes]
+"""Length on disk in bytes; checksum of the last chunk where that is partial, else empty."""
+
+
+class Replica:
+    """One block at one volume of this datanode."""
+
+    __slots__ = ("_acked_bytes", "block_id", "generation_stamp", "state", "tail", "volume_id")
+
+    def __init__(
+        self,
+        block_id: int,
+        generation_stamp: int,
+        state: ReplicaState,
+        volume_id: str,
+        length_bytes: int = 0,
+        last_sum: bytes = b"",
+    ) -> None:
+        self.block_id = block_id
+        self.generation_stamp = generation_stamp
+        self.state = state
+        self.volume_id = volume_id
+        self.tail: Tail = (length_bytes, last_sum)
+        self._acked_bytes = length_bytes
+
+    def __repr__(self) -> str:
+        return (
+            f"blk_{self.block_id}_{self.generation_stamp} "
+            f"({self.state.name}, {self.length_bytes} bytes)"
+        )
+
+    @property
+    def length_bytes(self) -> int:
+        """Bytes that are in the block file and covered by its checksums."""
+        return self.tail[0]
+
+    @property
+    def acked_bytes(self) -> int:
+        """Bytes that the whole pipeline behind this datanode has acknowledged."""
+        return self._acked_bytes
+
+    @property
+    def visible_bytes(self) -> int:
+        """What a reader may see; -1 where that isn't known (getReplicaVisibleLength)."""
+        if self.state is ReplicaState.FINALIZED:
+            return self.length_bytes
+        if self.state is ReplicaState.RBW:
+            return self._acked_bytes
+        return -1
+
+    def as_block(self, pool_id: str) -> ExtendedBlock:
+        return ExtendedBlock(pool_id, self.block_id, self.generation_stamp, self.length_bytes)
+
+    def grow(self, length_bytes: int, last_sum: bytes) -> None:
+        """The writer has put bytes up to `length_bytes` into the files."""
+        assert self.state in _GROWING, f"{self!r} cannot grow"
+        assert length_bytes >= self.tail[0], f"{self!r} would shrink to {length_bytes}"
+        self.tail = (length_bytes, last_sum)
+
+    def acknowledge(self, length_bytes: int) -> None:
+        """Every datanode behind this one, and this one, has bytes up to `length_bytes`."""
+        assert length_bytes <= self.length_bytes, f"{self!r} acknowledges {length_bytes}"
+        self._acked_bytes = max(self._acked_bytes, length_bytes)
+
+    def finalize(self) -> None:
+        self._move("finalize")
+        self.tail = (self.length_bytes, b"")
+        self._acked_bytes = self.length_bytes
+
+    def reopen(self, generation_stamp: int, last_sum: bytes) -> None:
+        """For append: `last_sum` is the checksum of the partial last chunk, if there is one."""
+        self._move("reopen")
+        self._restamp(generation_stamp)
+        self.tail = (self.length_bytes, last_sum)
+
+    def recover(self, generation_stamp: int, length_bytes: int, last_sum: bytes) -> None:
+        """A pipeline goes on at `length_bytes`; only bytes nobody was promised are cut."""
+        assert length_bytes >= self._acked_bytes or self.state is ReplicaState.RWR, (
+            f"recovery of {self!r} would drop acknowledged bytes after {length_bytes}"
+        )
+        self._move("recover")
+        self._restamp(generation_stamp)
+        self.tail = (length_bytes, last_sum)
+        self._acked_bytes = length_bytes
+
+    def _move(self, name: str) -> None:
+        allowed, after = _MOVES[name]
+        if self.state not in allowed:
+            raise errors.ReplicaNotFound(
+                f"Cannot {name} {self!r}: only a replica in state "
+                f"{', '.join(sorted(state.name for state in allowed))} can be"
+            )
+        self.state = after
+
+    def _restamp(self, generation_stamp: int) -> None:
+        assert generation_stamp >= self.generation_stamp, (
+            f"the generation stamp of {self!r} would go back to {generation_stamp}"
+        )
+        self.generation_stamp = generation_stamp
+
+
+class ReplicaMap:
+    """Every replica of every block pool. Not locked: its owner is."""
+
+    __slots__ = ("_pools",)
+
+    def __init__(self) -> None:
+        self._pools: dict[str, dict[int, Replica]] = {}
+
+    def add_pool(self, pool_id: str) -> None:
+        self._pools.setdefault(pool_id, {})
+
+    def pools(self) -> tuple[str, ...]:
+        return tuple(self._pools)
+
+    def find(self, pool_id: str, block_id: int) -> Replica | None:
+        return self._pools.get(pool_id, {}).get(block_id)
+
+    def get(self, block: ExtendedBlock) -> Replica:
+        """The replica of `block`; `ReplicaNotFound` if there is none, or only an older one."""
+        if block.pool_id not in self._pools:
+            raise errors.ReplicaNotFound(
+                f"Replica not found for {block}: this datanode does not serve {block.pool_id}"
+            )
+        replica = self.find(block.pool_id, block.block_id)
+        if replica is None:
+            raise errors.ReplicaNotFound(f"Replica not found for {block}")
+        if replica.generation_stamp < block.generation_stamp:
+            raise errors.ReplicaNotFound(
+                f"Replica not found for {block}: this datanode has {replica!r}, which is older"
+            )
+        return replica
+
+    def add(self, pool_id: str, replica: Replica) -> None:
+        """`ReplicaExists` if the block has a replica already."""
+        pool = self._pools.get(pool_id)
+        if pool is None:
+            raise errors.ReplicaNotFound(f"this datanode does not serve {pool_id}")
+        existing = pool.get(replica.block_id)
+        if existing is not None:
+            raise errors.ReplicaExists(
+                f"Block {replica.block_id} of {pool_id} already exists: {existing!r}"
+            )
+        pool[replica.block_id] = replica
+
+    def remove(self, pool_id: str, block_id: int) -> Replica | None:
+        return self._pools.get(pool_id, {}).pop(block_id, None)
+
+    def of_pool(self, pool_id: str) -> Iterator[Replica]:
+        return iter(self._pools.get(pool_id, {}).values())
+
+    def of_volume(self, volume_id: str) -> list[tuple[str, Replica]]:
+        return [
+            (pool_id, replica)
+            for pool_id, pool in self._pools.items()
+            for replica in pool.values()
+            if replica.volume_id == volume_id
+        ]
+
+    def __len__(self) -> int:
+        return sum(len(pool) for pool in self._pools.values())

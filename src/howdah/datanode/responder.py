@@ -1,0 +1,193 @@
+"""Sends acks to whoever is in front of this datanode in a pipeline.
+
+Without a mirror the receiving thread acks what it has written (`LastResponder`);
+a second thread would only cost. With a mirror a thread waits for the acks from
+behind, puts this node's own in front and passes them on (`MirrorResponder`).
+
+Rules:
+- a packet is acked when it is written here and acked from behind;
+- the last packet is acked when the replica is finalized;
+- a mirror that dies is told as [SUCCESS, ERROR]: this node is well, the next one
+  isn't. The client then rebuilds the pipeline; until it hangs up, packets are
+  still taken, written and acked in this way;
+- a mirror that reports a checksum error makes this node hang up without an ack:
+  what it passed on was bad, and who is to blame is in front of the mirror.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+from typing import Protocol
+
+from howdah import errors
+from howdah.datanode.mirror import Mirror
+from howdah.datanode.replicas import Replica
+from howdah.transfer.packet_stream import Packet
+from howdah.transfer.packets import PacketHeader, PipelineAck, encode_ack
+from howdah.transfer.sockets import Connection
+from howdah.transfer.status import Status
+
+log = logging.getLogger(__name__)
+
+_SUCCESS = (Status.SUCCESS,)
+_MIRROR_FAILED = (Status.SUCCESS, Status.ERROR)
+
+
+Finalize = Callable[[], Status]
+"""Makes the replica final; SUCCESS, or what the ack of the last packet must say."""
+
+
+class Responder(Protocol):
+    @property
+    def failure(self) -> Exception | None:
+        """Why acks ended early, if they did."""
+
+    def written(self, packets: Sequence[Packet], status: Status = Status.SUCCESS) -> None:
+        """These packets are done here, in this order: in the files, or failed to get there."""
+
+    def finish(self) -> None:
+        """No more packets: returns when all acks are sent, or can't be."""
+
+    def abort(self) -> None:
+        """The connection is over: returns when no ack is being sent any more."""
+
+
+class SilentResponder:
+    """For copies between datanodes, which have no acks."""
+
+    failure: Exception | None = None
+
+    def __init__(self, finalize: Finalize) -> None:
+        self._finalize = finalize
+
+    def written(self, packets: Sequence[Packet], status: Status = Status.SUCCESS) -> None:
+        if packets[-1].header.last_in_block and status is Status.SUCCESS:
+            self._finalize()
+
+    def finish(self) -> None:
+        return
+
+    def abort(self) -> None:
+        return
+
+
+class LastResponder:
+    """At the end of the pipeline: acks at once, from the receiving thread."""
+
+    failure: Exception | None = None
+
+    def __init__(self, connection: Connection, replica: Replica, finalize: Finalize) -> None:
+        self._connection = connection
+        self._replica = replica
+        self._finalize = finalize
+
+    def written(self, packets: Sequence[Packet], status: Status = Status.SUCCESS) -> None:
+        out = bytearray()
+        if status is Status.SUCCESS:
+            for packet in packets[:-1]:
+                out += encode_ack(packet.header.seqno, _SUCCESS)
+            header = packets[-1].header
+            self._replica.acknowledge(self._replica.length_bytes)
+            if header.last_in_block:
+                status = self._finalize()
+            out += encode_ack(header.seqno, (status,))
+        else:
+            for packet in packets:
+                out += encode_ack(packet.header.seqno, (status,))
+        self._connection.send_all(out)
+
+    def finish(self) -> None:
+        return
+
+    def abort(self) -> None:
+        return
+
+
+class MirrorResponder:
+    """Between client and mirror: a thread that joins the acks from behind with its own."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        mirror: Mirror,
+        replica: Replica,
+        finalize: Finalize,
+        name: str,
+    ) -> None:
+        self._connection = connection
+        self._mirror = mirror
+        self._replica = replica
+        self._finalize = finalize
+        self._queue: SimpleQueue[tuple[PacketHeader, Status] | None] = SimpleQueue()
+        self.failure: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name=f"acks of {name}", daemon=True)
+        self._thread.start()
+
+    def written(self, packets: Sequence[Packet], status: Status = Status.SUCCESS) -> None:
+        for packet in packets:
+            self._queue.put((packet.header, status))
+
+    def finish(self) -> None:
+        self._queue.put(None)
+        self._thread.join()
+        if self.failure is not None:
+            raise self.failure
+
+    def abort(self) -> None:
+        self._queue.put(None)
+        self._mirror.shutdown()
+        self._connection.shutdown()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            pending = bytearray()
+            while (written := self._queue.get()) is not None:
+                header, status = written
+                replies = self._replies_to(header, status)
+                if status is Status.SUCCESS:
+                    if replies.count(Status.SUCCESS) == len(replies):
+                        self._replica.acknowledge(header.offset_in_block + header.data_length_bytes)
+                    if header.last_in_block:
+                        replies = (self._finalize(), *replies[1:])
+                pending += encode_ack(header.seqno, replies)
+                # Acks that are already here travel together.
+                if not self._mirror.has_ack_waiting or self._queue.empty():
+                    self._connection.send_all(pending)
+                    pending.clear()
+        except (errors.HowdahError, OSError) as error:
+            self.failure = error
+            # The receiving thread waits for packets: this wakes it up.
+            self._connection.shutdown()
+
+    def _replies_to(self, header: PacketHeader, status: Status) -> tuple[Status, ...]:
+        if status is not Status.SUCCESS:
+            return (status,)
+        if self._mirror.failed:
+            return _MIRROR_FAILED
+        try:
+            ack = self._mirror.read_ack()
+            self._check(ack, header)
+        except (errors.HowdahError, OSError) as error:
+            if isinstance(error, errors.ChecksumMismatch):
+                raise
+            self._mirror.failed = True
+            log.warning(
+                "the mirror %s of %r does not ack: %s", self._mirror.name, self._replica, error
+            )
+            return _MIRROR_FAILED
+        return (Status.SUCCESS, *ack.replies)
+
+    def _check(self, ack: PipelineAck, header: PacketHeader) -> None:
+        if ack.seqno != header.seqno:
+            raise errors.ProtocolViolation(
+                f"an ack for packet {ack.seqno} where {header.seqno} is due"
+            )
+        if ack.replies and ack.replies[0] is Status.ERROR_CHECKSUM:
+            raise errors.ChecksumMismatch(
+                f"the mirror {self._mirror.name} says that packet {header.seqno} of "
+                f"{self._replica!r} came damaged from this datanode"
+            )

@@ -1,0 +1,47 @@
+"""What the datanode's parts need to know of the configuration, read once.
+
+The parts take these values and never a `Configuration`: a test can build them
+by hand, and a typo in a key fails at the start and not in a thread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from howdah import keys
+from howdah.config import Configuration
+
+
+@dataclass(frozen=True, slots=True)
+class DataSettings:
+    """For the data process. Defaults are Hadoop's."""
+
+    socket_timeout_s: float = 60.0
+    """Silence that is allowed in an operation, and before the first one."""
+    write_timeout_s: float = 480.0
+    keepalive_s: float = 4.0
+    """How long a connection may wait for its next operation; 0 closes it after each."""
+    max_connections: int = 4096
+    max_packet_bytes: int = 16 * 1024 * 1024
+    sync_on_close: bool = False
+    use_hostname: bool = False
+    """Whether other datanodes are reached by name (else by address)."""
+    sendfile: bool = True
+    readahead_bytes: int = 4 * 1024 * 1024
+    reserved_bytes: int = 0
+    """Bytes of each volume that are left to others."""
+
+    @classmethod
+    def of(cls, conf: Configuration) -> DataSettings:
+        return cls(
+            socket_timeout_s=conf.get(keys.DFS_CLIENT_SOCKET_TIMEOUT),
+            write_timeout_s=conf.get(keys.DFS_DATANODE_SOCKET_WRITE_TIMEOUT),
+            keepalive_s=conf.get(keys.DFS_DATANODE_SOCKET_REUSE_KEEPALIVE),
+            max_connections=conf.get(keys.DFS_DATANODE_MAX_TRANSFER_THREADS),
+            max_packet_bytes=conf.get(keys.DFS_DATA_TRANSFER_MAX_PACKET_SIZE),
+            sync_on_close=conf.get(keys.DFS_DATANODE_SYNCONCLOSE),
+            use_hostname=conf.get(keys.DFS_DATANODE_USE_DATANODE_HOSTNAME),
+            sendfile=conf.get(keys.DFS_DATANODE_TRANSFERTO_ALLOWED),
+            readahead_bytes=conf.get(keys.DFS_DATANODE_READAHEAD_BYTES),
+            reserved_bytes=conf.get(keys.DFS_DATANODE_DU_RESERVED),
+        )

@@ -1,0 +1,460 @@
+"""The replicas of this datanode and their files: the one place where both change.
+
+One lock guards the map and every rename; it is never held while block data is
+read, written or synced. A change goes to the files first and to the map when it
+is done, so the map never promises what the disk doesn't have, and is told to the
+keeper after that.
+
+Whatever a disk does wrong comes through `disk_failed`: a full disk costs the one
+replica, an I/O error makes the volume prove itself, a dead volume is left with
+all its replicas and the datanode goes on with the others.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from howdah import errors
+from howdah.datanode import block_files
+from howdah.datanode.messages import (
+    CorruptFound,
+    Event,
+    ReplicaDeleted,
+    ReplicaOpened,
+    ReplicaReceived,
+    VolumeFailed,
+)
+from howdah.datanode.replica_writer import ReplicaWriter
+from howdah.datanode.replicas import Replica, ReplicaMap, ReplicaState, Tail
+from howdah.datanode.scan import quarantine, replica_paths
+from howdah.datanode.volumes import BROKEN_DISK, DISK_FULL, Volume, VolumeSet
+from howdah.storage.atomic import fsync_directory
+from howdah.transfer.blocks import ExtendedBlock, StorageType
+from howdah.transfer.checksum import ChecksumSpec, verify_chunks
+
+log = logging.getLogger(__name__)
+
+
+class Stoppable(Protocol):
+    """Whoever writes a replica, as those who must end that see it."""
+
+    def stop(self, why: str) -> None: ...
+
+
+@dataclass(slots=True)
+class OpenReplica:
+    """A replica opened for reading; `tail` is what may be read, as of now."""
+
+    replica: Replica
+    volume: Volume
+    block_fd: int
+    meta_fd: int
+    checksum: ChecksumSpec
+    tail: Tail
+
+    @property
+    def length_bytes(self) -> int:
+        return self.tail[0]
+
+    def close(self) -> None:
+        os.close(self.block_fd)
+        os.close(self.meta_fd)
+
+    def __enter__(self) -> OpenReplica:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class BlockStore:
+    """Creates, finds, finalizes and deletes replicas."""
+
+    def __init__(
+        self, volumes: VolumeSet, replicas: ReplicaMap, notify: Callable[[Event], None]
+    ) -> None:
+        self.volumes = volumes
+        self._replicas = replicas
+        self._notify = notify
+        self._lock = threading.Lock()
+        self._served: set[str] = set()
+        self._writers: dict[tuple[str, int], Stoppable] = {}
+
+    # --- pools ---
+
+    def serve_pool(self, pool_id: str) -> None:
+        """From now on blocks of this pool may be read and written."""
+        with self._lock:
+            self._replicas.add_pool(pool_id)
+            self._served.add(pool_id)
+
+    def _check_pool(self, pool_id: str) -> None:
+        if pool_id not in self._served:
+            raise errors.ReplicaNotFound(
+                f"this datanode does not serve block pool {pool_id} "
+                f"(it serves {', '.join(sorted(self._served)) or 'none yet'})"
+            )
+
+    # --- looking ---
+
+    def visible_length(self, block: ExtendedBlock) -> int:
+        """Bytes of the replica that a reader may see; -1 where that isn't known."""
+        self._check_pool(block.pool_id)
+        with self._lock:
+            return self._replicas.get(block).visible_bytes
+
+    def length(self, block: ExtendedBlock) -> int:
+        """Bytes that are on disk."""
+        self._check_pool(block.pool_id)
+        with self._lock:
+            return self._replicas.get(block).length_bytes
+
+    def block_counts(self) -> dict[str, int]:
+        """Replicas on each volume."""
+        with self._lock:
+            return {
+                volume.storage_id: len(self._replicas.of_volume(volume.storage_id))
+                for volume in self.volumes.all
+            }
+
+    def open(self, block: ExtendedBlock) -> OpenReplica:
+        """The replica of `block` for reading. `ReplicaNotFound` if there is none.
+
+        A replica that moves (is finalized, reopened) between the look and the open
+        is looked up again.
+        """
+        self._check_pool(block.pool_id)
+        while True:
+            with self._lock:
+                replica = self._replicas.get(block)
+                volume = self.volumes[replica.volume_id]
+                paths = replica_paths(volume, block.pool_id, replica)
+            try:
+                return self._open(replica, volume, paths)
+            except FileNotFoundError as error:
+                with self._lock:
+                    now = self._replicas.find(block.pool_id, block.block_id)
+                    moved = now is not replica or (
+                        replica_paths(volume, block.pool_id, replica) != paths
+                    )
+                if not moved:
+                    self._lost(block.pool_id, replica, volume, error)
+                    raise errors.ReplicaNotFound(
+                        f"Replica not found for {block}: {error.filename} is gone from the disk"
+                    ) from error
+            except OSError as error:
+                self.disk_failed(volume, error, block.pool_id, replica)
+                raise
+
+    def _open(self, replica: Replica, volume: Volume, paths: tuple[str, str]) -> OpenReplica:
+        block_fd = os.open(paths[0], os.O_RDONLY)
+        try:
+            meta_fd = os.open(paths[1], os.O_RDONLY)
+            try:
+                checksum = block_files.decode_meta_header(
+                    os.pread(meta_fd, block_files.META_HEADER_BYTES, 0)
+                )
+            except BaseException:
+                os.close(meta_fd)
+                raise
+        except BaseException:
+            os.close(block_fd)
+            raise
+        return OpenReplica(replica, volume, block_fd, meta_fd, checksum, replica.tail)
+
+    def _lost(self, pool_id: str, replica: Replica, volume: Volume, error: OSError) -> None:
+        with self._lock:
+            if self._replicas.find(pool_id, replica.block_id) is not replica:
+                return
+            self._replicas.remove(pool_id, replica.block_id)
+        log.error("a file of %r vanished from %s: %s", replica, volume, error)
+        self._notify(ReplicaDeleted(replica.as_block(pool_id), volume.storage_id))
+
+    # --- creating ---
+
+    def create(
+        self,
+        block: ExtendedBlock,
+        checksum: ChecksumSpec,
+        storage_type: StorageType,
+        *,
+        temporary: bool = False,
+    ) -> ReplicaWriter:
+        """A new, empty replica and its writer.
+
+        `temporary` is for copies from other datanodes, which count only when they
+        are whole. `ReplicaExists`, `DiskOutOfSpace`, or the disk's `OSError`.
+        """
+        self._check_pool(block.pool_id)
+        volume = self.volumes.choose(storage_type, block.length_bytes)
+        state = ReplicaState.TEMPORARY if temporary else ReplicaState.RBW
+        replica = Replica(block.block_id, block.generation_stamp, state, volume.storage_id)
+        with self._lock:
+            self._replicas.add(block.pool_id, replica)
+        try:
+            block_fd, meta_fd = self._create_files(block.pool_id, replica, volume, checksum)
+        except BaseException as error:
+            with self._lock:
+                self._replicas.remove(block.pool_id, block.block_id)
+            if isinstance(error, OSError) and not isinstance(error, errors.HowdahError):
+                self.disk_failed(volume, error)
+            raise
+        volume.promise(block.length_bytes)
+        if not temporary:
+            self._notify(ReplicaOpened(replica.as_block(block.pool_id), volume.storage_id))
+        return ReplicaWriter(
+            block.pool_id,
+            replica,
+            volume,
+            block_fd,
+            meta_fd,
+            checksum,
+            checksum,
+            promised_bytes=block.length_bytes,
+        )
+
+    def _create_files(
+        self, pool_id: str, replica: Replica, volume: Volume, checksum: ChecksumSpec
+    ) -> tuple[int, int]:
+        block_path, meta_path = replica_paths(volume, pool_id, replica)
+        flags = os.O_CREAT | os.O_EXCL | os.O_RDWR
+        try:
+            block_fd = os.open(block_path, flags, 0o644)
+        except FileExistsError:
+            # The map doesn't know it: what a deletion that failed has left.
+            quarantine(volume, pool_id, [block_path], "no replica owns it")
+            block_fd = os.open(block_path, flags, 0o644)
+        try:
+            meta_fd = os.open(meta_path, flags, 0o644)
+            try:
+                os.pwrite(meta_fd, block_files.encode_meta_header(checksum), 0)
+            except BaseException:
+                os.close(meta_fd)
+                os.unlink(meta_path)
+                raise
+        except BaseException:
+            os.close(block_fd)
+            os.unlink(block_path)
+            raise
+        return block_fd, meta_fd
+
+    def append(
+        self, block: ExtendedBlock, generation_stamp: int, received: ChecksumSpec
+    ) -> ReplicaWriter:
+        """Reopen the finalized replica of `block` under a newer generation stamp.
+
+        The checksum of a partial last chunk is held against its data first, since
+        the new one goes on from it. `block.length_bytes` must be the replica's.
+        """
+        self._check_pool(block.pool_id)
+        with self.open(block) as opened:
+            replica, volume = opened.replica, opened.volume
+            if replica.state is not ReplicaState.FINALIZED:
+                raise errors.ReplicaNotFound(
+                    f"Cannot append to {block}: this datanode has {replica!r}, not a finalized one"
+                )
+            if replica.generation_stamp != block.generation_stamp:
+                raise errors.ReplicaNotFound(
+                    f"Cannot append to {block}: this datanode has {replica!r}"
+                )
+            if opened.length_bytes != block.length_bytes:
+                raise errors.ReplicaNotFound(
+                    f"Cannot append to {block}, said to have {block.length_bytes} bytes: "
+                    f"this datanode has {replica!r}"
+                )
+            if generation_stamp < block.generation_stamp:
+                raise errors.IllegalArgument(
+                    f"Cannot append to {block} under the older generation stamp {generation_stamp}"
+                )
+            last_sum = self._last_sum(opened)
+            on_disk = opened.checksum
+        with self._lock:
+            if self._replicas.find(block.pool_id, block.block_id) is not replica or (
+                replica.state is not ReplicaState.FINALIZED
+            ):
+                raise errors.ReplicaNotFound(f"Cannot append to {block}: it has just changed")
+            old_paths = replica_paths(volume, block.pool_id, replica)
+            replica.reopen(generation_stamp, last_sum)
+            new_paths = replica_paths(volume, block.pool_id, replica)
+            for old, new in zip(old_paths, new_paths, strict=True):
+                os.rename(old, new)
+        block_fd = os.open(new_paths[0], os.O_RDWR)
+        try:
+            meta_fd = os.open(new_paths[1], os.O_RDWR)
+        except BaseException:
+            os.close(block_fd)
+            raise
+        length = replica.length_bytes
+        self._notify(ReplicaOpened(replica.as_block(block.pool_id), volume.storage_id))
+        return ReplicaWriter(
+            block.pool_id,
+            replica,
+            volume,
+            block_fd,
+            meta_fd,
+            on_disk,
+            received,
+            counted_bytes=length + block_files.meta_bytes(on_disk, length),
+        )
+
+    def _last_sum(self, opened: OpenReplica) -> bytes:
+        spec = opened.checksum
+        partial = opened.length_bytes % spec.bytes_per_checksum
+        if not partial or not spec.sum_bytes:
+            return b""
+        start = opened.length_bytes - partial
+        data = os.pread(opened.block_fd, partial, start)
+        offset = block_files.sums_offset(spec, start // spec.bytes_per_checksum)
+        last_sum = os.pread(opened.meta_fd, spec.sum_bytes, offset)
+        if len(last_sum) != spec.sum_bytes or verify_chunks(spec, data, last_sum) >= 0:
+            raise errors.ChecksumMismatch(
+                f"the last chunk of {opened.replica!r} on {opened.volume.path} "
+                "does not fit its checksum, so nothing can be appended to it"
+            )
+        return last_sum
+
+    # --- ending a write ---
+
+    def finalize(self, writer: ReplicaWriter, *, durable: bool = False) -> ExtendedBlock:
+        """The replica is whole: close and rename its files, tell the keeper.
+
+        Meta file first: a finalized block file always has its checksums. `durable`
+        puts files and directory entries on the disk before (`synconclose`, hsync).
+        """
+        if durable:
+            writer.sync()
+        writer.close()
+        replica, volume, pool_id = writer.replica, writer.volume, writer.pool_id
+        directory = volume.finalized_directory(pool_id, replica.block_id)
+        with self._lock:
+            if self._replicas.find(pool_id, replica.block_id) is not replica:
+                raise errors.ReplicaNotFound(
+                    f"{replica!r} of {pool_id} was deleted while it was written"
+                )
+            old_block, old_meta = replica_paths(volume, pool_id, replica)
+            try:
+                self._move(old_meta, old_block, directory)
+            except FileNotFoundError:
+                os.makedirs(directory, exist_ok=True)
+                self._move(old_meta, old_block, directory)
+            replica.finalize()
+            self._writers.pop((pool_id, replica.block_id), None)
+        if durable:
+            fsync_directory(Path(directory))
+            fsync_directory(Path(os.path.dirname(old_block)))
+        block = replica.as_block(pool_id)
+        self._notify(ReplicaReceived(block, volume.storage_id))
+        return block
+
+    def _move(self, meta: str, block_file: str, directory: str) -> None:
+        for path in (meta, block_file):
+            os.rename(path, f"{directory}/{os.path.basename(path)}")
+
+    def abandon(self, writer: ReplicaWriter) -> None:
+        """The writer is gone. What a client has written stays as it is, to be
+        recovered; a copy from a datanode that isn't whole goes."""
+        self._release(writer)
+        if writer.replica.state is ReplicaState.TEMPORARY:
+            self._delete(writer.pool_id, writer.replica, tell=False)
+
+    def discard(self, writer: ReplicaWriter) -> None:
+        """The pipeline of a new replica never came about: nobody knows of the replica."""
+        self._release(writer)
+        assert not writer.replica.length_bytes, f"{writer.replica!r} has bytes"
+        self._delete(writer.pool_id, writer.replica, tell=True)
+
+    def _release(self, writer: ReplicaWriter) -> None:
+        writer.close()
+        with self._lock:
+            self._writers.pop((writer.pool_id, writer.replica.block_id), None)
+
+    def hold(self, writer: ReplicaWriter, holder: Stoppable) -> None:
+        """`holder` writes this replica now, and can be told to stop."""
+        with self._lock:
+            self._writers[writer.pool_id, writer.replica.block_id] = holder
+
+    # --- deleting ---
+
+    def invalidate(self, block: ExtendedBlock) -> bool:
+        """Delete the replica of `block`; False if there is none of this generation."""
+        with self._lock:
+            replica = self._replicas.find(block.pool_id, block.block_id)
+            holder = self._writers.get((block.pool_id, block.block_id))
+        if replica is None or replica.generation_stamp != block.generation_stamp:
+            log.info("not deleting %s: this datanode has %r", block, replica)
+            return False
+        if holder is not None:
+            holder.stop("its replica is to be deleted")
+        self._delete(block.pool_id, replica, tell=True)
+        return True
+
+    def _delete(self, pool_id: str, replica: Replica, *, tell: bool) -> None:
+        volume = self.volumes[replica.volume_id]
+        with self._lock:
+            if self._replicas.find(pool_id, replica.block_id) is not replica:
+                return
+            self._replicas.remove(pool_id, replica.block_id)
+            paths = replica_paths(volume, pool_id, replica)
+        freed = 0
+        # The block file first: a crash in between leaves a meta file without it,
+        # which the next start moves aside, and never a block without checksums.
+        for path in paths:
+            try:
+                freed += os.stat(path).st_size
+                os.unlink(path)
+            except FileNotFoundError:
+                log.warning("%s was already gone", path)
+            except OSError as error:
+                log.error("cannot delete %s: %s", path, error)
+        volume.count(pool_id, -freed)
+        if tell:
+            self._notify(ReplicaDeleted(replica.as_block(pool_id), volume.storage_id))
+
+    # --- trouble ---
+
+    def tell(self, event: Event) -> None:
+        """Pass something on to the keeper."""
+        self._notify(event)
+
+    def corrupt(self, pool_id: str, replica: Replica, reason: str) -> None:
+        """This replica's data and checksums don't fit; the namenode decides what follows."""
+        log.error("%r of %s is corrupt: %s", replica, pool_id, reason)
+        self._notify(CorruptFound(replica.as_block(pool_id), replica.volume_id, None, reason))
+
+    def disk_failed(
+        self,
+        volume: Volume,
+        error: OSError,
+        pool_id: str | None = None,
+        replica: Replica | None = None,
+    ) -> None:
+        """An operation on the volume's files failed: is it the file, or the volume?"""
+        log.error("I/O error on %s: %s", volume, error)
+        if error.errno in DISK_FULL or error.errno not in BROKEN_DISK:
+            return
+        trouble = volume.probe()
+        if trouble is not None:
+            self._leave(volume, f"{error}; then {trouble}")
+        elif (
+            pool_id is not None
+            and replica is not None
+            and (replica.state is ReplicaState.FINALIZED)
+        ):
+            self.corrupt(pool_id, replica, f"unreadable: {error}")
+
+    def _leave(self, volume: Volume, reason: str) -> None:
+        with self._lock:
+            if volume.failure is not None:
+                return
+            volume.failure = reason
+            lost = self._replicas.of_volume(volume.storage_id)
+            for pool_id, replica in lost:
+                self._replicas.remove(pool_id, replica.block_id)
+        log.error("volume %s has failed with %d replicas: %s", volume, len(lost), reason)
+        self._notify(VolumeFailed(volume.storage_id, reason))

@@ -1,0 +1,186 @@
+"""The volumes of a datanode: a directory each, on a disk of its own.
+
+A volume knows where its block files lie, how much room it has, and whether it
+still works. A new replica goes to the next volume of the wanted storage type
+that has room for a whole block (round-robin, as Hadoop's default does; the
+storage id that a client names is a hint which Hadoop's default ignores too).
+
+A disk that is full is not a broken disk. An I/O error makes the volume prove
+itself with a small write: one bad sector costs a replica, a dead disk the volume.
+
+Used bytes are counted here, block and meta files together, from the scan at the
+start and each replica since; no walk over the directory is ever needed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from howdah import errors
+from howdah.datanode import block_files
+from howdah.transfer.blocks import StorageType
+
+DISK_FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
+BROKEN_DISK = frozenset(
+    (errno.EIO, errno.EROFS, errno.ENXIO, errno.ENODEV, errno.ESTALE, errno.EUCLEAN)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Of one volume, in bytes, as a StorageReportProto has it."""
+
+    capacity_bytes: int
+    used_bytes: int
+    remaining_bytes: int
+    non_dfs_used_bytes: int
+
+
+class Volume:
+    """One data directory."""
+
+    def __init__(
+        self,
+        path: str,
+        storage_id: str,
+        storage_type: StorageType = StorageType.DISK,
+        reserved_bytes: int = 0,
+    ) -> None:
+        self.path = path
+        self.storage_id = storage_id
+        self.storage_type = storage_type
+        self.reserved_bytes = reserved_bytes
+        self.failure: str | None = None
+        self._lock = threading.Lock()
+        self._used_bytes: dict[str, int] = {}
+        self._promised_bytes = 0
+
+    def __repr__(self) -> str:
+        return f"{self.path} ({self.storage_type.name}, {self.storage_id})"
+
+    # --- where things lie ---
+
+    def pool_path(self, pool_id: str) -> str:
+        return f"{self.path}/{block_files.CURRENT}/{pool_id}"
+
+    def rbw_path(self, pool_id: str) -> str:
+        return f"{self.pool_path(pool_id)}/{block_files.CURRENT}/{block_files.RBW}"
+
+    def finalized_path(self, pool_id: str) -> str:
+        return f"{self.pool_path(pool_id)}/{block_files.CURRENT}/{block_files.FINALIZED}"
+
+    def tmp_path(self, pool_id: str) -> str:
+        return f"{self.pool_path(pool_id)}/{block_files.TMP}"
+
+    def quarantine_path(self, pool_id: str) -> str:
+        return f"{self.pool_path(pool_id)}/{block_files.QUARANTINE}"
+
+    def finalized_directory(self, pool_id: str, block_id: int) -> str:
+        return f"{self.finalized_path(pool_id)}/{block_files.subdirectory(block_id)}"
+
+    def make_pool_directories(self, pool_id: str) -> None:
+        for path in (
+            self.finalized_path(pool_id),
+            self.rbw_path(pool_id),
+            self.tmp_path(pool_id),
+        ):
+            os.makedirs(path, exist_ok=True)
+
+    # --- room ---
+
+    def count(self, pool_id: str, change_bytes: int) -> None:
+        """Block and meta files of the pool have grown, or shrunk, by so much."""
+        with self._lock:
+            self._used_bytes[pool_id] = self._used_bytes.get(pool_id, 0) + change_bytes
+
+    def promise(self, change_bytes: int) -> None:
+        """Room that replicas being written will still take; negative gives it back."""
+        with self._lock:
+            self._promised_bytes += change_bytes
+
+    def pool_used_bytes(self, pool_id: str) -> int:
+        return self._used_bytes.get(pool_id, 0)
+
+    def usage(self) -> Usage:
+        """From the filesystem, now. What others use counts against what is reserved for them."""
+        stat = os.statvfs(self.path)
+        total = stat.f_blocks * stat.f_frsize
+        free = stat.f_bavail * stat.f_frsize
+        with self._lock:
+            used = sum(self._used_bytes.values())
+            promised = self._promised_bytes
+        capacity = max(total - self.reserved_bytes, 0)
+        others = max(total - stat.f_bfree * stat.f_frsize - used, 0)
+        still_reserved = max(self.reserved_bytes - others, 0)
+        remaining = min(capacity - used, free - still_reserved) - promised
+        return Usage(capacity, used, max(remaining, 0), max(others - self.reserved_bytes, 0))
+
+    # --- health ---
+
+    def probe(self) -> OSError | None:
+        """Why the volume can't be written to, or None if it can."""
+        path = f"{self.path}/{block_files.CURRENT}/probe-{os.getpid()}-{threading.get_ident()}"
+        try:
+            fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+            try:
+                os.pwrite(fd, b"probe", 0)
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+                os.unlink(path)
+        except OSError as error:
+            return None if error.errno in DISK_FULL else error
+        return None
+
+
+class VolumeSet:
+    """All volumes of the datanode, failed ones included."""
+
+    def __init__(self, volumes: Sequence[Volume]) -> None:
+        assert volumes, "a datanode has at least one volume"
+        self.all = tuple(volumes)
+        self._by_id = {volume.storage_id: volume for volume in volumes}
+        self._lock = threading.Lock()
+        self._next: dict[StorageType, int] = {}
+
+    def __getitem__(self, storage_id: str) -> Volume:
+        return self._by_id[storage_id]
+
+    def working(self) -> list[Volume]:
+        return [volume for volume in self.all if volume.failure is None]
+
+    def choose(self, storage_type: StorageType, needed_bytes: int) -> Volume:
+        """The next volume of this type with room for `needed_bytes`.
+
+        `DiskOutOfSpace` when none has; it says how much the emptiest has left.
+        """
+        candidates = [v for v in self.working() if v.storage_type is storage_type]
+        if not candidates:
+            raise errors.DiskOutOfSpace(
+                f"No more available volumes: this datanode has no working volume "
+                f"of type {storage_type.name}"
+            )
+        with self._lock:
+            start = self._next.get(storage_type, 0) % len(candidates)
+            self._next[storage_type] = start + 1
+        most = -1
+        broken: list[str] = []
+        for index in range(len(candidates)):
+            volume = candidates[(start + index) % len(candidates)]
+            try:
+                remaining = volume.usage().remaining_bytes
+            except OSError as error:
+                broken.append(f"{volume.path}: {error}")
+                continue
+            if remaining >= max(needed_bytes, 1):
+                return volume
+            most = max(most, remaining)
+        raise errors.DiskOutOfSpace(
+            f"Out of space: The volume of type {storage_type.name} with the most available space "
+            f"(={max(most, 0)} B) is less than the block size (={needed_bytes} B)."
+            + (f" Not readable: {'; '.join(broken)}" if broken else "")
+        )
