@@ -26,6 +26,7 @@ from howdah.fs.status import (
     FileStatus,
     FsStatus,
     ServerDefaults,
+    TypeQuota,
 )
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.proto import client_namenode_pb2, types_pb2
@@ -201,6 +202,16 @@ class HdfsFileSystem(FileSystem):
             _quota(proto.quota),
             _quota(proto.spaceQuota),
             proto.erasureCodingPolicy,
+            proto.snapshotLength,
+            proto.snapshotFileCount,
+            proto.snapshotDirectoryCount,
+            proto.snapshotSpaceConsumed,
+            tuple(
+                TypeQuota(
+                    types_pb2.StorageTypeProto.Name(each.type), _quota(each.quota), each.consumed
+                )
+                for each in proto.typeQuotaInfos.typeQuotaInfo
+            ),
         )
 
     # --- attributes -------------------------------------------------------------------

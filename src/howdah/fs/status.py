@@ -80,8 +80,20 @@ class BlockLocation:
 
 
 @dataclass(frozen=True, slots=True)
+class TypeQuota:
+    """What a directory may take of one storage type (such as `SSD`), and what it takes."""
+
+    storage_type: str
+    quota: int
+    consumed: int
+
+
+@dataclass(frozen=True, slots=True)
 class ContentSummary:
-    """Totals of a tree. A quota of -1 is none; `space_consumed` counts every replica."""
+    """Totals of a tree. A quota of -1 is none; `space_consumed` counts every replica.
+
+    What exists in snapshots only is in the totals, and by itself in `snapshot_…`.
+    """
 
     length: int
     file_count: int
@@ -90,6 +102,11 @@ class ContentSummary:
     quota: int = -1
     space_quota: int = -1
     erasure_coding_policy: str = ""
+    snapshot_length: int = 0
+    snapshot_file_count: int = 0
+    snapshot_directory_count: int = 0
+    snapshot_space_consumed: int = 0
+    type_quotas: tuple[TypeQuota, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,18 +32,11 @@ EXIT_INTERRUPTED = 130
 def main(argv: list[str], conf: Configuration) -> int:
     """Run one command: `main(["-ls", "/"], conf)`; returns the exit code.
 
-    The generic options `-D key=value`, `-fs URI` and `-conf FILE` may stand
-    before the command.
+    The options that may stand before a command (-D, -fs, -conf) are in `conf`.
     """
-    from howdah.cli.dfs import generic
     from howdah.cli.dfs.command import OutputClosed, Shell
-    from howdah.cli.dfs.problems import UsageProblem
 
-    try:
-        arguments, conf = generic.take(argv, conf)
-    except UsageProblem as problem:
-        _usage(Shell(conf), None, str(problem))
-        return EXIT_USAGE
+    arguments = list(argv)
     json = len(arguments) > 1 and arguments[1] == "--json"
     if json:
         del arguments[1]
@@ -86,7 +79,8 @@ def _usage(shell: Shell, name: str | None, message: str) -> None:
     if message:
         shell.complain(message)
     shell.complain(overview())
-    shell.complain(f"{usage_line(name)}\n" if name else "")
+    if name:
+        shell.complain(usage_line(name))
 
 
 def _bare(arguments: list[str]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from howdah.cli.dfs.command import Command
 from howdah.cli.dfs.items import Item
 from howdah.cli.dfs.options import Parsed
-from howdah.cli.dfs.problems import CommandProblem, UsageProblem
+from howdah.cli.dfs.problems import UsageProblem
 from howdah.cli.dfs.text import size_text
 from howdah.fs.status import ContentSummary
 
@@ -24,7 +24,18 @@ QUOTA_COLUMNS = (
     ("REM_SPACE_QUOTA", 15),
 )
 POLICY_COLUMN = ("ERASURECODING_POLICY", 20)
-STORAGE_TYPES = ("RAM_DISK", "SSD", "DISK", "ARCHIVE", "PROVIDED", "NVDIMM")
+SNAPSHOT_COLUMNS = (
+    ("SNAPSHOT_LENGTH", 18),
+    ("SNAPSHOT_FILE_COUNT", 24),
+    ("SNAPSHOT_DIR_COUNT", 24),
+    ("SNAPSHOT_SPACE_CONSUMED", 28),
+)
+TYPE_QUOTA_WIDTH = 14
+TYPE_REMAINING_WIDTH = 18
+STORAGE_TYPES = ("SSD", "DISK", "ARCHIVE", "PROVIDED", "NVDIMM")
+"""Those that can have a quota; RAM_DISK cannot."""
+EVERY_TYPE = ("", "ALL")
+NONE = -1
 NO_QUOTA = "none"
 NO_LIMIT = "inf"
 
@@ -37,33 +48,49 @@ class Count(Command):
         self._quotas_only = "u" in parsed
         self._quotas = "q" in parsed or self._quotas_only
         arguments = list(parsed.arguments)
-        if "t" in parsed:
-            self._take_storage_types(arguments)
-        if "s" in parsed:
-            raise CommandProblem("-s: snapshots are not supported by howdah yet")
-        if "x" in parsed and self._quotas:
+        types = self._take_storage_types(arguments) if "t" in parsed else ()
+        # Without -q or -u there are no quotas to show by type.
+        self._types = types if self._quotas else ()
+        if "x" in parsed and self._quotas and not self.shell.json:
             self.out.line("q or u option is given, the -x option is ignored.")
         if "v" in parsed and not self.shell.json:
             self._print_header()
         return arguments
 
-    def _take_storage_types(self, arguments: list[str]) -> None:
-        """-t may be followed by a list of storage types, which is no path."""
-        if len(arguments) > 1 or arguments[:1] == [""]:
-            names = [name.strip().upper() for name in arguments[0].split(",")]
-            if names == ["ALL"] or names == [""] or any(name in STORAGE_TYPES for name in names):
-                arguments.pop(0)
-                for name in names:
-                    if name not in (*STORAGE_TYPES, "ALL", ""):
-                        raise UsageProblem(f"{name} is no storage type")
-        if self._quotas:
-            raise CommandProblem("-t: quotas of storage types are not supported by howdah yet")
+    def _take_storage_types(self, arguments: list[str]) -> tuple[str, ...]:
+        """The types of a list that may follow -t; what has a slash is a path, not a list."""
+        if len(arguments) < 2 or "/" in arguments[0]:
+            return STORAGE_TYPES
+        names = [name.strip().upper() for name in arguments.pop(0).split(",")]
+        if len(names) == 1 and names[0] in EVERY_TYPE:
+            return STORAGE_TYPES
+        for name in names:
+            if name not in STORAGE_TYPES:
+                raise UsageProblem(
+                    f"{name} is no storage type with a quota, those are {', '.join(STORAGE_TYPES)}"
+                )
+        return tuple(names)
 
     def _columns(self) -> tuple[tuple[str, int], ...]:
+        if self._types:
+            return tuple(
+                column
+                for name in self._types
+                for column in (
+                    (f"{name}_QUOTA", TYPE_QUOTA_WIDTH),
+                    (f"REM_{name}_QUOTA", TYPE_REMAINING_WIDTH),
+                )
+            )
         if self._quotas_only:
             return QUOTA_COLUMNS
-        counts = (*COUNT_COLUMNS, POLICY_COLUMN) if "e" in self._options else COUNT_COLUMNS
-        return (*QUOTA_COLUMNS, *counts) if self._quotas else counts
+        columns: tuple[tuple[str, int], ...] = COUNT_COLUMNS
+        if self._quotas:
+            columns = QUOTA_COLUMNS + columns
+        if "e" in self._options:
+            columns += (POLICY_COLUMN,)
+        if "s" in self._options:
+            columns += SNAPSHOT_COLUMNS
+        return columns
 
     def _print_header(self) -> None:
         cells = [name.rjust(width) for name, width in self._columns()]
@@ -80,25 +107,40 @@ class Count(Command):
 
     def _values(self, summary: ContentSummary) -> dict[str, str]:
         human = "h" in self._options
-        used = summary.directory_count + summary.file_count
-        values = {
-            "DIR_COUNT": size_text(summary.directory_count, human),
-            "FILE_COUNT": size_text(summary.file_count, human),
-            "CONTENT_SIZE": size_text(summary.length, human),
-            "ERASURECODING_POLICY": f"EC:{summary.erasure_coding_policy}",
-            "QUOTA": NO_QUOTA,
-            "REM_QUOTA": NO_LIMIT,
-            "SPACE_QUOTA": NO_QUOTA,
-            "REM_SPACE_QUOTA": NO_LIMIT,
+        inodes = summary.directory_count + summary.file_count
+        live = self._without_snapshots(summary) if "x" in self._options else summary
+        numbers = {
+            "DIR_COUNT": live.directory_count,
+            "FILE_COUNT": live.file_count,
+            "CONTENT_SIZE": live.length,
+            "SNAPSHOT_LENGTH": summary.snapshot_length,
+            "SNAPSHOT_FILE_COUNT": summary.snapshot_file_count,
+            "SNAPSHOT_DIR_COUNT": summary.snapshot_directory_count,
+            "SNAPSHOT_SPACE_CONSUMED": summary.snapshot_space_consumed,
         }
-        if summary.quota > 0:
-            values["QUOTA"] = size_text(summary.quota, human)
-            values["REM_QUOTA"] = size_text(summary.quota - used, human)
-        if summary.space_quota >= 0:
-            values["SPACE_QUOTA"] = size_text(summary.space_quota, human)
-            remaining = summary.space_quota - summary.space_consumed
-            values["REM_SPACE_QUOTA"] = size_text(remaining, human)
+        values = {name: size_text(number, human) for name, number in numbers.items()}
+        values["ERASURECODING_POLICY"] = f"EC:{summary.erasure_coding_policy}"
+        quotas = {
+            "QUOTA": (summary.quota, inodes),
+            "SPACE_QUOTA": (summary.space_quota, summary.space_consumed),
+        }
+        for name in self._types:
+            quotas[f"{name}_QUOTA"] = (NONE, 0)
+        for each in summary.type_quotas:
+            quotas[f"{each.storage_type}_QUOTA"] = (each.quota, each.consumed)
+        for name, (quota, used) in quotas.items():
+            limited = quota >= 0
+            values[name] = size_text(quota, human) if limited else NO_QUOTA
+            values[f"REM_{name}"] = size_text(quota - used, human) if limited else NO_LIMIT
         return values
+
+    def _without_snapshots(self, summary: ContentSummary) -> ContentSummary:
+        return ContentSummary(
+            summary.length - summary.snapshot_length,
+            summary.file_count - summary.snapshot_file_count,
+            summary.directory_count - summary.snapshot_directory_count,
+            summary.space_consumed - summary.snapshot_space_consumed,
+        )
 
 
 def _record(name: str, summary: ContentSummary) -> dict[str, Any]:
@@ -108,7 +150,16 @@ def _record(name: str, summary: ContentSummary) -> dict[str, Any]:
         "file_count": summary.file_count,
         "length": summary.length,
         "space_consumed": summary.space_consumed,
-        "quota": summary.quota if summary.quota > 0 else None,
+        "quota": summary.quota if summary.quota >= 0 else None,
         "space_quota": summary.space_quota if summary.space_quota >= 0 else None,
+        "type_quotas": {
+            each.storage_type: {"quota": each.quota, "consumed": each.consumed}
+            for each in summary.type_quotas
+            if each.quota >= 0
+        },
         "erasure_coding_policy": summary.erasure_coding_policy,
+        "snapshot_length": summary.snapshot_length,
+        "snapshot_file_count": summary.snapshot_file_count,
+        "snapshot_directory_count": summary.snapshot_directory_count,
+        "snapshot_space_consumed": summary.snapshot_space_consumed,
     }

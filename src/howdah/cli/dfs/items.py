@@ -71,7 +71,7 @@ class Item:
         """The path with its filesystem, for messages that must leave no doubt."""
         if self.fs.scheme == "file" and self.style.base is not None:
             return f"file:{self.path}"
-        return self.fs.uri.rstrip("/") + self.path if self.path != "/" else f"{self.fs.uri}/"
+        return self.fs.uri + self.path
 
     @property
     def exists(self) -> bool:

@@ -62,12 +62,12 @@ Counts directories, files and bytes below each path.
 
   -q      quotas and what is left of them as well
   -u      quotas only
-  -t      with -q or -u: quotas of storage types (not supported yet)
+  -t      with -q or -u: quotas by storage type (all, or a list: ssd,disk)
   -h      sizes for people: 64.2 M
   -v      a header line
-  -x      leave out snapshots, of which there are none
+  -x      leave out what is in snapshots only
   -e      the erasure coding policy as well
-  -s      snapshots as well (not supported yet)
+  -s      what is in snapshots only as well
   --json  as a JSON list (first word after the command)""",
     "cp": """
 Copies within the cluster, or between filesystems named by URIs.

@@ -19,6 +19,7 @@ class Du(Command):
     def prepare(self, parsed: Parsed) -> list[str]:
         self._human = "h" in parsed
         self._summary = "s" in parsed
+        self._without_snapshots = "x" in parsed
         self._table = Table(("left", "left", "left"))
         if "v" in parsed:
             self._table.header("SIZE", "DISK_SPACE_CONSUMED_WITH_ALL_REPLICAS", "FULL_PATH_NAME")
@@ -40,16 +41,20 @@ class Du(Command):
         # For a file too the server is asked: one that is being written, or whose
         # blocks differ in replication, takes other room than its status tells.
         summary = item.fs.content_summary(item.path)
+        length, consumed = summary.length, summary.space_consumed
+        if self._without_snapshots:
+            length -= summary.snapshot_length
+            consumed -= summary.snapshot_space_consumed
         self.records.append(
             {
                 "path": item.name,
-                "length": summary.length,
-                "space_consumed": summary.space_consumed,
+                "length": length,
+                "space_consumed": consumed,
             }
         )
         self._table.row(
-            size_text(summary.length, self._human),
-            size_text(summary.space_consumed, self._human),
+            size_text(length, self._human),
+            size_text(consumed, self._human),
             item.name,
         )
 
@@ -79,16 +84,17 @@ class Df(Command):
 
     def process_path(self, item: Item) -> None:
         status = item.fs.get_status()
+        name = item.fs.uri if item.fs.scheme != "file" else f"{item.fs.uri}/"
         self.records.append(
             {
-                "filesystem": item.fs.uri,
+                "filesystem": name,
                 "capacity": status.capacity,
                 "used": status.used,
                 "remaining": status.remaining,
             }
         )
         self._table.row(
-            item.fs.uri,
+            name,
             size_text(status.capacity, self._human),
             size_text(status.used, self._human),
             size_text(status.remaining, self._human),
