@@ -44,11 +44,18 @@ class Journal:
         self._stopping = False
         self._appended_txid = last_txid
         first = last_txid + 1
-        self._writers = [SegmentWriter(directory, first) for directory in directories]
-        self.append([encode_record(first, edits.StartLogSegmentOp())])
-        for writer in self._writers:
-            writer.sync()
-            StorageDirectory(writer.directory.parent).write_seen_txid(first)
+        self._writers: list[SegmentWriter] = []
+        try:
+            for directory in directories:
+                self._writers.append(SegmentWriter(directory, first))
+            self.append([encode_record(first, edits.StartLogSegmentOp())])
+            for writer in self._writers:
+                writer.sync()
+                StorageDirectory(writer.directory.parent).write_seen_txid(first)
+        except BaseException:
+            for writer in self._writers:
+                writer.close()
+            raise
         self.durable_txid = self.last_txid
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
@@ -58,12 +65,25 @@ class Journal:
         data = b"".join(records)
         with self._wake:
             for writer in self._writers:
-                writer.append(data)
+                try:
+                    writer.append(data)
+                except OSError as error:
+                    # Its sync has failed and the thread is about to drop it. The
+                    # others must get these records all the same.
+                    log.warning("nothing is added to %s: %s", writer.path, error)
             self.last_txid += len(records)
             self._appended_txid = self.last_txid
             self._wake.notify()
 
     def _run(self) -> None:
+        try:
+            self._write_batches()
+        except Exception as error:
+            # Without this thread no answer would ever leave.
+            log.exception("the journal's thread failed on a defect")
+            self._on_failure(f"the journal failed: {type(error).__name__}: {error}")
+
+    def _write_batches(self) -> None:
         synced = self.durable_txid
         while True:
             with self._wake:
@@ -83,25 +103,36 @@ class Journal:
             try:
                 writer.sync()
             except OSError as error:
-                log.error("edits directory %s failed and is dropped: %s", writer.directory, error)
-                with self._wake:
-                    self._writers.remove(writer)
-                writer.close()
+                self._drop(writer, error)
         if not self._writers:
             self._on_failure("no edits directory is left that can be written")
             return False
         return True
 
+    def _drop(self, writer: SegmentWriter, error: OSError) -> None:
+        log.error("edits directory %s failed and is dropped: %s", writer.directory, error)
+        with self._wake:
+            self._writers.remove(writer)
+        writer.close()
+
     def close(self) -> None:
-        """End the segment in order: everything appended becomes durable and named."""
+        """End the segment in order: everything appended becomes durable and named.
+
+        Raises OSError if no directory could be brought that far.
+        """
         with self._wake:
             self._stopping = True
             self._wake.notify()
         self._thread.join()
-        if not self._writers:
-            return
         last = self.last_txid + 1
         self.append([encode_record(last, edits.EndLogSegmentOp())])
-        for writer in self._writers:
-            writer.finalize(last)
+        failure = OSError("no edits directory was left")
+        for writer in list(self._writers):
+            try:
+                writer.finalize(last)
+            except OSError as error:
+                self._drop(writer, error)
+                failure = error
+        if not self._writers:
+            raise failure
         self.durable_txid = last

@@ -1,0 +1,239 @@
+"""The journal when disks fail: what is not on a disk is never called durable."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from howdah.namenode.journal import Journal
+from howdah.storage import edits, segments
+from howdah.storage.edit_codec import encode_record
+from howdah.storage.segments import list_segments, read_segment, recover_segment
+
+WAIT_S = 10.0
+
+
+class Watcher:
+    """Takes down what the journal says, and waits for it."""
+
+    def __init__(self) -> None:
+        self.durable_txid = 0
+        self.failures: list[str] = []
+        self._changed = threading.Condition()
+
+    def durable(self, txid: int) -> None:
+        with self._changed:
+            assert txid > self.durable_txid, "durability never goes back"
+            self.durable_txid = txid
+            self._changed.notify_all()
+
+    def failed(self, why: str) -> None:
+        with self._changed:
+            self.failures.append(why)
+            self._changed.notify_all()
+
+    def wait(self, condition: Callable[[], bool]) -> None:
+        with self._changed:
+            assert self._changed.wait_for(condition, WAIT_S)
+
+
+class Disks:
+    """Syncs of the directories named in `broken` fail, or stand still while `gate` is shut."""
+
+    def __init__(self) -> None:
+        self.broken: dict[str, int] = {}
+        self.gate = threading.Event()
+        self.gate.set()
+        self.waiting = threading.Event()
+        self._fdatasync = os.fdatasync
+        self._fsync = os.fsync
+
+    def fdatasync(self, descriptor: int) -> None:
+        self._check(descriptor)
+        self._fdatasync(descriptor)
+
+    def fsync(self, descriptor: int) -> None:
+        self._check(descriptor)
+        self._fsync(descriptor)
+
+    def _check(self, descriptor: int) -> None:
+        path = os.readlink(f"/proc/self/fd/{descriptor}")
+        if not self.gate.is_set():
+            self.waiting.set()
+            assert self.gate.wait(WAIT_S)
+        for name, number in self.broken.items():
+            if f"/{name}/" in path:
+                raise OSError(number, os.strerror(number), path)
+
+
+@pytest.fixture
+def disks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Disks]:
+    disks = Disks()
+    monkeypatch.setattr(segments, "_fdatasync", disks.fdatasync)
+    monkeypatch.setattr(os, "fsync", disks.fsync)
+    yield disks
+    disks.gate.set()
+
+
+@pytest.fixture
+def directories(tmp_path: Path) -> list[Path]:
+    found = [tmp_path / name / "current" for name in ("a", "b")]
+    for directory in found:
+        directory.mkdir(parents=True)
+    return found
+
+
+def opened(directories: list[Path], watcher: Watcher) -> Journal:
+    return Journal(directories, 0, on_durable=watcher.durable, on_failure=watcher.failed)
+
+
+def write(journal: Journal, count: int = 1) -> int:
+    first = journal.last_txid + 1
+    journal.append(
+        [
+            encode_record(txid, edits.SetGenstampV2Op(1000 + txid))
+            for txid in range(first, first + count)
+        ]
+    )
+    return journal.last_txid
+
+
+def transactions(directory: Path) -> list[int]:
+    """Those of the only segment in the directory, as a start would read them."""
+    (segment,) = list_segments(directory)
+    if segment.in_progress:
+        finished, _ = recover_segment(segment)
+        assert finished is not None
+        segment = finished
+    return [placed.logged.txid for placed in read_segment(segment)]
+
+
+@pytest.mark.req("FS-030")
+def test_durable_edits_are_in_every_directory(directories: list[Path]) -> None:
+    watcher = Watcher()
+    journal = opened(directories, watcher)
+    last = write(journal, 20)
+    watcher.wait(lambda: watcher.durable_txid == last)
+    for directory in directories:
+        assert transactions(directory) == list(range(1, last + 1))
+
+
+def test_orderly_end_names_the_segment_after_its_last_transaction(directories: list[Path]) -> None:
+    watcher = Watcher()
+    journal = opened(directories, watcher)
+    write(journal, 3)
+    journal.close()
+    assert journal.durable_txid == 5
+    for directory in directories:
+        (segment,) = list_segments(directory)
+        assert (segment.first_txid, segment.last_txid) == (1, 5)
+
+
+def test_edits_appended_during_a_sync_are_not_called_durable_by_it(
+    directories: list[Path], disks: Disks
+) -> None:
+    watcher = Watcher()
+    journal = opened(directories, watcher)
+    disks.gate.clear()
+    first = write(journal)
+    assert disks.waiting.wait(WAIT_S)
+    second = write(journal)
+    assert watcher.durable_txid < first
+    disks.gate.set()
+    watcher.wait(lambda: watcher.durable_txid == second)
+    journal.close()
+
+
+@pytest.mark.req("FS-030")
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
+def test_directory_that_fails_is_dropped_and_the_other_goes_on(
+    directories: list[Path], disks: Disks, number: int
+) -> None:
+    watcher = Watcher()
+    journal = opened(directories, watcher)
+    before = write(journal)
+    watcher.wait(lambda: watcher.durable_txid == before)
+    disks.broken["a"] = number
+    after = write(journal, 5)
+    watcher.wait(lambda: watcher.durable_txid == after)
+    write(journal)
+    journal.close()
+    assert not watcher.failures
+    assert transactions(directories[1])[:after] == list(range(1, after + 1))
+    assert list_segments(directories[0])[0].in_progress
+
+
+def test_last_directory_that_fails_is_told_and_nothing_is_durable_from_then_on(
+    directories: list[Path], disks: Disks
+) -> None:
+    watcher = Watcher()
+    journal = opened(directories, watcher)
+    before = write(journal)
+    watcher.wait(lambda: watcher.durable_txid == before)
+    disks.broken.update(a=errno.EIO, b=errno.ENOSPC)
+    write(journal)
+    watcher.wait(lambda: bool(watcher.failures))
+    write(journal)
+    assert watcher.durable_txid == before
+    assert watcher.failures == ["no edits directory is left that can be written"]
+    with pytest.raises(OSError, match="no edits directory"):
+        journal.close()
+
+
+def test_edits_that_come_while_a_directory_is_failing_reach_the_other(
+    directories: list[Path], disks: Disks
+) -> None:
+    """A failed writer refuses records before it is dropped; they must not be lost elsewhere."""
+    watcher = Watcher()
+    journal = opened(directories, watcher)
+    last = write(journal)
+    watcher.wait(lambda: watcher.durable_txid == last)
+    broken = journal._writers[0]
+    broken._failure = OSError(errno.EIO, "the sync that failed just now")
+    last = write(journal, 3)
+    watcher.wait(lambda: watcher.durable_txid == last)
+    journal.close()
+    assert transactions(directories[1]) == list(range(1, last + 2))
+
+
+def test_directory_that_fails_at_the_end_does_not_keep_the_other_from_its_name(
+    directories: list[Path], disks: Disks
+) -> None:
+    watcher = Watcher()
+    journal = opened(directories, watcher)
+    last = write(journal)
+    watcher.wait(lambda: watcher.durable_txid == last)
+    disks.broken["a"] = errno.EIO
+    journal.close()
+    assert list_segments(directories[1])[0].last_txid == last + 1
+
+
+def test_defect_in_the_journals_thread_is_a_failure_and_no_silence(
+    directories: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watcher = Watcher()
+    journal = opened(directories, watcher)
+
+    def broken(descriptor: int) -> None:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(segments, "_fdatasync", broken)
+    write(journal)
+    watcher.wait(lambda: bool(watcher.failures))
+    assert "a defect" in watcher.failures[0]
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_journal_that_cannot_begin_raises_and_leaves_no_file_open(
+    directories: list[Path], disks: Disks, name: str
+) -> None:
+    open_before = set(os.listdir("/proc/self/fd"))
+    disks.broken[name] = errno.EIO
+    with pytest.raises(OSError, match="Input/output"):
+        opened(directories, Watcher())
+    assert set(os.listdir("/proc/self/fd")) == open_before
