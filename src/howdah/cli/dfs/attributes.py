@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 
-from howdah.cli.dfs import modes
+from howdah.cli.dfs import modes, options
 from howdah.cli.dfs.command import Command
 from howdah.cli.dfs.items import Item
 from howdah.cli.dfs.options import Parsed, integer
@@ -25,8 +25,19 @@ LONGEST_WAIT_S = 10.0
 
 
 class _Recursive(Command):
-    FLAGS = ("R",)
     LEAST = 2
+
+    def read_options(self, arguments: list[str]) -> Parsed:
+        """Only -R is an option: `-x` and `-rwx` are modes."""
+        words = list(arguments)
+        flags: set[str] = set()
+        while words and words[0] in ("-R", "--"):
+            word = words.pop(0)
+            if word == "--":
+                break
+            flags.add(word[1:])
+        options.check_count(words, self.LEAST)
+        return Parsed(frozenset(flags), {}, tuple(words))
 
     def prepare(self, parsed: Parsed) -> list[str]:
         self.recursive = "R" in parsed

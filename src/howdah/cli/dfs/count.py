@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from howdah.cli.dfs import options
 from howdah.cli.dfs.command import Command
 from howdah.cli.dfs.items import Item
 from howdah.cli.dfs.options import Parsed
@@ -41,35 +42,23 @@ NO_LIMIT = "inf"
 
 
 class Count(Command):
-    FLAGS = ("q", "h", "v", "u", "x", "e", "s", "t")
+    FLAGS = ("q", "h", "v", "u", "x", "e", "s")
+
+    def read_options(self, arguments: list[str]) -> Parsed:
+        return options.parse(arguments, flags=self.FLAGS, optional=("t",), least=self.LEAST)
 
     def prepare(self, parsed: Parsed) -> list[str]:
         self._options = parsed
         self._quotas_only = "u" in parsed
         self._quotas = "q" in parsed or self._quotas_only
-        arguments = list(parsed.arguments)
-        types = self._take_storage_types(arguments) if "t" in parsed else ()
+        types = storage_types(parsed.values.get("t", "")) if "t" in parsed else ()
         # Without -q or -u there are no quotas to show by type.
         self._types = types if self._quotas else ()
         if "x" in parsed and self._quotas and not self.shell.json:
             self.out.line("q or u option is given, the -x option is ignored.")
         if "v" in parsed and not self.shell.json:
             self._print_header()
-        return arguments
-
-    def _take_storage_types(self, arguments: list[str]) -> tuple[str, ...]:
-        """The types of a list that may follow -t; what has a slash is a path, not a list."""
-        if len(arguments) < 2 or "/" in arguments[0]:
-            return STORAGE_TYPES
-        names = [name.strip().upper() for name in arguments.pop(0).split(",")]
-        if len(names) == 1 and names[0] in EVERY_TYPE:
-            return STORAGE_TYPES
-        for name in names:
-            if name not in STORAGE_TYPES:
-                raise UsageProblem(
-                    f"{name} is no storage type with a quota, those are {', '.join(STORAGE_TYPES)}"
-                )
-        return tuple(names)
+        return list(parsed.arguments)
 
     def _columns(self) -> tuple[tuple[str, int], ...]:
         if self._types:
@@ -141,6 +130,19 @@ class Count(Command):
             summary.directory_count - summary.snapshot_directory_count,
             summary.space_consumed - summary.snapshot_space_consumed,
         )
+
+
+def storage_types(text: str) -> tuple[str, ...]:
+    """The storage types of a list such as `ssd,disk`; nothing or `all` means every one."""
+    names = tuple(name.strip().upper() for name in text.split(","))
+    if len(names) == 1 and names[0] in EVERY_TYPE:
+        return STORAGE_TYPES
+    for name in names:
+        if name not in STORAGE_TYPES:
+            raise UsageProblem(
+                f"{name} is no storage type with a quota, those are {', '.join(STORAGE_TYPES)}"
+            )
+    return names
 
 
 def _record(name: str, summary: ContentSummary) -> dict[str, Any]:

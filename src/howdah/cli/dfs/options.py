@@ -36,13 +36,15 @@ def parse(
     *,
     flags: tuple[str, ...] = (),
     valued: tuple[str, ...] = (),
+    optional: tuple[str, ...] = (),
     least: int = 0,
     most: int = UNLIMITED,
 ) -> Parsed:
     """Take the leading options off `arguments` and check how many are left.
 
     `flags` and `valued` are named without their dash; a name may begin with one
-    itself (`-ignore-fail-on-non-empty`).
+    itself (`-ignore-fail-on-non-empty`). An `optional` one takes the next word as
+    its value if that can be neither an option nor a path nor the last argument.
     """
     given: set[str] = set()
     values: dict[str, str] = {}
@@ -58,6 +60,10 @@ def parse(
             if not rest:
                 break
             values[name] = rest.pop(0)
+        elif name in optional:
+            given.add(name)
+            if len(rest) > 1 and not rest[0].startswith("-") and "/" not in rest[0]:
+                values[name] = rest.pop(0)
         else:
             raise UsageProblem(f"Illegal option {word}")
     check_count(rest, least, most)
