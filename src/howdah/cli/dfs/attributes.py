@@ -27,17 +27,7 @@ LONGEST_WAIT_S = 10.0
 class _Recursive(Command):
     LEAST = 2
 
-    def read_options(self, arguments: list[str]) -> Parsed:
-        """Only -R is an option: `-x` and `-rwx` are modes."""
-        words = list(arguments)
-        flags: set[str] = set()
-        while words and words[0] in ("-R", "--"):
-            word = words.pop(0)
-            if word == "--":
-                break
-            flags.add(word[1:])
-        options.check_count(words, self.LEAST)
-        return Parsed(frozenset(flags), {}, tuple(words))
+    FLAGS = ("R",)
 
     def prepare(self, parsed: Parsed) -> list[str]:
         self.recursive = "R" in parsed
@@ -51,6 +41,18 @@ class _Recursive(Command):
 
 
 class Chmod(_Recursive):
+    def read_options(self, arguments: list[str]) -> Parsed:
+        """Only -R is an option: `-x` and `-rwx` are modes."""
+        words = list(arguments)
+        flags: set[str] = set()
+        while words and words[0] in ("-R", "--"):
+            word = words.pop(0)
+            if word == "--":
+                break
+            flags.add(word[1:])
+        options.check_count(words, self.LEAST)
+        return Parsed(frozenset(flags), {}, tuple(words))
+
     def take(self, text: str) -> None:
         self._change = modes.parse(text)
 

@@ -36,6 +36,7 @@ TYPE_REMAINING_WIDTH = 18
 STORAGE_TYPES = ("SSD", "DISK", "ARCHIVE", "PROVIDED", "NVDIMM")
 """Those that can have a quota; RAM_DISK cannot."""
 EVERY_TYPE = ("", "ALL")
+REPLICATED = "Replicated"
 NONE = -1
 NO_QUOTA = "none"
 NO_LIMIT = "inf"
@@ -70,11 +71,9 @@ class Count(Command):
                     (f"REM_{name}_QUOTA", TYPE_REMAINING_WIDTH),
                 )
             )
-        if self._quotas_only:
-            return QUOTA_COLUMNS
-        columns: tuple[tuple[str, int], ...] = COUNT_COLUMNS
-        if self._quotas:
-            columns = QUOTA_COLUMNS + columns
+        columns: tuple[tuple[str, int], ...] = QUOTA_COLUMNS if self._quotas else ()
+        if not self._quotas_only:
+            columns += COUNT_COLUMNS
         if "e" in self._options:
             columns += (POLICY_COLUMN,)
         if "s" in self._options:
@@ -108,7 +107,8 @@ class Count(Command):
             "SNAPSHOT_SPACE_CONSUMED": summary.snapshot_space_consumed,
         }
         values = {name: size_text(number, human) for name, number in numbers.items()}
-        values["ERASURECODING_POLICY"] = f"EC:{summary.erasure_coding_policy}"
+        policy = summary.erasure_coding_policy
+        values["ERASURECODING_POLICY"] = policy if policy == REPLICATED else f"EC:{policy}"
         quotas = {
             "QUOTA": (summary.quota, inodes),
             "SPACE_QUOTA": (summary.space_quota, summary.space_consumed),

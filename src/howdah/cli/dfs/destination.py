@@ -14,7 +14,7 @@ FsShell's rules, in this order:
 from __future__ import annotations
 
 from howdah.cli.dfs.command import Command
-from howdah.cli.dfs.items import Item, status_or_none
+from howdah.cli.dfs.items import Item
 from howdah.cli.dfs.problems import PathProblem
 from howdah.fs import paths
 
@@ -66,9 +66,9 @@ class DestinationCommand(Command):
         destination = self.destination
         if not destination.is_directory:
             return destination
-        path = paths.join(destination.path, item.base_name)
-        status = status_or_none(destination.fs, path)
-        return Item(destination.fs, path, destination.style, status)
+        target = destination.child(item.base_name)
+        target.refresh()
+        return target
 
     def carry(self, item: Item, target: Item) -> None:
         """Bring a file or directory to its target."""

@@ -38,7 +38,7 @@ class Style:
 class Item:
     """One path that a command works on; `status` is None if nothing is there."""
 
-    __slots__ = ("fs", "path", "status", "style", "typed")
+    __slots__ = ("_above", "fs", "path", "status", "style", "typed")
 
     def __init__(
         self,
@@ -47,18 +47,22 @@ class Item:
         style: Style,
         status: FileStatus | None = None,
         typed: str | None = None,
+        above: str | None = None,
     ) -> None:
         self.fs = fs
         self.path = path
         self.style = style
         self.status = status
         self.typed = typed
+        self._above = above
 
     @property
     def name(self) -> str:
         """The path as it is shown to the user."""
         if self.status is None and self.typed is not None:
             return self.typed
+        if self._above is not None:
+            return self.base_name if self._above == "." else paths.join(self._above, self.base_name)
         return self.style.show(self.path)
 
     @property
@@ -98,12 +102,13 @@ class Item:
 
     def child(self, name: str, status: FileStatus | None = None) -> Item:
         """The item of an entry below this one."""
-        return Item(self.fs, paths.join(self.path, name), self.style, status)
+        return Item(self.fs, paths.join(self.path, name), self.style, status, above=self.name)
 
     def children(self) -> list[Item]:
         """What is in the directory now, by name."""
+        above = self.name
         return [
-            Item(self.fs, status.path, self.style, status)
+            Item(self.fs, status.path, self.style, status, above=above)
             for status in self.fs.list_status(self.path)
         ]
 

@@ -1,10 +1,16 @@
 """The modes that `chmod` understands (pure).
 
-Hadoop's rules: octal has three digits, or four of which the first is 0 or 1 for
-the sticky bit; three digits leave the sticky bit as it is. Symbolic modes are
-`[ugoa…](+|-|=)[rwxXt…]` in a comma-separated list, where no who means everyone
-and no umask is applied. `X` is execute for directories and for files that
-someone may execute already. `t` is the sticky bit, whoever is named.
+Hadoop's rules, which are not quite a Unix shell's:
+
+1. Octal has three digits, or four of which the first is 0 or 1 for the sticky
+   bit; three digits leave the sticky bit as it is.
+2. Symbolic modes are `[ugoa…](+|-|=)[rwxXt…]` in a comma-separated list. No who
+   means everyone; `a` beside another letter adds nothing; no umask is applied.
+3. Each class (user, group, others, sticky bit) is changed by the last clause that
+   names it, starting from the mode as it was: after `a=r,u+w` the user has what
+   it had and `w`.
+4. The sticky bit `t` belongs to the clauses that name others, or everyone.
+5. `X` is execute for directories and for files that someone may execute already.
 """
 
 from __future__ import annotations
@@ -20,8 +26,8 @@ _OCTAL = re.compile(r"\s*[+]?([01]?)([0-7]{3})\s*", re.ASCII)
 _CLAUSE = r"[ugoa]*[+=-]+[rwxXt]+"
 _SYMBOLIC = re.compile(rf"\s*{_CLAUSE}(?:\s*,\s*{_CLAUSE})*\s*")
 _PARTS = re.compile(r"([ugoa]*)([+=-]+)([rwxXt]+)")
-_WHO = {"u": 0o700, "g": 0o070, "o": 0o007, "a": 0o777}
-_BITS = {"r": 0o444, "w": 0o222, "x": 0o111}
+_SHIFTS = {"u": 6, "g": 3, "o": 0}
+_BITS = {"r": 4, "w": 2, "x": 1, "X": 1, "t": 0}
 
 Change = Callable[[int, bool], int]
 """The new mode for an old one; the flag says whether it is of a directory."""
@@ -38,13 +44,24 @@ def parse(text: str) -> Change:
         return _octal(octal[1], int(octal[2], 8))
     if not _SYMBOLIC.fullmatch(text):
         raise UsageProblem(f"chmod : mode '{text}' does not match the expected pattern.")
-    clauses = [(found[1], found[2][-1], found[3]) for found in _PARTS.finditer(text)]
+    classes: dict[str, tuple[str, str]] = {}
+    for found in _PARTS.finditer(text):
+        operator, letters = found[2][-1], found[3]
+        for who in found[1].replace("a", "") or "ugo":
+            classes[who] = operator, letters
 
     def change(mode: int, directory: bool) -> int:
-        before = mode
-        for who, operator, letters in clauses:
-            mode = _apply(mode, who, operator, letters, directory or bool(before & 0o111))
-        return mode
+        may_execute = directory or bool(mode & 0o111)
+        result = mode
+        for who, (operator, letters) in classes.items():
+            bits = 0
+            for letter in letters:
+                bits |= _BITS[letter] if letter != "X" or may_execute else 0
+            shift = _SHIFTS[who]
+            result = _combine(result, operator, bits << shift, 0o7 << shift)
+            if who == "o":
+                result = _combine(result, operator, STICKY if "t" in letters else 0, STICKY)
+        return result
 
     return change
 
@@ -57,20 +74,9 @@ def _octal(sticky: str, bits: int) -> Change:
     return change
 
 
-def _apply(mode: int, who: str, operator: str, letters: str, may_execute: bool) -> int:
-    mask = 0
-    for letter in who or "a":
-        mask |= _WHO[letter]
-    bits = 0
-    for letter in letters:
-        if letter == "X":
-            bits |= 0o111 if may_execute else 0
-        elif letter != "t":
-            bits |= _BITS[letter]
-    bits &= mask
-    sticky = STICKY if "t" in letters else 0
+def _combine(mode: int, operator: str, bits: int, mask: int) -> int:
     if operator == "+":
-        return mode | bits | sticky
+        return mode | bits
     if operator == "-":
-        return mode & ~(bits | sticky)
-    return mode & ~(mask | STICKY) | bits | sticky
+        return mode & ~bits
+    return mode & ~mask | bits

@@ -18,12 +18,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import IO, ClassVar
 
 from howdah.cli.dfs.destination import DestinationCommand
-from howdah.cli.dfs.items import Item, status_or_none
+from howdah.cli.dfs.items import Item
 from howdah.cli.dfs.options import Parsed
 from howdah.cli.dfs.problems import PathProblem
 from howdah.cli.dfs.progress import Progress
 from howdah.errors import HowdahError
-from howdah.fs import paths
 from howdah.fs.streams import FSDataOutputStream
 
 TEMPORARY_SUFFIX = "._COPYING_"
@@ -111,9 +110,10 @@ class CopyCommand(DestinationCommand):
 
     def _carry_child(self, child: Item, parent: Item, fresh: bool) -> None:
         """An entry of a directory; in one just made nothing needs looking up."""
-        path = paths.join(parent.path, child.base_name)
-        status = None if fresh else status_or_none(parent.fs, path)
-        self.carry(child, Item(parent.fs, path, parent.style, status))
+        target = parent.child(child.base_name)
+        if not fresh:
+            target.refresh()
+        self.carry(child, target)
 
     def finish_directory(self, source: Item, target: Item) -> None:
         """What is left to do when everything in a directory was copied."""
