@@ -1,0 +1,273 @@
+"""MB/s written and read, and the datanodes' CPU time a GB, at 1 and 3 replicas.
+
+One file (1 GiB of random bytes, 256 MiB with --quick) goes from the page cache
+of this machine into the cluster and comes back, by three clients: Hadoop's Java
+client (one warm JVM), ours, and hdfs-native. MB are millions of bytes. Closing
+is part of writing; data reaches the datanodes' page cache, as HDFS promises, and
+the disks later.
+
+Peers: the same client on Hadoop's namenode and datanodes; for our client also
+hdfs-native on our servers. The floor is the same file copied, or read, on the
+local disk without any filesystem of ours between.
+
+CPU time is what all processes of a datanode used, user and system, over a
+transfer by the Java client, the median of its repeats; at three replicas it is
+the mean of the three datanodes for writing, and the sum for reading, since
+whichever is chosen serves.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import hdfs_native
+from apache import ApacheCluster, NoPeer
+from harness import (
+    MB,
+    CpuTime,
+    Options,
+    Results,
+    Skipped,
+    figure,
+    group_cpu,
+    in_turn,
+    main,
+    progress,
+    scratch,
+)
+from jvm import Jvm
+
+import howdah
+from howdah.config import Configuration
+from howdah.testing.java import NoJava
+from howdah.testing.minicluster import MiniCluster
+from howdah.testing.spark import NoSpark
+
+REPLICAS = (1, 3)
+DATANODES = 3
+BLOCK_BYTES = 128 << 20
+BUFFER_BYTES = 1 << 20
+PATH = "/bench.bin"
+OURS = "howdah"
+APACHE = "on Hadoop's servers"
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """One client on one cluster at one replication."""
+
+    write: Callable[[], object]
+    read: Callable[[], object]
+
+
+@dataclass(slots=True)
+class Cluster:
+    """Servers under measurement; `pids` are those of the datanodes."""
+
+    uri: str
+    conf: Configuration
+    pids: list[int]
+    cpu: dict[str, list[CpuTime]] = field(default_factory=dict)
+
+    def used(self) -> CpuTime | None:
+        found = [group_cpu(pid) for pid in self.pids]
+        if None in found:
+            return None
+        times = [time for time in found if time is not None]
+        return CpuTime(sum(t.user_s for t in times), sum(t.system_s for t in times))
+
+
+def measure(options: Options) -> Results:
+    size = (256 << 20) if options.quick else (1 << 30)
+    with ExitStack() as stack:
+        base = stack.enter_context(scratch(options, "transfer"))
+        local = base / "local"
+        _fill(local, size)
+        cluster = stack.enter_context(MiniCluster(datanodes=DATANODES, dir=base / "howdah"))
+        pids = [server.pid for server in cluster.processes if server.role == "datanode"]
+        clusters = {OURS: Cluster(cluster.uri, cluster.conf, [pid for pid in pids if pid])}
+        try:
+            peer = stack.enter_context(ApacheCluster(base / "apache", DATANODES))
+        except NoPeer as error:
+            yield Skipped(APACHE, str(error))
+        else:
+            nodes = [peer.pid(f"datanode{number}") for number in range(DATANODES)]
+            clusters[APACHE] = Cluster(peer.uri, peer.conf, nodes)
+        jvm: Jvm | None = None
+        try:
+            jvm = stack.enter_context(Jvm(base / "jvm"))
+        except (NoJava, NoSpark) as error:
+            yield Skipped("Java client", error.message)
+        yield from _floor(options, local, base / "copy", size)
+        for replicas in REPLICAS:
+            yield from _replicated(options, clusters, jvm, local, replicas, size)
+
+
+def _fill(path: Path, size: int) -> None:
+    """Random bytes, of which a mebibyte repeats: what the clients do hardly depends on it."""
+    with open("/dev/urandom", "rb") as source:
+        piece = source.read(1 << 20)
+    with path.open("wb") as out:
+        for _ in range(size // len(piece)):
+            out.write(piece)
+
+
+def _floor(options: Options, local: Path, copy: Path, size: int) -> Results:
+    runs = {
+        "copy": lambda: _rate(size, lambda: shutil.copyfile(local, copy)),
+        "read": lambda: _rate(size, lambda: _drain_file(copy)),
+    }
+    found = in_turn(runs, options.repeats(5, 2))
+    copy.unlink()
+    yield figure("floor: local copy", "MB/s", found["copy"])
+    yield figure("floor: local read", "MB/s", found["read"])
+
+
+def _drain_file(path: Path) -> None:
+    buffer = bytearray(BUFFER_BYTES)
+    with path.open("rb", buffering=0) as source:
+        while source.readinto(buffer):
+            continue
+
+
+def _rate(size: int, run: Callable[[], object]) -> float:
+    before_s = time.monotonic()
+    run()
+    return size / MB / (time.monotonic() - before_s)
+
+
+def _replicated(
+    options: Options,
+    clusters: Mapping[str, Cluster],
+    jvm: Jvm | None,
+    local: Path,
+    replicas: int,
+    size: int,
+) -> Results:
+    clients: dict[tuple[str, str], Client] = {}
+    for where, cluster in clusters.items():
+        if jvm is not None:
+            clients["Java", where] = _java(jvm, cluster, local, replicas)
+        clients["howdah", where] = _ours(cluster, local, replicas)
+        clients["hdfs-native", where] = _native(cluster, local, replicas)
+    rates: dict[tuple[str, str, str], list[float]] = {}
+    warm_up = 2
+    for number in range(warm_up + options.repeats(5, 2)):
+        for (client, where), calls in clients.items():
+            progress(f"{replicas} replicas: {client} {where}, round {number + 1}")
+            for act, call in (("write", calls.write), ("read", calls.read)):
+                cluster = clusters[where]
+                before = cluster.used()
+                rate = _rate(size, call)
+                after = cluster.used()
+                if number < warm_up:
+                    continue
+                rates.setdefault((client, act, where), []).append(rate)
+                if client == "Java" and before is not None and after is not None:
+                    cluster.cpu.setdefault(f"{act} {replicas}", []).append(after - before)
+    yield from _rates(rates, replicas)
+    yield from _cpu(clusters, replicas, size)
+
+
+def _rates(rates: Mapping[tuple[str, str, str], list[float]], replicas: int) -> Results:
+    targets = {("Java", "write", 1): "≥ 700", ("Java", "read", 1): "≥ 1,500"}
+    for act in ("write", "read"):
+        for client in ("Java", "howdah", "hdfs-native"):
+            own = rates.get((client, act, OURS))
+            if own is None:
+                continue
+            peers = {APACHE: rates.get((client, act, APACHE), [])}
+            if client != "hdfs-native":
+                peers["hdfs-native"] = rates["hdfs-native", act, OURS]
+            yield figure(
+                f"{act}, {client} client, {replicas} replica{'s' if replicas > 1 else ''}",
+                "MB/s",
+                own,
+                peers,
+                target=targets.get((client, act, replicas), ""),
+            )
+
+
+def _cpu(clusters: Mapping[str, Cluster], replicas: int, size: int) -> Results:
+    for act in ("write", "read"):
+        name = f"{act} {replicas}"
+        nodes = replicas if act == "write" else 1
+        gb = size / 1e9 * nodes
+        own = clusters[OURS].cpu.get(name)
+        if own is None:
+            yield Skipped(f"datanode CPU, {name}", "the system does not tell, or there is no Java")
+            continue
+        peers = {
+            where: [used.total_s / gb for used in cluster.cpu.get(name, [])]
+            for where, cluster in clusters.items()
+            if where != OURS
+        }
+        user = statistics.median(used.user_s for used in own) / gb
+        system = statistics.median(used.system_s for used in own) / gb
+        yield figure(
+            f"datanode CPU, {act}, {replicas} replica{'s' if replicas > 1 else ''} "
+            f"({user:.2f} user + {system:.2f} system)",
+            "s/GB",
+            [used.total_s / gb for used in own],
+            peers,
+        )
+
+
+# -- the clients ----------------------------------------------------------------------
+
+
+def _java(jvm: Jvm, cluster: Cluster, local: Path, replicas: int) -> Client:
+    values = {"dfs.replication": str(replicas), "dfs.blocksize": str(BLOCK_BYTES)}
+    fs = jvm.file_system(cluster.conf, values)
+    path = f"{PATH}.java{replicas}"
+    return Client(lambda: fs.write(local, path), lambda: fs.read(path))
+
+
+def _ours(cluster: Cluster, local: Path, replicas: int) -> Client:
+    fs = howdah.connect(cluster.uri, conf=cluster.conf)
+    path = f"{PATH}.howdah{replicas}"
+    buffer = bytearray(BUFFER_BYTES)
+
+    def write() -> None:
+        with local.open("rb", buffering=0) as source:
+            with fs.create(
+                path, overwrite=True, replication=replicas, block_size=BLOCK_BYTES
+            ) as out:
+                while count := source.readinto(buffer):
+                    out.write(memoryview(buffer)[:count])
+
+    def read() -> None:
+        with fs.open(path) as source:
+            while source.readinto(buffer):
+                continue
+
+    return Client(write, read)
+
+
+def _native(cluster: Cluster, local: Path, replicas: int) -> Client:
+    client = hdfs_native.Client(cluster.uri, dict(cluster.conf.items()))
+    path = f"{PATH}.native{replicas}"
+    options = hdfs_native.WriteOptions(block_size=BLOCK_BYTES, replication=replicas, overwrite=True)
+
+    def write() -> None:
+        with local.open("rb", buffering=0) as source:
+            with client.create(path, options) as out:
+                while data := source.read(BUFFER_BYTES):
+                    out.write(data)
+
+    def read() -> None:
+        with client.read(path) as source:
+            for _ in source.read_range_stream(0, len(source)):
+                continue
+
+    return Client(write, read)
+
+
+if __name__ == "__main__":
+    main(measure)
