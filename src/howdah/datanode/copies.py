@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 
 from howdah import errors
 from howdah.datanode.messages import Transfer
@@ -34,6 +35,8 @@ class Copies:
         self._lock = threading.Lock()
         self._running = 0
         self.source: DatanodeAddress | None = None
+        self.on_count: Callable[[int], None] | None = None
+        """Told how many copies are running whenever that changes."""
 
     @property
     def running(self) -> int:
@@ -44,8 +47,7 @@ class Copies:
         thread = threading.Thread(
             target=self._run, args=(command,), name=f"copy of {command.block}", daemon=True
         )
-        with self._lock:
-            self._running += 1
+        self._count(1)
         thread.start()
         return thread
 
@@ -57,8 +59,13 @@ class Copies:
         except (errors.HowdahError, OSError) as error:
             log.error("cannot copy %s to %s: %s", command.block, names, error)
         finally:
-            with self._lock:
-                self._running -= 1
+            self._count(-1)
+
+    def _count(self, change: int) -> None:
+        with self._lock:
+            self._running += change
+            if self.on_count is not None:
+                self.on_count(self._running)
 
     def _copy(self, command: Transfer) -> int:
         settings = self._settings

@@ -13,6 +13,7 @@ import logging
 import socket
 import threading
 import time
+from collections.abc import Callable
 
 from howdah import errors
 from howdah.datanode.operations import Operations
@@ -38,6 +39,8 @@ class DataServer:
         self._connections: set[Connection] = set()
         self._threads: set[threading.Thread] = set()
         self._closing = False
+        self.on_count: Callable[[int], None] | None = None
+        """Told how many connections there are whenever that changes."""
         self._acceptor = threading.Thread(target=self._accept, name="data acceptor", daemon=True)
 
     @property
@@ -105,6 +108,7 @@ class DataServer:
         with self._lock:
             self._connections.add(connection)
             self._threads.add(thread)
+            self._tell_count()
         try:
             thread.start()
         except RuntimeError as error:
@@ -124,6 +128,11 @@ class DataServer:
         with self._lock:
             self._connections.discard(connection)
             self._threads.discard(thread)
+            self._tell_count()
+
+    def _tell_count(self) -> None:
+        if self.on_count is not None:
+            self.on_count(len(self._connections))
 
 
 def listen(address: tuple[str, int]) -> socket.socket:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from howdah import errors
@@ -58,6 +58,8 @@ class Volume:
         self._lock = threading.Lock()
         self._used_bytes: dict[str, int] = {}
         self._promised_bytes = 0
+        self.on_promise: Callable[[int], None] | None = None
+        """Told of the promised bytes whenever they change."""
 
     def __repr__(self) -> str:
         return f"{self.path} ({self.storage_type.name}, {self.storage_id})"
@@ -101,18 +103,27 @@ class Volume:
         """Room that replicas being written will still take; negative gives it back."""
         with self._lock:
             self._promised_bytes += change_bytes
+            if self.on_promise is not None:
+                self.on_promise(self._promised_bytes)
+
+    @property
+    def promised_bytes(self) -> int:
+        return self._promised_bytes
 
     def pool_used_bytes(self, pool_id: str) -> int:
         return self._used_bytes.get(pool_id, 0)
 
-    def usage(self) -> Usage:
-        """From the filesystem, now. What others use counts against what is reserved for them."""
+    def usage(self, promised_elsewhere_bytes: int = 0) -> Usage:
+        """From the filesystem, now. What others use counts against what is reserved for them.
+
+        `promised_elsewhere_bytes` are those that another process has promised.
+        """
         stat = os.statvfs(self.path)
         total = stat.f_blocks * stat.f_frsize
         free = stat.f_bavail * stat.f_frsize
         with self._lock:
             used = sum(self._used_bytes.values())
-            promised = self._promised_bytes
+            promised = self._promised_bytes + promised_elsewhere_bytes
         capacity = max(total - self.reserved_bytes, 0)
         others = max(total - stat.f_bfree * stat.f_frsize - used, 0)
         still_reserved = max(self.reserved_bytes - others, 0)

@@ -1,0 +1,91 @@
+"""Orders of a namenode, as they ride home on a heartbeat's answer (pure).
+
+Those that move bytes become messages to the data process; the others are for the
+keeper. What isn't supported becomes `Unsupported`, which is logged by its name:
+an order that is silently dropped looks like a datanode that is slow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from howdah import errors
+from howdah.datanode.messages import Invalidate, Transfer
+from howdah.proto import datanode_namenode_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType, signed64
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """The namenode doesn't know this datanode (any more)."""
+
+
+@dataclass(frozen=True, slots=True)
+class FinalizeUpgrade:
+    """Forget the state before an upgrade; there is none to forget."""
+
+    pool_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shutdown:
+    """Stop this datanode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    name: str
+
+
+Order = Register | FinalizeUpgrade | Shutdown | Unsupported | Invalidate | Transfer
+
+
+def decode_orders(commands: Iterable[pb.DatanodeCommandProto]) -> list[Order]:
+    """The orders in their order; `ProtocolViolation` for one that contradicts itself."""
+    orders: list[Order] = []
+    for command in commands:
+        match command.cmdType:
+            case pb.DatanodeCommandProto.RegisterCommand:
+                orders.append(Register())
+            case pb.DatanodeCommandProto.FinalizeCommand:
+                orders.append(FinalizeUpgrade(command.finalizeCmd.blockPoolId))
+            case pb.DatanodeCommandProto.BlockCommand:
+                orders += _block_orders(command.blkCmd)
+            case pb.DatanodeCommandProto.NullDatanodeCommand:
+                continue
+            case other:
+                orders.append(Unsupported(pb.DatanodeCommandProto.Type.Name(other)))
+    return orders
+
+
+def _block(pool_id: str, proto: types_pb2.BlockProto) -> ExtendedBlock:
+    return ExtendedBlock(
+        pool_id, signed64(proto.blockId), signed64(proto.genStamp), signed64(proto.numBytes)
+    )
+
+
+def _block_orders(command: pb.BlockCommandProto) -> list[Order]:
+    pool_id = command.blockPoolId
+    if command.action == pb.BlockCommandProto.SHUTDOWN:
+        return [Shutdown()]
+    if command.action == pb.BlockCommandProto.INVALIDATE:
+        return [Invalidate(tuple(_block(pool_id, proto) for proto in command.blocks))]
+    if len(command.targets) != len(command.blocks):
+        raise errors.ProtocolViolation(
+            f"a TRANSFER command has {len(command.blocks)} blocks "
+            f"and {len(command.targets)} lists of targets"
+        )
+    orders: list[Order] = []
+    for index, (proto, targets) in enumerate(zip(command.blocks, command.targets, strict=True)):
+        types: tuple[StorageType, ...] = ()
+        ids: tuple[str, ...] = ()
+        if index < len(command.targetStorageTypes):
+            kinds = command.targetStorageTypes[index].storageTypes
+            types = tuple(StorageType(kind) for kind in kinds)
+        if index < len(command.targetStorageUuids):
+            ids = tuple(command.targetStorageUuids[index].storageUuids)
+        nodes = tuple(DatanodeAddress.from_proto(node) for node in targets.datanodes)
+        orders.append(Transfer(_block(pool_id, proto), nodes, types, ids))
+    return orders

@@ -1,0 +1,141 @@
+"""The data process: serves the data port and the IPC port, obeys the keeper.
+
+Forked by the keeper before either has a thread, with the listening sockets, the
+volumes and the scanned replicas. Ends with the keeper: when the channel closes,
+the keeper is gone, and a data process without one would serve blocks that nobody
+answers for.
+"""
+
+from __future__ import annotations
+
+import gc
+import getpass
+import logging
+import os
+import signal
+import socket
+import threading
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import NoReturn
+
+from howdah.datanode.copies import Copies
+from howdah.datanode.data_server import DataServer
+from howdah.datanode.gauges import Gauges
+from howdah.datanode.ipc import ClientDatanodeProtocol, service
+from howdah.datanode.link import Link, LinkClosed
+from howdah.datanode.messages import (
+    Command,
+    Event,
+    Identity,
+    Invalidate,
+    Message,
+    ServePool,
+    Stop,
+    Transfer,
+)
+from howdah.datanode.replicas import ReplicaMap
+from howdah.datanode.settings import DataSettings
+from howdah.datanode.store import BlockStore
+from howdah.datanode.volumes import VolumeSet
+from howdah.rpc.service import Registry
+from howdah.rpc.threaded import ThreadedRpcServer
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Inheritance:
+    """What the keeper has ready when it forks."""
+
+    data_listener: socket.socket
+    ipc_listener: socket.socket
+    volumes: VolumeSet
+    replicas: ReplicaMap
+    gauges: Gauges
+    settings: DataSettings
+
+
+class DataProcess:
+    """The life of the child process."""
+
+    def __init__(self, inheritance: Inheritance, link: Link) -> None:
+        self._link = link
+        self._store = BlockStore(inheritance.volumes, inheritance.replicas, self._tell)
+        self._copies = Copies(self._store, inheritance.settings)
+        self._server = DataServer(inheritance.data_listener, self._store, inheritance.settings)
+        protocol = ClientDatanodeProtocol(self._store, self._tell, getpass.getuser())
+        self._ipc = ThreadedRpcServer(inheritance.ipc_listener, Registry([service(protocol)]))
+        self._deletions: SimpleQueue[Invalidate] = SimpleQueue()
+        self._connect_gauges(inheritance.gauges)
+
+    def _connect_gauges(self, gauges: Gauges) -> None:
+        self._server.on_count = gauges.set_connections
+        self._copies.on_count = gauges.set_copies
+        for number, volume in enumerate(self._store.volumes.all):
+            volume.on_promise = lambda count, number=number: gauges.set_promised_bytes(
+                number, count
+            )
+
+    def run(self) -> NoReturn:
+        """Until the keeper says so, or is gone."""
+        # The keeper decides about signals that the terminal sends to both.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        gc.freeze()  # what was inherited stays: no need to visit it, nor to unshare its pages
+        threading.Thread(target=self._delete, name="deletions", daemon=True).start()
+        self._server.start()
+        self._ipc.start()
+        try:
+            while True:
+                for message in self._link.receive():
+                    self._obey(message)
+        except LinkClosed:
+            self._orphaned()
+
+    def _obey(self, message: Message) -> None:
+        command: Command | Event = message
+        match command:
+            case ServePool(pool_id):
+                self._store.serve_pool(pool_id)
+            case Identity(node):
+                self._copies.source = node
+            case Invalidate():
+                self._deletions.put(command)
+            case Transfer():
+                self._copies.start(command)
+            case Stop():
+                self._stop()
+            case _:
+                log.error("the keeper sent %s, which is no command", type(command).__name__)
+
+    def _delete(self) -> None:
+        # Unlinking large files takes a while, and the keeper's next command is waiting.
+        while True:
+            for block in self._deletions.get().blocks:
+                try:
+                    self._store.invalidate(block)
+                except OSError as error:
+                    log.error("cannot delete %s: %s", block, error)
+
+    def _tell(self, event: Event) -> None:
+        try:
+            self._link.send(event)
+        except LinkClosed:
+            self._orphaned()
+
+    def _stop(self) -> NoReturn:
+        self._server.close()
+        self._ipc.close()
+        _exit(0)
+
+    def _orphaned(self) -> NoReturn:
+        log.error("the keeper of this datanode is gone; its data process ends")
+        _exit(1)
+
+
+def _exit(status: int) -> NoReturn:
+    """At once: other threads may be in the middle of a write, and files survive that."""
+    for handler in logging.getLogger().handlers:
+        handler.flush()
+    os._exit(status)

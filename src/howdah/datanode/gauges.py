@@ -1,0 +1,51 @@
+"""What the data process is doing now, as numbers in memory that the keeper sees too.
+
+A heartbeat carries how many connections and copies there are and how much room
+replicas being written will still take. Asking for them by message would give the
+numbers of the last heartbeat; these are in a page that both processes map, made
+before the fork. Each is one aligned 64-bit word with one writer, so reading needs
+no lock.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+
+_WORD = struct.Struct("=q")
+_CONNECTIONS, _COPIES, _FIRST_VOLUME = 0, 1, 2
+
+
+class Gauges:
+    """Made by the keeper; set by the data process."""
+
+    def __init__(self, volumes: int) -> None:
+        self._memory = mmap.mmap(-1, (_FIRST_VOLUME + volumes) * _WORD.size)
+
+    def _get(self, index: int) -> int:
+        value: int = _WORD.unpack_from(self._memory, index * _WORD.size)[0]
+        return value
+
+    def _set(self, index: int, value: int) -> None:
+        _WORD.pack_into(self._memory, index * _WORD.size, value)
+
+    @property
+    def connections(self) -> int:
+        return self._get(_CONNECTIONS)
+
+    @property
+    def copies(self) -> int:
+        return self._get(_COPIES)
+
+    def set_connections(self, count: int) -> None:
+        self._set(_CONNECTIONS, count)
+
+    def set_copies(self, count: int) -> None:
+        self._set(_COPIES, count)
+
+    def promised_bytes(self, volume: int) -> int:
+        """Room on the volume with this number that is spoken for."""
+        return self._get(_FIRST_VOLUME + volume)
+
+    def set_promised_bytes(self, volume: int, count: int) -> None:
+        self._set(_FIRST_VOLUME + volume, count)

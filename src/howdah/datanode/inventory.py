@@ -1,0 +1,116 @@
+"""The keeper's own list of replicas, from which reports are made.
+
+Scanned by the keeper before it forks, so both processes start with the same list,
+and kept up by the data process's events. A full report of a million replicas is
+encoded from it without the data process noticing.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+from howdah.datanode.block_files import META_HEADER_BYTES
+from howdah.datanode.gauges import Gauges
+from howdah.datanode.messages import (
+    Event,
+    ReplicaDeleted,
+    ReplicaOpened,
+    ReplicaReceived,
+    VolumeFailed,
+)
+from howdah.datanode.replicas import Replica, ReplicaMap, ReplicaState
+from howdah.datanode.volumes import Usage, Volume, VolumeSet
+from howdah.transfer.block_lists import ListedReplica
+from howdah.transfer.blocks import ExtendedBlock
+
+# What a replica's checksums take, as a part of its length: CRCs of 4 bytes for 512,
+# the default. An estimate is good enough for what a heartbeat says of a volume,
+# and the next scan counts again.
+_SUMS_PART = 128
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeState:
+    """A volume as a heartbeat describes it."""
+
+    volume: Volume
+    usage: Usage | None
+    """None where the volume has failed."""
+    pool_used_bytes: int
+    failure: str | None
+
+
+class Inventory:
+    """Replicas and volumes as the keeper knows them. Any thread may ask."""
+
+    def __init__(self, volumes: VolumeSet, replicas: ReplicaMap, gauges: Gauges) -> None:
+        self.volumes = volumes
+        self._replicas = replicas
+        self._gauges = gauges
+        self._lock = threading.Lock()
+
+    def apply(self, event: Event) -> None:
+        """Follow what the data process has done."""
+        with self._lock:
+            match event:
+                case ReplicaOpened(block, storage_id):
+                    self._put(block, storage_id, ReplicaState.RBW)
+                case ReplicaReceived(block, storage_id):
+                    self._put(block, storage_id, ReplicaState.FINALIZED)
+                case ReplicaDeleted(block, _):
+                    self._drop(block.pool_id, block.block_id)
+                case VolumeFailed(storage_id, reason):
+                    self.volumes[storage_id].failure = reason
+                    for pool_id, replica in self._replicas.of_volume(storage_id):
+                        self._drop(pool_id, replica.block_id)
+                case _:
+                    return
+
+    def _put(self, block: ExtendedBlock, storage_id: str, state: ReplicaState) -> None:
+        self._replicas.add_pool(block.pool_id)
+        self._drop(block.pool_id, block.block_id)
+        replica = Replica(
+            block.block_id, block.generation_stamp, state, storage_id, block.length_bytes
+        )
+        self._replicas.add(block.pool_id, replica)
+        self.volumes[storage_id].count(block.pool_id, _files_bytes(replica))
+
+    def _drop(self, pool_id: str, block_id: int) -> None:
+        replica = self._replicas.remove(pool_id, block_id)
+        if replica is not None:
+            self.volumes[replica.volume_id].count(pool_id, -_files_bytes(replica))
+
+    def listed(self, pool_id: str) -> dict[str, list[ListedReplica]]:
+        """What a full report says of each working volume, empty ones included."""
+        with self._lock:
+            lists: dict[str, list[ListedReplica]] = {
+                volume.storage_id: [] for volume in self.volumes.working()
+            }
+            for replica in self._replicas.of_pool(pool_id):
+                lists[replica.volume_id].append(
+                    ListedReplica(
+                        replica.block_id,
+                        replica.length_bytes,
+                        replica.generation_stamp,
+                        replica.state,
+                    )
+                )
+        return lists
+
+    def states(self, pool_id: str) -> list[VolumeState]:
+        """Every volume as it is now. One that can't even be asked counts as failed."""
+        states = []
+        for number, volume in enumerate(self.volumes.all):
+            usage, failure = None, volume.failure
+            if failure is None:
+                try:
+                    usage = volume.usage(self._gauges.promised_bytes(number))
+                except OSError as error:
+                    failure = str(error)
+            states.append(VolumeState(volume, usage, volume.pool_used_bytes(pool_id), failure))
+        return states
+
+
+def _files_bytes(replica: Replica) -> int:
+    return replica.length_bytes + replica.length_bytes // _SUMS_PART + META_HEADER_BYTES

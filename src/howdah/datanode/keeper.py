@@ -1,0 +1,285 @@
+"""The keeper: the datanode's first process, which talks to namenodes.
+
+    open the data directories -> listen -> scan -> fork the data process
+    -> an actor for each namenode -> pass events and commands on, until told to stop
+
+Everything that computes belongs here and not into the data process (reports, later
+scanners and web pages): one busy Python thread beside the data path costs it nearly
+all of its speed. When the data process dies, the keeper ends: a datanode that can't
+serve must not say that it lives.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import select
+import signal
+import socket
+import time
+from functools import partial
+from pathlib import Path
+
+from howdah import errors, keys
+from howdah.config import Configuration, namenode_address
+from howdah.datanode.data_process import DataProcess, Inheritance
+from howdah.datanode.data_server import listen
+from howdah.datanode.directories import DataDirectories
+from howdah.datanode.gauges import Gauges
+from howdah.datanode.inventory import Inventory
+from howdah.datanode.link import Link, LinkClosed
+from howdah.datanode.messages import (
+    Command,
+    CorruptFound,
+    Message,
+    ReplicaDeleted,
+    ReplicaOpened,
+    ReplicaReceived,
+    ReportAsked,
+    ShutdownAsked,
+    Stop,
+    VolumeFailed,
+)
+from howdah.datanode.namenode_actor import ActorSettings, NamenodeActor
+from howdah.datanode.replicas import ReplicaMap
+from howdah.datanode.scan import pools_on, scan_pool
+from howdah.datanode.settings import DataSettings
+from howdah.storage.atomic import replace_file
+from howdah.transfer.blocks import DatanodeAddress
+
+log = logging.getLogger(__name__)
+
+STOP_TIMEOUT_S = 8.0
+_WILDCARDS = ("0.0.0.0", "::", "")
+
+
+class Keeper:
+    """One datanode, seen from its parent process."""
+
+    def __init__(self, conf: Configuration, ready_file: Path | None) -> None:
+        self._conf = conf
+        self._ready_file = ready_file
+        self._settings = DataSettings.of(conf)
+        self._tolerated = conf.get(keys.DFS_DATANODE_FAILED_VOLUMES_TOLERATED)
+        self._stop_reason = ""
+        self._status = 0
+        self._data_pid = 0
+        self._actors: list[NamenodeActor] = []
+
+    def run(self) -> int:
+        """Start, serve, stop; the exit status."""
+        self._wake_reader, self._wake_writer = os.pipe()
+        os.set_blocking(self._wake_writer, False)
+        paths = self._conf.get(keys.DFS_DATANODE_DATA_DIR)
+        directories = DataDirectories.open(
+            paths,
+            reserved_bytes=self._settings.reserved_bytes,
+            tolerated=self._tolerated,
+        )
+        try:
+            self._begin(directories)
+            self._loop()
+            return self._end()
+        finally:
+            directories.close()
+
+    # --- starting ---
+
+    def _begin(self, directories: DataDirectories) -> None:
+        conf = self._conf
+        self._failed_at_start = len(directories.unusable)
+        volumes = directories.volumes
+        data_listener = listen(conf.get(keys.DFS_DATANODE_ADDRESS))
+        ipc_listener = listen(conf.get(keys.DFS_DATANODE_IPC_ADDRESS))
+        self._data_address = data_listener.getsockname()
+        self._ipc_address = ipc_listener.getsockname()
+        self._uuid = directories.uuid
+        replicas = ReplicaMap()
+        started_s = time.monotonic()
+        for pool_id in sorted({pool for volume in volumes.all for pool in pools_on(volume)}):
+            scan_pool(volumes, pool_id, replicas)
+        log.info(
+            "found %d replicas on %d volumes in %.2f s",
+            len(replicas),
+            len(volumes.all),
+            time.monotonic() - started_s,
+        )
+        gauges = Gauges(len(volumes.all))
+        self._inventory = Inventory(volumes, replicas, gauges)
+        self._link, data_end = Link.pair()
+        inheritance = Inheritance(
+            data_listener, ipc_listener, volumes, replicas, gauges, self._settings
+        )
+        self._data_pid = os.fork()
+        if self._data_pid == 0:
+            self._become_data_process(inheritance, data_end)
+        data_end.close()
+        data_listener.close()
+        ipc_listener.close()
+        self._handle_signals()
+        self._actors = [
+            NamenodeActor(
+                address,
+                partial(self._node, address),
+                directories,
+                self._inventory,
+                gauges,
+                ActorSettings(
+                    conf.get(keys.DFS_HEARTBEAT_INTERVAL),
+                    conf.get(keys.DFS_BLOCKREPORT_INTERVALMSEC),
+                    conf.get(keys.DFS_BLOCKREPORT_SPLIT_THRESHOLD),
+                ),
+                command=self._command,
+                ready=self._write_ready,
+                stop=self.stop,
+            )
+            for address in namenode_addresses(conf)
+        ]
+        for actor in self._actors:
+            actor.start()
+
+    def _become_data_process(self, inheritance: Inheritance, link: Link) -> None:
+        try:
+            self._link.close()
+            os.close(self._wake_reader)
+            os.close(self._wake_writer)
+            DataProcess(inheritance, link).run()
+        except BaseException:
+            log.exception("the data process ends on a defect")
+            os._exit(1)
+
+    def _handle_signals(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(
+                number, lambda received, _: self.stop(f"got {signal.Signals(received).name}", 0)
+            )
+        # Written to by the interpreter, so that a signal ends the wait in select.
+        signal.set_wakeup_fd(self._wake_writer, warn_on_full_buffer=False)
+
+    def _node(self, namenode: tuple[str, int]) -> DatanodeAddress:
+        """How others reach this datanode."""
+        host, port = self._data_address[:2]
+        if host in _WILDCARDS:
+            host = _address_towards(namenode)
+        name = self._conf.get(keys.DFS_DATANODE_HOSTNAME)
+        if not name:
+            name = "localhost" if host.startswith("127.") or host == "::1" else socket.getfqdn()
+        return DatanodeAddress(
+            host, name, self._uuid, port, info_port=0, ipc_port=self._ipc_address[1]
+        )
+
+    def _write_ready(self) -> None:
+        if self._ready_file is None:
+            return
+        told = {
+            "pid": os.getpid(),
+            "role": "datanode",
+            "data": "{}:{}".format(*self._data_address[:2]),
+            "ipc": "{}:{}".format(*self._ipc_address[:2]),
+            "uuid": self._uuid,
+        }
+        replace_file(self._ready_file, json.dumps(told).encode() + b"\n")
+
+    # --- serving ---
+
+    def stop(self, reason: str, status: int) -> None:
+        """Ask the main thread to end the datanode; from any thread."""
+        if not self._stop_reason:
+            self._stop_reason, self._status = reason, status
+        os.write(self._wake_writer, b"\0")
+
+    def _command(self, command: Command) -> None:
+        try:
+            self._link.send(command)
+        except LinkClosed as error:
+            self.stop(f"the data process is gone: {error}", 1)
+
+    def _loop(self) -> None:
+        while not self._stop_reason:
+            link = self._link.fileno()
+            ready, _, _ = select.select([link, self._wake_reader], [], [])
+            if link not in ready:
+                continue
+            try:
+                messages = self._link.receive()
+            except LinkClosed:
+                log.error("the data process %d of this datanode has died", self._data_pid)
+                self.stop("the data process has died", 1)
+                return
+            for message in messages:
+                self._handle(message)
+
+    def _handle(self, message: Message) -> None:
+        match message:
+            case ReplicaOpened() | ReplicaReceived() | ReplicaDeleted():
+                self._inventory.apply(message)
+                for actor in self._actors:
+                    actor.tell(message)
+            case CorruptFound():
+                for actor in self._actors:
+                    actor.tell(message)
+            case VolumeFailed():
+                self._inventory.apply(message)
+                for actor in self._actors:
+                    actor.volume_failed()
+                self._check_volumes()
+            case ReportAsked(incremental):
+                for actor in self._actors:
+                    actor.report_now(full=not incremental)
+            case ShutdownAsked():
+                self.stop("an administrator asks for it", 0)
+            case _:
+                log.error("the data process sent %s, which is no event", type(message).__name__)
+
+    def _check_volumes(self) -> None:
+        volumes = self._inventory.volumes
+        working = len(volumes.working())
+        failed = len(volumes.all) - working + self._failed_at_start
+        if not working or (self._tolerated >= 0 and failed > self._tolerated):
+            self.stop(
+                f"{failed} volumes have failed and "
+                f"dfs.datanode.failed.volumes.tolerated is {self._tolerated}",
+                1,
+            )
+
+    # --- stopping ---
+
+    def _end(self) -> int:
+        log.info("the datanode stops: %s", self._stop_reason)
+        for actor in self._actors:
+            actor.stop()
+        try:
+            self._link.send(Stop())
+        except LinkClosed:
+            log.info("the data process is gone already")
+        deadline_s = time.monotonic() + STOP_TIMEOUT_S
+        while os.waitpid(self._data_pid, os.WNOHANG) == (0, 0):
+            if time.monotonic() > deadline_s:
+                log.error("the data process %d does not stop; it is killed", self._data_pid)
+                os.kill(self._data_pid, signal.SIGKILL)
+                os.waitpid(self._data_pid, 0)
+                break
+            time.sleep(0.005)
+        self._link.close()
+        return self._status
+
+
+def namenode_addresses(conf: Configuration) -> list[tuple[str, int]]:
+    """Where the namenodes take calls from datanodes."""
+    service = conf.get(keys.DFS_NAMENODE_SERVICERPC_ADDRESS)
+    return [service or namenode_address(conf)]
+
+
+def _address_towards(namenode: tuple[str, int]) -> str:
+    """The address of this machine by which the namenode would see it."""
+    # A datagram socket that is connected sends nothing; it just picks a route.
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect(namenode)
+            host: str = probe.getsockname()[0]
+            return host
+    except OSError as error:
+        raise errors.Unreachable(
+            f"no route from here to the namenode {namenode[0]}:{namenode[1]}: {error}"
+        ) from error

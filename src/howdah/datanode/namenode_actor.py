@@ -1,0 +1,340 @@
+"""What a datanode says to one namenode, for as long as it runs: one thread each.
+
+    CONNECT --versionRequest--> JOIN --registerDatanode--> SERVE
+       ^                                                     |
+       +------- unknown to the namenode (it restarted) ------+
+
+1. versionRequest tells which cluster and block pool this is; the data directories
+   are made ready for them, or the actor ends with an error.
+2. registerDatanode; then a heartbeat, so the namenode knows the volumes, and a full
+   block report. After those the datanode is ready.
+3. From then on: news of replicas at once, in the order in which they happened; a
+   heartbeat each interval, whose answer brings orders; a full report now and then.
+
+While the namenode is away, everything waits: news are kept (a full report makes up
+for them if it has forgotten this datanode), and it is called again after 50 ms,
+then twice as long each time, up to a second.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from google.protobuf.message import Message
+
+from howdah import errors
+from howdah.datanode import reports
+from howdah.datanode.commands import (
+    FinalizeUpgrade,
+    Order,
+    Register,
+    Shutdown,
+    Unsupported,
+    decode_orders,
+)
+from howdah.datanode.directories import DataDirectories
+from howdah.datanode.gauges import Gauges
+from howdah.datanode.inventory import Inventory
+from howdah.datanode.messages import (
+    Command,
+    CorruptFound,
+    Identity,
+    Invalidate,
+    ServePool,
+    Transfer,
+)
+from howdah.datanode.reports import BlockNews, Namespace
+from howdah.proto import datanode_namenode_pb2 as pb
+from howdah.rpc.client import RpcClient
+from howdah.transfer.blocks import DatanodeAddress
+
+log = logging.getLogger(__name__)
+
+PROTOCOL = "org.apache.hadoop.hdfs.server.protocol.DatanodeProtocol"
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
+_MAX_NEWS = 1000
+"""Replicas in one incremental report."""
+_AWAY = (
+    errors.Unreachable,
+    errors.CallTimeout,
+    errors.StandbyError,
+    errors.RetriableError,
+    errors.SafeMode,
+)
+M = TypeVar("M", bound=Message)
+
+
+@dataclass(frozen=True, slots=True)
+class ActorSettings:
+    heartbeat_s: float
+    report_s: float
+    report_split: int
+
+
+class _Unknown(Exception):
+    """The namenode doesn't know this datanode: register again."""
+
+
+class NamenodeActor:
+    """One namenode, as this datanode deals with it."""
+
+    def __init__(
+        self,
+        address: tuple[str, int],
+        node: Callable[[], DatanodeAddress],
+        directories: DataDirectories,
+        inventory: Inventory,
+        gauges: Gauges,
+        settings: ActorSettings,
+        *,
+        command: Callable[[Command], None],
+        ready: Callable[[], None],
+        stop: Callable[[str, int], None],
+    ) -> None:
+        self.name = f"{address[0]}:{address[1]}"
+        self._client = RpcClient(address, PROTOCOL)
+        self._node = node
+        self._directories = directories
+        self._inventory = inventory
+        self._gauges = gauges
+        self._settings = settings
+        self._command = command
+        self._ready = ready
+        self._stop_datanode = stop
+        self._volumes = {volume.storage_id: volume for volume in inventory.volumes.all}
+        self._changed = threading.Condition()
+        self._news: deque[BlockNews | CorruptFound] = deque()
+        self._stopping = False
+        self._heartbeat_due_s = 0.0
+        self._report_due_s = 0.0
+        self._lease_id = 0
+        self._last_failure_ms = 0
+        self._registration = pb.DatanodeRegistrationProto()
+        self._namespace: Namespace | None = None
+        self._thread = threading.Thread(target=self._run, name=f"namenode {self.name}", daemon=True)
+
+    # --- from other threads ---
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        with self._changed:
+            self._stopping = True
+            self._changed.notify()
+
+    def tell(self, news: BlockNews | CorruptFound) -> None:
+        """Pass this on to the namenode as soon as possible."""
+        with self._changed:
+            self._news.append(news)
+            self._changed.notify()
+
+    def report_now(self, *, full: bool) -> None:
+        """A heartbeat, and a full report if `full`, without waiting for their time."""
+        with self._changed:
+            self._heartbeat_due_s = 0.0
+            if full:
+                self._report_due_s = 0.0
+            self._changed.notify()
+
+    def volume_failed(self) -> None:
+        self._last_failure_ms = time.time_ns() // 1_000_000
+        self.report_now(full=False)
+
+    # --- the thread ---
+
+    def _run(self) -> None:
+        pause_s = _FIRST_PAUSE_S
+        away = False
+        joined = False
+        while not self._stopping:
+            try:
+                if not joined:
+                    self._join()
+                    joined = True
+                if away:
+                    log.info("namenode %s is back", self.name)
+                away, pause_s = False, _FIRST_PAUSE_S
+                self._step()
+            except _Unknown:
+                log.info("namenode %s does not know this datanode: registering again", self.name)
+                joined = False
+            except _AWAY as error:
+                if not away:
+                    log.warning("namenode %s is away: %s", self.name, error)
+                away = True
+                self._pause(pause_s)
+                pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+            except (
+                errors.InconsistentStorage,
+                errors.IncorrectVersion,
+                errors.DisallowedDatanode,
+            ) as error:
+                self._stop_datanode(f"namenode {self.name}: {error}", 1)
+                return
+            except (errors.HowdahError, OSError) as error:
+                # The namenode refused one call. What was lost by it, a report makes good.
+                log.error("namenode %s: %s", self.name, error)
+                self._report_due_s = 0.0
+                self._pause(_LONGEST_PAUSE_S)
+
+    def _pause(self, seconds: float) -> None:
+        deadline_s = time.monotonic() + seconds
+        with self._changed:
+            while not self._stopping and (left_s := deadline_s - time.monotonic()) > 0:
+                self._changed.wait(left_s)
+
+    def _call(self, method: str, request: Message, response_type: type[M]) -> M:
+        try:
+            return self._client.call(method, request, response_type)
+        except errors.UnregisteredNode as error:
+            raise _Unknown from error
+
+    # --- joining ---
+
+    def _join(self) -> None:
+        info = self._client.call(
+            "versionRequest", pb.VersionRequestProto(), pb.VersionResponseProto
+        )
+        namespace = Namespace.from_proto(info.info)
+        if self._namespace is not None and self._namespace.pool_id != namespace.pool_id:
+            raise errors.InconsistentStorage(
+                f"its block pool was {self._namespace.pool_id} and is now {namespace.pool_id}"
+            )
+        self._directories.join(namespace)
+        node = self._node()
+        answer = self._client.call(
+            "registerDatanode",
+            pb.RegisterDatanodeRequestProto(registration=reports.registration(node, namespace)),
+            pb.RegisterDatanodeResponseProto,
+        )
+        self._registration = answer.registration
+        self._namespace = namespace
+        self._command(Identity(node))
+        self._command(ServePool(namespace.pool_id))
+        log.info(
+            "registered with namenode %s as %s (%s), block pool %s",
+            self.name,
+            node,
+            node.uuid,
+            namespace.pool_id,
+        )
+        self._heartbeat(namespace)
+        self._full_report(namespace)
+        self._ready()
+
+    # --- serving ---
+
+    def _step(self) -> None:
+        """Do what is due, then wait for the next thing."""
+        namespace = self._namespace
+        assert namespace is not None, "served after joining"
+        now_s = time.monotonic()
+        if now_s >= self._heartbeat_due_s:
+            self._heartbeat(namespace)
+        if now_s >= self._report_due_s:
+            self._full_report(namespace)
+        self._tell_news(namespace)
+        with self._changed:
+            due_s = min(self._heartbeat_due_s, self._report_due_s)
+            if not self._news and not self._stopping:
+                self._changed.wait(max(due_s - time.monotonic(), 0.0))
+
+    def _heartbeat(self, namespace: Namespace) -> None:
+        now_s = time.monotonic()
+        report_due = now_s + self._settings.heartbeat_s >= self._report_due_s
+        request = reports.heartbeat(
+            self._registration,
+            self._inventory.states(namespace.pool_id),
+            connections=self._gauges.connections,
+            copies=self._gauges.copies,
+            want_report_lease=report_due,
+            last_failure_ms=self._last_failure_ms,
+        )
+        answer = self._call("sendHeartbeat", request, pb.HeartbeatResponseProto)
+        self._heartbeat_due_s = now_s + self._settings.heartbeat_s
+        # 0 is no lease, and as a lease it means to report without one.
+        self._lease_id = answer.fullBlockReportLeaseId
+        for order in decode_orders(answer.cmds):
+            self._obey(order)
+
+    def _obey(self, order: Order) -> None:
+        match order:
+            case Register():
+                raise _Unknown
+            case Invalidate() | Transfer():
+                self._command(order)
+            case Shutdown():
+                self._stop_datanode(f"namenode {self.name} says so", 0)
+            case FinalizeUpgrade(pool_id):
+                log.info(
+                    "namenode %s finalizes an upgrade of %s; none is under way", self.name, pool_id
+                )
+            case Unsupported(name):
+                log.warning("namenode %s sent a %s, which is not supported", self.name, name)
+
+    def _full_report(self, namespace: Namespace) -> None:
+        with self._changed:
+            # What has happened up to here is in the lists.
+            lists = self._inventory.listed(namespace.pool_id)
+            kept = [news for news in self._news if isinstance(news, CorruptFound)]
+            self._news.clear()
+            self._news.extend(kept)
+        requests = reports.full_reports(
+            self._registration,
+            namespace.pool_id,
+            self._inventory.volumes.working(),
+            lists,
+            report_id=int.from_bytes(os.urandom(8), "big", signed=True),
+            lease_id=self._lease_id,
+            split_threshold=self._settings.report_split,
+        )
+        started_s = time.monotonic()
+        for request in requests:
+            self._call("blockReport", request, pb.BlockReportResponseProto)
+        # The first interval is a random part of it, so that the datanodes of a
+        # cluster that was started at once don't report at once ever after.
+        part = 1.0 if self._report_due_s else int.from_bytes(os.urandom(4), "big") / 2**32
+        self._report_due_s = started_s + self._settings.report_s * max(part, 0.01)
+        log.info(
+            "reported %d replicas of %s to namenode %s in %d calls",
+            sum(map(len, lists.values())),
+            namespace.pool_id,
+            self.name,
+            len(requests),
+        )
+
+    def _tell_news(self, namespace: Namespace) -> None:
+        while True:
+            with self._changed:
+                news = [self._news[i] for i in range(min(len(self._news), _MAX_NEWS))]
+            if not news:
+                return
+            of_blocks = [item for item in news if not isinstance(item, CorruptFound)]
+            mine = [item for item in of_blocks if item.block.pool_id == namespace.pool_id]
+            if mine:
+                self._call(
+                    "blockReceivedAndDeleted",
+                    reports.incremental_report(
+                        self._registration, namespace.pool_id, mine, self._volumes
+                    ),
+                    pb.BlockReceivedAndDeletedResponseProto,
+                )
+            for item in news:
+                if isinstance(item, CorruptFound):
+                    self._call(
+                        "reportBadBlocks",
+                        reports.bad_block_report(item, self._node(), self._volumes),
+                        pb.ReportBadBlocksResponseProto,
+                    )
+            # Only now: what the namenode has not heard is told again.
+            with self._changed:
+                for _ in news:
+                    self._news.popleft()

@@ -1,0 +1,25 @@
+"""`howdah datanode`: one datanode in this process and the one that it forks."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from howdah import errors
+from howdah.config import Configuration
+from howdah.datanode.keeper import Keeper
+
+log = logging.getLogger(__name__)
+
+
+def run(conf: Configuration, ready_file: Path | None = None) -> int:
+    """Run a datanode until SIGTERM or SIGINT; the exit status.
+
+    Writes `ready_file` (JSON: pid, role, data, ipc, uuid) once it has registered
+    and its first block report is taken.
+    """
+    try:
+        return Keeper(conf, ready_file).run()
+    except errors.HowdahError as error:
+        log.error("the datanode cannot start: %s", error)
+        return 1
