@@ -268,6 +268,12 @@ class Unreachable(HowdahError, ConnectionError):
     errno_code = errno.EHOSTUNREACH
 
 
+class UnknownHost(Unreachable):
+    """A name that no address is known for; trying again would not help."""
+
+    java_class = "java.net.UnknownHostException"
+
+
 class CallTimeout(HowdahError, TimeoutError):
     java_class = "java.net.SocketTimeoutException"
     errno_code = errno.ETIMEDOUT

@@ -213,8 +213,12 @@ class DFSClient:
             raise first
 
 
-@atexit.register
 def _close_open_files() -> None:
     """Complete files that the program forgot, while the threads for it still run."""
     for client in list(_ALL_CLIENTS):
         client.close()
+
+
+# Closing may need a thread, which can't be started any more when atexit's turn comes;
+# threading has hooks of its own for that, which concurrent.futures rests on as well.
+getattr(threading, "_register_atexit", atexit.register)(_close_open_files)

@@ -21,6 +21,7 @@ from typing import ClassVar, NoReturn, Self
 
 from howdah import errors
 from howdah.fs import glob, paths
+from howdah.fs.builders import CreateFileBuilder, OpenFileBuilder
 from howdah.fs.paths import PathLike
 from howdah.fs.status import (
     BlockLocation,
@@ -216,6 +217,14 @@ class FileSystem(ABC):
         raise errors.UnsupportedOperation(f"{self.uri} does not offer {operation}")
 
     # --- built on the above ---------------------------------------------------
+
+    def create_file(self, path: PathLike) -> CreateFileBuilder:
+        """A builder of a new file, or of an append to one (`howdah.fs.builders`)."""
+        return CreateFileBuilder(self, path)
+
+    def open_file(self, path: PathLike) -> OpenFileBuilder:
+        """A builder of a stream to read."""
+        return OpenFileBuilder(self, path)
 
     def exists(self, path: PathLike) -> bool:
         """Whether something is at `path`."""

@@ -74,6 +74,11 @@ class HdfsFileSystem(FileSystem):
             raise errors.IllegalArgument(
                 f"hdfs://{authority} names no namenode: it must be hdfs://host:port"
             )
+        if authority in (conf.raw("dfs.nameservices") or "").replace(" ", "").split(","):
+            raise errors.UnsupportedOperation(
+                f"hdfs://{authority} is a nameservice with several namenodes "
+                f"(dfs.nameservices), which is not supported yet; name one as hdfs://host:port"
+            )
         self._authority = authority
         self.user = user or current_user()
         self._umask = paths.parse_umask(conf.get(keys.FS_PERMISSIONS_UMASK_MODE))

@@ -90,6 +90,10 @@ class _Connection:
             raise NotConnected(
                 f"{host}:{port} did not accept a connection within {timeout_s:g} s"
             ) from error
+        except socket.gaierror as error:
+            raise errors.UnknownHost(f"No address is known for the host {host!r}: {error}") from (
+                error
+            )
         except OSError as error:
             raise NotConnected(f"Cannot connect to {host}:{port}: {error}") from error
         self.name = f"{host}:{port}"

@@ -34,6 +34,8 @@ class RetryPolicy:
 
     def pause_s(self, error: errors.HowdahError, attempts: int) -> float | None:
         """Seconds to wait after `attempts` failed attempts, the last by `error`; None: give up."""
+        if isinstance(error, errors.UnknownHost):
+            return None
         if isinstance(error, errors.Unreachable):
             return self.connect_delay_s if attempts <= self.connect_retries else None
         if isinstance(error, errors.RetriableError):

@@ -46,6 +46,12 @@ def test_an_authority_that_names_no_namenode_is_refused(uri: str) -> None:
         howdah.connect(uri, conf=CONF)
 
 
+def test_a_nameservice_is_refused_with_what_to_do() -> None:
+    conf = Configuration({"dfs.nameservices": "alpha, beta"})
+    with pytest.raises(errors.UnsupportedOperation, match="hdfs://host:port"):
+        howdah.connect("hdfs://beta/", conf=conf)
+
+
 @pytest.fixture
 def own_scheme() -> Iterator[list[tuple[str, str | None]]]:
     asked: list[tuple[str, str | None]] = []

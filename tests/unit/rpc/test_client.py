@@ -324,6 +324,11 @@ def test_a_port_without_a_server_is_unreachable() -> None:
         call(RpcClient(address, PROTOCOL))
 
 
+def test_a_name_without_an_address_is_an_unknown_host() -> None:
+    with pytest.raises(errors.UnknownHost, match=r"nowhere\.invalid"):
+        call(RpcClient(("nowhere.invalid", 8020), PROTOCOL))
+
+
 def test_threads_call_at_the_same_time(serve: Serve) -> None:
     both = threading.Barrier(2, timeout=5)
 

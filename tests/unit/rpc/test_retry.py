@@ -24,7 +24,12 @@ def test_a_server_that_asks_for_it_is_tried_again_with_growing_pauses() -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [errors.CallTimeout("x"), errors.PathNotFound("x"), errors.SafeMode("x"), errors.RemoteError()],
+    [
+        errors.CallTimeout("x"),
+        errors.PathNotFound("x"),
+        errors.SafeMode("x"),
+        errors.UnknownHost("x"),
+    ],
 )
 def test_an_answer_and_a_time_out_are_final(error: errors.HowdahError) -> None:
     assert POLICY.pause_s(error, 1) is None

@@ -1,0 +1,151 @@
+"""Builders for opening files with options: `create_file(path)….build()`, `open_file(path)…`.
+
+They mirror FSDataOutputStreamBuilder and FutureDataInputStreamBuilder. An option that a
+filesystem doesn't know is ignored when given by `opt` and refused by `build` when given
+by `must`. Two defaults differ from `create`, as they do in Hadoop: `create_file`
+overwrites what is there, and doesn't make missing parents unless `recursive` says so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from howdah import errors
+from howdah.fs.paths import PathLike
+
+if TYPE_CHECKING:
+    from howdah.fs.api import FileSystem, Progress
+    from howdah.fs.status import FileStatus
+    from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
+
+Value = str | int | float | bool
+
+BUFFER_SIZE = "fs.option.openfile.buffer.size"
+# Hints that any filesystem may follow or not; no stream here depends on them.
+_OPEN_HINTS = frozenset(
+    (
+        "fs.option.openfile.read.policy",
+        "fs.option.openfile.length",
+        "fs.option.openfile.split.start",
+        "fs.option.openfile.split.end",
+        "fs.option.openfile.footer.cache",
+    )
+)
+
+
+class _Options:
+    """What `opt` and `must` collect."""
+
+    def __init__(self, fs: FileSystem, path: PathLike) -> None:
+        self._fs = fs
+        self._path = path
+        self._optional: dict[str, Value] = {}
+        self._mandatory: dict[str, Value] = {}
+
+    def opt(self, key: str, value: Value) -> Self:
+        """Set an option; one that isn't known has no effect."""
+        self._mandatory.pop(key, None)
+        self._optional[key] = value
+        return self
+
+    def must(self, key: str, value: Value) -> Self:
+        """Set an option; one that isn't known makes `build` fail."""
+        self._optional.pop(key, None)
+        self._mandatory[key] = value
+        return self
+
+    def _refuse_unknown(self, known: frozenset[str]) -> None:
+        unknown = sorted(set(self._mandatory) - known)
+        if unknown:
+            raise errors.IllegalArgument(
+                f"{self._fs.uri} knows no option {', '.join(unknown)}, which {self._path} must have"
+            )
+
+    def _option(self, key: str) -> Value | None:
+        return self._mandatory.get(key, self._optional.get(key))
+
+
+class CreateFileBuilder(_Options):
+    """Collects how a file is to be created, or appended to; `build` opens it."""
+
+    def __init__(self, fs: FileSystem, path: PathLike) -> None:
+        super().__init__(fs, path)
+        self._overwrite = True
+        self._append = False
+        self._recursive = False
+        self._replication: int | None = None
+        self._block_size: int | None = None
+        self._permission: int | None = None
+        self._buffer_size: int | None = None
+        self._progress: Progress | None = None
+
+    def overwrite(self, overwrite: bool = True) -> Self:
+        """Whether an existing file is replaced."""
+        self._overwrite = overwrite
+        return self
+
+    def append(self) -> Self:
+        """Write at the end of an existing file."""
+        self._append = True
+        return self
+
+    def recursive(self) -> Self:
+        """Make missing parents."""
+        self._recursive = True
+        return self
+
+    def replication(self, replication: int) -> Self:
+        self._replication = replication
+        return self
+
+    def block_size(self, size_bytes: int) -> Self:
+        self._block_size = size_bytes
+        return self
+
+    def permission(self, mode: int) -> Self:
+        """Mode bits, from which the umask is taken off."""
+        self._permission = mode
+        return self
+
+    def buffer_size(self, size_bytes: int) -> Self:
+        self._buffer_size = size_bytes
+        return self
+
+    def progress(self, progress: Progress) -> Self:
+        """Called now and then while data is written."""
+        self._progress = progress
+        return self
+
+    def build(self) -> FSDataOutputStream:
+        """Open the file."""
+        self._refuse_unknown(frozenset())
+        if self._append:
+            return self._fs.append(
+                self._path, buffer_size=self._buffer_size, progress=self._progress
+            )
+        return self._fs.create(
+            self._path,
+            overwrite=self._overwrite,
+            replication=self._replication,
+            block_size=self._block_size,
+            permission=self._permission,
+            create_parent=self._recursive,
+            buffer_size=self._buffer_size,
+            progress=self._progress,
+        )
+
+
+class OpenFileBuilder(_Options):
+    """Collects how a file is to be read; `build` opens it."""
+
+    def with_file_status(self, status: FileStatus) -> Self:
+        """What is known of the file already; a path that differs is refused."""
+        if status.path != self._fs.resolve(self._path):
+            raise errors.IllegalArgument(f"The status is of {status.path}, not of {self._path}")
+        return self
+
+    def build(self) -> FSDataInputStream:
+        """Open the file."""
+        self._refuse_unknown(_OPEN_HINTS | {BUFFER_SIZE})
+        buffer_size = self._option(BUFFER_SIZE)
+        return self._fs.open(self._path, None if buffer_size is None else int(buffer_size))
