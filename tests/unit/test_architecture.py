@@ -50,7 +50,7 @@ WORLD = {
 SHELLS = {
     "model": set[str](),
     "namenode": {"format", "journal", "loading", "racks", "server", "settings"},
-    "rpc": {"client", "server"},
+    "rpc": {"client", "server", "threaded"},
     "storage": {"atomic", "layout", "segments"},
     "transfer": {"checksum", "sockets"},
 }
