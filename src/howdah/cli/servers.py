@@ -80,18 +80,18 @@ def namenode(argv: list[str], conf: Configuration) -> int:
 
         format_namenode(conf, cluster_id=options.clusterid, force=options.force)
         return 0
-    from howdah.namenode import server
+    from howdah.namenode.server import run
 
-    return server.run(conf, options.ready_file)
+    return run(conf, options.ready_file)
 
 
 def datanode(argv: list[str], conf: Configuration) -> int:
     """Run a datanode."""
     options = _server_arguments("datanode").parse_args(argv)
     log_to_stderr(options.log_level)
-    from howdah.datanode import server
+    from howdah.datanode.server import run
 
-    return server.run(conf, options.ready_file)
+    return run(conf, options.ready_file)
 
 
 def getconf(argv: list[str], conf: Configuration) -> int:
