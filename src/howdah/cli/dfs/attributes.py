@@ -42,16 +42,20 @@ class _Recursive(Command):
 
 class Chmod(_Recursive):
     def read_options(self, arguments: list[str]) -> Parsed:
-        """Only -R is an option: `-x` and `-rwx` are modes."""
+        """Only -R is an option, before the mode or behind it: `-x` and `-rwx` are modes."""
         words = list(arguments)
         flags: set[str] = set()
-        while words and words[0] in ("-R", "--"):
+        kept: list[str] = []
+        while words and words[0].startswith("-"):
             word = words.pop(0)
             if word == "--":
                 break
-            flags.add(word[1:])
-        options.check_count(words, self.LEAST)
-        return Parsed(frozenset(flags), {}, tuple(words))
+            if word == "-R":
+                flags.add("R")
+            else:
+                kept.append(word)
+        options.check_count([*kept, *words], self.LEAST)
+        return Parsed(frozenset(flags), {}, (*kept, *words))
 
     def take(self, text: str) -> None:
         self._change = modes.parse(text)

@@ -62,17 +62,15 @@ class Count(Command):
         return list(parsed.arguments)
 
     def _columns(self) -> tuple[tuple[str, int], ...]:
-        if self._types:
-            return tuple(
-                column
-                for name in self._types
-                for column in (
-                    (f"{name}_QUOTA", TYPE_QUOTA_WIDTH),
-                    (f"REM_{name}_QUOTA", TYPE_REMAINING_WIDTH),
-                )
+        columns: tuple[tuple[str, int], ...] = ()
+        for name in self._types:
+            columns += (
+                (f"{name}_QUOTA", TYPE_QUOTA_WIDTH),
+                (f"REM_{name}_QUOTA", TYPE_REMAINING_WIDTH),
             )
-        columns: tuple[tuple[str, int], ...] = QUOTA_COLUMNS if self._quotas else ()
-        if not self._quotas_only:
+        if self._quotas and not self._types:
+            columns += QUOTA_COLUMNS
+        if not self._quotas_only and not self._types:
             columns += COUNT_COLUMNS
         if "e" in self._options:
             columns += (POLICY_COLUMN,)
