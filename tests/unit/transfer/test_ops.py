@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 
 import pytest
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from howdah import errors
 from howdah.proto import data_transfer_pb2 as pb
 from howdah.transfer import ops
 from howdah.transfer.blocks import BlockToken, DatanodeAddress, ExtendedBlock, StorageType
+from howdah.transfer.checksum import ChecksumSpec, ChecksumType
 from howdah.transfer.ops import BlockChecksumType, CachingHints, Op, Stage
 from howdah.transfer.responses import (
     BlockChecksumResult,
