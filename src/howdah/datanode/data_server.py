@@ -118,7 +118,7 @@ class DataServer:
     def _serve(self, connection: Connection) -> None:
         try:
             Operations(connection, self._store, self._settings).serve()
-        except (errors.HowdahError, OSError, AssertionError):
+        except Exception:
             log.exception("serving %s failed", connection.peer)
         finally:
             self._forget(connection, threading.current_thread())

@@ -116,8 +116,13 @@ class BlockReceiver:
             case Stage.PIPELINE_SETUP_CREATE:
                 return self._store.create(request.block, request.checksum, request.storage_type)
             case Stage.PIPELINE_SETUP_APPEND:
+                # Clients ask for room by the block's length; the replica's is given apart.
+                # The block's own length is the file's block size: the room it may take.
                 return self._store.append(
-                    request.block, request.latest_generation_stamp, request.checksum
+                    request.block,
+                    request.min_bytes_received,
+                    request.latest_generation_stamp,
+                    request.checksum,
                 )
         raise errors.UnsupportedOperation(
             f"WRITE_BLOCK of {request.block} at stage {request.stage.name} is not supported"

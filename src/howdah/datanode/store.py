@@ -245,12 +245,17 @@ class BlockStore:
         return block_fd, meta_fd
 
     def append(
-        self, block: ExtendedBlock, generation_stamp: int, received: ChecksumSpec
+        self,
+        block: ExtendedBlock,
+        expected_bytes: int,
+        generation_stamp: int,
+        received: ChecksumSpec,
     ) -> ReplicaWriter:
-        """Reopen the finalized replica of `block` under a newer generation stamp.
+        """Reopen the finalized replica of `block`, which has `expected_bytes`, under a
+        newer generation stamp.
 
         The checksum of a partial last chunk is held against its data first, since
-        the new one goes on from it. `block.length_bytes` must be the replica's.
+        the new one goes on from it.
         """
         self._check_pool(block.pool_id)
         with self.open(block) as opened:
@@ -263,9 +268,9 @@ class BlockStore:
                 raise errors.ReplicaNotFound(
                     f"Cannot append to {block}: this datanode has {replica!r}"
                 )
-            if opened.length_bytes != block.length_bytes:
+            if opened.length_bytes != expected_bytes:
                 raise errors.ReplicaNotFound(
-                    f"Cannot append to {block}, said to have {block.length_bytes} bytes: "
+                    f"Cannot append to {block}, said to have {expected_bytes} bytes: "
                     f"this datanode has {replica!r}"
                 )
             if generation_stamp < block.generation_stamp:
