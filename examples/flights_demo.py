@@ -14,8 +14,8 @@ Run it with `./dev demo`.
 from __future__ import annotations
 
 import argparse
-import io
 import os
+import subprocess
 import sys
 import time
 import zipfile
@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Any
 
 import howdah
-from howdah.cli.dfs import main as dfs
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
 
@@ -102,10 +101,11 @@ def start_spark(cluster: MiniCluster) -> Any:
 def check_locality(spark: Any, cluster: MiniCluster) -> set[str]:
     """Spark's scheduler must see where the blocks lie; the hosts that it prefers."""
     lines = spark.sparkContext.textFile(f"{cluster.uri}{RAW}/flights.csv", 4)._jrdd.rdd()
+    context = spark.sparkContext._jsc.sc()
     hosts: set[str] = set()
-    for partition in lines.partitions():
-        preferred = lines.preferredLocations(partition)
-        hosts.update(preferred.apply(i) for i in range(preferred.size()))
+    for number in range(len(lines.partitions())):
+        preferred = context.getPreferredLocs(lines, number)
+        hosts.update(preferred.apply(i).host() for i in range(preferred.size()))
     return hosts
 
 
@@ -177,17 +177,13 @@ def show_blocks(fs: FileSystem) -> set[str]:
 
 
 def list_tree(cluster: MiniCluster) -> int:
-    """`howdah dfs -ls -R /data`; shows the first and last lines of what it prints."""
-    out = io.StringIO()
-    real, sys.stdout = sys.stdout, out
-    try:
-        code = dfs(["-ls", "-R", "/data"], cluster.conf)
-    finally:
-        sys.stdout = real
-    lines = out.getvalue().splitlines()
+    """Run `howdah dfs -ls -R /data` as a user would; the first and last of its lines."""
+    command = [sys.executable, "-m", "howdah", "dfs", "-fs", cluster.uri, "-ls", "-R", "/data"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    lines = done.stdout.splitlines()
     for line in [*lines[:9], f"… {len(lines) - 12} more …", *lines[-3:]]:
         print("   " + line)
-    return code
+    return done.returncode
 
 
 def main() -> int:
