@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import fsspec
 from fsspec.callbacks import DEFAULT_CALLBACK
+from fsspec.core import has_magic
 from fsspec.spec import AbstractFileSystem
 from fsspec.utils import isfilelike, tokenize
 
@@ -217,11 +218,8 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
         **kwargs: Any,
     ) -> None:
         """Rename, which moves no data; patterns and lists go through copy and delete."""
-        plain = isinstance(path1, str) and isinstance(path2, str)
-        if not plain or maxdepth is not None or fsspec.utils.get_protocol(path1) == "file":
-            super().mv(path1, path2, recursive=recursive, maxdepth=maxdepth, **kwargs)
-            return
-        if set(path1) & set("*?["):
+        plain = isinstance(path1, str) and isinstance(path2, str) and maxdepth is None
+        if not plain or has_magic(path1):
             super().mv(path1, path2, recursive=recursive, maxdepth=maxdepth, **kwargs)
             return
         source, target = self._strip_protocol(path1), self._strip_protocol(path2)

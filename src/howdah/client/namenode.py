@@ -275,7 +275,13 @@ class NamenodeProxy:
 
     def get_block_locations(self, path: str, offset: int, length: int) -> LocatedBlocks:
         request = pb.GetBlockLocationsRequestProto(src=path, offset=offset, length=length)
-        answer = self.call("getBlockLocations", request, pb.GetBlockLocationsResponseProto)
+        try:
+            answer = self.call("getBlockLocations", request, pb.GetBlockLocationsResponseProto)
+        except errors.PathNotFound as error:
+            # Namenodes say so of directories too, which Python users expect to tell apart.
+            if error.message.startswith("Path is not a file"):
+                raise errors.PathIsDirectory(error.message) from error
+            raise
         if not answer.HasField("locations"):
             raise errors.PathNotFound(f"File does not exist: {path}")
         return LocatedBlocks.from_proto(answer.locations)
