@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -24,7 +25,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.testing.hadoop import NoHadoop, hadoop_class_path
 from howdah.testing.java import NoJava, find_java_home
-from howdah.testing.layout import Layout, role_of
+from howdah.testing.layout import LOOPBACK, Layout, role_of
 from howdah.testing.processes import tail
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
@@ -64,7 +65,10 @@ class ApacheCluster:
         self._datanodes = datanodes
         self._java = str(find_java_home() / "bin" / "java")
         self._jars = hadoop_class_path(CACHE)
-        self.layout = Layout.plan(base, datanodes=max(datanodes, 1))
+        planned = Layout.plan(base, datanodes=max(datanodes, 1))
+        # A datanode of Hadoop's is known by the address that it calls from.
+        nodes = tuple(replace(node, host=LOOPBACK) for node in planned.datanodes)
+        self.layout = replace(planned, datanodes=nodes)
         self.layout.save()
         for name in self.layout.names:
             on_class_path = self.layout.server_conf_dir(name)
