@@ -1,4 +1,4 @@
-"""fsspec's own conformance suite, and what pandas and pyarrow do through fsspec."""
+"""The fsspec face on real servers; fsspec's own suite is in tests/compat."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ import itertools
 import pickle
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from howdah.testing import MiniCluster
 
 fsspec = pytest.importorskip("fsspec")
-from fsspec.tests import abstract  # noqa: E402
-
 from howdah.fsspec import HowdahFileSystem, install  # noqa: E402
 
 MIB = 1 << 20
@@ -39,40 +36,6 @@ def here(hfs: HowdahFileSystem) -> str:
     path = f"/fsspec/{next(_numbers)}"
     hfs.makedirs(path)
     return path
-
-
-class HowdahFixtures(abstract.AbstractFixtures):
-    @pytest.fixture
-    def fs(self, hfs: HowdahFileSystem) -> HowdahFileSystem:
-        return hfs
-
-    @pytest.fixture
-    def fs_path(self, here: str) -> str:
-        return here
-
-    @pytest.fixture
-    def fs_join(self) -> Any:
-        return lambda *parts: "/".join(parts)
-
-
-class TestCopy(abstract.AbstractCopyTests, HowdahFixtures):
-    """fsspec: copies within the filesystem."""
-
-
-class TestGet(abstract.AbstractGetTests, HowdahFixtures):
-    """fsspec: copies to the local disk."""
-
-
-class TestPut(abstract.AbstractPutTests, HowdahFixtures):
-    """fsspec: copies from the local disk."""
-
-
-class TestPipe(abstract.AbstractPipeTests, HowdahFixtures):
-    """fsspec: writing bytes in one go."""
-
-
-class TestOpen(abstract.AbstractOpenTests, HowdahFixtures):
-    """fsspec: opening files."""
 
 
 # --- URLs ------------------------------------------------------------------------------
