@@ -342,7 +342,7 @@ class ClientProtocol:
                 quota=self._namespace_quota(request.path),
                 spaceConsumed=summary.consumed_bytes,
                 spaceQuota=messages.UNLIMITED,
-                erasureCodingPolicy="Replicated" if summary.files else "",
+                erasureCodingPolicy="" if summary.directories else "Replicated",
             )
         )
 
