@@ -76,14 +76,17 @@ class Configuration:
         overrides: Mapping[str, str] | None = None,
         *,
         files: Sequence[Path] = (),
+        environment: bool = True,
     ) -> Configuration:
         """The site files of `conf_dir` (else of HADOOP_CONF_DIR, else none), then `overrides`.
 
-        `files` are read after the site files. A site file that isn't there is
+        `files` are read after the site files; without `environment` HADOOP_CONF_DIR
+        doesn't count. A site file that isn't there is
         skipped; a directory or file that the caller named must exist.
         """
-        if conf_dir is None and os.environ.get("HADOOP_CONF_DIR"):
-            conf_dir = Path(os.environ["HADOOP_CONF_DIR"])
+        if conf_dir is None:
+            named = os.environ.get("HADOOP_CONF_DIR") if environment else None
+            conf_dir = Path(named) if named else None
         elif conf_dir is not None and not conf_dir.is_dir():
             raise InvalidConfiguration(f"configuration directory {conf_dir} does not exist")
         conf = cls()

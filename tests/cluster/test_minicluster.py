@@ -119,6 +119,24 @@ def test_data_is_there_after_an_orderly_restart(cluster: MiniCluster) -> None:
     assert read(cluster, "/kept2") == CONTENT
 
 
+def test_cluster_can_be_written_to_when_its_namenode_alone_was_restarted(
+    cluster: MiniCluster,
+) -> None:
+    cluster.kill("namenode")
+    cluster.restart("namenode")
+    write(cluster, "/after-restart")
+
+
+def test_namenode_is_up_without_its_datanodes_too(cluster: MiniCluster) -> None:
+    write(cluster, "/unreported")
+    for name in cluster.names:
+        cluster.kill(name)
+    cluster.restart("namenode")
+    with cluster.connect() as fs:
+        assert fs.get_file_status("/unreported").length == len(CONTENT)
+    cluster.restart()
+
+
 def test_stopped_server_can_be_started(cluster: MiniCluster) -> None:
     cluster.stop("datanode1")
     assert not cluster.process("datanode1").alive

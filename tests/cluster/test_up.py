@@ -136,6 +136,15 @@ def test_clients_find_the_cluster_by_its_configuration(directory: Path) -> None:
     assert conf.raw("dfs.blocksize") == "2m"
 
 
+def test_installations_own_configuration_is_left_alone(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    production = Configuration({"fs.defaultFS": "hdfs://192.0.2.1:8020"})
+    (tmp_path / "core-site.xml").write_text(production.to_xml())
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    assert up(directory, "--datanodes", "1")["uri"].startswith("hdfs://127.0.0.1:")
+
+
 def test_more_namenodes_are_refused(tmp_path: Path) -> None:
     said = run("up", "--dir", str(tmp_path), "--namenodes", "2", expect=255).stderr
     assert "not available yet" in said

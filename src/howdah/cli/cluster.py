@@ -9,8 +9,9 @@ The directory is ~/.howdah/default unless --dir says otherwise: `status` and `do
 then find the cluster from wherever they are typed, and no project directory is
 littered.
 
-The installation's own configuration files are not read: a cluster on this machine
-must not take the address of the one in the machine room. -D is.
+The installation's own configuration (HADOOP_CONF_DIR) is not read: a cluster on this
+machine must not take the address of the one in the machine room. What is given on
+the command line counts, files included.
 """
 
 from __future__ import annotations
@@ -67,10 +68,11 @@ def up(argv: list[str], conf: Configuration) -> int:
             f"--namenodes {options.namenodes}: high availability is not available yet, only one "
             "namenode is"
         )
-    values = {key: value for key, value in conf.items() if conf.source(key) == "command line"}
     base = _dir(options.dir)
     with _only_one(base):
-        layout = _layout(base, values, options.datanodes, options.racks, options.volumes)
+        layout = _layout(
+            base, dict(conf.items()), options.datanodes, options.racks, options.volumes
+        )
         layout.save()
         cluster = LocalCluster(layout, Detached(), _running(layout))
         _start(cluster, options.timeout)

@@ -38,18 +38,24 @@ class Command(NamedTuple):
 
     `dfs` has options of its own that may look like the common ones, so those
     stop at its first other argument, as in Hadoop; elsewhere they may stand
-    anywhere.
+    anywhere. A cluster on this machine must not take the address of the one in the
+    machine room, so its commands don't read HADOOP_CONF_DIR.
     """
 
     help: str
     target: str | None
     options_anywhere: bool = True
+    reads_environment: bool = True
 
 
 COMMANDS: dict[str, Command] = {
-    "up": Command("start a cluster on this machine", "howdah.cli.cluster:up"),
-    "status": Command("say how that cluster is", "howdah.cli.cluster:status"),
-    "down": Command("stop that cluster", "howdah.cli.cluster:down"),
+    "up": Command(
+        "start a cluster on this machine", "howdah.cli.cluster:up", reads_environment=False
+    ),
+    "status": Command(
+        "say how that cluster is", "howdah.cli.cluster:status", reads_environment=False
+    ),
+    "down": Command("stop that cluster", "howdah.cli.cluster:down", reads_environment=False),
     "dfs": Command("work with files", "howdah.cli.dfs:main", False),
     "fs": Command("the same as dfs", "howdah.cli.dfs:main", False),
     "getconf": Command("print configuration values", "howdah.cli.servers:getconf"),
@@ -110,16 +116,17 @@ def _dispatch(arguments: list[str]) -> int:
         return EXIT_USAGE
     take = GenericOptions.take_all if command.options_anywhere else GenericOptions.take_leading
     more, rest = take(rest)
-    return _run(name, command.target, rest, options + more)
+    return _run(name, command, rest, options + more)
 
 
-def _run(name: str, target: str, arguments: list[str], options: GenericOptions) -> int:
+def _run(name: str, command: Command, arguments: list[str], options: GenericOptions) -> int:
     from howdah.errors import HowdahError
 
-    module_name, _, function_name = target.partition(":")
+    assert command.target is not None
+    module_name, _, function_name = command.target.partition(":")
     try:
         run: Run = getattr(import_module(module_name), function_name)
-        return run(arguments, options.configuration())
+        return run(arguments, options.configuration(command.reads_environment))
     except UsageError as error:
         print(f"howdah {name}: {error}", file=sys.stderr)
         return EXIT_USAGE
@@ -223,7 +230,7 @@ class GenericOptions(NamedTuple):
                 option = cls(conf_dir=value)
         return option, arguments[2:]
 
-    def configuration(self) -> Configuration:
+    def configuration(self, environment: bool) -> Configuration:
         """What files and options say together."""
         from pathlib import Path
 
@@ -233,6 +240,7 @@ class GenericOptions(NamedTuple):
             Path(self.conf_dir) if self.conf_dir else None,
             dict(self.values),
             files=[Path(name) for name in self.files],
+            environment=environment,
         )
 
 

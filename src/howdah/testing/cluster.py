@@ -4,7 +4,8 @@
 are started (`Spawner`) and in what happens to them at the end.
 
 A server can serve when its ready file says so with its own process id. A cluster
-can be written to when, in addition, the namenode has left safe mode.
+can be written to when, in addition, the namenode knows of the datanodes that run
+and, where none is missing, has left safe mode.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ import signal
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
 from howdah.config import namenode_address
 from howdah.errors import HowdahError, InvalidConfiguration
+from howdah.kinds import Address
 from howdah.testing.layout import Layout, role_of
 from howdah.testing.processes import (
     POLL_S,
@@ -79,8 +82,8 @@ class LocalCluster:
             if time.monotonic() > deadline:
                 raise self._failure(waiting[0], f"was not ready within {timeout_s:g} s")
             time.sleep(POLL_S)
-        if "namenode" in self.pids:
-            self._wait_for_safe_mode_to_end(deadline, timeout_s)
+        if self.is_ready("namenode"):
+            self._wait_until_writable(deadline, timeout_s)
 
     def is_ready(self, name: str) -> bool:
         pid = self._ready_file(name).get("pid")
@@ -102,29 +105,26 @@ class LocalCluster:
     def _failure(self, name: str, what: str) -> ServerFailed:
         return ServerFailed(f"{name} {what}\n{tail(self.layout.log_path(name))}")
 
-    def _wait_for_safe_mode_to_end(self, deadline: float, timeout_s: float) -> None:
-        from howdah.proto import client_namenode_pb2 as messages
-        from howdah.rpc.client import RpcClient
+    def _wait_until_writable(self, deadline: float, timeout_s: float) -> None:
+        """Until the namenode knows every datanode that runs, and has left safe mode.
 
-        request = messages.SetSafeModeRequestProto(action=messages.SAFEMODE_GET, checked=False)
-        address = namenode_address(self.layout.client_conf())
-        protocol = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
-        client = RpcClient(address, protocol)
-        try:
-            while True:
-                answer = client.call(
-                    "setSafeMode",
-                    request,
-                    messages.SetSafeModeResponseProto,
-                    timeout_s=max(1.0, deadline - time.monotonic()),
-                )
-                if not answer.result:
-                    return
+        A namenode that was restarted alone has to hear from its datanodes again. With
+        datanodes missing it may rightly stay in safe mode, so that isn't waited for.
+        """
+        datanodes = [self.server(node.name) for node in self.layout.datanodes]
+        running = {n.addresses["data"] for n in datanodes if n.addresses and not n.paused}
+        with _Namenode(namenode_address(self.layout.client_conf()), deadline) as namenode:
+            while not running <= namenode.live_datanodes():
+                if time.monotonic() > deadline:
+                    missing = ", ".join(sorted(running - namenode.live_datanodes()))
+                    raise self._failure(
+                        "namenode", f"did not hear from datanode {missing} within {timeout_s:g} s"
+                    )
+                time.sleep(POLL_S * 5)
+            while len(running) == len(datanodes) and namenode.in_safe_mode():
                 if time.monotonic() > deadline:
                     raise self._failure("namenode", f"was in safe mode for {timeout_s:g} s")
                 time.sleep(POLL_S * 5)
-        finally:
-            client.close()
 
     # -- stopping ----------------------------------------------------------------------
 
@@ -142,7 +142,7 @@ class LocalCluster:
 
     def kill(self, names: Sequence[str]) -> None:
         """SIGKILL servers and all that they started, and wait until they are gone."""
-        pids = [self.pids[name] for name in names if name in self.pids]
+        pids = [self.pids[name] for name in names if self.is_running(name)]
         for pid in pids:
             signal_group(pid, signal.SIGKILL)
         left = self._wait_ended(pids, STOP_TIMEOUT_S)
@@ -187,3 +187,48 @@ class LocalCluster:
         except ValueError as error:
             raise HowdahError(f"{path} is damaged: {error}") from error
         return found if isinstance(found, dict) else {}
+
+
+class _Namenode:
+    """The two questions that readiness asks of a namenode."""
+
+    def __init__(self, address: Address, deadline: float) -> None:
+        # Imported here, as the launcher is at work meanwhile.
+        from howdah.proto import client_namenode_pb2
+        from howdah.rpc.client import RpcClient
+
+        self._messages = client_namenode_pb2
+        self._deadline = deadline
+        self._client = RpcClient(address, "org.apache.hadoop.hdfs.protocol.ClientProtocol")
+
+    def live_datanodes(self) -> set[str]:
+        """Their data addresses, `ip:port`."""
+        request = self._messages.GetDatanodeReportRequestProto(type=self._messages.LIVE)
+        answer = self._client.call(
+            "getDatanodeReport",
+            request,
+            self._messages.GetDatanodeReportResponseProto,
+            timeout_s=self._timeout_s(),
+        )
+        return {f"{node.id.ipAddr}:{node.id.xferPort}" for node in answer.di}
+
+    def in_safe_mode(self) -> bool:
+        request = self._messages.SetSafeModeRequestProto(
+            action=self._messages.SAFEMODE_GET, checked=False
+        )
+        answer = self._client.call(
+            "setSafeMode",
+            request,
+            self._messages.SetSafeModeResponseProto,
+            timeout_s=self._timeout_s(),
+        )
+        return bool(answer.result)
+
+    def _timeout_s(self) -> float:
+        return max(1.0, self._deadline - time.monotonic())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()

@@ -49,6 +49,10 @@ class Server:
     def alive(self) -> bool:
         return self.pid is not None and is_running(self.pid)
 
+    @property
+    def paused(self) -> bool:
+        return self.pid is not None and is_paused(self.pid)
+
 
 class Spawner(Protocol):
     """Starts servers and knows which of those it started have ended."""
@@ -187,11 +191,8 @@ def signal_process(pid: int, number: signal.Signals) -> bool:
     return True
 
 
-def start_time(pid: int) -> str | None:
-    """When a running process started, in whatever form the system has; None: not running.
-
-    A process that has ended and that nobody waited for is not running.
-    """
+def _state_and_start(pid: int) -> tuple[str, str] | None:
+    """A letter for what the process does, and when it started in the system's words."""
     if sys.platform == "linux":
         try:
             status = Path(f"/proc/{pid}/stat").read_text()
@@ -199,11 +200,26 @@ def start_time(pid: int) -> str | None:
             return None
         # The second field is the name in brackets and may have blanks in it.
         fields = status.rpartition(")")[2].split()
-        return None if fields[0] in "ZX" else fields[19]
+        return fields[0], fields[19]
     answer = subprocess.run(
         ["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
     ).stdout.strip()
-    return None if not answer or answer.startswith("Z") else answer.partition(" ")[2].strip()
+    state, _, since = answer.partition(" ")
+    return (state[0], since.strip()) if answer else None
+
+
+def start_time(pid: int) -> str | None:
+    """When a running process started, in whatever form the system has; None: not running.
+
+    A process that has ended and that nobody waited for is not running.
+    """
+    found = _state_and_start(pid)
+    return None if found is None or found[0] in "ZX" else found[1]
+
+
+def is_paused(pid: int) -> bool:
+    found = _state_and_start(pid)
+    return found is not None and found[0] == "T"
 
 
 def is_running(pid: int) -> bool:

@@ -54,6 +54,11 @@ def test_environment_names_the_directory(tmp_path: Path, monkeypatch: pytest.Mon
     assert Configuration.load().get(keys.DFS_REPLICATION) == 4
 
 
+def test_environment_may_be_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(site(tmp_path, prop("dfs.replication", "4"))))
+    assert Configuration.load(environment=False).get(keys.DFS_REPLICATION) == 3
+
+
 def test_defaults_hold_where_there_is_no_file() -> None:
     assert Configuration.load().get(keys.DFS_BLOCKSIZE) == 128 * 1024 * 1024
 

@@ -37,3 +37,24 @@ def test_marker_without_an_id_is_refused(pytester: pytest.Pytester) -> None:
 def test_marker_is_known(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("import pytest\n@pytest.mark.req('XX-001')\ndef test_a(): pass")
     pytester.runpytest("--strict-markers").assert_outcomes(passed=1)
+
+
+def test_failure_on_the_shared_cluster_shows_the_servers_logs(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+
+        class Cluster:
+            names = ["namenode"]
+            def log(self, name):
+                return "old line\\n" * 100 + "the last line"
+
+        @pytest.fixture
+        def howdah_cluster():
+            return Cluster()
+        """
+    )
+    pytester.makepyfile("def test_a(howdah_cluster): assert False")
+    result = pytester.runpytest()
+    result.stdout.fnmatch_lines(["*log of namenode*", "old line", "the last line"])
+    assert result.stdout.str().count("old line") == 59

@@ -284,12 +284,12 @@ def test_chunks_have_at_least_one_byte(step: int) -> None:
 _PRINT_METHOD = "from howdah.transfer import checksum; print(checksum.implementation())"
 
 
+kernel_only = pytest.mark.parametrize("implementation", ["howdah._kernel"], indirect=True)
+
+
+@kernel_only
 @pytest.mark.parametrize(("setting", "expected"), [("off", "google-crc32c"), ("tables", "table")])
-def test_environment_chooses_the_implementation(
-    setting: str, expected: str, implementation: ModuleType
-) -> None:
-    if setting == "tables" and implementation.__name__ != "howdah._kernel":
-        pytest.skip("tables are the kernel's")
+def test_environment_chooses_the_implementation(setting: str, expected: str) -> None:
     said = subprocess.run(
         [sys.executable, "-c", _PRINT_METHOD],
         env={"HOWDAH_KERNEL": setting},
@@ -301,10 +301,9 @@ def test_environment_chooses_the_implementation(
     assert said.startswith(expected)
 
 
+@kernel_only
 def test_tables_agree_with_the_instructions(implementation: ModuleType) -> None:
     """The whole of this file once more, off the CPU's CRC instructions."""
-    if implementation.__name__ != "howdah._kernel":
-        pytest.skip("tables are the kernel's")
     if implementation.CRC32C_METHOD == "table":
         pytest.skip("this is that run, or a CPU without instructions")
     run = subprocess.run(
