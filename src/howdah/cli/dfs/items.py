@@ -196,13 +196,16 @@ class Filesystems:
         return Item(fs, path, style, status_or_none(fs, path), typed=text)
 
     def expand(self, text: str) -> list[Item]:
-        """The paths that an argument stands for: what matches, or itself if nothing does."""
+        """The paths that an argument stands for; itself, there or not, if it is no pattern.
+
+        Raises `PathProblem` for a pattern that nothing matches.
+        """
         fs, path, style = self._resolve(text, local=False)
         if not glob.has_wildcard(path):
             return [Item(fs, path, style, status_or_none(fs, path), typed=text)]
         matching = fs.glob_status(path)
         if not matching:
-            return [Item(fs, path, style, None, typed=text)]
+            raise PathProblem.missing(text)
         return [Item(fs, status.path, style, status) for status in matching]
 
     def close(self) -> None:

@@ -51,6 +51,14 @@ class Rm(_TrashCommand):
         self._safely = "safely" in parsed
         return list(parsed.arguments)
 
+    def expand(self, argument: str) -> list[Item]:
+        try:
+            return super().expand(argument)
+        except PathProblem:
+            if self._ignore_missing:
+                return []
+            raise
+
     def process_missing(self, item: Item) -> None:
         if not self._ignore_missing:
             super().process_missing(item)

@@ -65,7 +65,8 @@ class Tail(Command):
 
     def prepare(self, parsed: Parsed) -> list[str]:
         self._follow = "f" in parsed
-        self._interval_s = max(parsed.number("s", FOLLOW_INTERVAL_MS), 1) / 1000
+        if self._follow:
+            self._interval_s = max(parsed.number("s", FOLLOW_INTERVAL_MS), 1) / 1000
         return list(parsed.arguments)
 
     def expand(self, argument: str) -> list[Item]:
