@@ -54,9 +54,11 @@ def combine_md5(results: list[BlockChecksumResult]) -> CombinedChecksum:
     while size < len(joined):
         size *= 2
     digest = hashlib.md5(joined.ljust(size, b"\0"), usedforsecurity=False).digest()
+    value = struct.pack(">iq", bytes_per_crc, crc_per_block) + digest
     return CombinedChecksum(
         f"MD5-of-{crc_per_block}MD5-of-{bytes_per_crc}{kind.name}",
-        struct.pack(">iq", bytes_per_crc, crc_per_block) + digest,
+        # Its bytes are given out by Hadoop with such a buffer's unused room as well.
+        value.ljust(_FIRST_BUFFER_BYTES, b"\0"),
     )
 
 
