@@ -5,12 +5,12 @@ process does it once; a fork then is a server at once.
 
 It reads requests, a JSON object a line, from stdin, and writes events to stdout:
 
-    -> {"name": "datanode0", "arguments": ["datanode", …], "log": "/…/datanode0.log"}
-    <- {"started": "datanode0", "pid": 4711}
+    -> {"number": 1, "arguments": ["datanode", …], "log": "/…/datanode0.log"}
+    <- {"started": 1, "pid": 4711}
     <- {"ended": 4711, "status": -9}
 
-When stdin ends, be it that the cluster is closed or that the process which had
-it has died, all servers that are left are killed. When the launcher itself dies,
+When stdin ends, for the process which has the clusters is done or has died, all
+servers that are left are killed. When the launcher itself dies,
 the kernel kills them (Linux; elsewhere they stay).
 
 It has one thread, or forking would not be safe.
@@ -62,17 +62,17 @@ class Launcher:
                     *lines, unread = (unread + received).split(b"\n")
                     for line in lines:
                         request = json.loads(line)
-                        self._start(request["name"], request["arguments"], request["log"])
+                        self._start(request["number"], request["arguments"], request["log"])
         finally:
             self._end_all()
 
-    def _start(self, name: str, arguments: Sequence[str], log: str) -> None:
+    def _start(self, number: int, arguments: Sequence[str], log: str) -> None:
         launcher = os.getpid()
         pid = os.fork()
         if pid == 0:
             self._become_server(launcher, arguments, log)
         self._running.add(pid)
-        self._tell({"started": name, "pid": pid})
+        self._tell({"started": number, "pid": pid})
 
     def _become_server(self, launcher: int, arguments: Sequence[str], log: str) -> NoReturn:
         status = 1

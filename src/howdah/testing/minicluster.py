@@ -82,11 +82,10 @@ class MiniCluster:
                 )
             layout = layout.with_values(values)
         layout.save()
-        self._spawner = Forked(layout.log_path("launcher"))
-        self._cluster = LocalCluster(layout, self._spawner)
+        self._cluster = LocalCluster(layout, Forked.shared())
         # Also where close() is never called: at exit of Python, but not in a fork.
         self._finalizer = weakref.finalize(
-            self, _close, self._cluster, self._spawner, base if self._own_dir else None, os.getpid()
+            self, _close, self._cluster, base if self._own_dir else None, os.getpid()
         )
         try:
             # While the launcher is still importing.
@@ -233,13 +232,12 @@ class MiniCluster:
             raise InvalidConfiguration(f"there is no server {name!r}, only {', '.join(self.names)}")
 
 
-def _close(cluster: LocalCluster, spawner: Forked, own_dir: Path | None, owner: int) -> None:
+def _close(cluster: LocalCluster, own_dir: Path | None, owner: int) -> None:
     if os.getpid() != owner:
         return
     # Where the launcher has ended before us, it has taken the servers along.
     with contextlib.suppress(ServerFailed):
         cluster.stop(list(cluster.pids), CLOSE_TIMEOUT_S)
-    spawner.close()
     if own_dir is not None:
         shutil.rmtree(own_dir, ignore_errors=True)
 
