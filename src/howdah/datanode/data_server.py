@@ -54,6 +54,8 @@ class DataServer:
 
     def close(self, timeout_s: float = 5.0) -> None:
         """Stop accepting, end every connection, wait for their threads."""
+        if self._closing:
+            return
         self._closing = True
         # On a listening socket this wakes up accept().
         self._listener.shutdown(socket.SHUT_RDWR)

@@ -65,7 +65,8 @@ class Operations:
                 if self._settings.keepalive_s <= 0:
                     return
         except (PeerClosed, PeerSilent) as error:
-            level = logging.INFO if request is not None or not served else logging.DEBUG
+            # A writer that is lost leaves a replica to recover; a reader just leaves.
+            level = logging.WARNING if isinstance(request, WriteBlock) else logging.INFO
             log.log(level, "%s%s: %s", connection.peer, _during(request), error)
         except errors.HowdahError as error:
             log.warning("%s%s: %s", connection.peer, _during(request), error)

@@ -74,8 +74,12 @@ class ReplicaWriter:
         self._closed = False
 
     def verify(self, packets: Sequence[Packet]) -> int:
-        """Index of the first packet whose data doesn't fit its checksums, or -1."""
+        """Index of the first packet whose data doesn't fit its checksums, or -1.
+
+        `ProtocolViolation` if one has too few checksums, or too many.
+        """
         for index, packet in enumerate(packets):
+            check_sums_length(self.received, packet.header, len(packet.sums))
             if len(packet.sums) and verify_chunks(self.received, packet.data, packet.sums) >= 0:
                 return index
         return -1

@@ -60,6 +60,8 @@ class ThreadedRpcServer:
 
     def close(self, timeout_s: float = 5.0) -> None:
         """Stop listening, end every connection, wait for the threads."""
+        if self._closing:
+            return
         self._closing = True
         self._listener.shutdown(socket.SHUT_RDWR)
         self._acceptor.join(timeout_s)

@@ -1,0 +1,169 @@
+"""The states of replicas, and what may never happen to one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from howdah import errors
+from howdah.datanode.replicas import Replica, ReplicaMap, ReplicaState
+from howdah.transfer.blocks import ExtendedBlock
+
+
+class ReplicaMachine(RuleBasedStateMachine):
+    """Any order of allowed acts: what was acknowledged stays visible and is never longer
+    than what is on disk."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.replica = Replica(1, 1000, ReplicaState.RBW, "DS")
+        self.promised = 0
+        self.stamp = 1000
+
+    @precondition(lambda self: self.replica.state is ReplicaState.RBW)
+    @rule(more=st.integers(0, 5000))
+    def grow(self, more: int) -> None:
+        self.replica.grow(self.replica.length_bytes + more, b"1234")
+
+    @precondition(lambda self: self.replica.state is ReplicaState.RBW)
+    @rule(data=st.data())
+    def acknowledge(self, data: Any) -> None:
+        length = data.draw(st.integers(0, self.replica.length_bytes))
+        self.replica.acknowledge(length)
+        self.promised = max(self.promised, length)
+
+    @precondition(lambda self: self.replica.state is ReplicaState.RBW)
+    @rule()
+    def finalize(self) -> None:
+        self.replica.finalize()
+        self.promised = self.replica.length_bytes
+
+    @precondition(lambda self: self.replica.state is ReplicaState.FINALIZED)
+    @rule(step=st.integers(0, 3))
+    def reopen(self, step: int) -> None:
+        self.stamp += step
+        self.replica.reopen(self.stamp, b"")
+
+    @precondition(lambda self: self.replica.state is ReplicaState.RBW)
+    @rule(step=st.integers(0, 3), data=st.data())
+    def recover(self, step: int, data: Any) -> None:
+        self.stamp += step
+        length = data.draw(st.integers(self.replica.acked_bytes, self.replica.length_bytes))
+        self.replica.recover(self.stamp, length, b"")
+        self.promised = length
+
+    @invariant()
+    def what_was_promised_is_visible(self) -> None:
+        assert self.promised <= self.replica.visible_bytes <= self.replica.length_bytes
+
+    @invariant()
+    def the_stamp_is_the_newest(self) -> None:
+        assert self.replica.generation_stamp == self.stamp
+
+
+TestReplicaMachine = ReplicaMachine.TestCase
+
+
+def test_a_replica_never_shrinks() -> None:
+    replica = Replica(1, 1, ReplicaState.RBW, "DS", 100)
+    with pytest.raises(AssertionError, match="would shrink"):
+        replica.grow(99, b"")
+
+
+def test_a_finalized_replica_does_not_grow() -> None:
+    replica = Replica(1, 1, ReplicaState.FINALIZED, "DS", 100)
+    with pytest.raises(AssertionError, match="cannot grow"):
+        replica.grow(101, b"")
+
+
+def test_a_generation_stamp_never_goes_back() -> None:
+    replica = Replica(1, 5, ReplicaState.FINALIZED, "DS", 100)
+    with pytest.raises(AssertionError, match="would go back"):
+        replica.reopen(4, b"")
+
+
+def test_what_was_not_received_is_not_acknowledged() -> None:
+    replica = Replica(1, 1, ReplicaState.RBW, "DS", 100)
+    with pytest.raises(AssertionError, match="acknowledges 101"):
+        replica.acknowledge(101)
+
+
+def test_recovery_keeps_what_was_acknowledged() -> None:
+    replica = Replica(1, 1, ReplicaState.RBW, "DS")
+    replica.grow(100, b"")
+    replica.acknowledge(50)
+    with pytest.raises(AssertionError, match="drop acknowledged"):
+        replica.recover(2, 49, b"")
+
+
+@pytest.mark.parametrize("state", [ReplicaState.FINALIZED, ReplicaState.RWR, ReplicaState.RUR])
+def test_only_what_is_being_written_is_finalized(state: ReplicaState) -> None:
+    with pytest.raises(errors.ReplicaNotFound, match="Cannot finalize"):
+        Replica(1, 1, state, "DS").finalize()
+
+
+def test_the_visible_length_is_what_the_pipeline_acknowledged() -> None:
+    replica = Replica(1, 1, ReplicaState.RBW, "DS")
+    replica.grow(100, b"")
+    assert replica.visible_bytes == 0
+    replica.acknowledge(60)
+    assert replica.visible_bytes == 60
+    replica.finalize()
+    assert replica.visible_bytes == 100
+
+
+@pytest.mark.parametrize("state", [ReplicaState.RWR, ReplicaState.TEMPORARY])
+def test_the_visible_length_of_what_waits_is_unknown(state: ReplicaState) -> None:
+    assert Replica(1, 1, state, "DS", 100).visible_bytes == -1
+
+
+def test_a_block_has_one_replica_here() -> None:
+    replicas = ReplicaMap()
+    replicas.add_pool("BP-1")
+    replicas.add("BP-1", Replica(1, 1, ReplicaState.RBW, "DS"))
+    with pytest.raises(errors.ReplicaExists):
+        replicas.add("BP-1", Replica(1, 2, ReplicaState.RBW, "DS"))
+
+
+def test_an_older_replica_is_not_the_one_that_is_asked_for() -> None:
+    replicas = ReplicaMap()
+    replicas.add_pool("BP-1")
+    replicas.add("BP-1", Replica(1, 5, ReplicaState.FINALIZED, "DS"))
+    assert replicas.get(ExtendedBlock("BP-1", 1, 4)).generation_stamp == 5
+    with pytest.raises(errors.ReplicaNotFound, match="older"):
+        replicas.get(ExtendedBlock("BP-1", 1, 6))
+
+
+def test_the_same_block_id_in_two_pools_is_two_blocks() -> None:
+    replicas = ReplicaMap()
+    for pool in ("BP-1", "BP-2"):
+        replicas.add_pool(pool)
+        replicas.add(pool, Replica(1, 1, ReplicaState.FINALIZED, "DS"))
+    replicas.remove("BP-1", 1)
+    assert replicas.find("BP-1", 1) is None
+    assert replicas.find("BP-2", 1) is not None
+
+
+def test_a_pool_that_is_not_served_is_named() -> None:
+    with pytest.raises(errors.ReplicaNotFound, match="does not serve BP-9"):
+        ReplicaMap().get(ExtendedBlock("BP-9", 1, 1))
+
+
+@given(st.lists(st.tuples(st.integers(-5, 5), st.sampled_from("ab")), max_size=20))
+def test_the_replicas_of_a_volume_are_those_that_were_put_there(
+    placed: list[tuple[int, str]],
+) -> None:
+    replicas = ReplicaMap()
+    replicas.add_pool("BP-1")
+    expected = {}
+    for block_id, volume in placed:
+        if replicas.find("BP-1", block_id) is None:
+            replicas.add("BP-1", Replica(block_id, 1, ReplicaState.FINALIZED, volume))
+            expected[block_id] = volume
+    on_a = {replica.block_id for _, replica in replicas.of_volume("a")}
+    assert on_a == {block_id for block_id, volume in expected.items() if volume == "a"}
+    assert len(replicas) == len(expected)
