@@ -7,10 +7,15 @@ this is rebuilt after a start.
 A report about a block means, in order:
 
 1. no such block in the namespace -> the replica is to be deleted
-2. an older generation stamp, or another length than a complete block's ->
-   the replica is corrupt: kept out of `replicas`, deleted once good ones suffice
-3. being written -> its storage is among the places that a reader may try
-4. finalized -> it counts
+2. the replica was told to go -> it does not count, whatever is said of it
+3. an older generation stamp, or another length than a complete block's ->
+   the replica is bad: kept out of `replicas`, deleted once good ones suffice
+4. being written -> its storage is among the places that a reader may try
+5. finalized -> it counts, unless a reader found it corrupt
+
+Rule 2 keeps a replica that was given up for being one too many from coming back
+while its deletion is under way: with it counted again another one would be too
+many, and in the end both were gone.
 
 Deletions are only noted here; `repair` hands them out, and not in safe mode.
 """
@@ -22,7 +27,7 @@ from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from howdah.namenode.datanodes import Datanode, Storage
+from howdah.namenode.datanodes import BadReplica, Datanode, Storage
 from howdah.namenode.inodes import Block, BlockState
 
 SLICE_REPLICAS: Final = 2000
@@ -56,13 +61,15 @@ class BlockMap:
         self.needs_look: set[int] = set()
         """Blocks that may have too few or too many replicas."""
         self.safe_count = 0
-        """Blocks of finished files with at least `min_replication` replicas."""
+        """Complete blocks with at least `min_replication` replicas."""
         self.finalized_now: list[Block] = []
         """Blocks that gained a finalized replica since somebody last took the list."""
-        self._doomed: list[tuple[Storage, int, int]] = []
-        # Lengths of finalized replicas of blocks that are not complete yet: the
-        # client's word about the length comes later and may differ.
-        self._early_lengths: dict[int, dict[Storage, int]] = {}
+        # Deletions that nobody has taken yet: (storage, block id) -> generation stamp.
+        self._doomed: dict[tuple[Storage, int], int] = {}
+        # What was reported of blocks under construction: the length of a finalized
+        # replica (the client's word about the length comes later and may differ),
+        # None of one that is being written.
+        self._early: dict[int, dict[Storage, int | None]] = {}
 
     # Reports.
 
@@ -72,39 +79,48 @@ class BlockMap:
         """All replicas of one storage: what is not in it, the storage does not have.
 
         A generator: it takes a slice of the report at a step. What the storage
-        gains by increments in between is not taken for missing.
+        gains by increments in between is not taken for missing. Replicas that were
+        told to go and are still there are told again.
         """
         storage.reported = True
-        before = set(storage.block_ids)
+        missing = storage.block_ids | storage.bad.keys() | self._told_to_go(storage)
         for position, replica in enumerate(replicas, 1):
-            before.discard(replica.block_id)
-            self.reported(storage, replica)
+            block_id = replica.block_id
+            missing.discard(block_id)
+            if storage.doomed.get(block_id, -1) >= replica.generation_stamp:
+                self.doom(storage, block_id, replica.generation_stamp)
+            else:
+                self.reported(storage, replica)
             if position % SLICE_REPLICAS == 0:
                 yield
-        for block_id in before:
-            self.lost(storage, block_id)
+                if not storage.node.alive:
+                    return
+        for block_id in missing:
+            self.deleted(storage, block_id)
+
+    def _told_to_go(self, storage: Storage) -> set[int]:
+        return {block_id for block_id in storage.doomed if (storage, block_id) not in self._doomed}
 
     def reported(self, storage: Storage, replica: ReportedReplica) -> None:
         """One replica is there."""
-        block = self.blocks.get(replica.block_id)
-        if block is None:
-            self.doom(storage, replica.block_id, replica.generation_stamp)
-            return
-        if replica.state is ReplicaState.TEMPORARY:
-            return
-        if replica.generation_stamp != block.generation_stamp:
-            self._other_stamp(storage, block, replica)
-            return
-        if replica.state is not ReplicaState.FINALIZED:
-            self._unfinished(storage, block, replica)
-            return
-        if block.state is not BlockState.UNDER_CONSTRUCTION:
-            if replica.length_bytes != block.length_bytes:
-                self.mark_corrupt(storage, block)
+        block_id = replica.block_id
+        told_to_go = storage.doomed.get(block_id)
+        if told_to_go is not None:
+            if replica.generation_stamp <= told_to_go:
                 return
+            # The old replica made way for a new one; the order finds nothing to delete.
+            self._forget_doom(storage, block_id)
+        block = self.blocks.get(block_id)
+        if block is None:
+            self.doom(storage, block_id, replica.generation_stamp)
+        elif replica.state is ReplicaState.TEMPORARY:
+            return
+        elif replica.generation_stamp != block.generation_stamp:
+            self._other_stamp(storage, block, replica)
+        elif replica.state is not ReplicaState.FINALIZED:
+            self._unfinished(storage, block, replica)
         else:
-            self._early_lengths.setdefault(block.block_id, {})[storage] = replica.length_bytes
-        self._add(storage, block)
+            self._finalized(storage, block, replica)
 
     def _other_stamp(self, storage: Storage, block: Block, replica: ReportedReplica) -> None:
         if replica.generation_stamp > block.generation_stamp:
@@ -113,50 +129,82 @@ class BlockMap:
             return
         self.lost(storage, block.block_id)
         if block.state is BlockState.COMPLETE and block.replicas:
-            self.doom(storage, replica.block_id, replica.generation_stamp)
-        elif storage not in block.corrupt:
-            block.corrupt = (*block.corrupt, storage)
+            self.doom(storage, block.block_id, replica.generation_stamp)
+        else:
+            self._mark_bad(storage, block, BadReplica(replica.generation_stamp))
 
     def _unfinished(self, storage: Storage, block: Block, replica: ReportedReplica) -> None:
         if block.state is BlockState.COMPLETE:
-            # The file was closed without this replica: it is a leftover.
-            if block.replicas and storage not in block.replicas:
+            # Of one being written the word was under way when its pipeline closed,
+            # or the file was closed without it; only one left over by a datanode's
+            # death cannot become good any more.
+            if replica.state is ReplicaState.RWR:
                 self.mark_corrupt(storage, block)
             return
+        if block.state is BlockState.UNDER_CONSTRUCTION:
+            self._early.setdefault(block.block_id, {}).setdefault(storage, None)
         if all(other.node is not storage.node for other in block.expected):
             block.expected = (*block.expected, storage)
 
+    def _finalized(self, storage: Storage, block: Block, replica: ReportedReplica) -> None:
+        bad = storage.bad.get(block.block_id)
+        if (
+            bad is not None
+            and bad.found_by_reader
+            and bad.generation_stamp == replica.generation_stamp
+        ):
+            return
+        if block.state is not BlockState.UNDER_CONSTRUCTION:
+            if replica.length_bytes != block.length_bytes:
+                self.mark_corrupt(storage, block)
+                return
+        else:
+            self._early.setdefault(block.block_id, {})[storage] = replica.length_bytes
+        self._add(storage, block)
+
     def _add(self, storage: Storage, block: Block) -> None:
-        if storage in block.corrupt:
-            block.corrupt = tuple(other for other in block.corrupt if other is not storage)
+        self._unmark_bad(storage, block)
         if storage not in block.replicas:
+            # A node that moved the replica to another volume still has but one.
+            for other in block.replicas:
+                if other.node is storage.node:
+                    self._take_out(other, block)
+                    break
             block.replicas.append(storage)
             storage.block_ids.add(block.block_id)
             if block.state is BlockState.COMPLETE:
-                self._count_safe(len(block.replicas) == self.min_replication)
+                self.safe_count += len(block.replicas) == self.min_replication
             elif block.state is BlockState.COMMITTED:
                 self._complete_if_safe(block)
             self.finalized_now.append(block)
         if block.state is BlockState.COMPLETE:
             self.look(block)
 
+    def _take_out(self, storage: Storage, block: Block) -> None:
+        block.replicas.remove(storage)
+        storage.block_ids.discard(block.block_id)
+        if block.state is BlockState.COMPLETE:
+            self.safe_count -= len(block.replicas) == self.min_replication - 1
+
     def lost(self, storage: Storage, block_id: int) -> None:
-        """The storage does not have the replica (any more)."""
+        """The storage has no good replica (any more)."""
         storage.block_ids.discard(block_id)
         block = self.blocks.get(block_id)
         if block is None:
             return
-        if storage in block.corrupt:
-            block.corrupt = tuple(other for other in block.corrupt if other is not storage)
+        self._unmark_bad(storage, block)
         if storage in block.replicas:
-            block.replicas.remove(storage)
+            self._take_out(storage, block)
             if block.state is BlockState.COMPLETE:
-                if len(block.replicas) == self.min_replication - 1:
-                    self.safe_count -= 1
                 self.look(block)
-        early = self._early_lengths.get(block_id)
+        early = self._early.get(block_id)
         if early is not None:
             early.pop(storage, None)
+
+    def deleted(self, storage: Storage, block_id: int) -> None:
+        """The storage has nothing of the block (any more)."""
+        self._forget_doom(storage, block_id)
+        self.lost(storage, block_id)
 
     def node_gone(self, node: Datanode) -> None:
         """A datanode died, or was replaced: all its replicas are out of reach."""
@@ -165,10 +213,16 @@ class BlockMap:
 
     def storage_gone(self, storage: Storage) -> None:
         """One volume failed, or its node died."""
-        for block_id in list(storage.block_ids):
+        for block_id in storage.block_ids | storage.bad.keys():
             self.lost(storage, block_id)
+        storage.bad.clear()
         storage.reported = False
-        self._doomed = [entry for entry in self._doomed if entry[0] is not storage]
+        self.orders_lost(storage)
+
+    def orders_lost(self, storage: Storage) -> None:
+        """Its node starts anew: what it was told to delete is reported, or gone."""
+        for block_id in list(storage.doomed):
+            self._forget_doom(storage, block_id)
 
     # What clients say about the block that they write.
 
@@ -180,19 +234,33 @@ class BlockMap:
         """How many finalized replicas of that length were reported of an open block."""
         if block.state is not BlockState.UNDER_CONSTRUCTION:
             return len(block.replicas)
-        early = self._early_lengths.get(block.block_id, {})
+        early = self._early.get(block.block_id, {})
         return sum(1 for storage in block.replicas if early.get(storage) == length_bytes)
 
+    def is_unwritten(self, block: Block) -> bool:
+        """True if there cannot be a byte of the open block anywhere: none was ever
+        synced, no datanode has a replica, and all that were to have one were asked."""
+        return (
+            block.state is BlockState.UNDER_CONSTRUCTION
+            and block.length_bytes == 0
+            and not block.replicas
+            and not block.corrupt
+            and not self._early.get(block.block_id)
+            and all(storage.node.alive and storage.reported for storage in block.expected)
+        )
+
     def settled(self, block: Block) -> None:
-        """The block's length is known now (an edit said so): drop replicas that
-        differ, and see whether it is complete."""
-        early = self._early_lengths.pop(block.block_id, {})
+        """The length of a block that was open is known now (an edit said so): drop
+        replicas that differ, and see whether it is complete."""
+        early = self._early.pop(block.block_id, {})
         for storage in list(block.replicas):
             if early.get(storage, block.length_bytes) != block.length_bytes:
-                self.mark_corrupt(storage, block)
-        block.expected = ()
+                block.replicas.remove(storage)
+                storage.block_ids.discard(block.block_id)
+                self._mark_bad(storage, block, BadReplica(block.generation_stamp))
         if block.state is BlockState.COMPLETE:
-            self._count_safe(len(block.replicas) >= self.min_replication)
+            block.expected = ()
+            self.safe_count += len(block.replicas) >= self.min_replication
             self.look(block)
         else:
             block.expected = tuple(block.replicas)
@@ -200,12 +268,9 @@ class BlockMap:
 
     def reopened(self, block: Block) -> None:
         """An append goes on with this block: it is open again, where it lies."""
-        if len(block.replicas) >= self.min_replication:
-            self.safe_count -= 1
+        self.safe_count -= len(block.replicas) >= self.min_replication
         block.expected = tuple(block.replicas)
-        self._early_lengths[block.block_id] = {
-            storage: block.length_bytes for storage in block.replicas
-        }
+        self._early[block.block_id] = {storage: block.length_bytes for storage in block.replicas}
         self.needs_look.discard(block.block_id)
 
     def new_pipeline(self, block: Block, old_stamp: int, targets: tuple[Storage, ...]) -> None:
@@ -215,47 +280,68 @@ class BlockMap:
         """
         kept = {storage.node for storage in targets}
         for storage in list(block.replicas):
-            block.replicas.remove(storage)
-            storage.block_ids.discard(block.block_id)
+            self._take_out(storage, block)
             if storage.node not in kept:
                 self.doom(storage, block.block_id, old_stamp)
-        self._early_lengths.pop(block.block_id, None)
+        self._early.pop(block.block_id, None)
         block.expected = targets
 
     def removed(self, block: Block) -> None:
         """No file has the block any more."""
-        self._early_lengths.pop(block.block_id, None)
+        self._early.pop(block.block_id, None)
         self.needs_look.discard(block.block_id)
-        if block.state is BlockState.COMPLETE and len(block.replicas) >= self.min_replication:
-            self.safe_count -= 1
-        holders = {*block.replicas, *block.corrupt, *block.expected}
+        if block.state is BlockState.COMPLETE:
+            self.safe_count -= len(block.replicas) >= self.min_replication
+        self.drop_bad(block)
+        holders = {*block.replicas, *block.expected}
         for storage in sorted(holders, key=lambda s: s.storage_id):
             storage.block_ids.discard(block.block_id)
             self.doom(storage, block.block_id, block.generation_stamp)
         block.replicas = []
         block.expected = ()
-        block.corrupt = ()
 
     # Trouble.
 
-    def mark_corrupt(self, storage: Storage, block: Block) -> None:
-        """The storage's replica is bad; it no longer counts."""
+    def mark_corrupt(
+        self, storage: Storage, block: Block, *, found_by_reader: bool = False
+    ) -> None:
+        """The storage's replica is bad; it no longer counts. One that a reader found
+        stays bad until it is gone, for its datanode goes on calling it finalized."""
         self.lost(storage, block.block_id)
+        self._mark_bad(storage, block, BadReplica(block.generation_stamp, found_by_reader))
+        self.look(block)
+
+    def _mark_bad(self, storage: Storage, block: Block, bad: BadReplica) -> None:
+        storage.bad[block.block_id] = bad
         if storage not in block.corrupt:
             block.corrupt = (*block.corrupt, storage)
-        self.look(block)
+
+    def _unmark_bad(self, storage: Storage, block: Block) -> None:
+        if storage.bad.pop(block.block_id, None) is not None:
+            block.corrupt = tuple(other for other in block.corrupt if other is not storage)
+
+    def drop_bad(self, block: Block) -> None:
+        """Have all bad replicas of the block deleted."""
+        for storage in block.corrupt:
+            self.doom(storage, block.block_id, storage.bad[block.block_id].generation_stamp)
+            self._unmark_bad(storage, block)
 
     def look(self, block: Block) -> None:
         self.needs_look.add(block.block_id)
 
     def doom(self, storage: Storage, block_id: int, generation_stamp: int) -> None:
-        """Have the replica deleted."""
-        self._doomed.append((storage, block_id, generation_stamp))
+        """Have the replica deleted. It does not count from now on."""
+        storage.doomed[block_id] = generation_stamp
+        self._doomed[storage, block_id] = generation_stamp
+
+    def _forget_doom(self, storage: Storage, block_id: int) -> None:
+        storage.doomed.pop(block_id, None)
+        self._doomed.pop((storage, block_id), None)
 
     def take_doomed(self) -> list[tuple[Storage, int, int]]:
         """The replicas to delete; they are the caller's to hand out now."""
-        doomed, self._doomed = self._doomed, []
-        return doomed
+        doomed, self._doomed = self._doomed, {}
+        return [(storage, block_id, stamp) for (storage, block_id), stamp in doomed.items()]
 
     def take_finalized(self) -> list[Block]:
         """Blocks with a new finalized replica since the last call."""
@@ -266,23 +352,19 @@ class BlockMap:
     def doomed_count(self) -> int:
         return len(self._doomed)
 
-    def live_replicas(self, block: Block) -> int:
-        return len(block.replicas)
-
     # Counting for safe mode.
 
     def count_all(self) -> int:
-        """After a start: no replica is known yet. The number of blocks that must be safe."""
+        """After a start: no replica is known yet. The number of blocks that must be safe:
+        those whose length is final, also of files that are still open."""
         self.safe_count = 0
-        return sum(1 for block in self.blocks.values() if block.state is BlockState.COMPLETE)
-
-    def _count_safe(self, became: bool) -> None:
-        if became:
-            self.safe_count += 1
+        return sum(
+            1 for block in self.blocks.values() if block.state is not BlockState.UNDER_CONSTRUCTION
+        )
 
     def _complete_if_safe(self, block: Block) -> None:
         if block.state is BlockState.COMMITTED and len(block.replicas) >= self.min_replication:
             block.state = BlockState.COMPLETE
             block.expected = ()
-            self._count_safe(True)
+            self.safe_count += 1
             self.look(block)

@@ -16,6 +16,7 @@ from howdah import errors
 from howdah.namenode import messages
 from howdah.namenode.attribute_calls import AttributeCalls
 from howdah.namenode.core import Core
+from howdah.namenode.datanodes import Storage
 from howdah.namenode.file_calls import FileCalls, PendingClose
 from howdah.namenode.inodes import STICKY_BIT, Block, File
 from howdah.namenode.permissions import Access
@@ -428,10 +429,11 @@ class ClientProtocol:
                 request.src,
                 mode=request.masked.perm,
                 client_name=request.clientName,
+                create=bool(request.createFlag & pb.CREATE),
                 overwrite=bool(request.createFlag & pb.OVERWRITE),
                 create_parent=request.createParent,
                 replication=request.replication,
-                block_size_bytes=request.blockSize,
+                block_size_bytes=signed(request.blockSize),
             )
             return pb.CreateResponseProto(fs=messages.file_status(file, b""))
 
@@ -471,7 +473,8 @@ class ClientProtocol:
             if not isinstance(inode, File) or inode.writer != request.clientName:
                 raise errors.LeaseExpired(f"{request.src} was reopened, and closed since")
             last = inode.blocks[-1] if inode.blocks else None
-            return answer(inode, last if last is not None and last.state == 0 else None)
+            goes_on = last is not None and (last.state == 0 or request.flag & pb.NEW_BLOCK)
+            return answer(inode, last if goes_on else None)
 
         return self._once(caller, run, rebuild)
 
@@ -539,33 +542,40 @@ class ClientProtocol:
         self, request: pb.UpdatePipelineRequestProto, caller: Caller
     ) -> pb.UpdatePipelineResponseProto:
         def run() -> pb.UpdatePipelineResponseProto:
-            registry = self._core.datanodes
-            targets = tuple(
-                registry.known(node.datanodeUuid, f"{node.ipAddr}:{node.xferPort}").storage(
-                    storage_id, types_pb2.DISK
-                )
-                for node, storage_id in zip(request.newNodes, request.storageIDs, strict=False)
-            )
             self._files.update_pipeline(
                 caller,
                 client_name=request.clientName,
                 old=messages.client_block(request.oldBlock),
                 new=messages.client_block(request.newBlock),
-                targets=targets,
+                targets=self._pipeline(request),
             )
             return pb.UpdatePipelineResponseProto()
 
         return self._once(caller, run, pb.UpdatePipelineResponseProto)
 
+    def _pipeline(self, request: pb.UpdatePipelineRequestProto) -> tuple[Storage, ...]:
+        """The storages that the client names, which must be known."""
+        if not request.newNodes or len(request.newNodes) != len(request.storageIDs):
+            raise errors.RemoteError(
+                f"Update pipeline: {len(request.newNodes)} datanodes and "
+                f"{len(request.storageIDs)} storages are named"
+            )
+        targets = []
+        for told, storage_id in zip(request.newNodes, request.storageIDs, strict=True):
+            node = self._core.datanodes.known(told.datanodeUuid, f"{told.ipAddr}:{told.xferPort}")
+            storage = node.storages.get(storage_id)
+            if storage is None:
+                raise errors.RemoteError(f"datanode {node.name} has no storage {storage_id}")
+            targets.append(storage)
+        return tuple(targets)
+
     def report_bad_blocks(
         self, request: pb.ReportBadBlocksRequestProto, caller: Caller
     ) -> pb.ReportBadBlocksResponseProto:
         for located in request.blocks:
-            for place, node in enumerate(located.locs):
-                storage = located.storageIDs[place] if place < len(located.storageIDs) else ""
+            for node in located.locs:
                 self._files.report_bad(
                     self._core.datanodes.get(node.id.datanodeUuid),
-                    storage,
                     messages.client_block(located.b),
                 )
         return pb.ReportBadBlocksResponseProto()

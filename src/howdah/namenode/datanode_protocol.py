@@ -20,6 +20,7 @@ from howdah.namenode.blocks import ReplicaState, ReportedReplica
 from howdah.namenode.core import Core
 from howdah.namenode.datanodes import Datanode, DatanodeIdentity, StorageReport, Transfer
 from howdah.namenode.file_calls import FileCalls
+from howdah.namenode.inodes import BlockState
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Caller, Slices
@@ -105,9 +106,11 @@ class DatanodeProtocol:
             software_version=registration.softwareVersion,
         )
         location = core.racks.location(ip, identity.hostname)
-        _, displaced = core.datanodes.register(identity, location, core.clock.monotonic_ms())
-        for node in displaced:
-            core.blocks.node_gone(node)
+        node, displaced = core.datanodes.register(identity, location, core.clock.monotonic_ms())
+        for storage in node.storages.values():
+            core.blocks.orders_lost(storage)
+        for other in displaced:
+            core.blocks.node_gone(other)
         answer = pb.RegisterDatanodeResponseProto(registration=registration)
         answer.registration.datanodeID.ipAddr = ip
         return answer
@@ -145,15 +148,14 @@ class DatanodeProtocol:
                 )
             )
             return answer
-        core.datanodes.heartbeat(
+        gone = core.datanodes.heartbeat(
             node,
             [_storage_report(report) for report in request.reports],
             request.xceiverCount,
             core.clock.monotonic_ms(),
         )
-        for storage in node.storages.values():
-            if storage.failed and storage.block_ids:
-                core.blocks.storage_gone(storage)
+        for storage in gone:
+            core.blocks.storage_gone(storage)
         answer.cmds.extend(self._orders(node))
         core.update_safe_mode()
         return answer
@@ -167,7 +169,9 @@ class DatanodeProtocol:
             )
             while node.to_transfer:
                 order = node.to_transfer.popleft()
-                if order.block.block_id not in self._core.namespace.blocks:
+                known = self._core.namespace.blocks.get(order.block.block_id)
+                if known is None or known.state is not BlockState.COMPLETE:
+                    # Deleted, or open again for an append, since the order was given.
                     continue
                 _add_transfer(command, order)
             if command.blocks:
@@ -211,7 +215,7 @@ class DatanodeProtocol:
             storage = node.storage(part.storageUuid, kind)
             for info in part.blocks:
                 if info.status == pb.ReceivedDeletedBlockInfoProto.DELETED:
-                    self._core.blocks.lost(storage, info.block.blockId)
+                    self._core.blocks.deleted(storage, info.block.blockId)
                     continue
                 received = info.status == pb.ReceivedDeletedBlockInfoProto.RECEIVED
                 self._core.blocks.reported(
@@ -245,11 +249,9 @@ class DatanodeProtocol:
         self, request: pb.ReportBadBlocksRequestProto, caller: Caller
     ) -> pb.ReportBadBlocksResponseProto:
         for located in request.blocks:
-            for place, node in enumerate(located.locs):
-                storage = located.storageIDs[place] if place < len(located.storageIDs) else ""
+            for node in located.locs:
                 self._files.report_bad(
                     self._core.datanodes.get(node.id.datanodeUuid),
-                    storage,
                     messages.client_block(located.b),
                 )
         return pb.ReportBadBlocksResponseProto()

@@ -47,12 +47,28 @@ class StorageReport:
     non_dfs_used_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class BadReplica:
+    """A replica that does not count: of an old generation stamp or another length, or
+    one whose data a reader found corrupt."""
+
+    generation_stamp: int
+    found_by_reader: bool = False
+
+
 class Storage:
-    """One volume of one datanode, and the blocks of which it holds a good replica."""
+    """One volume of one datanode.
+
+    `block_ids` are the blocks of which it holds a good replica, `bad` those of which
+    it holds one that does not count, `doomed` those that its node was told, or is
+    about to be told, to delete, with the generation stamp of the replica.
+    """
 
     __slots__ = (
+        "bad",
         "block_ids",
         "capacity_bytes",
+        "doomed",
         "failed",
         "node",
         "non_dfs_used_bytes",
@@ -76,6 +92,8 @@ class Storage:
         self.pool_used_bytes = 0
         self.non_dfs_used_bytes = 0
         self.block_ids: set[int] = set()
+        self.bad: dict[int, BadReplica] = {}
+        self.doomed: dict[int, int] = {}
 
     def update(self, report: StorageReport) -> None:
         self.storage_type = report.storage_type
@@ -230,11 +248,23 @@ class DatanodeRegistry:
 
     def heartbeat(
         self, node: Datanode, reports: Iterable[StorageReport], xceivers: int, now_ms: int
-    ) -> None:
+    ) -> list[Storage]:
+        """The node lives, and these are its storages.
+
+        Returns those that are out of reach: failed, or taken out of the node while it
+        was down; the latter are forgotten.
+        """
         node.last_heartbeat_ms = now_ms
         node.xceivers = xceivers
+        named = set()
         for report in reports:
+            named.add(report.storage_id)
             node.storage(report.storage_id, report.storage_type).update(report)
+        gone = [storage for storage in node.storages.values() if storage.failed]
+        if named:
+            for storage_id in node.storages.keys() - named:
+                gone.append(node.storages.pop(storage_id))
+        return gone
 
     def expire(self, now_ms: int) -> list[Datanode]:
         """Declare dead whom nobody has heard for too long; those that just died."""

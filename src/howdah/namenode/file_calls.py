@@ -32,12 +32,24 @@ class ClientBlock:
     generation_stamp: int
     length_bytes: int
 
+    def __str__(self) -> str:
+        return f"blk_{self.block_id}_{self.generation_stamp} of {self.length_bytes} bytes"
+
+    def is_settled(self, block: Block) -> bool:
+        """True if it is that block as it is known, length and all."""
+        return (self.block_id, self.generation_stamp, self.length_bytes) == (
+            block.block_id,
+            block.generation_stamp,
+            block.length_bytes,
+        )
+
 
 @dataclass(slots=True, eq=False)
 class PendingClose:
     """A `complete` that waits for its blocks to be minimally replicated (FS-135)."""
 
     inode_id: int
+    client_name: str
     last: ClientBlock | None
     deadline_ms: int
     outcome: bool | None = field(default=None)
@@ -58,12 +70,16 @@ class FileCalls:
         *,
         mode: int,
         client_name: str,
+        create: bool,
         overwrite: bool,
         create_parent: bool,
         replication: int,
         block_size_bytes: int,
     ) -> File:
-        """A new, empty file under construction by `client_name`."""
+        """A new, empty file under construction by `client_name`.
+
+        It takes the place of an old one with `overwrite`, and has to without `create`.
+        """
         core = self._core
         paths.check_length("create", path)
         core.safe_mode.check(f"Cannot create file{path}")
@@ -76,9 +92,15 @@ class FileCalls:
             core.permissions.check(who, old, Access.WRITE)
         core.check_parent_write(who, found)
         if old is not None and not overwrite:
-            assert isinstance(old, File), "symbolic links are not created here"
-            self._refuse_if_open(old, client_name, caller, "CREATE_FILE")
+            if isinstance(old, File):
+                self._refuse_if_open(old, client_name, caller, "CREATE_FILE")
             raise errors.PathExists(f"{found.path} for client {caller.address} already exists")
+        if old is not None and not isinstance(old, File):
+            raise errors.PathExists(f"{found.path} exists and is no file")
+        if old is None and not create:
+            raise errors.PathNotFound(
+                f"Can't overwrite non-existent {found.path} for client {caller.address}"
+            )
         if not create_parent:
             require_parent(found)
         check_names(core, found)
@@ -140,7 +162,10 @@ class FileCalls:
     def append(
         self, caller: Caller, path: str, *, client_name: str, new_block: bool
     ) -> tuple[File, Block | None]:
-        """Reopen a complete file. Returns its last block if that is to be filled up."""
+        """Reopen a complete file. Returns the last block if the client goes on with it:
+        it is open again then, or, with `new_block`, the one that a new one is to follow.
+        None behind a full block; the client then asks for the next one.
+        """
         core = self._core
         core.safe_mode.check(f"Cannot append to file{path}")
         who, found = core.resolve_checked(caller, path)
@@ -173,7 +198,7 @@ class FileCalls:
         )
         core.leases.renew(client_name, core.clock.monotonic_ms())
         if last is None or last.state is not BlockState.UNDER_CONSTRUCTION:
-            return file, None
+            return file, last if new_block else None
         core.blocks.reopened(last)
         return file, last
 
@@ -220,14 +245,20 @@ class FileCalls:
         found = core.resolve(path)
         file = self._open_file(found, inode_id, client_name)
         last = file.blocks[-1] if file.blocks else None
+        if previous is None and last is not None and _ends_full(file, last):
+            # Who appends to a file that ends with a full block was given no block to name.
+            previous = ClientBlock(last.block_id, last.generation_stamp, last.length_bytes)
         if (previous.block_id if previous else None) != (last.block_id if last else None):
             again = self._repeated_block(file, previous)
-            if again is not None:
-                return file, again
-            raise errors.RemoteError(
-                f"Cannot allocate block in {found.path}: passed 'previous' block "
-                f"{previous} does not match actual last block in file {last}"
-            )
+            if again is None:
+                raise errors.RemoteError(
+                    f"Cannot allocate block in {found.path}: passed 'previous' block "
+                    f"{previous} does not match actual last block in file {last}"
+                )
+            if not again.expected:
+                # The namenode was started anew since the first answer, and forgot it.
+                core.blocks.allocated(again, self._targets(caller, file, excluded))
+            return file, again
         if last is not None and previous is not None:
             self._check_commit(file, last, previous)
         if any(block.state is not BlockState.COMPLETE for block in file.blocks[:-1]):
@@ -248,8 +279,9 @@ class FileCalls:
             if previous
             else None
         )
+        was_open = last is not None and last.state is not BlockState.COMPLETE
         core.commit(edits.AddBlockOp(file.path, before, edits.EditBlock(block_id, 0, stamp)))
-        if last is not None:
+        if last is not None and was_open:
             core.blocks.settled(last)
         block = file.blocks[-1]
         core.blocks.allocated(block, targets)
@@ -263,14 +295,9 @@ class FileCalls:
         before = file.blocks[-2] if len(file.blocks) > 1 else None
         if before is None:
             return last if previous is None else None
-        if (
-            previous is not None
-            and previous.block_id == before.block_id
-            and previous.generation_stamp == before.generation_stamp
-            and previous.length_bytes == before.length_bytes
-        ):
-            return last
-        return None
+        if previous is None:
+            return last if _ends_full(file, before) else None
+        return last if previous.is_settled(before) else None
 
     def _check_commit(self, file: File, block: Block, told: ClientBlock) -> None:
         """May the client settle `block` on the length that it tells?"""
@@ -279,14 +306,25 @@ class FileCalls:
                 f"Commit block with mismatching GS. NN has {block.name} of {file.path}, "
                 f"client submits blk_{told.block_id}_{told.generation_stamp}"
             )
+        if block.state is not BlockState.UNDER_CONSTRUCTION:
+            if told.length_bytes != block.length_bytes:
+                raise errors.RemoteError(
+                    f"{block.name} of {file.path} is settled on {block.length_bytes} bytes, "
+                    f"client submits {told.length_bytes}"
+                )
+            return
         if told.length_bytes < block.length_bytes:
             raise errors.RemoteError(
                 f"commitBlock length is less than the stored one {told.length_bytes} vs. "
                 f"{block.length_bytes} of {block.name} of {file.path}"
             )
-        if told.length_bytes > file.block_size_bytes:
+        self._check_fits(file, block, told.length_bytes)
+
+    @staticmethod
+    def _check_fits(file: File, block: Block, length_bytes: int) -> None:
+        if length_bytes > max(file.block_size_bytes, block.length_bytes):
             raise errors.RemoteError(
-                f"{block.name} of {file.path} cannot have {told.length_bytes} bytes: "
+                f"{block.name} of {file.path} cannot have {length_bytes} bytes: "
                 f"the file's block size is {file.block_size_bytes}"
             )
 
@@ -316,12 +354,21 @@ class FileCalls:
     def abandon_block(
         self, path: str, *, client_name: str, inode_id: int, block: ClientBlock
     ) -> None:
-        """The client could not write to the block's pipeline: forget the block."""
+        """The client could not write to the block's pipeline: forget the block.
+
+        Refused for a block with acknowledged bytes, which no client means to lose.
+        """
         core = self._core
         core.safe_mode.check(f"Cannot abandon block for file{path}")
         file = self._open_file(core.resolve(path), inode_id, client_name)
         if not file.blocks or file.blocks[-1].block_id != block.block_id:
             return
+        last = file.blocks[-1]
+        if last.state is not BlockState.UNDER_CONSTRUCTION or last.length_bytes:
+            raise errors.RemoteError(
+                f"{last.name} of {file.path} cannot be abandoned: it is "
+                f"{last.state.name} and has {last.length_bytes} bytes that were synced"
+            )
         core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks[:-1])))
         core.reap()
 
@@ -331,13 +378,10 @@ class FileCalls:
         core.safe_mode.check(f"Cannot fsync file {path}")
         file = self._open_file(core.resolve(path), inode_id, client_name)
         blocks = list(edit_blocks(file.blocks))
-        if blocks and last_bytes > 0:
-            last = blocks[-1]
-            if last_bytes > file.block_size_bytes:
-                raise errors.RemoteError(
-                    f"fsync of {file.path}: {last_bytes} bytes do not fit a block of "
-                    f"{file.block_size_bytes}"
-                )
+        last = file.blocks[-1] if file.blocks else None
+        # A block that is settled has its length; the next one is not allocated yet.
+        if last is not None and last.state is BlockState.UNDER_CONSTRUCTION:
+            self._check_fits(file, last, last_bytes)
             length = max(last.length_bytes, last_bytes)
             blocks[-1] = edits.EditBlock(last.block_id, length, last.generation_stamp)
         core.commit(edits.UpdateBlocksOp(file.path, tuple(blocks)))
@@ -360,18 +404,26 @@ class FileCalls:
             file = self._open_file(found, inode_id, client_name)
         except errors.LeaseExpired:
             if self._closed_already(found, inode_id, last):
-                return PendingClose(inode_id, last, deadline_ms, True)
+                return PendingClose(inode_id, client_name, last, deadline_ms, True)
             raise
+        pending = PendingClose(file.inode_id, client_name, last, deadline_ms)
+        self.try_close(pending)
+        return pending
+
+    def _check_last(self, file: File, last: ClientBlock | None) -> None:
+        """May the client close the file behind `last`? None: it added nothing to blocks
+        that were settled before."""
         block = file.blocks[-1] if file.blocks else None
-        if (last.block_id if last else None) != (block.block_id if block else None):
+        if last is None:
+            fits = block is None or block.state is not BlockState.UNDER_CONSTRUCTION
+        else:
+            fits = block is not None and block.block_id == last.block_id
+        if not fits:
             raise errors.RemoteError(
                 f"complete of {file.path}: the client's last block is {last}, the file's {block}"
             )
         if block is not None and last is not None:
             self._check_commit(file, block, last)
-        pending = PendingClose(file.inode_id, last, deadline_ms)
-        self.try_close(pending)
-        return pending
 
     def _closed_already(self, found: Resolved, inode_id: int, last: ClientBlock | None) -> bool:
         """A repeated `complete`: the file is closed and ends with that very block."""
@@ -387,7 +439,9 @@ class FileCalls:
     def try_close(self, pending: PendingClose) -> None:
         """Close the file if its blocks are safe; fills in `pending.outcome` when decided.
 
-        Raises PathNotFound if the file was deleted while the call waited.
+        Everything is checked again each time, as the call may have waited since: raises
+        PathNotFound if the file was deleted, LeaseExpired if another client writes it
+        now, RemoteError if its last block is another one.
         """
         core = self._core
         file = core.namespace.inodes.get(pending.inode_id)
@@ -398,7 +452,13 @@ class FileCalls:
         if file.writer is None:
             pending.outcome = True
             return
-        if not self._minimally_replicated(file, pending.last):
+        if file.writer != pending.client_name:
+            raise errors.LeaseExpired(
+                f"Client (={pending.client_name}) is not the lease owner (={file.writer}: "
+                f"{file.path} (inode {file.inode_id})"
+            )
+        self._check_last(file, pending.last)
+        if core.safe_mode.on or not self._minimally_replicated(file, pending.last):
             if core.clock.monotonic_ms() >= pending.deadline_ms:
                 pending.outcome = False
             return
@@ -406,7 +466,7 @@ class FileCalls:
         if pending.last is not None:
             last = pending.last
             blocks[-1] = edits.EditBlock(last.block_id, last.length_bytes, last.generation_stamp)
-        open_last = file.blocks[-1:] if file.blocks else []
+        open_blocks = [b for b in file.blocks[-1:] if b.state is not BlockState.COMPLETE]
         now_ms = core.clock.wall_ms()
         core.commit(
             edits.CloseOp(
@@ -420,19 +480,19 @@ class FileCalls:
                 tuple(blocks),
             )
         )
-        for block in open_last:
+        for block in open_blocks:
             core.blocks.settled(block)
         pending.outcome = True
 
     def _minimally_replicated(self, file: File, last: ClientBlock | None) -> bool:
         """FS-135: enough finalized replicas of each block, not all of them."""
-        if last is None:
-            return True
         if any(block.state is not BlockState.COMPLETE for block in file.blocks[:-1]):
             return False
+        if not file.blocks or file.blocks[-1].state is BlockState.COMPLETE:
+            return True
+        if last is None:
+            return False
         block = file.blocks[-1]
-        if block.state is BlockState.COMPLETE:
-            return block.length_bytes == last.length_bytes
         count = self._core.blocks.finalized_replicas(block, last.length_bytes)
         return count >= self._core.settings.min_replication
 
@@ -468,6 +528,7 @@ class FileCalls:
             raise errors.RemoteError(
                 f"Update {block.name} (length = {block.length_bytes}) to an older state: {new}"
             )
+        self._check_fits(file, block, new.length_bytes)
         if new.length_bytes < block.length_bytes:
             raise errors.RemoteError(
                 f"Update {block.name} of {file.path} from {block.length_bytes} bytes "
@@ -496,6 +557,8 @@ class FileCalls:
         file = self._open_file(
             self._core.resolve(block.file.path), block.file.inode_id, client_name
         )
+        if file.blocks[-1] is not block:
+            raise errors.RemoteError(f"{block.name} is not the last block of {file.path}")
         return file, block
 
     # Replication.
@@ -516,18 +579,18 @@ class FileCalls:
                 core.blocks.look(block)
         return True
 
-    def report_bad(self, node: Datanode | None, storage_id: str, block: ClientBlock) -> None:
+    def report_bad(self, node: Datanode | None, block: ClientBlock) -> None:
         """Somebody read a replica that does not match its checksums (FS-100)."""
         known = self._core.namespace.blocks.get(block.block_id)
         if node is None or known is None or known.generation_stamp != block.generation_stamp:
             return
-        storage = node.storages.get(storage_id)
-        if storage is None:
-            held = [s for s in known.replicas if s.node is node]
-            if not held:
-                return
-            storage = held[0]
-        self._core.blocks.mark_corrupt(storage, known)
+        # Whatever storage is named: a node has but one replica, if any.
+        for storage in [s for s in known.replicas if s.node is node]:
+            self._core.blocks.mark_corrupt(storage, known, found_by_reader=True)
+
+
+def _ends_full(file: File, block: Block) -> bool:
+    return block.state is BlockState.COMPLETE and block.length_bytes >= file.block_size_bytes
 
 
 def check_replication(core: Core, path: str, replication: int, caller: Caller) -> None:

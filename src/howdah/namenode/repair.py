@@ -68,8 +68,9 @@ class Repair:
             if block is None or block.state is not BlockState.COMPLETE:
                 self._map.needs_look.discard(block_id)
                 self._pending.pop(block_id, None)
-                continue
-            blocks.append(block)
+            elif block.replicas and not self._awaits_copies(block):
+                # Those that nothing can be done about take no place in the round.
+                blocks.append(block)
         blocks.sort(key=lambda b: (len(b.replicas), b.block_id))
         for block in blocks[: self._max_blocks]:
             self._mend(block, now_ms)
@@ -85,18 +86,21 @@ class Repair:
             if now_ms >= deadline_ms:
                 del self._pending[block_id]
 
+    def _awaits_copies(self, block: Block) -> bool:
+        """True if it has too few replicas, and copies are under way."""
+        targets, _ = self._pending.get(block.block_id, ((), 0))
+        return len(block.replicas) < block.file.replication and any(
+            target not in block.replicas and target.node.alive for target in targets
+        )
+
     def _mend(self, block: Block, now_ms: int) -> None:
         wanted = block.file.replication
         live = len(block.replicas)
-        targets, _ = self._pending.get(block.block_id, ((), 0))
-        coming = [t for t in targets if t not in block.replicas and t.node.alive]
         if live >= wanted:
             self._pending.pop(block.block_id, None)
-            self._drop_corrupt(block)
+            self._map.drop_bad(block)
             self._drop_excess(block, live - wanted)
             self._map.needs_look.discard(block.block_id)
-            return
-        if coming or live == 0:
             return
         source = self._source(block)
         if source is None:
@@ -107,12 +111,12 @@ class Repair:
             block_size_bytes=block.length_bytes,
             dice=self._dice,
             present=[s.node for s in block.replicas],
-            excluded={s.node.identity.uuid for s in block.corrupt},
+            excluded=self._unfit(block),
             avoid=lambda node: self._registry.is_stale(node, now_ms),
         )
         if not chosen:
             # Where only the holder of a bad replica is left, the bad one makes room.
-            self._drop_corrupt(block)
+            self._map.drop_bad(block)
             return
         source.to_transfer.append(Transfer(block, tuple(chosen)))
         self._pending[block.block_id] = (tuple(chosen), now_ms + self._pending_timeout_ms)
@@ -125,10 +129,16 @@ class Repair:
             return None
         return nodes[0]
 
-    def _drop_corrupt(self, block: Block) -> None:
-        for storage in block.corrupt:
-            self._map.doom(storage, block.block_id, block.generation_stamp)
-        block.corrupt = ()
+    def _unfit(self, block: Block) -> set[str]:
+        """Nodes that have a replica which is bad or about to go: it is in the way."""
+        return {
+            node.identity.uuid
+            for node in self._registry
+            if any(
+                block.block_id in storage.bad or block.block_id in storage.doomed
+                for storage in node.storages.values()
+            )
+        }
 
     def _drop_excess(self, block: Block, excess: int) -> None:
         """Drop from the fullest node of the rack that holds the most replicas."""

@@ -1,0 +1,401 @@
+"""A namenode and its datanodes as plain objects: no sockets, files, threads or clocks.
+
+The namenode is the real core under both of its protocols, called with requests
+that are encoded and decoded as on the wire. Time stands still until it is told to
+move, and every edit is kept as the record that a journal would have got. A
+datanode here holds facts about replicas, no bytes; it reports when it is told to.
+
+    namenode = InMemoryNamenode()
+    node = namenode.join("dn0", rack="/a")
+    namenode.call("mkdirs", MkdirsRequestProto(...))
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from google.protobuf.message import Message
+
+from howdah import errors
+from howdah.namenode.client_protocol import ClientProtocol
+from howdah.namenode.core import Core, Settings
+from howdah.namenode.datanode_protocol import ClusterIdentity, DatanodeProtocol
+from howdah.namenode.datanodes import Datanode
+from howdah.namenode.namespace import Namespace
+from howdah.namenode.permissions import Permissions
+from howdah.namenode.topology import RackMap
+from howdah.proto import client_namenode_pb2, datanode_namenode_pb2, types_pb2
+from howdah.rpc.service import Deferred, Registry, Service
+from howdah.rpc.session import Call
+from howdah.storage import edits
+from howdah.storage.edit_codec import decode_record
+from howdah.transfer import block_lists
+
+POOL_ID = "BP-1-127.0.0.1-1"
+CLUSTER = ClusterIdentity(1, "CID-in-memory", POOL_ID, 0, -67)
+SUPERUSER = "root"
+GIB = 1 << 30
+
+
+class ManualClock:
+    """Both clocks of a namenode; they move when they are told to."""
+
+    def __init__(self, wall_ms: int = 1_700_000_000_000, monotonic_ms: int = 1_000_000) -> None:
+        self._wall_ms = wall_ms
+        self._monotonic_ms = monotonic_ms
+
+    def wall_ms(self) -> int:
+        return self._wall_ms
+
+    def monotonic_ms(self) -> int:
+        return self._monotonic_ms
+
+    def advance(self, ms: int) -> None:
+        assert ms >= 0, "time does not go back"
+        self._wall_ms += ms
+        self._monotonic_ms += ms
+
+
+@dataclass(slots=True)
+class Replica:
+    """What a datanode would find on its disk."""
+
+    generation_stamp: int
+    length_bytes: int
+    finalized: bool = True
+
+
+@dataclass(slots=True)
+class InMemoryDatanode:
+    """One datanode. `replicas` is its disk: by storage and block id."""
+
+    namenode: InMemoryNamenode
+    uuid: str
+    ip: str
+    replicas: dict[str, dict[int, Replica]]
+    capacity_bytes: int = 100 * GIB
+    used_bytes: int = 0
+    connections: int = 0
+    commands: list[datanode_namenode_pb2.DatanodeCommandProto] = field(default_factory=list)
+
+    @property
+    def known(self) -> Datanode:
+        """The datanode as the namenode knows it."""
+        node = self.namenode.core.datanodes.get(self.uuid)
+        assert node is not None, f"{self.uuid} is not registered"
+        return node
+
+    @property
+    def first_storage(self) -> str:
+        return next(iter(self.replicas))
+
+    def registration(self) -> datanode_namenode_pb2.DatanodeRegistrationProto:
+        return datanode_namenode_pb2.DatanodeRegistrationProto(
+            datanodeID=types_pb2.DatanodeIDProto(
+                ipAddr=self.ip,
+                hostName=self.ip,
+                datanodeUuid=self.uuid,
+                xferPort=9866,
+                infoPort=9864,
+                ipcPort=9867,
+            ),
+            storageInfo=datanode_namenode_pb2.StorageInfoProto(
+                layoutVersion=0xFFFFFFFF - 56,
+                namespceID=CLUSTER.namespace_id,
+                clusterID=CLUSTER.cluster_id,
+                cTime=0,
+            ),
+            keys=datanode_namenode_pb2.ExportedBlockKeysProto(
+                isBlockTokenEnabled=False,
+                keyUpdateInterval=0,
+                tokenLifeTime=0,
+                currentKey=datanode_namenode_pb2.BlockKeyProto(keyId=0, expiryDate=0),
+            ),
+            softwareVersion="3.5.0",
+        )
+
+    def register(self) -> None:
+        self.namenode.call(
+            "registerDatanode",
+            datanode_namenode_pb2.RegisterDatanodeRequestProto(registration=self.registration()),
+            address=self.ip,
+        )
+
+    def heartbeat(self) -> list[datanode_namenode_pb2.DatanodeCommandProto]:
+        """Say that it lives; the orders that it got."""
+        count = len(self.replicas)
+        answer = self.namenode.call(
+            "sendHeartbeat",
+            datanode_namenode_pb2.HeartbeatRequestProto(
+                registration=self.registration(),
+                xceiverCount=self.connections,
+                reports=[
+                    types_pb2.StorageReportProto(
+                        storageUuid=storage_id,
+                        capacity=self.capacity_bytes // count,
+                        dfsUsed=self.used_bytes // count,
+                        remaining=(self.capacity_bytes - self.used_bytes) // count,
+                        storage=_storage(storage_id),
+                    )
+                    for storage_id in self.replicas
+                ],
+            ),
+            address=self.ip,
+        )
+        assert isinstance(answer, datanode_namenode_pb2.HeartbeatResponseProto)
+        return list(answer.cmds)
+
+    def report(self) -> None:
+        """A full report of every storage."""
+        reports = []
+        for storage_id, replicas in self.replicas.items():
+            count, buffers = block_lists.encode(
+                block_lists.ListedReplica(
+                    block_id, r.length_bytes, r.generation_stamp, 0 if r.finalized else 1
+                )
+                for block_id, r in replicas.items()
+            )
+            reports.append(
+                datanode_namenode_pb2.StorageBlockReportProto(
+                    storage=_storage(storage_id), numberOfBlocks=count, blocksBuffers=buffers
+                )
+            )
+        self.namenode.call(
+            "blockReport",
+            datanode_namenode_pb2.BlockReportRequestProto(
+                registration=self.registration(), blockPoolId=POOL_ID, reports=reports
+            ),
+            address=self.ip,
+        )
+
+    def store(
+        self,
+        block_id: int,
+        generation_stamp: int,
+        length_bytes: int,
+        *,
+        storage_id: str | None = None,
+        finalized: bool = True,
+    ) -> None:
+        """A replica came to the disk; the namenode is told."""
+        where = storage_id or self.first_storage
+        self.replicas[where][block_id] = Replica(generation_stamp, length_bytes, finalized)
+        status = (
+            datanode_namenode_pb2.ReceivedDeletedBlockInfoProto.RECEIVED
+            if finalized
+            else datanode_namenode_pb2.ReceivedDeletedBlockInfoProto.RECEIVING
+        )
+        self._tell(where, block_id, generation_stamp, length_bytes, status)
+
+    def drop(self, block_id: int) -> None:
+        """The replica went from the disk; the namenode is told."""
+        for storage_id, replicas in self.replicas.items():
+            gone = replicas.pop(block_id, None)
+            if gone is not None:
+                self._tell(
+                    storage_id,
+                    block_id,
+                    gone.generation_stamp,
+                    gone.length_bytes,
+                    datanode_namenode_pb2.ReceivedDeletedBlockInfoProto.DELETED,
+                )
+
+    def _tell(
+        self, storage_id: str, block_id: int, generation_stamp: int, length_bytes: int, status: int
+    ) -> None:
+        proto = datanode_namenode_pb2
+        self.namenode.call(
+            "blockReceivedAndDeleted",
+            proto.BlockReceivedAndDeletedRequestProto(
+                registration=self.registration(),
+                blockPoolId=POOL_ID,
+                blocks=[
+                    proto.StorageReceivedDeletedBlocksProto(
+                        storageUuid=storage_id,
+                        storage=_storage(storage_id),
+                        blocks=[
+                            proto.ReceivedDeletedBlockInfoProto(
+                                block=types_pb2.BlockProto(
+                                    blockId=block_id,
+                                    genStamp=generation_stamp,
+                                    numBytes=length_bytes,
+                                ),
+                                status=status,  # type: ignore[arg-type]
+                            )
+                        ],
+                    )
+                ],
+            ),
+            address=self.ip,
+        )
+
+
+class InMemoryNamenode:
+    """One namenode. `log` are the records of all edits, in order."""
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        racks: Mapping[str, str] | None = None,
+        groups: Mapping[str, tuple[str, ...]] | None = None,
+        namespace: Namespace | None = None,
+        clock: ManualClock | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.clock = clock or ManualClock()
+        self.racks = dict(racks or {})
+        self.settings = replace(settings or Settings(""), block_pool_id=POOL_ID)
+        self.groups = dict(groups or {})
+        self.nodes: list[InMemoryDatanode] = []
+        self.log: list[bytes] = []
+        self.core = Core(
+            namespace or Namespace(),
+            self.settings,
+            Permissions(
+                enabled=True,
+                superuser=SUPERUSER,
+                supergroup="supergroup",
+                groups_of=lambda user: self.groups.get(user, ()),
+            ),
+            self.clock,
+            random.Random(seed),
+            RackMap(self.racks),
+        )
+        if not self.core.namespace.root.owner:
+            self.core.commit(edits.SetOwnerOp("/", SUPERUSER, "supergroup"))
+        self.client = ClientProtocol(self.core)
+        self.datanode = DatanodeProtocol(self.core, CLUSTER, self.client.look_at_closing)
+        clients = client_namenode_pb2.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"]
+        nodes = datanode_namenode_pb2.DESCRIPTOR.services_by_name["DatanodeProtocolService"]
+        self._registry = Registry(
+            [
+                Service(ClientProtocol.PROTOCOL, 1, clients, self.client),
+                Service(DatanodeProtocol.PROTOCOL, 1, nodes, self.datanode),
+            ]
+        )
+        self._datanode_methods = {method.name for method in nodes.methods}
+        self._keep_log()
+
+    def call(
+        self,
+        method: str,
+        request: Message,
+        *,
+        user: str = SUPERUSER,
+        client_id: bytes = b"",
+        call_id: int = 0,
+        address: str = "10.9.9.9",
+    ) -> Message | Deferred:
+        """One call, to its end. Raises what the caller would be told.
+
+        A `Deferred` comes back where the answer waits for something to happen.
+        """
+        protocol = (
+            DatanodeProtocol.PROTOCOL
+            if method in self._datanode_methods and method != "reportBadBlocks"
+            else ClientProtocol.PROTOCOL
+        )
+        try:
+            answer = self._registry.dispatch(
+                Call(call_id, client_id, 0, protocol, 1, method, request.SerializeToString(), user),
+                address,
+            )
+            if isinstance(answer, Message | Deferred):
+                return answer
+            while True:
+                try:
+                    next(answer)
+                except StopIteration as end:
+                    message: Message = end.value
+                    return message
+        finally:
+            self._keep_log()
+
+    def tick(self, ms: int = 0) -> None:
+        """Time passes, and what happens by itself happens."""
+        self.clock.advance(ms)
+        self.core.tick()
+        self.core.repair_round()
+        self.client.look_at_closing()
+        while self.core.reap():
+            pass
+        self._keep_log()
+
+    def _keep_log(self) -> None:
+        self.log += self.core.take_outbox()
+
+    def join(
+        self, name: str, *, ip: str | None = None, rack: str = "/default-rack", volumes: int = 1
+    ) -> InMemoryDatanode:
+        """A new datanode, which has registered and reported that it holds nothing."""
+        address = ip or f"10.0.0.{len(self.nodes) + 1}"
+        node = InMemoryDatanode(
+            self, name, address, {f"DS-{name}-{number}": {} for number in range(volumes)}
+        )
+        table = {**self.racks, address: rack}
+        self.racks = table
+        self.core.racks = RackMap(table)
+        self.nodes.append(node)
+        node.register()
+        node.heartbeat()
+        node.report()
+        return node
+
+    def edits(self) -> list[edits.Edit]:
+        """The log, read back from its records."""
+        return [decode_record(record).edit for record in self.log]
+
+    def restarted(self) -> InMemoryNamenode:
+        """A second namenode that starts from this one's log; its datanodes are not there yet."""
+        namespace = replayed(self.edits())
+        fresh = InMemoryNamenode(
+            self.settings,
+            racks=self.racks,
+            groups=self.groups,
+            namespace=namespace,
+            clock=self.clock,
+        )
+        fresh.log = list(self.log)
+        fresh.core.retry_cache.rebuild(
+            (
+                (edit.rpc_client_id, edit.rpc_call_id)
+                for edit in self.edits()
+                if isinstance(edit, edits.RetryableEdit) and edit.rpc_client_id
+            ),
+            self.clock.monotonic_ms(),
+        )
+        return fresh
+
+
+def replayed(log: Iterable[edits.Edit]) -> Namespace:
+    """A namespace made from a log alone."""
+    namespace = Namespace()
+    for edit in log:
+        namespace.apply(edit)
+    while namespace.must_reap:
+        namespace.reap(1000)
+    return namespace
+
+
+def outcome(answer: Message | Deferred) -> Message | None:
+    """What a deferred answer has come to so far; raises if that is an error."""
+    if isinstance(answer, Message):
+        return answer
+    told: list[Message | errors.HowdahError] = []
+    answer.when_settled(told.append)
+    if not told:
+        return None
+    if isinstance(told[0], errors.HowdahError):
+        raise told[0]
+    return told[0]
+
+
+def _storage(storage_id: str) -> types_pb2.DatanodeStorageProto:
+    return types_pb2.DatanodeStorageProto(
+        storageUuid=storage_id,
+        storageType=types_pb2.DISK,
+        state=types_pb2.DatanodeStorageProto.NORMAL,
+    )
