@@ -1,0 +1,134 @@
+"""Paths of the trash, and what is moved there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from howdah import errors
+from howdah.fs import trash
+from howdah.fs.trash import Moved, Trash
+
+NOW_S = 1_600_000_000.5
+NOW_MS = 1_600_000_000_500
+HOUR_S = 3600.0
+CURRENT = "/user/me/.Trash/Current"
+
+
+def test_a_deleted_path_keeps_its_directories_in_the_trash() -> None:
+    assert trash.place_of("/user/me/.Trash", "/a/b") == f"{CURRENT}/a/b"
+
+
+def test_checkpoints_are_named_by_the_local_time() -> None:
+    name = trash.checkpoint_name(NOW_S)
+    assert len(name) == 12
+    assert trash.checkpoint_time_s(name) == int(NOW_S)
+    assert trash.checkpoint_time_s(trash.checkpoint_name(NOW_S, 3)) == int(NOW_S)
+
+
+@pytest.mark.parametrize("name", ["Current", "", "12345", "209913321111", "20x012131415", "mine"])
+def test_other_names_are_no_checkpoints(name: str) -> None:
+    assert trash.checkpoint_time_s(name) is None
+
+
+def test_checkpoints_without_seconds_are_known_as_well() -> None:
+    assert trash.checkpoint_time_s("2001020304") is not None
+
+
+@pytest.fixture
+def bin_(fs: Any) -> Trash:
+    return Trash(fs, now=lambda: NOW_S)
+
+
+def test_what_is_moved_can_be_found_in_the_trash(fs: Any, bin_: Trash) -> None:
+    fs.fill("/a/b", b"x")
+    assert bin_.move("/a/b") == Moved("/a/b", f"{CURRENT}/a/b")
+    assert fs.contents == {f"{CURRENT}/a/b": b"x"}
+
+
+def test_the_trash_is_for_its_owner_alone(fs: Any, bin_: Trash) -> None:
+    fs.fill("/a/b", b"x")
+    bin_.move("/a/b")
+    assert fs.entries[CURRENT].permission == 0o700
+    assert fs.entries["/user/me/.Trash"].permission == 0o700
+
+
+def test_a_second_file_of_a_name_gets_the_time_added(fs: Any, bin_: Trash) -> None:
+    for content in (b"1", b"2"):
+        fs.fill("/a", content)
+        moved = bin_.move("/a")
+    assert moved == Moved("/a", f"{CURRENT}/a{NOW_MS}")
+    assert fs.contents == {f"{CURRENT}/a": b"1", f"{CURRENT}/a{NOW_MS}": b"2"}
+
+
+def test_a_file_in_the_way_of_a_directory_stays_what_it_was(fs: Any, bin_: Trash) -> None:
+    fs.fill(f"{CURRENT}/a", b"a file")
+    fs.fill("/a/b", b"x")
+    assert bin_.move("/a/b") == Moved("/a/b", f"{CURRENT}/a{NOW_MS}/b")
+    assert fs.contents[f"{CURRENT}/a"] == b"a file"
+
+
+def test_what_is_in_the_trash_is_not_moved_to_it(fs: Any, bin_: Trash) -> None:
+    fs.fill(f"{CURRENT}/a", b"")
+    assert bin_.move(f"{CURRENT}/a") is None
+    assert bin_.move("/user/me/.Trash") is None
+
+
+@pytest.mark.parametrize("path", ["/", "/user", "/user/me"])
+def test_what_contains_the_trash_cannot_be_moved_to_it(bin_: Trash, path: str) -> None:
+    with pytest.raises(errors.IllegalArgument, match="as it contains the trash"):
+        bin_.move(path)
+
+
+def test_a_name_that_looks_like_the_trash_is_no_trash(fs: Any, bin_: Trash) -> None:
+    fs.fill("/user/me/.Trashy", b"")
+    assert bin_.move("/user/me/.Trashy") is not None
+
+
+def test_a_checkpoint_closes_the_current_trash(fs: Any, bin_: Trash) -> None:
+    fs.fill(f"{CURRENT}/a", b"x")
+    made = bin_.checkpoint()
+    assert made == f"/user/me/.Trash/{trash.checkpoint_name(NOW_S)}"
+    assert fs.contents == {f"{made}/a": b"x"}
+
+
+def test_checkpoints_in_one_second_are_numbered(fs: Any, bin_: Trash) -> None:
+    made = []
+    for _ in range(3):
+        fs.fill(f"{CURRENT}/a", b"")
+        made.append(bin_.checkpoint())
+    name = f"/user/me/.Trash/{trash.checkpoint_name(NOW_S)}"
+    assert made == [name, f"{name}-1", f"{name}-2"]
+
+
+def test_there_is_no_checkpoint_of_nothing(bin_: Trash) -> None:
+    assert bin_.checkpoint() is None
+
+
+def test_only_old_checkpoints_are_deleted(fs: Any, bin_: Trash) -> None:
+    old = f"/user/me/.Trash/{trash.checkpoint_name(NOW_S - 2 * HOUR_S)}"
+    young = f"/user/me/.Trash/{trash.checkpoint_name(NOW_S - HOUR_S / 2)}"
+    for path in (f"{old}/a", f"{young}/b", f"{CURRENT}/c", "/user/me/.Trash/mine/d"):
+        fs.fill(path, b"")
+    assert bin_.expunge(HOUR_S) == [old]
+    assert set(fs.contents) == {f"{young}/b", f"{CURRENT}/c", "/user/me/.Trash/mine/d"}
+
+
+def test_nothing_is_deleted_where_there_is_no_trash(bin_: Trash) -> None:
+    assert bin_.expunge(0) == []
+
+
+def test_a_name_taken_meanwhile_is_tried_again(fs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    fs.fill("/a", b"x")
+    times = iter([1.0, 2.0, 3.0])
+    rename = fs.rename
+
+    def race(src: str, dst: str) -> None:
+        if dst == f"{CURRENT}/a":
+            fs.fill(dst, b"someone else's")
+        rename(src, dst)
+
+    monkeypatch.setattr(fs, "rename", race)
+    moved = Trash(fs, now=lambda: next(times)).move("/a")
+    assert moved == Moved("/a", f"{CURRENT}/a1000")
