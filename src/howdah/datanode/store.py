@@ -175,6 +175,9 @@ class BlockStore:
             self._replicas.remove(pool_id, replica.block_id)
         log.error("a file of %r vanished from %s: %s", replica, volume, error)
         self._notify(ReplicaDeleted(replica.as_block(pool_id), volume.storage_id))
+        trouble = volume.probe()
+        if trouble is not None:
+            self._leave(volume, f"{error}; then {trouble}")
 
     # --- creating ---
 

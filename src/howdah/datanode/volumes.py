@@ -27,6 +27,8 @@ from howdah.transfer.blocks import StorageType
 DISK_FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
 BROKEN_DISK = frozenset(
     (errno.EIO, errno.EROFS, errno.ENXIO, errno.ENODEV, errno.ESTALE, errno.EUCLEAN)
+    # A disk that was unplugged or unmounted leaves an empty directory, or none.
+    + (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ENOTCONN)
 )
 
 
