@@ -13,6 +13,7 @@ import os
 import threading
 import uuid
 import weakref
+from collections.abc import Callable
 
 from howdah import errors
 from howdah.client.checksum import FileChecksumReader
@@ -114,6 +115,7 @@ class DFSClient:
         create_parent: bool,
         replication: int | None,
         block_size: int | None,
+        progress: Callable[[], None] | None = None,
     ) -> DFSOutputStream:
         """Make a file and open it for writing."""
         checksum = self.checksum_spec()
@@ -139,9 +141,9 @@ class DFSClient:
             raise errors.UnsupportedOperation(
                 f"{path} would be erasure coded ({status.ecPolicy.name}), which is not written here"
             )
-        return self._opened(OpenFile(path, status.fileId, size, checksum))
+        return self._opened(OpenFile(path, status.fileId, size, checksum), progress)
 
-    def append(self, path: str) -> DFSOutputStream:
+    def append(self, path: str, progress: Callable[[], None] | None = None) -> DFSOutputStream:
         """Open a closed file for writing at its end."""
         checksum = self.checksum_spec()
         block, status = self.namenode.append(path, self.client_name)
@@ -160,15 +162,17 @@ class DFSClient:
             length=length,
             room=block,
         )
-        return self._opened(file)
+        return self._opened(file, progress)
 
-    def _opened(self, file: OpenFile) -> DFSOutputStream:
+    def _opened(self, file: OpenFile, progress: Callable[[], None] | None) -> DFSOutputStream:
         identity = self._own_identity()
 
         def ended(stream: DFSOutputStream) -> None:
             self._forget(identity, stream)
 
-        stream = DFSOutputStream(file, self.namenode, self.settings, identity.client_name, ended)
+        stream = DFSOutputStream(
+            file, self.namenode, self.settings, identity.client_name, ended, progress
+        )
         with identity.lock:
             identity.open_files.add(stream)
         identity.leases.add(stream)
@@ -215,8 +219,14 @@ class DFSClient:
 
 def _close_open_files() -> None:
     """Complete files that the program forgot, while the threads for it still run."""
+    first: Exception | None = None
     for client in list(_ALL_CLIENTS):
-        client.close()
+        try:
+            client.close()
+        except (errors.HowdahError, OSError) as error:
+            first = first or error
+    if first is not None:
+        raise first
 
 
 # Closing may need a thread, which can't be started any more when atexit's turn comes;

@@ -47,7 +47,11 @@ class OpenFile:
 
 
 class DFSOutputStream:
-    """The inner stream of an `FSDataOutputStream`. `on_end` is called once, when it is closed."""
+    """The inner stream of an `FSDataOutputStream`.
+
+    `on_end` is called when it is closed, `progress` by the writing thread whenever a
+    packet is full.
+    """
 
     def __init__(
         self,
@@ -56,12 +60,14 @@ class DFSOutputStream:
         settings: ClientSettings,
         client_name: str,
         on_end: Callable[[DFSOutputStream], None],
+        progress: Callable[[], None] | None = None,
     ) -> None:
         self._file = file
         self._namenode = namenode
         self._settings = settings
         self._client_name = client_name
         self._on_end = on_end
+        self._progress = progress
         self._packetizer = Packetizer(
             file.checksum,
             settings.packet_data_bytes,
@@ -109,6 +115,8 @@ class DFSOutputStream:
             if not self._packetizer.absorb(data):
                 for packet in self._packetizer.write(data):
                     self._streamer.enqueue(packet)
+                    if self._progress is not None:
+                        self._progress()
             self._position += len(data)
 
     def hflush(self) -> None:

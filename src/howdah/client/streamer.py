@@ -224,9 +224,9 @@ class Streamer:
 
     def _send(self, buffers: Sequence[bytes | bytearray | memoryview]) -> None:
         connection = self._connection
-        if connection is None:
-            return
         try:
+            if connection is None:
+                raise errors.Unreachable("the connection is gone")
             connection.send_buffers(buffers)
         except (errors.HowdahError, OSError) as error:
             # The ack reader may know better which node it was; it reports first if it can.
@@ -384,6 +384,11 @@ class Streamer:
                 self._work.notify_all()
         finally:
             with self._lock:
+                if not done and not self._stopping:
+                    # Keeps an earlier error; without one this thread must not die in silence.
+                    self._pipeline.broken("sent acks that could not be followed")
+                    self._progress.notify_all()
+                    self._work.notify_all()
                 if self._connection is connection:
                     self._connection = None
             # Wakes the streamer, should it be blocked in a send to a broken pipeline.

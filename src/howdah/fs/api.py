@@ -108,7 +108,9 @@ class FileSystem(ABC):
         """Make a file and open it for writing; it exists, empty, when this returns (OS-013).
 
         Raises `PathExists` for an existing file unless `overwrite` is given, and
-        `PathNotFound` for a missing parent if `create_parent` is false.
+        `PathNotFound` for a missing parent if `create_parent` is false. `buffer_size`
+        is a wish that a filesystem with buffers of its own may ignore; `progress` is
+        called now and then by the thread that writes.
         """
 
     @abstractmethod

@@ -128,6 +128,7 @@ class HdfsFileSystem(FileSystem):
                 create_parent=create_parent,
                 replication=replication,
                 block_size=block_size,
+                progress=progress,
             )
         )
 
@@ -138,7 +139,7 @@ class HdfsFileSystem(FileSystem):
         buffer_size: int | None = None,
         progress: Progress | None = None,
     ) -> HdfsDataOutputStream:
-        return HdfsDataOutputStream(self._client.append(self.resolve(path)))
+        return HdfsDataOutputStream(self._client.append(self.resolve(path), progress))
 
     def open(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
         return FSDataInputStream(

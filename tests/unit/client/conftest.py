@@ -353,6 +353,7 @@ class FakeCluster:
 
     def create(self, path: str = "/f", **settings: Any) -> FSDataOutputStream:
         block_size = settings.pop("block_size", None)
+        progress = settings.pop("progress", None)
         return FSDataOutputStream(
             self.client(**settings).create(
                 path,
@@ -362,6 +363,7 @@ class FakeCluster:
                 create_parent=True,
                 replication=None,
                 block_size=block_size,
+                progress=progress,
             )
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import random
 import threading
@@ -109,6 +110,26 @@ def test_a_writer_waits_while_too_much_is_unacknowledged(cluster: FakeCluster) -
     assert done.wait(5)
     thread.join()
     out.close()
+
+
+def test_progress_is_told_by_the_thread_that_writes(cluster: FakeCluster) -> None:
+    threads: list[threading.Thread] = []
+    with cluster.create(
+        packet_data_bytes=512, progress=lambda: threads.append(threading.current_thread())
+    ) as out:
+        out.write(bytes(512 * 3))
+    assert threads == [threading.current_thread()] * 3
+
+
+def test_datanodes_are_reached_by_name_when_told_so(cluster: FakeCluster) -> None:
+    for node in cluster.datanodes:
+        # An address that is reserved for documents: nobody answers there.
+        node.address = dataclasses.replace(node.address, ip="192.0.2.1")
+    with cluster.create(use_datanode_hostname=True) as out:
+        out.write(b"content")
+    with cluster.open(use_datanode_hostname=True) as stream:
+        assert stream.read() == b"content"
+    assert cluster.client(use_datanode_hostname=True).checksums().read("/f", None, "MD5MD5CRC")
 
 
 # --- flush, hflush, hsync -----------------------------------------------------------
@@ -465,6 +486,46 @@ def test_threads_end_after_a_failure(cluster: FakeCluster) -> None:
     with pytest.raises(errors.PipelineFailed):
         out.close()
     assert threads_of_streams() == []
+
+
+def test_acks_that_make_no_sense_end_the_stream(cluster: FakeCluster) -> None:
+    def garbage(header: Any, connection: Any) -> bool:
+        connection.send_all(b"\x05garbage")
+        return False
+
+    cluster.datanodes[0].on_packet = garbage
+    out = cluster.create()
+    out.write(b"x")
+    with pytest.raises(errors.PipelineFailed):
+        out.hflush()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_ack_reader_that_dies_takes_the_stream_along(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(body: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("howdah.client.streamer.decode_ack", die)
+    out = cluster.create()
+    out.write(b"x")
+    with pytest.raises(errors.PipelineFailed, match="could not be followed"):
+        out.hflush()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_streamer_that_dies_takes_the_stream_along(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("howdah.client.streamer.Streamer._ask_for_block", die)
+    out = cluster.create()
+    out.write(b"x")
+    with pytest.raises(errors.PipelineFailed, match="the streamer died"):
+        out.hflush()
 
 
 def test_a_heartbeat_keeps_an_idle_pipeline_alive(cluster: FakeCluster) -> None:

@@ -1,0 +1,134 @@
+"""What the streams of one client share."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from howdah import errors
+from howdah.client.settings import ClientSettings
+from howdah.config import Configuration
+from howdah.transfer.checksum import ChecksumSpec, ChecksumType
+
+FakeCluster = Any
+
+
+def create(client: Any, path: str, **options: Any) -> Any:
+    wanted: dict[str, Any] = {
+        "masked": 0,
+        "unmasked": 0,
+        "overwrite": False,
+        "create_parent": True,
+        "replication": None,
+        "block_size": None,
+        **options,
+    }
+    return client.create(path, **wanted)
+
+
+def test_what_nobody_set_is_as_the_namenode_says(cluster: FakeCluster) -> None:
+    client = cluster.client()
+    create(client, "/f").close()
+    options = cluster.namenode.calls[0][2]
+    assert (options["replication"], options["block_size"]) == (3, 64 * 1024)
+    assert client.checksum_spec() == ChecksumSpec(ChecksumType.CRC32C, 512)
+
+
+def test_what_the_client_sets_wins_over_the_namenode(cluster: FakeCluster) -> None:
+    client = cluster.client(
+        replication=2, block_size=4096, checksum_type="CRC32", bytes_per_checksum=1024
+    )
+    create(client, "/f").close()
+    options = cluster.namenode.calls[0][2]
+    assert (options["replication"], options["block_size"]) == (2, 4096)
+    assert client.checksum_spec() == ChecksumSpec(ChecksumType.CRC32, 1024)
+
+
+def test_a_forked_child_has_a_name_and_leases_of_its_own(cluster: FakeCluster) -> None:
+    client = cluster.client()
+    parent = client.client_name
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(write, client.client_name.encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(read, 100).decode() != parent
+    assert client.client_name == parent
+    os.close(read)
+    os.close(write)
+
+
+def test_closing_closes_every_file_though_one_fails(cluster: FakeCluster) -> None:
+    client = cluster.client(next_block_retries=0)
+    streams = [create(client, f"/{number}") for number in range(3)]
+    streams[1].write(b"x")
+    cluster.namenode.add_block_errors = [errors.SpaceQuotaExceeded("full")]
+    with pytest.raises(errors.SpaceQuotaExceeded):
+        client.close()
+    assert all(stream.closed for stream in streams)
+    assert cluster.namenode.files["/0"].complete
+    assert cluster.namenode.files["/2"].complete
+
+
+def test_closing_twice_is_closing_once(cluster: FakeCluster) -> None:
+    client = cluster.client()
+    client.close()
+    client.close()
+    assert cluster.namenode.names() == ["close"]
+
+
+def test_a_lease_is_held_while_a_file_is_open(cluster: FakeCluster) -> None:
+    client = cluster.client()
+    stream = create(client, "/f")
+    assert client._identity.leases.is_running
+    stream.close()
+    assert client._identity.leases._files == set()
+
+
+def test_appending_to_nothing_is_a_file_not_found_error(cluster: FakeCluster) -> None:
+    cluster.namenode.append = lambda path, name: (None, None)
+    cluster.namenode.get_file_info = lambda path: None
+    with pytest.raises(FileNotFoundError):
+        cluster.client().append("/f")
+
+
+def test_settings_come_from_hadoops_keys() -> None:
+    settings = ClientSettings.from_configuration(
+        Configuration(
+            {
+                "dfs.client.socket-timeout": "5s",
+                "dfs.client.use.datanode.hostname": "true",
+                "dfs.blocksize": "64m",
+                "dfs.client-write-packet-size": "128k",
+                "ipc.client.rpc-timeout.ms": "1500",
+            }
+        )
+    )
+    assert settings.socket_timeout_s == 5.0
+    assert settings.use_datanode_hostname
+    assert settings.block_size == 64 << 20
+    assert settings.packet_data_bytes == 128 << 10
+    assert settings.call_timeout_s == 1.5
+    assert settings.replication is None
+
+
+def test_no_call_waits_for_ever_even_if_the_configuration_says_so() -> None:
+    settings = ClientSettings.from_configuration(Configuration({"ipc.client.rpc-timeout.ms": "0"}))
+    assert 0 < settings.call_timeout_s < float("inf")
+
+
+def test_packets_stay_under_what_datanodes_take() -> None:
+    settings = ClientSettings.from_configuration(
+        Configuration({"dfs.client-write-packet-size": "64m"})
+    )
+    assert settings.packet_data_bytes <= 8 << 20
+
+
+def test_waiting_for_replicas_begins_with_short_pauses_and_ends() -> None:
+    pauses = list(ClientSettings(next_block_retries=2).next_block_delays_s())
+    assert pauses[0] < 0.01
+    assert pauses[-2:] == [0.4, 0.8]
+    assert pauses == sorted(pauses)

@@ -1,0 +1,97 @@
+"""Calls to the namenode, and their repetition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from howdah import errors
+from howdah.client.namenode import NamenodeProxy
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.rpc.retry import RetryPolicy
+
+
+class Calls:
+    """An RpcClient that answers from a list."""
+
+    address = ("nn", 8020)
+    user = "anna"
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.made: list[tuple[str, Any, int, int]] = []
+        self._next = 0
+
+    def next_call_id(self) -> int:
+        self._next += 1
+        return self._next
+
+    def call(
+        self, method: str, request: Any, response_type: Any, *, call_id: int, retry_count: int
+    ) -> Any:
+        self.made.append((method, request, call_id, retry_count))
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def proxy(*answers: Any) -> tuple[NamenodeProxy, Calls]:
+    calls = Calls(*answers)
+    policy = RetryPolicy(connect_retries=2, connect_delay_s=0, retriable_delay_s=0)
+    return NamenodeProxy(calls, policy), calls  # type: ignore[arg-type]
+
+
+YES = pb.DeleteResponseProto(result=True)
+
+
+def test_a_call_that_could_not_be_made_is_repeated_under_the_same_id() -> None:
+    namenode, calls = proxy(errors.Unreachable("a"), errors.RetriableError("b"), YES)
+    assert namenode.delete("/f", recursive=False)
+    assert [(call_id, retry) for _, _, call_id, retry in calls.made] == [(1, -1), (1, 1), (1, 2)]
+
+
+def test_every_call_has_an_id_of_its_own() -> None:
+    namenode, calls = proxy(YES, YES)
+    namenode.delete("/f", recursive=False)
+    namenode.delete("/f", recursive=False)
+    assert [call_id for _, _, call_id, _ in calls.made] == [1, 2]
+
+
+def test_a_namenode_that_stays_away_is_given_up() -> None:
+    namenode, calls = proxy(*[errors.Unreachable("away")] * 3)
+    with pytest.raises(errors.Unreachable, match="away"):
+        namenode.delete("/f", recursive=False)
+    assert len(calls.made) == 3
+
+
+def test_an_answer_is_not_asked_for_twice() -> None:
+    namenode, calls = proxy(errors.AccessDenied("no"))
+    with pytest.raises(PermissionError):
+        namenode.delete("/f", recursive=False)
+    assert len(calls.made) == 1
+
+
+def test_a_time_that_is_left_alone_is_sent_as_java_sends_it() -> None:
+    namenode, calls = proxy(pb.SetTimesResponseProto())
+    namenode.set_times("/f", 5, -1)
+    request = calls.made[0][1]
+    assert (request.mtime, request.atime) == (5, (1 << 64) - 1)
+
+
+def test_a_directory_is_told_apart_from_a_missing_file() -> None:
+    namenode, _ = proxy(errors.PathNotFound("Path is not a file: /d"))
+    with pytest.raises(IsADirectoryError, match="/d"):
+        namenode.get_block_locations("/d", 0, 1)
+
+
+def test_an_answer_without_locations_is_a_missing_file() -> None:
+    namenode, _ = proxy(pb.GetBlockLocationsResponseProto())
+    with pytest.raises(FileNotFoundError, match="/f"):
+        namenode.get_block_locations("/f", 0, 1)
+
+
+def test_a_status_of_nothing_is_none() -> None:
+    namenode, _ = proxy(pb.GetFileInfoResponseProto())
+    assert namenode.get_file_info("/f") is None
