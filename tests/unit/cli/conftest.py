@@ -78,7 +78,7 @@ class MemoryFiles(FileSystem):
         self.contents: dict[str, bytes] = {}
         self.calls: list[str] = []
         self.failing_closes: set[str] = set()
-        self.broken_reads: set[str] = set()
+        self.broken_reads: dict[str, BaseException] = {}
         self.flushes = 0
         self.trash_interval_minutes = 0
         self._put("/", is_directory=True)
@@ -234,12 +234,11 @@ class _Input(io.BytesIO):
 
     def __init__(self, fs: MemoryFiles, path: str) -> None:
         super().__init__(fs.contents[path])
-        self._path = path
-        self._broken = path in fs.broken_reads
+        self._error = fs.broken_reads.get(path)
 
     def readinto(self, buffer: object) -> int:
-        if self._broken and self.tell() > 0:
-            raise errors.BlockMissing(f"No replica of a block of {self._path} can be read")
+        if self._error is not None and self.tell() > 0:
+            raise self._error
         return super().readinto(buffer)  # type: ignore[arg-type]
 
     def pread(self, offset: int, length: int) -> bytes:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from howdah import errors
 from howdah.cli.dfs import registry
 from howdah.cli.dfs.command import Command
 from howdah.cli.dfs.manual import TEXTS
@@ -195,10 +196,20 @@ def test_preserving_sets_mode_before_times_and_of_directories_last(
 
 def test_a_get_that_fails_leaves_no_local_file(dfs: Any, tmp_path: Path) -> None:
     dfs.fs.fill("/f", b"x" * 10_000_000)
-    dfs.fs.broken_reads.add("/f")
+    dfs.fs.broken_reads["/f"] = errors.BlockMissing("No replica of a block of /f can be read")
     done = dfs("-get", "/f", str(tmp_path / "f"))
     assert done.code == 1
     assert done.err == "get: No replica of a block of /f can be read\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_an_interrupted_copy_leaves_no_file(dfs: Any, tmp_path: Path, threads: str) -> None:
+    dfs.fs.fill("/f", b"x" * 10_000_000)
+    dfs.fs.broken_reads["/f"] = KeyboardInterrupt()
+    done = dfs("-get", "-t", threads, "/f", str(tmp_path / "f"))
+    assert done.code == 130
+    assert done.err == "get: Interrupted\n"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -280,6 +291,20 @@ def test_unreadable_times_are_refused(dfs: Any) -> None:
 def test_connections_are_closed_at_the_end(dfs: Any) -> None:
     dfs("-ls", "/")
     assert dfs.fs.calls[-1] == "close"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_a_full_disk_behind_the_output_is_told() -> None:
+    program = (
+        "import sys\nfrom howdah.cli.dfs import main\nfrom howdah.config import Configuration\n"
+        "sys.exit(main(['-ls', 'file:///'], Configuration()))"
+    )
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", program], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.stderr == "ls: Unable to write to output stream. No space left on device\n"
+    assert done.returncode == 1
 
 
 def test_a_reader_that_leaves_ends_the_output_quietly(tmp_path: Path) -> None:

@@ -46,8 +46,8 @@ def main(argv: list[str], conf: Configuration) -> int:
     except KeyboardInterrupt:
         shell.complain(f"{_bare(arguments)}: Interrupted")
         return EXIT_INTERRUPTED
-    except OutputClosed:
-        return _output_closed(_bare(arguments))
+    except OutputClosed as closed:
+        return _output_closed(_bare(arguments), str(closed))
     finally:
         shell.files.close()
 
@@ -87,12 +87,12 @@ def _bare(arguments: list[str]) -> str:
     return arguments[0].removeprefix("-") if arguments else "dfs"
 
 
-def _output_closed(name: str) -> int:
-    """Whoever read our output has left (`howdah dfs -cat /x | head`)."""
+def _output_closed(name: str, message: str) -> int:
+    """Whoever read our output has left (`howdah dfs -cat /x | head`), or it was a full disk."""
     import os
     import sys
 
     # Python flushes standard output once more at exit; give it somewhere to go.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.stderr.write(f"{name}: Unable to write to output stream.\n")
+    sys.stderr.write(f"{name}: {message}\n")
     return 1

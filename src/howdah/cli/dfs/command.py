@@ -17,7 +17,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from typing import IO, TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from howdah.cli.dfs import options, registry
 from howdah.cli.dfs.items import Filesystems, Item
@@ -33,7 +33,12 @@ T = TypeVar("T")
 
 
 class OutputClosed(Exception):
-    """Nobody reads standard output any more; the call ends."""
+    """Standard output takes no more: its reader has left, or its disk is full."""
+
+    @classmethod
+    def because_of(cls, error: OSError) -> Self:
+        reason = "" if isinstance(error, BrokenPipeError) else f" {error.strerror}"
+        return cls(f"Unable to write to output stream.{reason}")
 
 
 class Output:
@@ -45,8 +50,8 @@ class Output:
     def write(self, data: bytes | bytearray | memoryview) -> None:
         try:
             self._stream.write(data)
-        except BrokenPipeError:
-            raise OutputClosed from None
+        except OSError as error:
+            raise OutputClosed.because_of(error) from error
 
     def line(self, text: str = "") -> None:
         self.text(text + "\n")
@@ -57,8 +62,8 @@ class Output:
     def flush(self) -> None:
         try:
             self._stream.flush()
-        except BrokenPipeError:
-            raise OutputClosed from None
+        except OSError as error:
+            raise OutputClosed.because_of(error) from error
 
 
 class Shell:

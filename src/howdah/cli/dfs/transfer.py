@@ -52,6 +52,7 @@ class CopyCommand(DestinationCommand):
         self._waiting = max(parsed.number("q", DEFAULT_WAITING), 1)
         self._directories: list[tuple[Item, Item]] = []
         self._progress = Progress.on_terminal()
+        self._stopped = False
         return list(parsed.arguments)
 
     def process_items(self, items: list[Item]) -> None:
@@ -65,27 +66,29 @@ class CopyCommand(DestinationCommand):
 
     def _process_in_parallel(self, items: list[Item]) -> None:
         places = threading.BoundedSemaphore(self._threads + self._waiting)
+
+        def run(pair: tuple[Item, Item]) -> None:
+            try:
+                self.attempt(lambda both: self.copy_file(*both), pair)
+            finally:
+                places.release()
+
+        def schedule(source: Item, target: Item) -> None:
+            places.acquire()
+            futures.append(pool.submit(run, (source, target)))
+
+        futures: list[Future[None]] = []
+        self._schedule = schedule
         with ThreadPoolExecutor(self._threads, thread_name_prefix="copy") as pool:
-
-            def run(pair: tuple[Item, Item]) -> None:
-                try:
-                    self.attempt(lambda both: self.copy_file(*both), pair)
-                finally:
-                    places.release()
-
-            def schedule(source: Item, target: Item) -> None:
-                places.acquire()
-                futures.append(pool.submit(run, (source, target)))
-
-            futures: list[Future[None]] = []
-            self._schedule = schedule
             try:
                 super().process_items(items)
+                for future in futures:
+                    future.result()
             except BaseException:
+                # Someone pressed Ctrl-C, say: copies that run stop at their next piece.
+                self._stopped = True
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-            for future in futures:
-                future.result()
 
     # --- trees ----------------------------------------------------------------
 
@@ -155,6 +158,8 @@ class CopyCommand(DestinationCommand):
         piece = memoryview(bytearray(_piece_bytes(length)))
         with self._progress.of(name, length) as meter:
             while count := stream.readinto(piece):  # type: ignore[attr-defined]
+                if self._stopped:
+                    raise PathProblem(name, "the copy was stopped")
                 out.write(piece[:count])
                 meter.advance(count)
 
