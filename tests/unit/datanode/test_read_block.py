@@ -39,7 +39,7 @@ def filled(lab: Lab) -> Any:
     return node
 
 
-@pytest.mark.req("FS-093")
+@pytest.mark.req("FS-093", "FS-002")
 @pytest.mark.parametrize("sendfile", [True, False])
 def test_a_whole_block_is_read_with_its_checksums(lab: Lab, sendfile: bool) -> None:
     node = lab.node(DataSettings(sendfile=sendfile))
@@ -88,7 +88,7 @@ def test_the_page_cache_is_told_what_the_reader_wants(
     monkeypatch.setattr(os, "posix_fadvise", lambda fd, start, size, what: told.append(what))
     hints = CachingHints(drop_behind=True, readahead_bytes=1 << 20)
     lab.read_block(filled, lab.read_request(lab.block(), 0, len(DATA), hints=hints))
-    assert told == [os.POSIX_FADV_SEQUENTIAL, os.POSIX_FADV_DONTNEED]
+    lab.wait_until(lambda: told == [os.POSIX_FADV_SEQUENTIAL, os.POSIX_FADV_DONTNEED])
 
 
 def test_a_connection_serves_one_read_after_the_other(filled: Any, lab: Lab) -> None:
