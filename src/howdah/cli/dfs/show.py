@@ -19,6 +19,10 @@ PIECE_BYTES = 1 << 20
 END_BYTES = 1024
 FOLLOW_INTERVAL_MS = 5000
 NO_CHECKSUM = "NONE"
+MD5_OF_MD5 = "MD5-of-"
+MD5_OF_MD5_BYTES = 4 + 8 + 16
+"""Bytes per sum, sums per block, the MD5: the API's checksum has zeros behind them,
+which Hadoop's API gives out and its shell doesn't print."""
 
 
 class Cat(Command):
@@ -111,6 +115,8 @@ class Checksum(Command):
         checksum = item.fs.get_file_checksum(item.path)
         algorithm = NO_CHECKSUM if checksum is None else checksum.algorithm
         value = "" if checksum is None else checksum.hex()
+        if algorithm.startswith(MD5_OF_MD5):
+            value = value[: 2 * MD5_OF_MD5_BYTES]
         if self.shell.json:
             self.records.append(
                 {
