@@ -210,8 +210,9 @@ def test_locations_are_rebuilt_from_the_reports_of_datanodes(
     def locations() -> list[tuple[int, frozenset[str]]]:
         return [(b.offset, frozenset(b.names)) for b in fs.block_locations(path)]
 
+    # A file is complete with one replica of each block; the others are told of soon.
+    wait_until(lambda: all(len(names) == 3 for _, names in locations()))
     before = locations()
-    assert all(len(names) == 3 for _, names in before)
     cluster.kill("namenode")
     cluster.restart("namenode")
     wait_until(lambda: locations() == before, what="all locations are known again")
