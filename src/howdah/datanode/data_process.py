@@ -25,6 +25,7 @@ from howdah.datanode.gauges import Gauges
 from howdah.datanode.ipc import ClientDatanodeProtocol, service
 from howdah.datanode.link import Link, LinkClosed
 from howdah.datanode.messages import (
+    CheckVolumes,
     Command,
     Event,
     Identity,
@@ -66,7 +67,7 @@ class DataProcess:
         self._server = DataServer(inheritance.data_listener, self._store, inheritance.settings)
         protocol = ClientDatanodeProtocol(self._store, self._tell, getpass.getuser())
         self._ipc = ThreadedRpcServer(inheritance.ipc_listener, Registry([service(protocol)]))
-        self._deletions: SimpleQueue[Invalidate] = SimpleQueue()
+        self._background: SimpleQueue[Invalidate | CheckVolumes] = SimpleQueue()
         self._connect_gauges(inheritance.gauges)
 
     def _connect_gauges(self, gauges: Gauges) -> None:
@@ -83,7 +84,7 @@ class DataProcess:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         gc.freeze()  # what was inherited stays: no need to visit it, nor to unshare its pages
-        threading.Thread(target=self._delete, name="deletions", daemon=True).start()
+        threading.Thread(target=self._work, name="background", daemon=True).start()
         self._server.start()
         self._ipc.start()
         try:
@@ -101,18 +102,25 @@ class DataProcess:
             case Identity(node):
                 self._copies.source = node
             case Invalidate():
-                self._deletions.put(command)
+                self._background.put(command)
             case Transfer():
                 self._copies.start(command)
+            case CheckVolumes():
+                self._background.put(command)
             case Stop():
                 self._stop()
             case _:
                 log.error("the keeper sent %s, which is no command", type(command).__name__)
 
-    def _delete(self) -> None:
-        # Unlinking large files takes a while, and the keeper's next command is waiting.
+    def _work(self) -> None:
+        # What the disk makes slow, and no thread is waiting for: the keeper's next
+        # command is.
         while True:
-            for block in self._deletions.get().blocks:
+            command = self._background.get()
+            if isinstance(command, CheckVolumes):
+                self._store.check_volumes()
+                continue
+            for block in command.blocks:
                 try:
                     self._store.invalidate(block)
                 except OSError as error:

@@ -124,11 +124,16 @@ class Transfer:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckVolumes:
+    """A volume looks broken from outside: have them all prove themselves."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """End all operations and the process."""
 
 
-Command = ServePool | Identity | Invalidate | Transfer | Stop
+Command = ServePool | Identity | Invalidate | Transfer | CheckVolumes | Stop
 Message = Event | Command
 
 

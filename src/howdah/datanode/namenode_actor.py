@@ -43,6 +43,7 @@ from howdah.datanode.directories import DataDirectories
 from howdah.datanode.gauges import Gauges
 from howdah.datanode.inventory import Inventory
 from howdah.datanode.messages import (
+    CheckVolumes,
     Command,
     CorruptFound,
     Identity,
@@ -249,10 +250,13 @@ class NamenodeActor:
 
     def _heartbeat(self, namespace: Namespace) -> None:
         now_s = time.monotonic()
+        states = self._inventory.states(namespace.pool_id)
+        if any(state.failure != state.volume.failure for state in states):
+            self._command(CheckVolumes())
         report_due = now_s + self._settings.heartbeat_s >= self._report_due_s
         request = reports.heartbeat(
             self._registration,
-            self._inventory.states(namespace.pool_id),
+            states,
             connections=self._gauges.connections,
             copies=self._gauges.copies,
             want_report_lease=report_due,

@@ -33,7 +33,7 @@ from howdah.datanode.messages import (
 from howdah.datanode.replica_writer import ReplicaWriter
 from howdah.datanode.replicas import Replica, ReplicaMap, ReplicaState, Tail
 from howdah.datanode.scan import quarantine, replica_paths
-from howdah.datanode.volumes import BROKEN_DISK, DISK_FULL, Volume, VolumeSet
+from howdah.datanode.volumes import Volume, VolumeSet, is_about_the_disk
 from howdah.storage.atomic import fsync_directory
 from howdah.transfer.blocks import ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec, verify_chunks
@@ -169,15 +169,14 @@ class BlockStore:
         return OpenReplica(replica, volume, block_fd, meta_fd, checksum, replica.tail)
 
     def _lost(self, pool_id: str, replica: Replica, volume: Volume, error: OSError) -> None:
+        """A file isn't there: is it the only one?"""
+        self.disk_failed(volume, error)
         with self._lock:
             if self._replicas.find(pool_id, replica.block_id) is not replica:
                 return
             self._replicas.remove(pool_id, replica.block_id)
         log.error("a file of %r vanished from %s: %s", replica, volume, error)
         self._notify(ReplicaDeleted(replica.as_block(pool_id), volume.storage_id))
-        trouble = volume.probe()
-        if trouble is not None:
-            self._leave(volume, f"{error}; then {trouble}")
 
     # --- creating ---
 
@@ -195,7 +194,7 @@ class BlockStore:
         are whole. `ReplicaExists`, `DiskOutOfSpace`, or the disk's `OSError`.
         """
         self._check_pool(block.pool_id)
-        volume = self.volumes.choose(storage_type, block.length_bytes)
+        volume = self.volumes.choose(storage_type, block.length_bytes, self.disk_failed)
         state = ReplicaState.TEMPORARY if temporary else ReplicaState.RBW
         replica = Replica(block.block_id, block.generation_stamp, state, volume.storage_id)
         with self._lock:
@@ -444,9 +443,9 @@ class BlockStore:
     ) -> None:
         """An operation on the volume's files failed: is it the file, or the volume?"""
         log.error("I/O error on %s: %s", volume, error)
-        if error.errno in DISK_FULL or error.errno not in BROKEN_DISK:
+        if not is_about_the_disk(error):
             return
-        trouble = volume.probe()
+        trouble = volume.probe(self._served)
         if trouble is not None:
             self._leave(volume, f"{error}; then {trouble}")
         elif (
@@ -455,6 +454,13 @@ class BlockStore:
             and (replica.state is ReplicaState.FINALIZED)
         ):
             self.corrupt(pool_id, replica, f"unreadable: {error}")
+
+    def check_volumes(self) -> None:
+        """Every volume proves itself; those that can't are left."""
+        for volume in self.volumes.working():
+            trouble = volume.probe(self._served)
+            if trouble is not None:
+                self._leave(volume, str(trouble))
 
     def _leave(self, volume: Volume, reason: str) -> None:
         with self._lock:

@@ -5,8 +5,9 @@ still works. A new replica goes to the next volume of the wanted storage type
 that has room for a whole block (round-robin, as Hadoop's default does; the
 storage id that a client names is a hint which Hadoop's default ignores too).
 
-A disk that is full is not a broken disk. An I/O error makes the volume prove
-itself with a small write: one bad sector costs a replica, a dead disk the volume.
+A disk that is full is not a broken disk. Any other error makes the volume prove
+itself with a small write: one bad sector, or one missing file, costs a replica, a
+dead or unplugged disk the volume.
 
 Used bytes are counted here, block and meta files together, from the scan at the
 start and each replica since; no walk over the directory is ever needed.
@@ -17,7 +18,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from howdah import errors
@@ -25,11 +26,15 @@ from howdah.datanode import block_files
 from howdah.transfer.blocks import StorageType
 
 DISK_FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
-BROKEN_DISK = frozenset(
-    (errno.EIO, errno.EROFS, errno.ENXIO, errno.ENODEV, errno.ESTALE, errno.EUCLEAN)
-    # A disk that was unplugged or unmounted leaves an empty directory, or none.
-    + (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ENOTCONN)
+# Failures of this process, which say nothing about the disk.
+_NOT_THE_DISK = DISK_FULL | frozenset(
+    (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EFBIG, errno.EINTR)
 )
+
+
+def is_about_the_disk(error: OSError) -> bool:
+    """Whether the volume must prove itself after this error."""
+    return error.errno not in _NOT_THE_DISK
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +139,16 @@ class Volume:
 
     # --- health ---
 
-    def probe(self) -> OSError | None:
-        """Why the volume can't be written to, or None if it can."""
+    def probe(self, pools: Iterable[str]) -> OSError | None:
+        """Why the volume can't be used, or None if it can.
+
+        An unplugged disk leaves its mount point behind, an empty directory on
+        another disk, so what must be there is looked for as well.
+        """
         path = f"{self.path}/{block_files.CURRENT}/probe-{os.getpid()}-{threading.get_ident()}"
         try:
+            for pool_id in pools:
+                os.stat(self.rbw_path(pool_id))
             fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
             try:
                 os.pwrite(fd, b"probe", 0)
@@ -146,7 +157,7 @@ class Volume:
                 os.close(fd)
                 os.unlink(path)
         except OSError as error:
-            return None if error.errno in DISK_FULL else error
+            return error if is_about_the_disk(error) else None
         return None
 
 
@@ -166,10 +177,16 @@ class VolumeSet:
     def working(self) -> list[Volume]:
         return [volume for volume in self.all if volume.failure is None]
 
-    def choose(self, storage_type: StorageType, needed_bytes: int) -> Volume:
+    def choose(
+        self,
+        storage_type: StorageType,
+        needed_bytes: int,
+        on_error: Callable[[Volume, OSError], None],
+    ) -> Volume:
         """The next volume of this type with room for `needed_bytes`.
 
-        `DiskOutOfSpace` when none has; it says how much the emptiest has left.
+        `DiskOutOfSpace` when none has; it says how much the emptiest has left. A
+        volume that can't be asked is passed over, after `on_error` was told of it.
         """
         candidates = [v for v in self.working() if v.storage_type is storage_type]
         if not candidates:
@@ -188,6 +205,7 @@ class VolumeSet:
                 remaining = volume.usage().remaining_bytes
             except OSError as error:
                 broken.append(f"{volume.path}: {error}")
+                on_error(volume, error)
                 continue
             if remaining >= max(needed_bytes, 1):
                 return volume

@@ -413,7 +413,9 @@ def test_a_dead_disk_is_left_with_its_replicas_and_the_others_go_on(
     dead = node.volumes.all[0]
     monkeypatch.setattr(replica_writer.os, "pwritev", BadDisk(dead.path, errno.EIO))
     monkeypatch.setattr(
-        type(dead), "probe", lambda self: OSError(errno.EIO, "dead") if self is dead else None
+        type(dead),
+        "probe",
+        lambda self, pools: OSError(errno.EIO, "dead") if self is dead else None,
     )
     writer = lab.Writer(node, lab.write_request(lab.block(3)))
     writer.send(0, DATA)
