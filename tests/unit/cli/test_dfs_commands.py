@@ -19,6 +19,7 @@ from howdah import errors
 from howdah.cli.dfs import registry
 from howdah.cli.dfs.command import Command
 from howdah.cli.dfs.manual import TEXTS
+from howdah.fs.status import BlockLocation
 
 # -- the table of commands -----------------------------------------------------------
 
@@ -282,6 +283,44 @@ def test_getmerge_puts_newlines_only_behind_what_has_content(dfs: Any, tmp_path:
     dfs.fs.fill("/d/c", b"2")
     assert dfs("-getmerge", "-nl", "-skip-empty-file", "/d", str(tmp_path / "m")).code == 0
     assert (tmp_path / "m").read_bytes() == b"1\n2\n"
+
+
+def test_following_a_file_prints_what_is_appended(
+    dfs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dfs.fs.fill("/log", b"x" * 2000)
+    coming = iter([b"first ", b"", b"second"])
+    waits = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        more = next(coming, None)
+        if more is None:
+            raise KeyboardInterrupt
+        dfs.fs.fill("/log", dfs.fs.contents["/log"] + more)
+
+    monkeypatch.setattr("howdah.cli.dfs.show.time.sleep", sleep)
+    done = dfs("-tail", "-f", "-s", "250", "/log")
+    assert done.code == 130
+    assert done.out == "x" * 1024 + "first second"
+    assert waits == [0.25] * 4
+
+
+def test_waiting_for_replicas_shows_a_dot_each_time_it_looks(
+    dfs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dfs.fs.fill("/f", b"x")
+    found = iter([1, 1, 2])
+
+    def locations(path: str) -> list[BlockLocation]:
+        nodes = tuple(f"10.0.0.{number}:9866" for number in range(next(found)))
+        return [BlockLocation(0, 1, nodes, nodes)]
+
+    monkeypatch.setattr(dfs.fs, "set_replication", lambda path, count: True, raising=False)
+    monkeypatch.setattr(dfs.fs, "block_locations", locations)
+    monkeypatch.setattr("howdah.cli.dfs.attributes.time.sleep", lambda seconds: None)
+    done = dfs("-setrep", "-w", "2", "/f")
+    assert done.out == "Replication 2 set: /f\nWaiting for /f ..... done\n"
 
 
 def test_unreadable_times_are_refused(dfs: Any) -> None:
