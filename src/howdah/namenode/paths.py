@@ -24,9 +24,10 @@ def split(path: str) -> list[str]:
     if not path.startswith("/"):
         raise errors.InvalidPath(f"Invalid path name Absolute path required, but got '{path}'")
     components = [part for part in path.split("/") if part]
-    for part in components:
-        if part in (".", ".."):
-            raise errors.InvalidPath(f"Invalid path name {path}: '{part}' is no name")
+    if "/." in path:
+        for part in components:
+            if part in (".", ".."):
+                raise errors.InvalidPath(f"Invalid path name {path}: '{part}' is no name")
     return components
 
 

@@ -23,9 +23,12 @@ from howdah.rpc import wire
 from howdah.rpc.session import Call
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Caller:
-    """Who calls, from where, and the call's identity for the retry cache."""
+    """Who calls, from where, and the call's identity for the retry cache.
+
+    Not frozen, for the reason that `Call` gives.
+    """
 
     user: str
     client_id: bytes

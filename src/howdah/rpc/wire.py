@@ -12,6 +12,7 @@ Call ids below zero are the protocol's own: -3 carries the connection's context,
 
 from __future__ import annotations
 
+import functools
 import struct
 from typing import Final
 
@@ -79,7 +80,10 @@ def read_varint(data: bytes | memoryview, position: int) -> tuple[int, int]:
 
 def read_delimited(data: bytes, position: int) -> tuple[bytes, int]:
     """The bytes of the delimited message at `position`, and the position after it."""
-    length, start = read_varint(data, position)
+    if position < len(data) and data[position] < 0x80:  # as nearly all are
+        length, start = data[position], position + 1
+    else:
+        length, start = read_varint(data, position)
     end = start + length
     if end > len(data):
         raise errors.ProtocolViolation(
@@ -140,17 +144,54 @@ def encode_call(
     return frame(delimited(header), delimited(name), delimited(request))
 
 
+_CALL_START: Final = b"\x08\x02\x10\x00\x18"
+"""A call's header up to its id: protocol buffers, a whole packet, the tag of the id."""
+
+
+def split_call_header(header: bytes) -> tuple[int, bytes] | None:
+    """The id of a call and the rest of its header, which is the same for all of a client's calls.
+
+    None for a header that is of another kind, or written in another order.
+    """
+    if not header.startswith(_CALL_START):
+        return None
+    zigzag = shift = 0
+    for position in range(len(_CALL_START), min(len(header), len(_CALL_START) + 5)):
+        byte = header[position]
+        zigzag |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            if zigzag & 1 or zigzag >> 32:
+                return None  # below zero, or of no 32 bits: not a call
+            return zigzag >> 1, header[position + 1 :]
+        shift += 7
+    return None
+
+
 def encode_answer(call_id: int, client_id: bytes, retry_count: int, body: Message) -> bytes:
     """A successful answer as a frame."""
+    # A client id that is too long to be one is not kept.
+    tail_of = _answer_tail if len(client_id) <= CLIENT_ID_LENGTH else _answer_tail.__wrapped__
+    tail = tail_of(client_id, retry_count)
+    number = varint(call_id & 0xFFFFFFFF)
+    payload = body.SerializeToString()
+    return frame(
+        varint(1 + len(number) + len(tail)), b"\x08", number, tail, varint(len(payload)), payload
+    )
+
+
+@functools.lru_cache(4096)
+def _answer_tail(client_id: bytes, retry_count: int) -> bytes:
+    """A successful answer's header behind the call id, which is all that changes between
+    a client's answers: encoding the rest once saves a tenth of a cheap call."""
     header = rpc_pb2.RpcResponseHeaderProto(
-        callId=call_id & 0xFFFFFFFF,
+        callId=0,
         status=rpc_pb2.RpcResponseHeaderProto.SUCCESS,
         serverIpcVersionNum=VERSION,
         clientId=client_id,
         retryCount=retry_count,
     ).SerializeToString()
-    payload = body.SerializeToString()
-    return frame(varint(len(header)), header, varint(len(payload)), payload)
+    assert header.startswith(b"\x08\x00"), "the call id is written first"
+    return header[2:]
 
 
 _Code = rpc_pb2.RpcResponseHeaderProto.RpcErrorCodeProto

@@ -271,7 +271,7 @@ def test_nothing_is_heard_after_the_end() -> None:
     assert session.receive(call()) == []
 
 
-def test_headers_that_a_client_invents_are_not_kept_without_bound() -> None:
+def test_methods_that_a_client_invents_are_not_kept_without_bound() -> None:
     session = ready()
     for number in range(600):
         name = rpc_pb2.RequestHeaderProto(
@@ -283,5 +283,62 @@ def test_headers_that_a_client_invents_are_not_kept_without_bound() -> None:
     )
     other = ready()
     other.receive(request_frame(1, wire.delimited(long), b"\0"))
-    assert len(session._header_cache) == 512
-    assert not other._header_cache
+    assert len(session._methods) == 512
+    assert not other._methods
+
+
+def call_with_header(header: rpc_pb2.RpcRequestHeaderProto) -> bytes:
+    name = rpc_pb2.RequestHeaderProto(
+        methodName="m", declaringClassProtocolName="p", clientProtocolVersion=1
+    )
+    return wire.frame(wire.delimited(header), wire.delimited(name), b"\0")
+
+
+def header_of(call_id: int, client_id: bytes, retry_count: int) -> rpc_pb2.RpcRequestHeaderProto:
+    return rpc_pb2.RpcRequestHeaderProto(
+        rpcKind=rpc_pb2.RPC_PROTOCOL_BUFFER,
+        rpcOp=rpc_pb2.RpcRequestHeaderProto.RPC_FINAL_PACKET,
+        callId=call_id,
+        clientId=client_id,
+        retryCount=retry_count,
+    )
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, (1 << 31) - 1),
+            st.sampled_from((b"c" * 16, b"", b"d")),
+            st.integers(-1, 3),
+        ),
+        max_size=10,
+    )
+)
+def test_header_seen_before_means_the_same_with_another_call_id(
+    calls: list[tuple[int, bytes, int]],
+) -> None:
+    session = ready()
+    for call_id, client_id, retry_count in calls:
+        (event,) = session.receive(call_with_header(header_of(call_id, client_id, retry_count)))
+        assert isinstance(event, Call)
+        assert (event.call_id, event.client_id, event.retry_count) == (
+            call_id,
+            client_id,
+            retry_count,
+        )
+
+
+@pytest.mark.parametrize("call_id", [-1, -2, -3])
+def test_header_seen_before_is_no_call_with_an_id_below_zero(call_id: int) -> None:
+    session = ready()
+    session.receive(call_with_header(header_of(7, CLIENT_ID, -1)))
+    refusal(session.receive(call_with_header(header_of(call_id, CLIENT_ID, -1))))
+
+
+def test_headers_that_a_client_invents_are_not_kept_without_bound() -> None:
+    session = ready()
+    for number in range(600):
+        session.receive(call_with_header(header_of(1, b"%d" % number, -1)))
+    session.receive(call_with_header(header_of(1, b"c" * 100_000, -1)))
+    assert len(session._headers) == 512
+    assert max(map(len, session._headers)) < 600

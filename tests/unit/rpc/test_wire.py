@@ -151,3 +151,31 @@ def test_error_carries_class_message_and_hadoops_detail(
     assert (header.exceptionClassName, header.errorMsg) == (error.remote_class, "x")
     assert header.errorDetail == code
     assert body == b""
+
+
+@given(st.integers(-4, (1 << 31) - 1), st.binary(max_size=20), st.integers(-1, 5))
+def test_answer_header_is_what_protobuf_makes_of_it(
+    call_id: int, client_id: bytes, retry_count: int
+) -> None:
+    answer = wire.encode_answer(call_id, client_id, retry_count, pb.GetFileInfoResponseProto())
+    header = rpc_pb2.RpcResponseHeaderProto(
+        callId=call_id & 0xFFFFFFFF,
+        status=rpc_pb2.RpcResponseHeaderProto.SUCCESS,
+        serverIpcVersionNum=9,
+        clientId=client_id,
+        retryCount=retry_count,
+    )
+    assert answer == wire.frame(wire.delimited(header), b"\0")
+
+
+@given(st.binary(max_size=12))
+def test_call_header_is_split_only_where_protobuf_reads_the_same_id(tail: bytes) -> None:
+    start = b"\x08\x02\x10\x00\x18"
+    split = wire.split_call_header(start + tail)
+    if split is not None:
+        call_id, rest = split
+        number = tail[: len(tail) - len(rest)]
+        header = rpc_pb2.RpcRequestHeaderProto()
+        header.ParseFromString(start + number)
+        assert header.callId == call_id >= 0
+        assert tail.endswith(rest)
