@@ -11,7 +11,7 @@ Pure (no sockets, files, threads, clocks or dice):
 - `core`                           the state in one place; requests become edits here
 - `tree_calls`, `file_calls`, `attribute_calls`, `queries`
                                    the operations of ClientProtocol on the core
-- `client_protocol`, `datanode_protocol`, `messages`
+- `client_protocol`, `client_queries`, `datanode_protocol`, `messages`
                                    protobuf in, operations out, and back
 
 Shells:

@@ -15,36 +15,30 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.namenode import messages
 from howdah.namenode.attribute_calls import AttributeCalls
+from howdah.namenode.client_queries import ClientQueries
 from howdah.namenode.core import Core
 from howdah.namenode.datanodes import Storage
 from howdah.namenode.file_calls import FileCalls, PendingClose
-from howdah.namenode.inodes import STICKY_BIT, Block, File
-from howdah.namenode.permissions import Access
-from howdah.namenode.queries import Queries
+from howdah.namenode.inodes import Block, File
 from howdah.namenode.retry_cache import REBUILT, RetryCache
 from howdah.namenode.tree_calls import TreeCalls
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.proto import ha_pb2, types_pb2
-from howdah.rpc.service import Caller, Deferred, Slices
+from howdah.rpc.service import Caller, Deferred
 
 M = TypeVar("M", bound=Message)
 
 
-class ClientProtocol:
-    """The namenode as its clients see it."""
+class ClientProtocol(ClientQueries):
+    """The namenode as its clients see it: `ClientQueries`, and what changes something."""
 
     PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 
     def __init__(self, core: Core) -> None:
-        self._core = core
+        super().__init__(core)
         self._tree = TreeCalls(core)
         self._files = FileCalls(core)
         self._attributes = AttributeCalls(core)
-        self._queries = Queries(core)
         self._closing: dict[int, list[tuple[PendingClose, Deferred]]] = {}
-        self._defaults = pb.GetServerDefaultsResponseProto(
-            serverDefaults=messages.server_defaults(core.settings)
-        )
 
     def _once(self, caller: Caller, run: Callable[[], M], rebuild: Callable[[], M]) -> M:
         """Run a call that may not run twice; for a repeated one, the first answer.
@@ -66,71 +60,6 @@ class ClientProtocol:
 
     # The cluster.
 
-    def get_server_defaults(
-        self, request: pb.GetServerDefaultsRequestProto, caller: Caller
-    ) -> pb.GetServerDefaultsResponseProto:
-        return self._defaults
-
-    def get_fs_stats(
-        self, request: pb.GetFsStatusRequestProto, caller: Caller
-    ) -> pb.GetFsStatsResponseProto:
-        nodes = self._core.datanodes.live()
-        under, corrupt, missing = self._core.repair.counts()
-        return pb.GetFsStatsResponseProto(
-            capacity=sum(n.capacity_bytes for n in nodes),
-            used=sum(n.used_bytes for n in nodes),
-            remaining=sum(n.remaining_bytes for n in nodes),
-            under_replicated=under,
-            corrupt_blocks=corrupt,
-            missing_blocks=missing,
-            missing_repl_one_blocks=0,
-            blocks_in_future=0,
-            pending_deletion_blocks=self._core.blocks.doomed_count,
-        )
-
-    def get_datanode_report(
-        self, request: pb.GetDatanodeReportRequestProto, caller: Caller
-    ) -> pb.GetDatanodeReportResponseProto:
-        kind = pb.DatanodeReportTypeProto.Name(request.type).lower()
-        clock = self._core.clock
-        now_ms, wall_ms = clock.monotonic_ms(), clock.wall_ms()
-        return pb.GetDatanodeReportResponseProto(
-            di=[
-                messages.datanode_info(node, now_ms - node.last_heartbeat_ms, wall_ms)
-                for node in self._queries.datanodes(kind)
-            ]
-        )
-
-    def get_datanode_storage_report(
-        self, request: pb.GetDatanodeStorageReportRequestProto, caller: Caller
-    ) -> pb.GetDatanodeStorageReportResponseProto:
-        kind = pb.DatanodeReportTypeProto.Name(request.type).lower()
-        return pb.GetDatanodeStorageReportResponseProto(
-            datanodeStorageReports=[
-                pb.DatanodeStorageReportProto(
-                    datanodeInfo=messages.datanode_info(node),
-                    storageReports=[
-                        types_pb2.StorageReportProto(
-                            storageUuid=storage.storage_id,
-                            failed=storage.failed,
-                            capacity=storage.capacity_bytes,
-                            dfsUsed=storage.used_bytes,
-                            remaining=storage.remaining_bytes,
-                            blockPoolUsed=storage.pool_used_bytes,
-                            nonDfsUsed=storage.non_dfs_used_bytes,
-                            storage=types_pb2.DatanodeStorageProto(
-                                storageUuid=storage.storage_id,
-                                state=types_pb2.DatanodeStorageProto.NORMAL,
-                                storageType=storage.storage_type,  # type: ignore[arg-type]
-                            ),
-                        )
-                        for storage in node.storages.values()
-                    ],
-                )
-                for node in self._queries.datanodes(kind)
-            ]
-        )
-
     def set_safe_mode(
         self, request: pb.SetSafeModeRequestProto, caller: Caller
     ) -> pb.SetSafeModeResponseProto:
@@ -143,26 +72,6 @@ class ClientProtocol:
             else:
                 core.safe_mode.leave()
         return pb.SetSafeModeResponseProto(result=core.safe_mode.on)
-
-    def msync(self, request: pb.MsyncRequestProto, caller: Caller) -> pb.MsyncResponseProto:
-        return pb.MsyncResponseProto()
-
-    def get_haservice_state(
-        self, request: pb.HAServiceStateRequestProto, caller: Caller
-    ) -> pb.HAServiceStateResponseProto:
-        return pb.HAServiceStateResponseProto(state=ha_pb2.ACTIVE)
-
-    # Without security there are no tokens and no keys; Hadoop answers so, too.
-
-    def get_delegation_token(self, request: Message, caller: Caller) -> Message:
-        from howdah.proto import rpc_pb2
-
-        return rpc_pb2.GetDelegationTokenResponseProto()
-
-    def get_data_encryption_key(
-        self, request: pb.GetDataEncryptionKeyRequestProto, caller: Caller
-    ) -> pb.GetDataEncryptionKeyResponseProto:
-        return pb.GetDataEncryptionKeyResponseProto()
 
     # The tree.
 
@@ -226,7 +135,7 @@ class ClientProtocol:
         self, request: pb.SetTimesRequestProto, caller: Caller
     ) -> pb.SetTimesResponseProto:
         self._attributes.set_times(
-            caller, request.src, signed(request.mtime), signed(request.atime)
+            caller, request.src, messages.signed(request.mtime), messages.signed(request.atime)
         )
         return pb.SetTimesResponseProto()
 
@@ -236,186 +145,6 @@ class ClientProtocol:
         return pb.SetReplicationResponseProto(
             result=self._files.set_replication(caller, request.src, request.replication)
         )
-
-    # Looking.
-
-    def get_file_info(
-        self, request: pb.GetFileInfoRequestProto, caller: Caller
-    ) -> pb.GetFileInfoResponseProto:
-        inode = self._queries.file_info(caller, request.src)
-        if inode is None:
-            return pb.GetFileInfoResponseProto()
-        return pb.GetFileInfoResponseProto(fs=messages.file_status(inode, b""))
-
-    def get_file_link_info(
-        self, request: pb.GetFileLinkInfoRequestProto, caller: Caller
-    ) -> pb.GetFileLinkInfoResponseProto:
-        inode = self._queries.file_info(caller, request.src)
-        if inode is None:
-            return pb.GetFileLinkInfoResponseProto()
-        return pb.GetFileLinkInfoResponseProto(fs=messages.file_status(inode, b""))
-
-    def get_located_file_info(
-        self, request: pb.GetLocatedFileInfoRequestProto, caller: Caller
-    ) -> pb.GetLocatedFileInfoResponseProto:
-        inode = self._queries.file_info(caller, request.src)
-        if inode is None:
-            return pb.GetLocatedFileInfoResponseProto()
-        return pb.GetLocatedFileInfoResponseProto(
-            fs=messages.file_status(inode, b"", self._all_locations(caller, request.src, inode))
-        )
-
-    def _all_locations(
-        self, caller: Caller, path: str, inode: object
-    ) -> types_pb2.LocatedBlocksProto | None:
-        if not isinstance(inode, File):
-            return None
-        found = self._queries.block_locations(caller, path, 0, (1 << 63) - 1)
-        return messages.located_blocks(self._core.settings, found)
-
-    def get_listing(
-        self, request: pb.GetListingRequestProto, caller: Caller
-    ) -> pb.GetListingResponseProto:
-        page = self._queries.listing(caller, request.src, request.startAfter.decode())
-        if page is None:
-            return pb.GetListingResponseProto()
-        return pb.GetListingResponseProto(
-            dirList=types_pb2.DirectoryListingProto(
-                partialListing=[
-                    messages.file_status(
-                        inode,
-                        b"" if page.is_single else inode.name.encode(),
-                        self._all_locations(caller, inode.path, inode)
-                        if request.needLocation
-                        else None,
-                    )
-                    for inode in page.entries
-                ],
-                remainingEntries=page.remaining,
-            )
-        )
-
-    def get_block_locations(
-        self, request: pb.GetBlockLocationsRequestProto, caller: Caller
-    ) -> pb.GetBlockLocationsResponseProto:
-        found = self._queries.block_locations(
-            caller, request.src, signed(request.offset), signed(request.length)
-        )
-        return pb.GetBlockLocationsResponseProto(
-            locations=messages.located_blocks(self._core.settings, found)
-        )
-
-    def get_preferred_block_size(
-        self, request: pb.GetPreferredBlockSizeRequestProto, caller: Caller
-    ) -> pb.GetPreferredBlockSizeResponseProto:
-        inode = self._queries.file_info(caller, request.filename)
-        if not isinstance(inode, File):
-            raise errors.PathNotFound(f"File does not exist: {request.filename}")
-        return pb.GetPreferredBlockSizeResponseProto(bsize=inode.block_size_bytes)
-
-    def is_file_closed(
-        self, request: pb.IsFileClosedRequestProto, caller: Caller
-    ) -> pb.IsFileClosedResponseProto:
-        return pb.IsFileClosedResponseProto(result=self._queries.is_closed(caller, request.src))
-
-    def get_link_target(
-        self, request: pb.GetLinkTargetRequestProto, caller: Caller
-    ) -> pb.GetLinkTargetResponseProto:
-        return pb.GetLinkTargetResponseProto(
-            targetPath=self._queries.link_target(caller, request.path)
-        )
-
-    def check_access(
-        self, request: pb.CheckAccessRequestProto, caller: Caller
-    ) -> pb.CheckAccessResponseProto:
-        self._queries.check_access(caller, request.path, Access(request.mode))
-        return pb.CheckAccessResponseProto()
-
-    def get_content_summary(
-        self, request: pb.GetContentSummaryRequestProto, caller: Caller
-    ) -> Slices:
-        summary = yield from self._queries.content_summary(caller, request.path)
-        return pb.GetContentSummaryResponseProto(
-            summary=types_pb2.ContentSummaryProto(
-                length=summary.length_bytes,
-                fileCount=summary.files,
-                directoryCount=summary.directories,
-                quota=self._namespace_quota(request.path),
-                spaceConsumed=summary.consumed_bytes,
-                spaceQuota=messages.UNLIMITED,
-                erasureCodingPolicy="" if summary.directories else "Replicated",
-            )
-        )
-
-    def get_quota_usage(self, request: pb.GetQuotaUsageRequestProto, caller: Caller) -> Slices:
-        summary = yield from self._queries.content_summary(caller, request.path)
-        return pb.GetQuotaUsageResponseProto(
-            usage=types_pb2.QuotaUsageProto(
-                fileAndDirectoryCount=summary.files + summary.directories,
-                quota=self._namespace_quota(request.path),
-                spaceConsumed=summary.consumed_bytes,
-                spaceQuota=messages.UNLIMITED,
-            )
-        )
-
-    def _namespace_quota(self, path: str) -> int:
-        """Only the root has one: a bound that nobody reaches, as in Hadoop."""
-        found = self._core.resolve(path)
-        return messages.UNLIMITED if found.components else messages.ROOT_NAMESPACE_QUOTA
-
-    # Nothing has ACLs, extended attributes, erasure coding or encryption yet; the
-    # paths are looked up all the same, so that a missing one is an error.
-
-    def get_acl_status(self, request: Message, caller: Caller) -> Message:
-        assert isinstance(request, types_pb2.GetAclStatusRequestProto)
-        _, found = self._core.resolve_checked(caller, request.src)
-        inode = self._core.require(found)
-        return types_pb2.GetAclStatusResponseProto(
-            result=types_pb2.AclStatusProto(
-                owner=inode.owner,
-                group=inode.group,
-                sticky=bool(inode.mode & STICKY_BIT),
-                permission=types_pb2.FsPermissionProto(perm=inode.mode),
-            )
-        )
-
-    def get_xattrs(self, request: Message, caller: Caller) -> Message:
-        assert isinstance(request, types_pb2.GetXAttrsRequestProto)
-        _, found = self._core.resolve_checked(caller, request.src)
-        self._core.require(found)
-        if request.xAttrs:
-            raise errors.RemoteError("At least one of the attributes provided was not found.")
-        return types_pb2.GetXAttrsResponseProto()
-
-    def list_xattrs(self, request: Message, caller: Caller) -> Message:
-        assert isinstance(request, types_pb2.ListXAttrsRequestProto)
-        _, found = self._core.resolve_checked(caller, request.src)
-        self._core.require(found)
-        return types_pb2.ListXAttrsResponseProto()
-
-    def get_erasure_coding_policy(self, request: Message, caller: Caller) -> Message:
-        assert isinstance(request, types_pb2.GetErasureCodingPolicyRequestProto)
-        _, found = self._core.resolve_checked(caller, request.src)
-        self._core.require(found)
-        return types_pb2.GetErasureCodingPolicyResponseProto()
-
-    def get_erasure_coding_policies(self, request: Message, caller: Caller) -> Message:
-        return types_pb2.GetErasureCodingPoliciesResponseProto()
-
-    def get_erasure_coding_codecs(self, request: Message, caller: Caller) -> Message:
-        return types_pb2.GetErasureCodingCodecsResponseProto()
-
-    def get_ezfor_path(self, request: pb.GetEZForPathRequestProto, caller: Caller) -> Message:
-        _, found = self._core.resolve_checked(caller, request.src)
-        del found
-        return pb.GetEZForPathResponseProto()
-
-    def get_enclosing_root(
-        self, request: pb.GetEnclosingRootRequestProto, caller: Caller
-    ) -> pb.GetEnclosingRootResponseProto:
-        return pb.GetEnclosingRootResponseProto(enclosingRootPath="/")
-
-    # Writing.
 
     def create(self, request: pb.CreateRequestProto, caller: Caller) -> pb.CreateResponseProto:
         if request.ecPolicyName:
@@ -433,7 +162,7 @@ class ClientProtocol:
                 overwrite=bool(request.createFlag & pb.OVERWRITE),
                 create_parent=request.createParent,
                 replication=request.replication,
-                block_size_bytes=signed(request.blockSize),
+                block_size_bytes=messages.signed(request.blockSize),
             )
             return pb.CreateResponseProto(fs=messages.file_status(file, b""))
 
@@ -617,8 +346,3 @@ class ClientProtocol:
                     answer.settle(pb.CompleteResponseProto(result=pending.outcome))
             if still:
                 self._closing[inode_id] = still
-
-
-def signed(value: int) -> int:
-    """Java's long in an unsigned field."""
-    return value - (1 << 64) if value >> 63 else value

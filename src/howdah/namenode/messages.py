@@ -160,3 +160,8 @@ def server_defaults(settings: Settings) -> types_pb2.FsServerDefaultsProto:
         keyProviderUri="",
         policyId=0,
     )
+
+
+def signed(value: int) -> int:
+    """Java's long in an unsigned field."""
+    return value - (1 << 64) if value >> 63 else value

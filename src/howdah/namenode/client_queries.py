@@ -1,0 +1,290 @@
+"""The half of ClientProtocol that only looks: the cluster, and the tree (pure).
+
+`client_protocol.ClientProtocol` inherits these and adds what changes something.
+"""
+
+from __future__ import annotations
+
+from google.protobuf.message import Message
+
+from howdah import errors
+from howdah.namenode import messages
+from howdah.namenode.core import Core
+from howdah.namenode.inodes import STICKY_BIT, File
+from howdah.namenode.permissions import Access
+from howdah.namenode.queries import Queries
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import ha_pb2, rpc_pb2, types_pb2
+from howdah.rpc.service import Caller, Slices
+
+
+class ClientQueries:
+    """What clients ask and do not change."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._queries = Queries(core)
+        self._defaults = pb.GetServerDefaultsResponseProto(
+            serverDefaults=messages.server_defaults(core.settings)
+        )
+
+    # The cluster.
+
+    def get_server_defaults(
+        self, request: pb.GetServerDefaultsRequestProto, caller: Caller
+    ) -> pb.GetServerDefaultsResponseProto:
+        return self._defaults
+
+    def get_fs_stats(
+        self, request: pb.GetFsStatusRequestProto, caller: Caller
+    ) -> pb.GetFsStatsResponseProto:
+        nodes = self._core.datanodes.live()
+        under, corrupt, missing = self._core.repair.counts()
+        return pb.GetFsStatsResponseProto(
+            capacity=sum(n.capacity_bytes for n in nodes),
+            used=sum(n.used_bytes for n in nodes),
+            remaining=sum(n.remaining_bytes for n in nodes),
+            under_replicated=under,
+            corrupt_blocks=corrupt,
+            missing_blocks=missing,
+            missing_repl_one_blocks=0,
+            blocks_in_future=0,
+            pending_deletion_blocks=self._core.blocks.doomed_count,
+        )
+
+    def get_datanode_report(
+        self, request: pb.GetDatanodeReportRequestProto, caller: Caller
+    ) -> pb.GetDatanodeReportResponseProto:
+        kind = pb.DatanodeReportTypeProto.Name(request.type).lower()
+        clock = self._core.clock
+        now_ms, wall_ms = clock.monotonic_ms(), clock.wall_ms()
+        return pb.GetDatanodeReportResponseProto(
+            di=[
+                messages.datanode_info(node, now_ms - node.last_heartbeat_ms, wall_ms)
+                for node in self._queries.datanodes(kind)
+            ]
+        )
+
+    def get_datanode_storage_report(
+        self, request: pb.GetDatanodeStorageReportRequestProto, caller: Caller
+    ) -> pb.GetDatanodeStorageReportResponseProto:
+        kind = pb.DatanodeReportTypeProto.Name(request.type).lower()
+        return pb.GetDatanodeStorageReportResponseProto(
+            datanodeStorageReports=[
+                pb.DatanodeStorageReportProto(
+                    datanodeInfo=messages.datanode_info(node),
+                    storageReports=[
+                        types_pb2.StorageReportProto(
+                            storageUuid=storage.storage_id,
+                            failed=storage.failed,
+                            capacity=storage.capacity_bytes,
+                            dfsUsed=storage.used_bytes,
+                            remaining=storage.remaining_bytes,
+                            blockPoolUsed=storage.pool_used_bytes,
+                            nonDfsUsed=storage.non_dfs_used_bytes,
+                            storage=types_pb2.DatanodeStorageProto(
+                                storageUuid=storage.storage_id,
+                                state=types_pb2.DatanodeStorageProto.NORMAL,
+                                storageType=storage.storage_type,  # type: ignore[arg-type]
+                            ),
+                        )
+                        for storage in node.storages.values()
+                    ],
+                )
+                for node in self._queries.datanodes(kind)
+            ]
+        )
+
+    def msync(self, request: pb.MsyncRequestProto, caller: Caller) -> pb.MsyncResponseProto:
+        return pb.MsyncResponseProto()
+
+    def get_haservice_state(
+        self, request: pb.HAServiceStateRequestProto, caller: Caller
+    ) -> pb.HAServiceStateResponseProto:
+        return pb.HAServiceStateResponseProto(state=ha_pb2.ACTIVE)
+
+    # Without security there are no tokens and no keys; Hadoop answers so, too.
+
+    def get_delegation_token(self, request: Message, caller: Caller) -> Message:
+        return rpc_pb2.GetDelegationTokenResponseProto()
+
+    def get_data_encryption_key(
+        self, request: pb.GetDataEncryptionKeyRequestProto, caller: Caller
+    ) -> pb.GetDataEncryptionKeyResponseProto:
+        return pb.GetDataEncryptionKeyResponseProto()
+
+    # Looking.
+
+    def get_file_info(
+        self, request: pb.GetFileInfoRequestProto, caller: Caller
+    ) -> pb.GetFileInfoResponseProto:
+        inode = self._queries.file_info(caller, request.src)
+        answer = pb.GetFileInfoResponseProto()
+        if inode is not None:
+            messages.file_status(inode, b"", into=answer.fs)
+        return answer
+
+    def get_file_link_info(
+        self, request: pb.GetFileLinkInfoRequestProto, caller: Caller
+    ) -> pb.GetFileLinkInfoResponseProto:
+        inode = self._queries.file_info(caller, request.src)
+        answer = pb.GetFileLinkInfoResponseProto()
+        if inode is not None:
+            messages.file_status(inode, b"", into=answer.fs)
+        return answer
+
+    def get_located_file_info(
+        self, request: pb.GetLocatedFileInfoRequestProto, caller: Caller
+    ) -> pb.GetLocatedFileInfoResponseProto:
+        inode = self._queries.file_info(caller, request.src)
+        if inode is None:
+            return pb.GetLocatedFileInfoResponseProto()
+        return pb.GetLocatedFileInfoResponseProto(
+            fs=messages.file_status(inode, b"", self._all_locations(caller, request.src, inode))
+        )
+
+    def _all_locations(
+        self, caller: Caller, path: str, inode: object
+    ) -> types_pb2.LocatedBlocksProto | None:
+        if not isinstance(inode, File):
+            return None
+        found = self._queries.block_locations(caller, path, 0, (1 << 63) - 1)
+        return messages.located_blocks(self._core.settings, found)
+
+    def get_listing(
+        self, request: pb.GetListingRequestProto, caller: Caller
+    ) -> pb.GetListingResponseProto:
+        page = self._queries.listing(caller, request.src, request.startAfter.decode())
+        if page is None:
+            return pb.GetListingResponseProto()
+        answer = pb.GetListingResponseProto()
+        answer.dirList.remainingEntries = page.remaining
+        entries = answer.dirList.partialListing
+        for inode in page.entries:
+            messages.file_status(
+                inode,
+                b"" if page.is_single else inode.name.encode(),
+                self._all_locations(caller, inode.path, inode) if request.needLocation else None,
+                into=entries.add(),
+            )
+        return answer
+
+    def get_block_locations(
+        self, request: pb.GetBlockLocationsRequestProto, caller: Caller
+    ) -> pb.GetBlockLocationsResponseProto:
+        found = self._queries.block_locations(
+            caller, request.src, messages.signed(request.offset), messages.signed(request.length)
+        )
+        return pb.GetBlockLocationsResponseProto(
+            locations=messages.located_blocks(self._core.settings, found)
+        )
+
+    def get_preferred_block_size(
+        self, request: pb.GetPreferredBlockSizeRequestProto, caller: Caller
+    ) -> pb.GetPreferredBlockSizeResponseProto:
+        inode = self._queries.file_info(caller, request.filename)
+        if not isinstance(inode, File):
+            raise errors.PathNotFound(f"File does not exist: {request.filename}")
+        return pb.GetPreferredBlockSizeResponseProto(bsize=inode.block_size_bytes)
+
+    def is_file_closed(
+        self, request: pb.IsFileClosedRequestProto, caller: Caller
+    ) -> pb.IsFileClosedResponseProto:
+        return pb.IsFileClosedResponseProto(result=self._queries.is_closed(caller, request.src))
+
+    def get_link_target(
+        self, request: pb.GetLinkTargetRequestProto, caller: Caller
+    ) -> pb.GetLinkTargetResponseProto:
+        return pb.GetLinkTargetResponseProto(
+            targetPath=self._queries.link_target(caller, request.path)
+        )
+
+    def check_access(
+        self, request: pb.CheckAccessRequestProto, caller: Caller
+    ) -> pb.CheckAccessResponseProto:
+        self._queries.check_access(caller, request.path, Access(request.mode))
+        return pb.CheckAccessResponseProto()
+
+    def get_content_summary(
+        self, request: pb.GetContentSummaryRequestProto, caller: Caller
+    ) -> Slices:
+        summary = yield from self._queries.content_summary(caller, request.path)
+        return pb.GetContentSummaryResponseProto(
+            summary=types_pb2.ContentSummaryProto(
+                length=summary.length_bytes,
+                fileCount=summary.files,
+                directoryCount=summary.directories,
+                quota=self._namespace_quota(request.path),
+                spaceConsumed=summary.consumed_bytes,
+                spaceQuota=messages.UNLIMITED,
+                erasureCodingPolicy="" if summary.directories else "Replicated",
+            )
+        )
+
+    def get_quota_usage(self, request: pb.GetQuotaUsageRequestProto, caller: Caller) -> Slices:
+        summary = yield from self._queries.content_summary(caller, request.path)
+        return pb.GetQuotaUsageResponseProto(
+            usage=types_pb2.QuotaUsageProto(
+                fileAndDirectoryCount=summary.files + summary.directories,
+                quota=self._namespace_quota(request.path),
+                spaceConsumed=summary.consumed_bytes,
+                spaceQuota=messages.UNLIMITED,
+            )
+        )
+
+    def _namespace_quota(self, path: str) -> int:
+        """Only the root has one: a bound that nobody reaches, as in Hadoop."""
+        found = self._core.resolve(path)
+        return messages.UNLIMITED if found.components else messages.ROOT_NAMESPACE_QUOTA
+
+    # Nothing has ACLs, extended attributes, erasure coding or encryption yet; the
+    # paths are looked up all the same, so that a missing one is an error.
+
+    def get_acl_status(self, request: Message, caller: Caller) -> Message:
+        assert isinstance(request, types_pb2.GetAclStatusRequestProto)
+        _, found = self._core.resolve_checked(caller, request.src)
+        inode = self._core.require(found)
+        return types_pb2.GetAclStatusResponseProto(
+            result=types_pb2.AclStatusProto(
+                owner=inode.owner,
+                group=inode.group,
+                sticky=bool(inode.mode & STICKY_BIT),
+                permission=types_pb2.FsPermissionProto(perm=inode.mode),
+            )
+        )
+
+    def get_xattrs(self, request: Message, caller: Caller) -> Message:
+        assert isinstance(request, types_pb2.GetXAttrsRequestProto)
+        _, found = self._core.resolve_checked(caller, request.src)
+        self._core.require(found)
+        if request.xAttrs:
+            raise errors.RemoteError("At least one of the attributes provided was not found.")
+        return types_pb2.GetXAttrsResponseProto()
+
+    def list_xattrs(self, request: Message, caller: Caller) -> Message:
+        assert isinstance(request, types_pb2.ListXAttrsRequestProto)
+        _, found = self._core.resolve_checked(caller, request.src)
+        self._core.require(found)
+        return types_pb2.ListXAttrsResponseProto()
+
+    def get_erasure_coding_policy(self, request: Message, caller: Caller) -> Message:
+        assert isinstance(request, types_pb2.GetErasureCodingPolicyRequestProto)
+        _, found = self._core.resolve_checked(caller, request.src)
+        self._core.require(found)
+        return types_pb2.GetErasureCodingPolicyResponseProto()
+
+    def get_erasure_coding_policies(self, request: Message, caller: Caller) -> Message:
+        return types_pb2.GetErasureCodingPoliciesResponseProto()
+
+    def get_erasure_coding_codecs(self, request: Message, caller: Caller) -> Message:
+        return types_pb2.GetErasureCodingCodecsResponseProto()
+
+    def get_ezfor_path(self, request: pb.GetEZForPathRequestProto, caller: Caller) -> Message:
+        _, found = self._core.resolve_checked(caller, request.src)
+        del found
+        return pb.GetEZForPathResponseProto()
+
+    def get_enclosing_root(
+        self, request: pb.GetEnclosingRootRequestProto, caller: Caller
+    ) -> pb.GetEnclosingRootResponseProto:
+        return pb.GetEnclosingRootResponseProto(enclosingRootPath="/")
