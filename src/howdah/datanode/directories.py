@@ -11,7 +11,9 @@ start: to go on with the others would hide a mistake.
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import os
 import secrets
 import time
 from collections.abc import Sequence
@@ -149,6 +151,9 @@ class DataDirectories:
 
 
 def _find(storage: StorageDirectory, kind: StorageType, reserved_bytes: int) -> _Directory:
+    with contextlib.suppress(FileNotFoundError):
+        # A disk that can't be read is a failed volume; what `state` refuses is a mistake.
+        os.listdir(storage.root)
     state = storage.state()
     version = None
     match state:
