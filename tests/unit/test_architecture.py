@@ -57,7 +57,7 @@ SHELLS = {
 # These packages are shells, but for what is named here.
 PURE = {
     "client": {"blocks", "packetizer", "pipeline"},
-    "datanode": {"block_files", "messages", "replicas", "write_plan"},
+    "datanode": {"block_files", "commands", "messages", "replicas", "write_plan"},
     "fs": {"glob", "status"},
     "web": {"http"},
 }
