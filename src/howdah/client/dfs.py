@@ -14,20 +14,25 @@ import threading
 import uuid
 import weakref
 from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from howdah import errors
-from howdah.client.checksum import FileChecksumReader
-from howdah.client.input import DFSInputStream
 from howdah.client.lease import LeaseRenewer
-from howdah.client.locations import FileLocations
 from howdah.client.namenode import CLIENT_PROTOCOL, CREATE, OVERWRITE, NamenodeProxy
-from howdah.client.output import DFSOutputStream, OpenFile
-from howdah.client.peers import PeerCache
 from howdah.client.settings import ClientSettings
 from howdah.proto import types_pb2
 from howdah.rpc.client import RpcClient
 from howdah.rpc.retry import RetryPolicy
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType
+
+# The data path is imported by the first call that needs it: `dfs -ls` never does,
+# and it is half of what it would import.
+if TYPE_CHECKING:
+    from howdah.client.checksum import FileChecksumReader
+    from howdah.client.input import DFSInputStream
+    from howdah.client.output import DFSOutputStream, OpenFile
+    from howdah.client.peers import PeerCache
+    from howdah.transfer.checksum import ChecksumSpec
 
 _ALL_CLIENTS: weakref.WeakSet[DFSClient] = weakref.WeakSet()
 
@@ -49,7 +54,6 @@ class DFSClient:
     def __init__(self, namenode: NamenodeProxy, settings: ClientSettings) -> None:
         self.namenode = namenode
         self.settings = settings
-        self._peers = PeerCache(settings.kept_connections, settings.keep_connections_s)
         self._identity = _Identity(namenode)
         self._defaults: types_pb2.FsServerDefaultsProto | None = None
         self._closed = False
@@ -70,6 +74,12 @@ class DFSClient:
         )
         policy = RetryPolicy(settings.connect_retries, settings.connect_retry_delay_s)
         return cls(NamenodeProxy(rpc, policy), settings)
+
+    @cached_property
+    def _peers(self) -> PeerCache:
+        from howdah.client.peers import PeerCache
+
+        return PeerCache(self.settings.kept_connections, self.settings.keep_connections_s)
 
     @property
     def client_name(self) -> str:
@@ -96,6 +106,8 @@ class DFSClient:
 
     def checksum_spec(self) -> ChecksumSpec:
         """How the blocks of new files are summed."""
+        from howdah.transfer.checksum import ChecksumSpec, ChecksumType
+
         own = self.settings
         kind = own.checksum_type
         return ChecksumSpec(
@@ -118,6 +130,8 @@ class DFSClient:
         progress: Callable[[], None] | None = None,
     ) -> DFSOutputStream:
         """Make a file and open it for writing."""
+        from howdah.client.output import OpenFile
+
         checksum = self.checksum_spec()
         size = self.default_block_size() if block_size is None else block_size
         if size <= 0 or size % checksum.bytes_per_checksum:
@@ -145,6 +159,8 @@ class DFSClient:
 
     def append(self, path: str, progress: Callable[[], None] | None = None) -> DFSOutputStream:
         """Open a closed file for writing at its end."""
+        from howdah.client.output import OpenFile
+
         checksum = self.checksum_spec()
         block, status = self.namenode.append(path, self.client_name)
         if status is None:
@@ -165,6 +181,8 @@ class DFSClient:
         return self._opened(file, progress)
 
     def _opened(self, file: OpenFile, progress: Callable[[], None] | None) -> DFSOutputStream:
+        from howdah.client.output import DFSOutputStream
+
         identity = self._own_identity()
 
         def ended(stream: DFSOutputStream) -> None:
@@ -185,6 +203,9 @@ class DFSClient:
 
     def open(self, path: str) -> DFSInputStream:
         """Open a file for reading; brings the locations of its first blocks."""
+        from howdah.client.input import DFSInputStream
+        from howdah.client.locations import FileLocations
+
         locations = FileLocations(path, self.namenode, self.settings, self.default_block_size())
         return DFSInputStream(
             locations, self.namenode, self.settings, self.client_name, self._peers
@@ -192,6 +213,8 @@ class DFSClient:
 
     def checksums(self) -> FileChecksumReader:
         """Reader of whole files' checksums."""
+        from howdah.client.checksum import FileChecksumReader
+
         return FileChecksumReader(self.namenode, self.settings)
 
     def close(self) -> None:
@@ -211,7 +234,8 @@ class DFSClient:
                 file.close()
             except (errors.HowdahError, OSError) as error:
                 first = first or error
-        self._peers.close()
+        if "_peers" in self.__dict__:
+            self._peers.close()
         self.namenode.close()
         if first is not None:
             raise first

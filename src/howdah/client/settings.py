@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from howdah import keys
 from howdah.config import Configuration
 from howdah.kinds import Key
-from howdah.transfer.packets import MAX_PACKET_BYTES
+from howdah.transfer import MAX_PACKET_BYTES
 
 
 @dataclass(frozen=True, slots=True)

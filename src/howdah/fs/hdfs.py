@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from howdah import errors, keys
 from howdah.client.dfs import DFSClient
-from howdah.client.output import DFSOutputStream
 from howdah.client.settings import ClientSettings
 from howdah.config import DEFAULT_NAMENODE_PORT, Configuration
 from howdah.fs import paths
@@ -31,6 +31,9 @@ from howdah.fs.status import (
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.proto import client_namenode_pb2, types_pb2
 from howdah.rpc.client import current_user
+
+if TYPE_CHECKING:
+    from howdah.client.output import DFSOutputStream
 
 HOME_PREFIX = "/user"
 FILE_MODE = 0o666

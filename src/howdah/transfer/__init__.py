@@ -4,3 +4,10 @@
 are pure: bytes in, bytes out. `checksum` sums chunks. `sockets` is the one
 module that does I/O.
 """
+
+from __future__ import annotations
+
+from typing import Final
+
+MAX_PACKET_BYTES: Final = 16 * 1024 * 1024
+"""Default of `dfs.data.transfer.max.packet.size`: lengths, header, sums and data."""

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from howdah.transfer import MAX_PACKET_BYTES
 from howdah.transfer.packets import (
     LENGTHS_BYTES,
-    MAX_PACKET_BYTES,
     PacketHeader,
     check_lengths,
     decode_header,

@@ -32,13 +32,11 @@ from google.protobuf.message import DecodeError
 
 from howdah import errors
 from howdah.proto import data_transfer_pb2 as pb
+from howdah.transfer import MAX_PACKET_BYTES
 from howdah.transfer.status import Status
 from howdah.transfer.varint import encode_varint
 
 Buffer = bytes | bytearray | memoryview
-
-MAX_PACKET_BYTES = 16 * 1024 * 1024
-"""Default of `dfs.data.transfer.max.packet.size`: lengths, header, sums and data."""
 
 HEARTBEAT_SEQNO = -1
 UNKNOWN_SEQNO = -2
