@@ -223,6 +223,8 @@ class BlockMap:
         """Its node starts anew: what it was told to delete is reported, or gone."""
         for block_id in list(storage.doomed):
             self._forget_doom(storage, block_id)
+        for block_id in storage.bad:
+            self.look(self.blocks[block_id])
 
     # What clients say about the block that they write.
 
@@ -293,6 +295,8 @@ class BlockMap:
         if block.state is BlockState.COMPLETE:
             self.safe_count -= len(block.replicas) >= self.min_replication
         self.drop_bad(block)
+        for storage in block.corrupt:
+            self._unmark_bad(storage, block)
         holders = {*block.replicas, *block.expected}
         for storage in sorted(holders, key=lambda s: s.storage_id):
             storage.block_ids.discard(block.block_id)
@@ -321,10 +325,11 @@ class BlockMap:
             block.corrupt = tuple(other for other in block.corrupt if other is not storage)
 
     def drop_bad(self, block: Block) -> None:
-        """Have all bad replicas of the block deleted."""
+        """Have all bad replicas of the block deleted. They are known as bad until they
+        are gone: an order that is lost must not make them good again."""
         for storage in block.corrupt:
-            self.doom(storage, block.block_id, storage.bad[block.block_id].generation_stamp)
-            self._unmark_bad(storage, block)
+            if block.block_id not in storage.doomed:
+                self.doom(storage, block.block_id, storage.bad[block.block_id].generation_stamp)
 
     def look(self, block: Block) -> None:
         self.needs_look.add(block.block_id)

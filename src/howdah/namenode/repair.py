@@ -2,7 +2,7 @@
 
 `Repair.work(now_ms)` is called at intervals and fills the datanodes' queues;
 their heartbeats take the orders home. An order that brings no new replica in
-time is given again, perhaps to others.
+time is given again, to others if there are any.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ class Repair:
         self._pending_timeout_ms = pending_timeout_ms
         self._max_blocks = max_blocks_per_round
         self._pending: dict[int, tuple[tuple[Storage, ...], int]] = {}
+        # Nodes that were told to take a copy of the block, in vain.
+        self._failed: dict[int, set[str]] = {}
 
     @property
     def pending_count(self) -> int:
@@ -66,8 +68,7 @@ class Repair:
         for block_id in list(self._map.needs_look):
             block = self._map.blocks.get(block_id)
             if block is None or block.state is not BlockState.COMPLETE:
-                self._map.needs_look.discard(block_id)
-                self._pending.pop(block_id, None)
+                self._done(block_id)
             elif block.replicas and not self._awaits_copies(block):
                 # Those that nothing can be done about take no place in the round.
                 blocks.append(block)
@@ -82,9 +83,17 @@ class Repair:
                 storage.node.to_delete.append((block_id, stamp))
 
     def _forget_late(self, now_ms: int) -> None:
-        for block_id, (_, deadline_ms) in list(self._pending.items()):
+        for block_id, (targets, deadline_ms) in list(self._pending.items()):
             if now_ms >= deadline_ms:
                 del self._pending[block_id]
+                if block_id in self._map.needs_look:
+                    failed = self._failed.setdefault(block_id, set())
+                    failed |= {target.node.identity.uuid for target in targets}
+
+    def _done(self, block_id: int) -> None:
+        self._map.needs_look.discard(block_id)
+        self._pending.pop(block_id, None)
+        self._failed.pop(block_id, None)
 
     def _awaits_copies(self, block: Block) -> bool:
         """True if it has too few replicas, and copies are under way."""
@@ -97,10 +106,9 @@ class Repair:
         wanted = block.file.replication
         live = len(block.replicas)
         if live >= wanted:
-            self._pending.pop(block.block_id, None)
             self._map.drop_bad(block)
             self._drop_excess(block, live - wanted)
-            self._map.needs_look.discard(block.block_id)
+            self._done(block.block_id)
             return
         source = self._source(block)
         if source is None:
@@ -111,11 +119,13 @@ class Repair:
             block_size_bytes=block.length_bytes,
             dice=self._dice,
             present=[s.node for s in block.replicas],
-            excluded=self._unfit(block),
+            excluded=self._unfit(block) | self._failed.get(block.block_id, set()),
             avoid=lambda node: self._registry.is_stale(node, now_ms),
         )
         if not chosen:
-            # Where only the holder of a bad replica is left, the bad one makes room.
+            # Once more from the start, next time. Where only holders of bad replicas
+            # are left, those make room.
+            self._failed.pop(block.block_id, None)
             self._map.drop_bad(block)
             return
         source.to_transfer.append(Transfer(block, tuple(chosen)))
