@@ -299,10 +299,14 @@ class DFSInputStream(io.RawIOBase):
     def _start_over(self, block: LocatedBlock, attempts: _Attempts) -> None:
         """Every node failed: forget that, wait, ask the namenode where the block is now."""
         if block.nodes and attempts.corrupt.issuperset(block.nodes):
-            raise errors.ChecksumMismatch(
-                f"Every replica of {block.block.name} of {self.name} is corrupt: "
-                f"{'; '.join(attempts.reasons.values())}"
-            )
+            # Replicas that were reported, or made, since the locations were fetched.
+            now = self._locations.refresh(block.offset)
+            if attempts.corrupt.issuperset(now.nodes):
+                raise errors.ChecksumMismatch(
+                    f"Every replica of {block.block.name} of {self.name} is corrupt: "
+                    f"{'; '.join(attempts.reasons.values())}"
+                )
+            return
         if attempts.rounds >= self._settings.max_acquire_failures:
             reasons = "; ".join(
                 f"{node}: {attempts.reasons.get(node, 'failed before')}" for node in block.nodes

@@ -401,6 +401,15 @@ def test_a_block_whose_replicas_are_all_corrupt_is_an_error_and_not_wrong_data(
         stream.read()
 
 
+@pytest.mark.req("FS-100")
+def test_a_good_replica_that_was_not_known_at_opening_is_found(filled: FakeCluster) -> None:
+    filled.datanodes[0].corrupt_at = 5
+    filled.namenode.datanodes = filled.datanodes[:1]
+    with filled.open() as stream:
+        filled.namenode.datanodes = filled.datanodes
+        assert stream.read() == DATA
+
+
 def test_no_datanode_at_all_is_an_error_that_names_file_block_and_each_node(
     filled: FakeCluster,
 ) -> None:
