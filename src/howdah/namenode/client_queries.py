@@ -140,33 +140,40 @@ class ClientQueries:
         if inode is None:
             return pb.GetLocatedFileInfoResponseProto()
         return pb.GetLocatedFileInfoResponseProto(
-            fs=messages.file_status(inode, b"", self._all_locations(caller, request.src, inode))
+            fs=messages.file_status(inode, b"", self._all_locations(caller, inode))
         )
 
-    def _all_locations(
-        self, caller: Caller, path: str, inode: object
-    ) -> types_pb2.LocatedBlocksProto | None:
+    def _all_locations(self, caller: Caller, inode: object) -> types_pb2.LocatedBlocksProto | None:
         if not isinstance(inode, File):
             return None
-        found = self._queries.block_locations(caller, path, 0, (1 << 63) - 1)
+        found = self._queries.all_locations(inode, caller.address)
         return messages.located_blocks(self._core.settings, found)
 
     def get_listing(
         self, request: pb.GetListingRequestProto, caller: Caller
     ) -> pb.GetListingResponseProto:
-        page = self._queries.listing(caller, request.src, request.startAfter.decode())
+        """One page. With locations it ends early, once it names `dfs.ls.limit` of them."""
+        try:
+            start_after = request.startAfter.decode()
+        except UnicodeDecodeError as error:
+            raise errors.IllegalArgument(
+                f"the name to list {request.src} from is not UTF-8: {request.startAfter!r}"
+            ) from error
+        page = self._queries.listing(caller, request.src, start_after)
         if page is None:
             return pb.GetListingResponseProto()
         answer = pb.GetListingResponseProto()
-        answer.dirList.remainingEntries = page.remaining
         entries = answer.dirList.partialListing
+        places_left = self._core.settings.listing_limit
         for inode in page.entries:
-            messages.file_status(
-                inode,
-                b"" if page.is_single else inode.name.encode(),
-                self._all_locations(caller, inode.path, inode) if request.needLocation else None,
-                into=entries.add(),
-            )
+            if places_left <= 0:
+                break
+            locations = self._all_locations(caller, inode) if request.needLocation else None
+            if locations is not None:
+                places_left -= sum(len(block.locs) for block in locations.blocks)
+            name = b"" if page.is_single else inode.name.encode()
+            messages.file_status(inode, name, locations, into=entries.add())
+        answer.dirList.remainingEntries = page.remaining + len(page.entries) - len(entries)
         return answer
 
     def get_block_locations(

@@ -11,7 +11,10 @@ from howdah.namenode.inodes import Block, Directory, File, INode, Symlink
 from howdah.namenode.queries import Located, Locations
 from howdah.proto import rpc_pb2, types_pb2
 
-UNLIMITED: Final = (1 << 64) - 1
+LONG_MASK: Final = (1 << 64) - 1
+"""Java's long, as an unsigned field carries it."""
+
+UNLIMITED: Final = LONG_MASK
 """A quota of -1, as the unsigned field carries it."""
 
 ROOT_NAMESPACE_QUOTA: Final = (1 << 63) - 1
@@ -41,8 +44,9 @@ def file_status(
     status.permission.perm = inode.mode
     status.owner = inode.owner
     status.group = inode.group
-    status.modification_time = inode.mtime_ms
-    status.access_time = inode.atime_ms
+    # Times before 1970 are below zero, as clients may set them.
+    status.modification_time = inode.mtime_ms & LONG_MASK
+    status.access_time = inode.atime_ms & LONG_MASK
     status.fileId = inode.inode_id
     if isinstance(inode, File):
         status.fileType = types_pb2.HdfsFileStatusProto.IS_FILE

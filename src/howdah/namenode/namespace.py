@@ -170,6 +170,8 @@ class Namespace:
     def _attach(self, inode: INode, parent: Directory, edit: edits.Edit) -> None:
         if inode.name in parent.children:
             raise EditDoesNotFit(f"{edit.opcode.name}: {inode.name} exists in {parent.path}")
+        if inode.inode_id in self.inodes:
+            raise EditDoesNotFit(f"{edit.opcode.name}: there is an inode {inode.inode_id} already")
         self.last_inode_id = max(self.last_inode_id, inode.inode_id)
         self.inodes[inode.inode_id] = inode
         parent.add(inode)
@@ -239,6 +241,8 @@ class Namespace:
 
     def _append(self, op: edits.AppendOp) -> None:
         file = self._file(op.path, op)
+        if file.writer is not None:
+            raise EditDoesNotFit(f"OP_APPEND of {op.path}: {file.writer} writes it")
         file.writer = op.client_name
         file.writer_machine = op.client_machine
         self.leases.grant(op.client_name, file.inode_id)

@@ -13,14 +13,20 @@ from howdah import errors
 
 MAX_PATH_CHARACTERS: Final = 8000
 MAX_PATH_LEVELS: Final = 1000
+LONGEST_PATH_CHARACTERS: Final = 65_535
+"""A record of the edit log holds no longer string. Paths over `MAX_PATH_CHARACTERS` are
+not created, but come about where a directory is moved further down."""
 RESERVED_INODES: Final = "/.reserved/.inodes"
 
 
 def split(path: str) -> list[str]:
     """Components of an absolute path; the root has none.
 
-    Raises InvalidPath for a relative path and for components that no file can have.
+    Raises InvalidPath for a relative path, for components that no file can have, and
+    for a path so long that no edit could name it: it is not even looked at.
     """
+    if len(path) > LONGEST_PATH_CHARACTERS:
+        raise errors.InvalidPath(f"Invalid path name of {len(path)} characters: {path[:60]}...")
     if not path.startswith("/"):
         raise errors.InvalidPath(f"Invalid path name Absolute path required, but got '{path}'")
     components = [part for part in path.split("/") if part]

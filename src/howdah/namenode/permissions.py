@@ -101,12 +101,7 @@ class Permissions:
                 if not exempt:
                     self._require(who, inode, Access.EXECUTE)
             elif below is None:
-                raise errors.ParentNotDirectory(
-                    f"{inode.path} (is not a directory)"
-                    if exempt
-                    else f"Permission denied: user={who.user}, access=EXECUTE, "
-                    f'inode="{inode.path}":{inode.owner}:{inode.group}:{mode_string(inode)}'
-                )
+                raise errors.ParentNotDirectory(f"{inode.path} (is not a directory)")
 
     def check(self, who: Identity, inode: INode, access: Access) -> None:
         """The access itself, on one inode. Raises AccessDenied."""

@@ -111,6 +111,15 @@ class Queries:
         file = core.require_file(found)
         core.permissions.check(who, file, Access.READ)
         self._touch(found.path, file)
+        return self._locations(file, offset_bytes, length_bytes, caller.address)
+
+    def all_locations(self, file: File, client_ip: str) -> Locations:
+        """Of the whole file, for a listing: that does not count as reading it."""
+        return self._locations(file, 0, file.length_bytes, client_ip)
+
+    def _locations(
+        self, file: File, offset_bytes: int, length_bytes: int, client_ip: str
+    ) -> Locations:
         last = file.blocks[-1] if file.blocks else None
         total = file.length_bytes
         if last is not None and last.state is not BlockState.COMPLETE:
@@ -122,12 +131,12 @@ class Queries:
             if position >= end:
                 break
             if position + block.length_bytes > offset_bytes:
-                located.append(self._locate(block, position, caller.address))
+                located.append(self._locate(block, position, client_ip))
             position += block.length_bytes
         last_located = None
         if last is not None:
             start = total - last.length_bytes if last.state is BlockState.COMPLETE else total
-            last_located = self._locate(last, start, caller.address)
+            last_located = self._locate(last, start, client_ip)
         return Locations(file, total, located, last_located)
 
     def _touch(self, path: str, file: File) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from howdah import errors
 from howdah.namenode import paths
 from howdah.namenode.core import Core, Resolved
-from howdah.namenode.inodes import MODE_MASK, Directory, File, INode
+from howdah.namenode.inodes import MODE_MASK, Directory, INode
 from howdah.namenode.permissions import Access, Identity
 from howdah.rpc.service import Caller
 from howdah.storage import edits
@@ -95,10 +95,13 @@ class TreeCalls:
         who, source = core.resolve_checked(caller, src)
         _, target = core.resolve_checked(caller, dst)
         inode = source.inode
-        if inode is None or inode is core.namespace.root:
+        if inode is core.namespace.root:
             return False
         if isinstance(target.inode, Directory):
             target = core.resolve(paths.join([*target.components, source.components[-1]]))
+        self._check_may_move(who, source, target)
+        if inode is None:
+            return False
         if target.path == source.path:
             return True
         if target.inode is not None or paths.is_under(target.path, source.path):
@@ -106,7 +109,7 @@ class TreeCalls:
         parent = target.parent
         if not isinstance(parent, Directory):
             return False
-        self._check_rename(who, source, target, inode, parent)
+        self._check_limits(source, target, parent)
         core.commit(
             edits.RenameOldOp(
                 source.path,
@@ -126,6 +129,7 @@ class TreeCalls:
         who, source = core.resolve_checked(caller, src)
         _, target = core.resolve_checked(caller, dst)
         inode = source.inode
+        self._check_may_move(who, source, target)
         if inode is None:
             raise errors.PathNotFound(f"rename source {source.path} is not found.")
         if inode is core.namespace.root:
@@ -148,7 +152,9 @@ class TreeCalls:
             raise errors.PathNotFound(f"rename destination parent {target.path} not found.")
         if not isinstance(parent, Directory):
             raise errors.ParentNotDirectory(f"rename destination parent {target.path} is a file.")
-        self._check_rename(who, source, target, inode, parent)
+        if target.inode is not None:
+            core.permissions.check_sticky(who, parent, target.inode)
+        self._check_limits(source, target, parent)
         options = [
             option
             for option, wanted in (
@@ -169,16 +175,16 @@ class TreeCalls:
         )
         core.reap()
 
-    def _check_rename(
-        self, who: Identity, source: Resolved, target: Resolved, inode: INode, parent: Directory
-    ) -> None:
+    def _check_may_move(self, who: Identity, source: Resolved, target: Resolved) -> None:
+        """Before anything is said about what is there: who may not write at either end
+        learns no more than that."""
+        for end in (source, target):
+            self._core.check_parent_write(who, end)
+        if source.parent is not None and source.inode is not None:
+            self._core.permissions.check_sticky(who, source.parent, source.inode)
+
+    def _check_limits(self, source: Resolved, target: Resolved, parent: Directory) -> None:
         core = self._core
-        assert source.parent is not None, "the root is not renamed"
-        core.permissions.check(who, source.parent, Access.WRITE)
-        core.permissions.check_sticky(who, source.parent, inode)
-        core.permissions.check(who, parent, Access.WRITE)
-        if target.inode is not None:
-            core.permissions.check_sticky(who, parent, target.inode)
         paths.check_new_name(
             target.path,
             target.components[-1],
@@ -218,13 +224,9 @@ def _overwrite_refusals(
     old = target.inode
     if old is None:
         return
-    if isinstance(source.inode, Directory) and not isinstance(old, Directory):
+    if isinstance(source.inode, Directory) is not isinstance(old, Directory):
         yield errors.RemoteError(
             f"Source {source.path} and destination {target.path} must both be directories"
-        )
-    if isinstance(old, Directory) and isinstance(source.inode, File):
-        yield errors.RemoteError(
-            f"Source {source.path} and destination {target.path} must both be files"
         )
     if not overwrite:
         yield errors.PathExists(f"rename destination {target.path} already exists")
