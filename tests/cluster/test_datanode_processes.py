@@ -1,0 +1,144 @@
+"""A datanode is two processes that live and die together, and stop in order."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from howdah.testing import MiniCluster
+from howdah.testing.waiting import wait_until
+
+BLOCK = 1 << 20
+
+
+@pytest.fixture
+def cluster() -> Iterator[MiniCluster]:
+    with MiniCluster(datanodes=1, conf={"dfs.blocksize": BLOCK}) as running:
+        yield running
+
+
+def keeper_of(cluster: MiniCluster) -> int:
+    pid = cluster.process("datanode0").pid
+    assert pid is not None
+    return pid
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return False
+    return state not in "ZX"
+
+
+def write(cluster: MiniCluster, path: str, data: bytes) -> None:
+    with cluster.connect() as fs, fs.create(path) as out:
+        out.write(data)
+
+
+def read(cluster: MiniCluster, path: str) -> bytes:
+    with cluster.connect() as fs, fs.open(path) as source:
+        return source.read()
+
+
+def test_a_datanode_has_one_data_process(cluster: MiniCluster) -> None:
+    assert len(children_of(keeper_of(cluster))) == 1
+
+
+def test_the_keeper_ends_when_its_data_process_dies(cluster: MiniCluster) -> None:
+    keeper = keeper_of(cluster)
+    (data,) = children_of(keeper)
+    os.kill(data, signal.SIGKILL)
+    wait_until(lambda: not is_running(keeper), what="the keeper ends")
+    assert f"the data process {data} of this datanode has died" in cluster.log("datanode0")
+
+
+def test_the_data_process_ends_when_its_keeper_dies(cluster: MiniCluster, tmp_path: Path) -> None:
+    # Not one of the cluster's own, whose launcher kills what a dead server leaves.
+    values = {
+        "dfs.datanode.data.dir": str(tmp_path / "data"),
+        "dfs.datanode.address": "127.0.0.1:0",
+        "dfs.datanode.ipc.address": "127.0.0.1:0",
+        "dfs.datanode.http.address": "127.0.0.1:0",
+    }
+    ready, log = tmp_path / "ready", tmp_path / "log"
+    command = [sys.executable, "-m", "howdah", "datanode", "--conf", str(cluster.conf_dir)]
+    command += [part for name, value in values.items() for part in ("-D", f"{name}={value}")]
+    command += ["--ready-file", str(ready)]
+    with log.open("wb") as stderr, subprocess.Popen(command, stderr=stderr) as keeper:
+        wait_until(ready.exists, what="the datanode is ready")
+        (data,) = children_of(keeper.pid)
+        keeper.kill()
+        wait_until(lambda: not is_running(data), what="the data process ends")
+    assert "the keeper of this datanode is gone" in log.read_text()
+
+
+@pytest.mark.parametrize("victim", ["keeper", "data process"])
+def test_after_either_died_the_datanode_starts_again_with_all_its_blocks(
+    cluster: MiniCluster, victim: str
+) -> None:
+    data = os.urandom(3 * BLOCK + 17)
+    write(cluster, "/file", data)
+    keeper = keeper_of(cluster)
+    (child,) = children_of(keeper)
+    os.kill(keeper if victim == "keeper" else child, signal.SIGKILL)
+    wait_until(lambda: not is_running(keeper) and not is_running(child), what="both end")
+    cluster.restart("datanode0")
+    assert read(cluster, "/file") == data
+
+
+def test_an_orderly_stop_ends_both_and_says_why(cluster: MiniCluster) -> None:
+    keeper = keeper_of(cluster)
+    (data,) = children_of(keeper)
+    os.kill(keeper, signal.SIGTERM)
+    wait_until(lambda: not is_running(keeper) and not is_running(data), what="both end")
+    log = cluster.log("datanode0")
+    assert "the datanode stops: got SIGTERM" in log
+    assert "ERROR" not in log
+
+
+def test_signals_of_a_terminal_are_the_keepers(cluster: MiniCluster) -> None:
+    (data,) = children_of(keeper_of(cluster))
+    os.kill(data, signal.SIGINT)
+    os.kill(data, signal.SIGTERM)
+    write(cluster, "/file", b"served on")
+    assert read(cluster, "/file") == b"served on"
+
+
+def test_a_second_datanode_on_the_same_directories_does_not_start(cluster: MiniCluster) -> None:
+    from howdah.datanode import server
+
+    conf = cluster.conf.with_values(
+        {
+            "dfs.datanode.data.dir": ",".join(
+                path.as_uri() for path in cluster.data_dirs("datanode0")
+            ),
+            "dfs.datanode.address": "127.0.0.1:0",
+            "dfs.datanode.ipc.address": "127.0.0.1:0",
+        }
+    )
+    assert server.run(conf) == 1
+    write(cluster, "/file", b"undisturbed")
+
+
+def test_deleted_files_leave_the_disk(cluster: MiniCluster) -> None:
+    write(cluster, "/file", bytes(2 * BLOCK))
+    (volume,) = cluster.data_dirs("datanode0")
+
+    def blocks() -> int:
+        return len([path for path in volume.rglob("blk_*") if path.suffix != ".meta"])
+
+    assert blocks() == 2
+    with cluster.connect() as fs:
+        fs.delete("/file")
+    wait_until(lambda: blocks() == 0, what="the blocks are deleted")
