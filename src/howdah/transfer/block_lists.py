@@ -1,9 +1,11 @@
 """Block reports as bytes: the `blocksBuffers` of DatanodeProtocol (pure).
 
 A report is a run of varints, four a replica: block id (zigzag, since ids of
-striped blocks are negative), bytes on disk, generation stamp, state. Datanodes
-cut a long report into several buffers at any replica's border. The older form,
-one packed list of longs, is not spoken: the namenode announces the capability.
+striped blocks are negative), bytes on disk, generation stamp, state. A long
+report is cut into several buffers: ours at a border between replicas, Hadoop's
+every 64 KiB wherever that falls, so only all buffers together can be read. The
+older form, one packed list of longs, is not spoken: the namenode announces the
+capability.
 """
 
 from __future__ import annotations
@@ -47,19 +49,19 @@ def encode(replicas: Iterable[ListedReplica]) -> tuple[int, list[bytes]]:
 
 
 def decode(count: int, buffers: Iterable[bytes]) -> Iterator[ListedReplica]:
-    """The replicas. Raises ProtocolViolation if their number is not `count`, or a
-    buffer ends inside a replica."""
+    """The replicas. Raises ProtocolViolation if their number is not `count`, or the
+    last one is cut off."""
     seen = 0
-    for buffer in buffers:
-        position = 0
-        end = len(buffer)
-        while position < end:
-            raw_id, position = _get(buffer, position)
-            length, position = _get(buffer, position)
-            stamp, position = _get(buffer, position)
-            state, position = _get(buffer, position)
-            seen += 1
-            yield ListedReplica((raw_id >> 1) ^ -(raw_id & 1), length, stamp, state)
+    buffer = b"".join(buffers)
+    position = 0
+    end = len(buffer)
+    while position < end:
+        raw_id, position = _get(buffer, position)
+        length, position = _get(buffer, position)
+        stamp, position = _get(buffer, position)
+        state, position = _get(buffer, position)
+        seen += 1
+        yield ListedReplica((raw_id >> 1) ^ -(raw_id & 1), length, stamp, state)
     if seen != count:
         raise errors.ProtocolViolation(
             f"a block report announces {count} replicas and lists {seen}"
