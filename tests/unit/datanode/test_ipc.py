@@ -54,7 +54,7 @@ def visible_length(ipc: Ipc, block: Any) -> int:
     return answer.length
 
 
-@pytest.mark.req("FS-118")
+@pytest.mark.req("FS-149")
 def test_the_visible_length_of_an_open_block_is_what_was_acknowledged(
     ipc: Ipc, node: Any, lab: Lab
 ) -> None:

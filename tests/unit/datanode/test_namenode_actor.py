@@ -126,7 +126,9 @@ class FakeNamenode:
 class Subject:
     """An actor and what it did."""
 
-    def __init__(self, namenode: FakeNamenode, root: Path, heartbeat_s: float = 60) -> None:
+    def __init__(
+        self, namenode: FakeNamenode, root: Path, heartbeat_s: float = 60, report_s: float = 3600
+    ) -> None:
         self.commands: list[Command] = []
         self.stopped: list[tuple[str, int]] = []
         self.ready = threading.Event()
@@ -141,7 +143,7 @@ class Subject:
             self.directories,
             self.inventory,
             Gauges(1),
-            ActorSettings(heartbeat_s, 3600, 1000),
+            ActorSettings(heartbeat_s, report_s, 1000),
             command=self.commands.append,
             ready=self.ready.set,
             stop=self._stop,
@@ -339,6 +341,15 @@ def test_a_volume_that_looks_broken_is_to_prove_itself(
     subject.actor.report_now(full=False)
     assert namenode.wait_for("heartbeat", 2).reports[0].failed
     assert CheckVolumes() in subject.commands
+
+
+@pytest.mark.req("FS-028")
+def test_full_reports_come_again_after_each_interval(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    subject = start(report_s=0.05)
+    assert subject.ready.wait(5)
+    namenode.wait_for("report", 4)
 
 
 def test_a_report_is_sent_when_an_administrator_asks_for_it(

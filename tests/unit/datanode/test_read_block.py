@@ -39,7 +39,7 @@ def filled(lab: Lab) -> Any:
     return node
 
 
-@pytest.mark.req("FS-093", "FS-002")
+@pytest.mark.req("FS-015", "FS-027")
 @pytest.mark.parametrize("sendfile", [True, False])
 def test_a_whole_block_is_read_with_its_checksums(lab: Lab, sendfile: bool) -> None:
     node = lab.node(DataSettings(sendfile=sendfile))

@@ -28,7 +28,7 @@ def rbw_replica(node: Any, lab: Lab, block_id: int = 1) -> Any:
     return node.replicas.find(lab.POOL, block_id)
 
 
-@pytest.mark.req("FS-116")
+@pytest.mark.req("FS-027")
 def test_a_block_is_final_before_its_last_ack(lab: Lab) -> None:
     node = lab.node()
     writer = lab.Writer(node, lab.write_request(lab.block()))
@@ -75,6 +75,13 @@ def test_a_pipeline_of_three_leaves_three_equal_replicas(lab: Lab) -> None:
     nodes = [lab.node() for _ in range(3)]
     lab.write_block(nodes[0], lab.block(), DATA, *nodes[1:])
     assert [node.content(1) for node in nodes] == [DATA] * 3
+
+
+@pytest.mark.req("FS-009")
+def test_a_block_takes_its_own_length_on_disk(lab: Lab) -> None:
+    node = lab.node()
+    lab.write_block(node, lab.block(length=128 << 20), DATA)
+    assert node.block_path(1).stat().st_size == len(DATA)
 
 
 def test_a_partial_chunk_that_was_flushed_is_sent_again_and_stored_once(lab: Lab) -> None:
