@@ -2,11 +2,13 @@
 
 `Repair.work(now_ms)` is called at intervals and fills the datanodes' queues;
 their heartbeats take the orders home. An order that brings no new replica in
-time is given again, to others if there are any.
+time is given again, to others if there are any; at once, if its source is gone
+or turned out to be bad.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from howdah.namenode.blocks import BlockMap
@@ -19,6 +21,15 @@ MAX_TRANSFERS_PER_NODE: Final = 2
 
 PENDING_TIMEOUT_MS: Final = 300_000
 """dfs.namenode.reconstruction.pending.timeout-sec."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """Copies of a block that are under way."""
+
+    source: Datanode
+    targets: tuple[Storage, ...]
+    deadline_ms: int
 
 
 class Repair:
@@ -38,7 +49,7 @@ class Repair:
         self._dice = dice
         self._pending_timeout_ms = pending_timeout_ms
         self._max_blocks = max_blocks_per_round
-        self._pending: dict[int, tuple[tuple[Storage, ...], int]] = {}
+        self._pending: dict[int, _Order] = {}
         # Nodes that were told to take a copy of the block, in vain.
         self._failed: dict[int, set[str]] = {}
 
@@ -83,12 +94,12 @@ class Repair:
                 storage.node.to_delete.append((block_id, stamp))
 
     def _forget_late(self, now_ms: int) -> None:
-        for block_id, (targets, deadline_ms) in list(self._pending.items()):
-            if now_ms >= deadline_ms:
+        for block_id, order in list(self._pending.items()):
+            if now_ms >= order.deadline_ms:
                 del self._pending[block_id]
                 if block_id in self._map.needs_look:
                     failed = self._failed.setdefault(block_id, set())
-                    failed |= {target.node.identity.uuid for target in targets}
+                    failed |= {target.node.identity.uuid for target in order.targets}
 
     def _done(self, block_id: int) -> None:
         self._map.needs_look.discard(block_id)
@@ -97,10 +108,12 @@ class Repair:
 
     def _awaits_copies(self, block: Block) -> bool:
         """True if it has too few replicas, and copies are under way."""
-        targets, _ = self._pending.get(block.block_id, ((), 0))
-        return len(block.replicas) < block.file.replication and any(
-            target not in block.replicas and target.node.alive for target in targets
-        )
+        order = self._pending.get(block.block_id)
+        if order is None or len(block.replicas) >= block.file.replication:
+            return False
+        if all(storage.node is not order.source for storage in block.replicas):
+            return False
+        return any(t not in block.replicas and t.node.alive for t in order.targets)
 
     def _mend(self, block: Block, now_ms: int) -> None:
         wanted = block.file.replication
@@ -129,7 +142,9 @@ class Repair:
             self._map.drop_bad(block)
             return
         source.to_transfer.append(Transfer(block, tuple(chosen)))
-        self._pending[block.block_id] = (tuple(chosen), now_ms + self._pending_timeout_ms)
+        self._pending[block.block_id] = _Order(
+            source, tuple(chosen), now_ms + self._pending_timeout_ms
+        )
 
     def _source(self, block: Block) -> Datanode | None:
         nodes = [s.node for s in block.replicas if s.node.alive]
