@@ -39,7 +39,7 @@ def filled(lab: Lab) -> Any:
     return node
 
 
-@pytest.mark.req("FS-015", "FS-027")
+@pytest.mark.req("FS-027", "FS-093")
 @pytest.mark.parametrize("sendfile", [True, False])
 def test_a_whole_block_is_read_with_its_checksums(lab: Lab, sendfile: bool) -> None:
     node = lab.node(DataSettings(sendfile=sendfile))
@@ -149,7 +149,7 @@ def test_a_stretch_beyond_the_block_is_refused(
     assert "don't match" in result.response.message
 
 
-@pytest.mark.req("FS-118")
+@pytest.mark.req("FS-149", "OS-090")
 def test_what_was_acknowledged_of_an_open_block_is_read(lab: Lab) -> None:
     node = lab.node()
     writer = lab.Writer(node, lab.write_request(lab.block()))
@@ -299,7 +299,7 @@ def transfer(lab: Lab, length: int, *targets: Any) -> Transfer:
     return Transfer(lab.block(length=length), tuple(node.address for node in targets), (), ())
 
 
-@pytest.mark.req("FS-015")
+@pytest.mark.req("FS-015", "FS-027")
 def test_a_replica_is_copied_to_a_pipeline_of_targets(filled: Any, lab: Lab) -> None:
     targets = [lab.node(), lab.node()]
     copies = Copies(filled.store, filled.settings)

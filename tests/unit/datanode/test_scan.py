@@ -244,7 +244,6 @@ def test_a_meta_header_that_is_cut_is_no_replica(tmp_path: Path) -> None:
         good_length(str(tmp_path / "blk"), str(tmp_path / "meta"))
 
 
-@pytest.mark.req("FS-122")
 def test_a_node_that_starts_again_serves_what_was_final_and_keeps_what_was_not(lab: Lab) -> None:
     node = lab.node(root=lab.root / "again")
     lab.write_block(node, lab.block(1), DATA)

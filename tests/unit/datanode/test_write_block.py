@@ -70,7 +70,7 @@ def test_the_meta_file_holds_the_checksums_in_the_way_the_client_made_them(
     ) + lab.sums_of(DATA, spec)
 
 
-@pytest.mark.req("FS-013")
+@pytest.mark.req("FS-013", "FS-121", "FS-122")
 def test_a_pipeline_of_three_leaves_three_equal_replicas(lab: Lab) -> None:
     nodes = [lab.node() for _ in range(3)]
     lab.write_block(nodes[0], lab.block(), DATA, *nodes[1:])
@@ -183,7 +183,6 @@ def test_in_a_pipeline_the_last_node_finds_the_damage(lab: Lab) -> None:
     assert first.files("finalized") | last.files("finalized") == set()
 
 
-@pytest.mark.req("FS-122")
 def test_a_client_that_goes_away_leaves_what_it_had_written(lab: Lab) -> None:
     first, second = lab.node(), lab.node()
     writer = lab.Writer(first, lab.write_request(lab.block(), second))
