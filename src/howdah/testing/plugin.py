@@ -5,6 +5,7 @@
   servers alone.
 * `@pytest.mark.req("FS-023", …)`: the requirements that a test proves.
 * `--req-report`: list them after the run, each with its tests.
+* a test that fails on a cluster shows the end of its servers' logs.
 
 The plugin is loaded in every pytest run where howdah is installed, so it imports
 nothing of howdah until the fixture is asked for.
@@ -12,8 +13,9 @@ nothing of howdah until the fixture is asked for.
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import pytest
@@ -62,14 +64,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show the end of the servers' logs with a test that failed on the shared cluster."""
+    """Show the end of the servers' logs with a test that failed on a cluster."""
     report = yield
-    cluster = getattr(item, "funcargs", {}).get("howdah_cluster")
-    if report.failed and cluster is not None:
-        for name in cluster.names:
-            end = "\n".join(cluster.log(name).splitlines()[-LOG_LINES:])
-            report.sections.append((f"log of {name}", end))
+    if report.failed:
+        for cluster in _clusters(getattr(item, "funcargs", {})):
+            for name in cluster.names:
+                end = "\n".join(cluster.log(name).splitlines()[-LOG_LINES:])
+                report.sections.append((f"log of {name}", end))
     return report
+
+
+def _clusters(fixtures: Mapping[str, object]) -> list[MiniCluster]:
+    """The clusters among the fixtures of a test."""
+    module = sys.modules.get("howdah.testing.minicluster")
+    if module is None:
+        return []
+    return [value for value in fixtures.values() if isinstance(value, module.MiniCluster)]
 
 
 def pytest_terminal_summary(

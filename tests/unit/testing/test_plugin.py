@@ -39,22 +39,25 @@ def test_marker_is_known(pytester: pytest.Pytester) -> None:
     pytester.runpytest("--strict-markers").assert_outcomes(passed=1)
 
 
-def test_failure_on_the_shared_cluster_shows_the_servers_logs(pytester: pytest.Pytester) -> None:
+def test_failure_on_a_cluster_shows_the_servers_logs(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(
         """
         import pytest
+        from howdah.testing import MiniCluster
 
-        class Cluster:
+        class Cluster(MiniCluster):
             names = ["namenode"]
+            def __init__(self):
+                pass
             def log(self, name):
                 return "old line\\n" * 100 + "the last line"
 
         @pytest.fixture
-        def howdah_cluster():
+        def my_cluster():
             return Cluster()
         """
     )
-    pytester.makepyfile("def test_a(howdah_cluster): assert False")
+    pytester.makepyfile("def test_a(my_cluster): assert False")
     result = pytester.runpytest()
     result.stdout.fnmatch_lines(["*log of namenode*", "old line", "the last line"])
     assert result.stdout.str().count("old line") == 59
