@@ -43,7 +43,7 @@ class ClientProtocol(ClientQueries):
     def _once(self, caller: Caller, run: Callable[[], M], rebuild: Callable[[], M]) -> M:
         """Run a call that may not run twice; for a repeated one, the first answer.
 
-        `rebuild` makes the answer anew where the first run is known from the log only.
+        `rebuild` makes the answer anew where it was not kept.
         """
         if not RetryCache.applies(caller):
             return run()

@@ -11,12 +11,19 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any, Final
 
+from google.protobuf.message import Message
+
 from howdah.rpc.service import Caller
 
 REBUILT: Final = object()
-"""Stands for the answer of a call that is known from the log only."""
+"""Stands for an answer that is not kept and has to be made anew: the call is known
+from the log only, or its answer was long."""
 
-MAX_ENTRIES: Final = 1_000_000
+MAX_ENTRIES: Final = 300_000
+"""Some 75 MB; beyond it the oldest are forgotten before their time."""
+
+MAX_KEPT_BYTES: Final = 64
+"""Longer answers (a new file's status) are made anew, so that an entry stays small."""
 
 
 class RetryCache:
@@ -35,13 +42,15 @@ class RetryCache:
         return len(caller.client_id) == 16 and caller.call_id >= 0
 
     def find(self, caller: Caller) -> Any | None:
-        """The answer given before; `REBUILT` if only the log knows; None if it is new."""
+        """The answer given before; `REBUILT` if it is not kept; None if it is new."""
         found = self._answers.get((caller.client_id, caller.call_id))
         return None if found is None else found[1]
 
-    def remember(self, client_id: bytes, call_id: int, answer: Any, now_ms: int) -> None:
+    def remember(self, client_id: bytes, call_id: int, answer: Message | None, now_ms: int) -> None:
+        """The call was answered; without the answer it will be `REBUILT`."""
+        kept = answer if answer is not None and answer.ByteSize() <= MAX_KEPT_BYTES else REBUILT
         answers = self._answers
-        answers[client_id, call_id] = (now_ms + self._expiry_ms, answer)
+        answers[client_id, call_id] = (now_ms + self._expiry_ms, kept)
         answers.move_to_end((client_id, call_id))
         while answers:
             oldest = next(iter(answers))
@@ -52,4 +61,4 @@ class RetryCache:
     def rebuild(self, calls: Iterable[tuple[bytes, int]], now_ms: int) -> None:
         """At start: the calls whose edits were in the log, as if answered now."""
         for client_id, call_id in calls:
-            self.remember(client_id, call_id, REBUILT, now_ms)
+            self.remember(client_id, call_id, None, now_ms)
