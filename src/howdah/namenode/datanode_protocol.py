@@ -109,6 +109,7 @@ class DatanodeProtocol:
         node, displaced = core.datanodes.register(identity, location, core.clock.monotonic_ms())
         for storage in node.storages.values():
             core.blocks.orders_lost(storage)
+        core.repair.started_anew(node)
         for other in displaced:
             core.blocks.node_gone(other)
         answer = pb.RegisterDatanodeResponseProto(registration=registration)

@@ -3,7 +3,7 @@
 `Repair.work(now_ms)` is called at intervals and fills the datanodes' queues;
 their heartbeats take the orders home. An order that brings no new replica in
 time is given again, to others if there are any; at once, if its source is gone
-or turned out to be bad.
+or turned out to be bad, or one of its nodes has started anew.
 """
 
 from __future__ import annotations
@@ -87,6 +87,12 @@ class Repair:
         for block in blocks[: self._max_blocks]:
             self._mend(block, now_ms)
         self._hand_out_deletions()
+
+    def started_anew(self, node: Datanode) -> None:
+        """The node has registered: copies that it was to send or to take won't come."""
+        for block_id, order in list(self._pending.items()):
+            if order.source is node or any(target.node is node for target in order.targets):
+                del self._pending[block_id]
 
     def _hand_out_deletions(self) -> None:
         for storage, block_id, stamp in self._map.take_doomed():

@@ -164,6 +164,19 @@ def test_copy_whose_source_lost_its_replica_is_ordered_at_once_from_another() ->
 
 
 @pytest.mark.req("FS-015")
+@pytest.mark.parametrize("who", ["source", "target"])
+def test_copy_between_nodes_of_which_one_starts_anew_is_ordered_again_at_once(who: str) -> None:
+    cluster = Cluster(nodes=4, holders=2, wanted=3)
+    ((_, source, targets),) = cluster.orders()
+    node = cluster.node(source if who == "source" else targets[0])
+    node.register()
+    node.heartbeat()
+    node.report()
+    ((what, _, _),) = cluster.orders()
+    assert what == "copy"
+
+
+@pytest.mark.req("FS-015")
 def test_bad_replica_makes_room_where_every_node_has_one() -> None:
     cluster = Cluster(nodes=3, holders=3)
     bad, *_ = cluster.holders()
