@@ -1,0 +1,160 @@
+"""Hadoop's datanode beside ours and in its place: one pipeline, one directory.
+
+The cluster is ours, two datanodes. The second one is stopped and Hadoop's own
+takes its directories, address and all; then ours takes them back.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from howdah.fs.api import FileSystem
+from howdah.testing import MiniCluster
+from howdah.testing.java import find_java_home
+from howdah.testing.layout import Layout
+from howdah.testing.waiting import wait_until
+
+BLOCK = 1 << 20
+LENGTH = 3 * BLOCK + 12_345
+OTHER = "datanode1"
+_START_S = 60.0
+_MAIN = "org.apache.hadoop.hdfs.server.datanode.DataNode"
+
+
+class Mixed:
+    """The cluster, whose second datanode is ours or Hadoop's."""
+
+    def __init__(self, cluster: MiniCluster, class_path: str) -> None:
+        self.cluster = cluster
+        layout = Layout.load(cluster.dir)
+        assert layout is not None
+        self._conf_dir = layout.server_conf_dir(OTHER)
+        self._class_path = class_path
+        # Its web server doesn't start without these; the jars don't have them.
+        for pages in ("datanode", "static"):
+            (self._conf_dir / "webapps" / pages).mkdir(parents=True)
+
+    @contextmanager
+    def hadoops_datanode(self) -> Iterator[None]:
+        self.cluster.stop(OTHER)
+        java = str(find_java_home() / "bin" / "java")
+        command = [java, "-Xmx256m", "-cp", f"{self._conf_dir}:{self._class_path}", _MAIN]
+        log = self.cluster.dir / "hadoop.log"
+        with log.open("ab") as output, self.cluster.connect() as fs:
+            process = subprocess.Popen(command, stdout=output, stderr=output)
+            try:
+                wait_until(
+                    lambda: process.poll() is not None or serves(fs, 2),
+                    _START_S,
+                    "Hadoop's datanode serves",
+                )
+                assert process.poll() is None, log.read_text()[-3000:]
+                yield
+            finally:
+                process.kill()
+                process.wait()
+        self.cluster.start(OTHER)
+        self.cluster.wait_ready()
+
+
+def serves(fs: FileSystem, count: int) -> bool:
+    """`count` datanodes are there, and a file of two replicas can be written."""
+    if len(fs.datanode_report("live")) < count:
+        return False
+    try:
+        write(fs, "/probe", b"probe")
+        return len(fs.block_locations("/probe")[0].hosts) == count
+    except OSError:
+        return False
+
+
+def write(fs: FileSystem, path: str, data: bytes) -> None:
+    with fs.create(path, overwrite=True, replication=2, block_size=BLOCK) as out:
+        out.write(data)
+
+
+@pytest.fixture(scope="module")
+def mixed(hadoop_classpath: str) -> Iterator[Mixed]:
+    conf = {"dfs.namenode.heartbeat.recheck-interval": "1000ms"}
+    with MiniCluster(datanodes=2, conf=conf) as cluster:
+        yield Mixed(cluster, hadoop_classpath)
+
+
+def replicas_on(cluster: MiniCluster, name: str) -> dict[str, Path]:
+    """The block files of a datanode by their names."""
+    return {
+        path.name: path
+        for volume in cluster.data_dirs(name)
+        for path in volume.rglob("blk_*")
+        if "finalized" in path.parts
+    }
+
+
+def assert_equal_replicas(cluster: MiniCluster) -> None:
+    """What both datanodes have is the same on both, checksums and names included."""
+    ours, others = replicas_on(cluster, "datanode0"), replicas_on(cluster, OTHER)
+    assert ours.keys() == others.keys()
+    for name, path in ours.items():
+        assert path.read_bytes() == others[name].read_bytes(), name
+
+
+@pytest.mark.req("FS-013", "FS-122")
+def test_hadoops_datanode_takes_our_directory_and_ours_takes_it_back(mixed: Mixed) -> None:
+    cluster = mixed.cluster
+    contents = {f"/{n}": os.urandom(LENGTH) for n in ("before", "mixed1", "mixed2", "appended")}
+    with cluster.connect() as fs:
+        write(fs, "/before", contents["/before"])
+        write(fs, "/appended", contents["/appended"][: BLOCK + 700])
+        with mixed.hadoops_datanode():
+            # Whichever is first in the pipeline, the other one is its mirror.
+            for path in ("/mixed1", "/mixed2"):
+                write(fs, path, contents[path])
+            with fs.append("/appended") as out:
+                out.write(contents["/appended"][BLOCK + 700 :])
+            wait_until(
+                lambda: (
+                    replicas_on(cluster, OTHER).keys() == replicas_on(cluster, "datanode0").keys()
+                ),
+                what="both have all blocks",
+            )
+            assert_equal_replicas(cluster)
+            cluster.stop("datanode0")
+            for path, data in contents.items():
+                assert read_from_one(fs, path) == data, f"{path} from Hadoop's datanode"
+            cluster.start("datanode0")
+            cluster.wait_ready()
+        cluster.stop("datanode0")
+        for path, data in contents.items():
+            assert read_from_one(fs, path) == data, f"{path} from ours again"
+        cluster.start("datanode0")
+        cluster.wait_ready()
+
+
+def read_from_one(fs: FileSystem, path: str) -> bytes:
+    with fs.open(path) as source:
+        return source.read()
+
+
+def test_a_replica_is_copied_to_hadoops_datanode_and_from_it(mixed: Mixed, tmp_path: Path) -> None:
+    cluster = mixed.cluster
+    with cluster.connect() as fs, mixed.hadoops_datanode():
+        data = os.urandom(BLOCK // 2)
+        for number in range(4):
+            # Placed on either datanode, then copied to the other one.
+            with fs.create(f"/copied{number}", replication=1) as out:
+                out.write(data)
+            fs.set_replication(f"/copied{number}", 2)
+
+        def all_copied() -> bool:
+            return all(
+                len(fs.block_locations(f"/copied{number}")[0].hosts) == 2 for number in range(4)
+            )
+
+        wait_until(all_copied, 30, "every file has two replicas")
+        assert_equal_replicas(cluster)
