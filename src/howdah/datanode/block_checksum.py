@@ -14,8 +14,8 @@ from __future__ import annotations
 import hashlib
 
 from howdah import errors
+from howdah.datanode.open_replica import OpenReplica
 from howdah.datanode.sender import read_exactly, read_sums
-from howdah.datanode.store import OpenReplica
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, compose, crc
 from howdah.transfer.ops import BlockChecksum, BlockChecksumType
 from howdah.transfer.responses import BlockChecksumResult

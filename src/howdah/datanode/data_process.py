@@ -117,14 +117,14 @@ class DataProcess:
         # command is.
         while True:
             command = self._background.get()
-            if isinstance(command, CheckVolumes):
-                self._store.check_volumes()
-                continue
-            for block in command.blocks:
-                try:
+            try:
+                if isinstance(command, CheckVolumes):
+                    self._store.check_volumes()
+                    continue
+                for block in command.blocks:
                     self._store.invalidate(block)
-                except OSError as error:
-                    log.error("cannot delete %s: %s", block, error)
+            except Exception:
+                log.exception("%s failed", type(command).__name__)
 
     def _tell(self, event: Event) -> None:
         try:

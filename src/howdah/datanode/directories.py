@@ -120,6 +120,10 @@ class DataDirectories:
                     f"namenode clusterID = {namespace.cluster_id}; "
                     f"datanode clusterID = {directory.version.cluster_id}"
                 )
+            elif not directory.storage.version_file.exists():
+                # Unplugged since the start: nothing is made on its mount point.
+                log.error("%s has lost its VERSION; it is left alone", directory.volume)
+                continue
             self._make_pool(directory.volume, namespace)
 
     def _format(self, directory: _Directory, namespace: Namespace) -> None:

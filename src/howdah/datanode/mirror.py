@@ -12,6 +12,8 @@ to the trouble which times out first and gets to say whose fault it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from howdah import errors
 from howdah.datanode.settings import DataSettings
 from howdah.transfer.ops import WriteBlock, encode_request
@@ -44,8 +46,17 @@ class Mirror:
         self.failed = False
 
     @classmethod
-    def open(cls, request: WriteBlock, settings: DataSettings) -> Mirror:
-        """Connect to `request.targets[0]`; `MirrorFailed` unless the rest of the pipeline is up."""
+    def open(
+        cls,
+        request: WriteBlock,
+        settings: DataSettings,
+        connected: Callable[[Connection], None] = lambda _: None,
+    ) -> Mirror:
+        """Connect to `request.targets[0]`; `MirrorFailed` unless the rest of the pipeline is up.
+
+        `connected` gets the connection before the answer is waited for: to shut it down
+        from another thread ends the waiting.
+        """
         node = request.targets[0]
         extension_s = TIMEOUT_EXTENSION_S * len(request.targets)
         try:
@@ -57,6 +68,7 @@ class Mirror:
             )
         except errors.Unreachable as error:
             raise MirrorFailed(error.message, node.transfer_address) from error
+        connected(connection)
         try:
             connection.send_all(encode_request(request.for_mirror()))
             # Between datanodes a copy is just sent; only a client's pipeline answers.

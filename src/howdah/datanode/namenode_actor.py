@@ -152,6 +152,13 @@ class NamenodeActor:
     # --- the thread ---
 
     def _run(self) -> None:
+        try:
+            self._live()
+        except Exception:
+            log.exception("dealing with namenode %s failed on a defect", self.name)
+            self._stop_datanode(f"nobody talks to namenode {self.name} any more", 1)
+
+    def _live(self) -> None:
         pause_s = _FIRST_PAUSE_S
         away = False
         joined = False

@@ -14,11 +14,12 @@ from collections.abc import Callable
 
 from howdah import errors
 from howdah.datanode.block_checksum import checksum_of_block
+from howdah.datanode.open_replica import OpenReplica
 from howdah.datanode.receiver import BlockReceiver
 from howdah.datanode.replicas import ReplicaState
 from howdah.datanode.sender import BlockSender
 from howdah.datanode.settings import DataSettings
-from howdah.datanode.store import BlockStore, OpenReplica
+from howdah.datanode.store import BlockStore
 from howdah.transfer.blocks import ExtendedBlock
 from howdah.transfer.ops import (
     OP_HEADER_BYTES,

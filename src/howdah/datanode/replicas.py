@@ -5,14 +5,20 @@ States, as Hadoop names them and numbers them in block reports:
     TEMPORARY --finalize--> FINALIZED        a copy from another datanode
     RBW       --finalize--> FINALIZED        written through a pipeline
     FINALIZED --reopen----> RBW              append, under a newer generation stamp
-    RBW, RWR  --recover---> RBW              a pipeline goes on, under a newer stamp
-    RBW       --restart---> RWR              its datanode restarted; waits for recovery
+    FINALIZED --restamp---> FINALIZED        its pipeline is closed again, under a newer stamp
+    RBW       --recover---> RBW              a pipeline goes on, under a newer stamp
+    TEMPORARY --join------> RBW              a copy that becomes a member of a pipeline
+    RBW       --restart---> RWR              its datanode restarted; no pipeline takes it back
 
 Rules, asserted here and nowhere else:
 - a replica's length never shrinks, save by recovery;
 - a generation stamp never goes back;
 - what is acknowledged was received, and is never taken back;
-- a finalized replica changes only by `reopen`.
+- a finalized replica changes only by `reopen` and `restamp`.
+
+A client that rebuilds a pipeline knows how many bytes all its nodes acknowledged and
+how many it ever sent. `length_kept` and `check_whole` hold the replica against both:
+a node whose replica doesn't fit is left out of the pipeline rather than trusted.
 
 A replica is changed by its one writer and read by any thread: the length on disk
 and the checksum of its last, partial chunk are one value, replaced as a whole,
@@ -39,7 +45,9 @@ class ReplicaState(enum.IntEnum):
 _MOVES: dict[str, tuple[frozenset[ReplicaState], ReplicaState]] = {
     "finalize": (frozenset((ReplicaState.RBW, ReplicaState.TEMPORARY)), ReplicaState.FINALIZED),
     "reopen": (frozenset((ReplicaState.FINALIZED,)), ReplicaState.RBW),
-    "recover": (frozenset((ReplicaState.RBW, ReplicaState.RWR)), ReplicaState.RBW),
+    "restamp": (frozenset((ReplicaState.FINALIZED,)), ReplicaState.FINALIZED),
+    "recover": (frozenset((ReplicaState.RBW,)), ReplicaState.RBW),
+    "join": (frozenset((ReplicaState.TEMPORARY,)), ReplicaState.RBW),
 }
 _GROWING = (ReplicaState.RBW, ReplicaState.TEMPORARY)
 
@@ -118,15 +126,66 @@ class Replica:
         self._restamp(generation_stamp)
         self.tail = (self.length_bytes, last_sum)
 
+    def restamp(self, generation_stamp: int) -> None:
+        """It was closed by a pipeline that is closed once more, under a newer stamp."""
+        self._move("restamp")
+        self._restamp(generation_stamp)
+
     def recover(self, generation_stamp: int, length_bytes: int, last_sum: bytes) -> None:
         """A pipeline goes on at `length_bytes`; only bytes nobody was promised are cut."""
-        assert length_bytes >= self._acked_bytes or self.state is ReplicaState.RWR, (
-            f"recovery of {self!r} would drop acknowledged bytes after {length_bytes}"
+        assert self._acked_bytes <= length_bytes <= self.length_bytes, (
+            f"recovery of {self!r} would drop acknowledged bytes after {length_bytes}, or make some"
         )
         self._move("recover")
         self._restamp(generation_stamp)
         self.tail = (length_bytes, last_sum)
         self._acked_bytes = length_bytes
+
+    def join(self, acked_bytes: int) -> None:
+        """The copy is whole and becomes a member of a pipeline, which has acknowledged
+        `acked_bytes`; what the copy has beyond them may be cut by the recovery that follows."""
+        assert acked_bytes <= self.length_bytes, f"{self!r} lacks bytes up to {acked_bytes}"
+        self._move("join")
+        self._acked_bytes = acked_bytes
+
+    def length_kept(
+        self, old_stamp: int, new_stamp: int, min_bytes: int, max_bytes: int
+    ) -> int:
+        """What a pipeline that is rebuilt under `new_stamp` keeps of this replica: all that
+        was acknowledged here. `ReplicaNotFound` unless that is at least the client's
+        `min_bytes`, and nothing is here that the client did not send."""
+        self._check_stamps(old_stamp, new_stamp, (ReplicaState.RBW,))
+        if self._acked_bytes < min_bytes or self.length_bytes > max_bytes:
+            raise errors.ReplicaNotFound(
+                f"Unmatched length replica {self!r}: {self._acked_bytes} bytes acknowledged and "
+                f"{self.length_bytes} received are not in the range of [{min_bytes}, {max_bytes}]"
+            )
+        return self._acked_bytes
+
+    def check_whole(self, old_stamp: int, new_stamp: int, expected_bytes: int) -> None:
+        """`ReplicaNotFound` unless the replica has just these bytes, all acknowledged: then it
+        may be reopened, or closed again, under `new_stamp`, whether it was finalized or not."""
+        self._check_stamps(old_stamp, new_stamp, (ReplicaState.FINALIZED, ReplicaState.RBW))
+        if not self.length_bytes == self._acked_bytes == expected_bytes:
+            raise errors.ReplicaNotFound(
+                f"Unmatched length replica {self!r}: {self._acked_bytes} of its bytes are "
+                f"acknowledged, and {expected_bytes} are expected"
+            )
+
+    def _check_stamps(
+        self, old_stamp: int, new_stamp: int, states: tuple[ReplicaState, ...]
+    ) -> None:
+        if self.state not in states:
+            raise errors.ReplicaNotFound(
+                f"Cannot recover {self!r}: only a replica in state "
+                f"{', '.join(state.name for state in states)} can be"
+            )
+        # An attempt that failed at another node may have stamped this one already.
+        if not old_stamp <= self.generation_stamp <= new_stamp:
+            raise errors.ReplicaNotFound(
+                f"Unexpected generation stamp of {self!r}: expected one "
+                f"of [{old_stamp}, {new_stamp}]"
+            )
 
     def _move(self, name: str) -> None:
         allowed, after = _MOVES[name]

@@ -159,9 +159,15 @@ class MirrorResponder:
                     self._connection.send_all(pending)
                     pending.clear()
         except (errors.HowdahError, OSError) as error:
-            self.failure = error
-            # The receiving thread waits for packets: this wakes it up.
-            self._connection.shutdown()
+            self._fail(error)
+        except Exception as error:
+            log.exception("acking %r failed on a defect", self._replica)
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        self.failure = error
+        # The receiving thread waits for packets: this wakes it up.
+        self._connection.shutdown()
 
     def _replies_to(self, header: PacketHeader, status: Status) -> tuple[Status, ...]:
         if status is not Status.SUCCESS:

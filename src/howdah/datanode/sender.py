@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from howdah import errors
 from howdah.datanode import block_files
-from howdah.datanode.store import OpenReplica
+from howdah.datanode.open_replica import OpenReplica
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType
 from howdah.transfer.ops import CachingHints
 from howdah.transfer.packets import PacketHeader, encode_packet, encode_prelude

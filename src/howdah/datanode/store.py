@@ -12,11 +12,11 @@ all its replicas and the datanode goes on with the others.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -30,13 +30,14 @@ from howdah.datanode.messages import (
     ReplicaReceived,
     VolumeFailed,
 )
+from howdah.datanode.open_replica import OpenReplica
 from howdah.datanode.replica_writer import ReplicaWriter
-from howdah.datanode.replicas import Replica, ReplicaMap, ReplicaState, Tail
+from howdah.datanode.replicas import Replica, ReplicaMap, ReplicaState
 from howdah.datanode.scan import quarantine, replica_paths
 from howdah.datanode.volumes import Volume, VolumeSet, is_about_the_disk
 from howdah.storage.atomic import fsync_directory
 from howdah.transfer.blocks import ExtendedBlock, StorageType
-from howdah.transfer.checksum import ChecksumSpec, verify_chunks
+from howdah.transfer.checksum import ChecksumSpec
 
 log = logging.getLogger(__name__)
 
@@ -45,32 +46,6 @@ class Stoppable(Protocol):
     """Whoever writes a replica, as those who must end that see it."""
 
     def stop(self, why: str) -> None: ...
-
-
-@dataclass(slots=True)
-class OpenReplica:
-    """A replica opened for reading; `tail` is what may be read, as of now."""
-
-    replica: Replica
-    volume: Volume
-    block_fd: int
-    meta_fd: int
-    checksum: ChecksumSpec
-    tail: Tail
-
-    @property
-    def length_bytes(self) -> int:
-        return self.tail[0]
-
-    def close(self) -> None:
-        os.close(self.block_fd)
-        os.close(self.meta_fd)
-
-    def __enter__(self) -> OpenReplica:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class BlockStore:
@@ -136,7 +111,7 @@ class BlockStore:
                 volume = self.volumes[replica.volume_id]
                 paths = replica_paths(volume, block.pool_id, replica)
             try:
-                return self._open(replica, volume, paths)
+                return OpenReplica.of(replica, volume, paths)
             except FileNotFoundError as error:
                 with self._lock:
                     now = self._replicas.find(block.pool_id, block.block_id)
@@ -151,22 +126,6 @@ class BlockStore:
             except OSError as error:
                 self.disk_failed(volume, error, block.pool_id, replica)
                 raise
-
-    def _open(self, replica: Replica, volume: Volume, paths: tuple[str, str]) -> OpenReplica:
-        block_fd = os.open(paths[0], os.O_RDONLY)
-        try:
-            meta_fd = os.open(paths[1], os.O_RDONLY)
-            try:
-                checksum = block_files.decode_meta_header(
-                    os.pread(meta_fd, block_files.META_HEADER_BYTES, 0)
-                )
-            except BaseException:
-                os.close(meta_fd)
-                raise
-        except BaseException:
-            os.close(block_fd)
-            raise
-        return OpenReplica(replica, volume, block_fd, meta_fd, checksum, replica.tail)
 
     def _lost(self, pool_id: str, replica: Replica, volume: Volume, error: OSError) -> None:
         """A file isn't there: is it the only one?"""
@@ -279,7 +238,7 @@ class BlockStore:
                 raise errors.IllegalArgument(
                     f"Cannot append to {block} under the older generation stamp {generation_stamp}"
                 )
-            last_sum = self._last_sum(opened)
+            last_sum = opened.checked_last_sum()
             on_disk = opened.checksum
         with self._lock:
             if self._replicas.find(block.pool_id, block.block_id) is not replica or (
@@ -310,22 +269,6 @@ class BlockStore:
             counted_bytes=length + block_files.meta_bytes(on_disk, length),
         )
 
-    def _last_sum(self, opened: OpenReplica) -> bytes:
-        spec = opened.checksum
-        partial = opened.length_bytes % spec.bytes_per_checksum
-        if not partial or not spec.sum_bytes:
-            return b""
-        start = opened.length_bytes - partial
-        data = os.pread(opened.block_fd, partial, start)
-        offset = block_files.sums_offset(spec, start // spec.bytes_per_checksum)
-        last_sum = os.pread(opened.meta_fd, spec.sum_bytes, offset)
-        if len(last_sum) != spec.sum_bytes or verify_chunks(spec, data, last_sum) >= 0:
-            raise errors.ChecksumMismatch(
-                f"the last chunk of {opened.replica!r} on {opened.volume.path} "
-                "does not fit its checksum, so nothing can be appended to it"
-            )
-        return last_sum
-
     # --- ending a write ---
 
     def finalize(self, writer: ReplicaWriter, *, durable: bool = False) -> ExtendedBlock:
@@ -348,7 +291,7 @@ class BlockStore:
             try:
                 self._move(old_meta, old_block, directory)
             except FileNotFoundError:
-                os.makedirs(directory, exist_ok=True)
+                self._make_subdirectory(directory)
                 self._move(old_meta, old_block, directory)
             replica.finalize()
             self._writers.pop((pool_id, replica.block_id), None)
@@ -358,6 +301,12 @@ class BlockStore:
         block = replica.as_block(pool_id)
         self._notify(ReplicaReceived(block, volume.storage_id))
         return block
+
+    def _make_subdirectory(self, directory: str) -> None:
+        # Two levels and no more: `finalized` itself is missing where a disk was unplugged.
+        for path in (os.path.dirname(directory), directory):
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(path)
 
     def _move(self, meta: str, block_file: str, directory: str) -> None:
         for path in (meta, block_file):

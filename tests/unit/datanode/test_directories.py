@@ -71,6 +71,15 @@ def test_a_pool_of_another_namespace_is_not_touched(tmp_path: Path) -> None:
         open_and_join(tmp_path / "a", namespace=other)
 
 
+def test_nothing_is_made_where_a_disk_was_unplugged(tmp_path: Path) -> None:
+    directories = DataDirectories.open([("DISK", tmp_path / "a"), ("DISK", tmp_path / "b")])
+    directories.join(NAMESPACE)
+    (tmp_path / "a" / "current").rename(tmp_path / "unplugged")
+    directories.join(NAMESPACE)
+    assert not (tmp_path / "a" / "current").exists()
+    directories.close()
+
+
 def test_two_pools_lie_side_by_side(tmp_path: Path) -> None:
     open_and_join(tmp_path / "a")
     open_and_join(tmp_path / "a", namespace=Namespace(6, "CID-1", 7, "BP-2-x-1", "3.5.0"))
