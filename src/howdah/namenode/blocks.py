@@ -27,7 +27,7 @@ from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from howdah.namenode.datanodes import BadReplica, Datanode, Storage
+from howdah.namenode.datanodes import BadReplica, Datanode, Doomed, Storage
 from howdah.namenode.inodes import Block, BlockState
 
 SLICE_REPLICAS: Final = 2000
@@ -64,8 +64,8 @@ class BlockMap:
         """Complete blocks with at least `min_replication` replicas."""
         self.finalized_now: list[Block] = []
         """Blocks that gained a finalized replica since somebody last took the list."""
-        # Deletions that nobody has taken yet: (storage, block id) -> generation stamp.
-        self._doomed: dict[tuple[Storage, int], int] = {}
+        # Deletions that nobody has taken yet: (node, block id) -> generation stamp.
+        self._doomed: dict[tuple[Datanode, int], int] = {}
         # What was reported of blocks under construction: the length of a finalized
         # replica (the client's word about the length comes later and may differ),
         # None of one that is being written.
@@ -87,7 +87,8 @@ class BlockMap:
         for position, replica in enumerate(replicas, 1):
             block_id = replica.block_id
             missing.discard(block_id)
-            if storage.doomed.get(block_id, -1) >= replica.generation_stamp:
+            doomed = storage.node.doomed.get(block_id)
+            if doomed is not None and doomed.generation_stamp >= replica.generation_stamp:
                 self.doom(storage, block_id, replica.generation_stamp)
             else:
                 self.reported(storage, replica)
@@ -99,17 +100,22 @@ class BlockMap:
             self.deleted(storage, block_id)
 
     def _told_to_go(self, storage: Storage) -> set[int]:
-        return {block_id for block_id in storage.doomed if (storage, block_id) not in self._doomed}
+        node = storage.node
+        return {
+            block_id
+            for block_id, doomed in node.doomed.items()
+            if doomed.storage is storage and (node, block_id) not in self._doomed
+        }
 
     def reported(self, storage: Storage, replica: ReportedReplica) -> None:
         """One replica is there."""
         block_id = replica.block_id
-        told_to_go = storage.doomed.get(block_id)
-        if told_to_go is not None:
-            if replica.generation_stamp <= told_to_go:
+        doomed = storage.node.doomed.get(block_id)
+        if doomed is not None:
+            if replica.generation_stamp <= doomed.generation_stamp:
                 return
             # The old replica made way for a new one; the order finds nothing to delete.
-            self._forget_doom(storage, block_id)
+            self._forget_doom(storage.node, block_id)
         block = self.blocks.get(block_id)
         if block is None:
             self.doom(storage, block_id, replica.generation_stamp)
@@ -147,13 +153,17 @@ class BlockMap:
             block.expected = (*block.expected, storage)
 
     def _finalized(self, storage: Storage, block: Block, replica: ReportedReplica) -> None:
-        bad = storage.bad.get(block.block_id)
-        if (
-            bad is not None
-            and bad.found_by_reader
-            and bad.generation_stamp == replica.generation_stamp
-        ):
-            return
+        for other in block.corrupt:
+            bad = other.bad[block.block_id]
+            if (
+                other.node is storage.node
+                and bad.found_by_reader
+                and bad.generation_stamp == replica.generation_stamp
+            ):
+                # The same bytes, if on another volume perhaps.
+                self._unmark_bad(other, block)
+                self._mark_bad(storage, block, bad)
+                return
         if block.state is not BlockState.UNDER_CONSTRUCTION:
             if replica.length_bytes != block.length_bytes:
                 self.mark_corrupt(storage, block)
@@ -203,13 +213,16 @@ class BlockMap:
 
     def deleted(self, storage: Storage, block_id: int) -> None:
         """The storage has nothing of the block (any more)."""
-        self._forget_doom(storage, block_id)
+        doomed = storage.node.doomed.get(block_id)
+        if doomed is not None and doomed.storage is storage:
+            self._forget_doom(storage.node, block_id)
         self.lost(storage, block_id)
 
     def node_gone(self, node: Datanode) -> None:
         """A datanode died, or was replaced: all its replicas are out of reach."""
         for storage in node.storages.values():
             self.storage_gone(storage)
+        self.orders_lost(node)
 
     def storage_gone(self, storage: Storage) -> None:
         """One volume failed, or its node died."""
@@ -217,14 +230,17 @@ class BlockMap:
             self.lost(storage, block_id)
         storage.bad.clear()
         storage.reported = False
-        self.orders_lost(storage)
+        for block_id, doomed in list(storage.node.doomed.items()):
+            if doomed.storage is storage:
+                self._forget_doom(storage.node, block_id)
 
-    def orders_lost(self, storage: Storage) -> None:
-        """Its node starts anew: what it was told to delete is reported, or gone."""
-        for block_id in list(storage.doomed):
-            self._forget_doom(storage, block_id)
-        for block_id in storage.bad:
-            self.look(self.blocks[block_id])
+    def orders_lost(self, node: Datanode) -> None:
+        """It starts anew: what it was told to delete is reported, or gone."""
+        for block_id in list(node.doomed):
+            self._forget_doom(node, block_id)
+        for storage in node.storages.values():
+            for block_id in storage.bad:
+                self.look(self.blocks[block_id])
 
     # What clients say about the block that they write.
 
@@ -328,7 +344,7 @@ class BlockMap:
         """Have all bad replicas of the block deleted. They are known as bad until they
         are gone: an order that is lost must not make them good again."""
         for storage in block.corrupt:
-            if block.block_id not in storage.doomed:
+            if block.block_id not in storage.node.doomed:
                 self.doom(storage, block.block_id, storage.bad[block.block_id].generation_stamp)
 
     def look(self, block: Block) -> None:
@@ -336,17 +352,18 @@ class BlockMap:
 
     def doom(self, storage: Storage, block_id: int, generation_stamp: int) -> None:
         """Have the replica deleted. It does not count from now on."""
-        storage.doomed[block_id] = generation_stamp
-        self._doomed[storage, block_id] = generation_stamp
+        node = storage.node
+        node.doomed[block_id] = Doomed(storage, generation_stamp)
+        self._doomed[node, block_id] = generation_stamp
 
-    def _forget_doom(self, storage: Storage, block_id: int) -> None:
-        storage.doomed.pop(block_id, None)
-        self._doomed.pop((storage, block_id), None)
+    def _forget_doom(self, node: Datanode, block_id: int) -> None:
+        node.doomed.pop(block_id, None)
+        self._doomed.pop((node, block_id), None)
 
-    def take_doomed(self) -> list[tuple[Storage, int, int]]:
+    def take_doomed(self) -> list[tuple[Datanode, int, int]]:
         """The replicas to delete; they are the caller's to hand out now."""
         doomed, self._doomed = self._doomed, {}
-        return [(storage, block_id, stamp) for (storage, block_id), stamp in doomed.items()]
+        return [(node, block_id, stamp) for (node, block_id), stamp in doomed.items()]
 
     def take_finalized(self) -> list[Block]:
         """Blocks with a new finalized replica since the last call."""

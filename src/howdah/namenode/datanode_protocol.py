@@ -107,8 +107,7 @@ class DatanodeProtocol:
         )
         location = core.racks.location(ip, identity.hostname)
         node, displaced = core.datanodes.register(identity, location, core.clock.monotonic_ms())
-        for storage in node.storages.values():
-            core.blocks.orders_lost(storage)
+        core.blocks.orders_lost(node)
         core.repair.started_anew(node)
         for other in displaced:
             core.blocks.node_gone(other)

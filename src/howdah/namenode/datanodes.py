@@ -60,15 +60,13 @@ class Storage:
     """One volume of one datanode.
 
     `block_ids` are the blocks of which it holds a good replica, `bad` those of which
-    it holds one that does not count, `doomed` those that its node was told, or is
-    about to be told, to delete, with the generation stamp of the replica.
+    it holds one that does not count.
     """
 
     __slots__ = (
         "bad",
         "block_ids",
         "capacity_bytes",
-        "doomed",
         "failed",
         "node",
         "non_dfs_used_bytes",
@@ -93,7 +91,6 @@ class Storage:
         self.non_dfs_used_bytes = 0
         self.block_ids: set[int] = set()
         self.bad: dict[int, BadReplica] = {}
-        self.doomed: dict[int, int] = {}
 
     def update(self, report: StorageReport) -> None:
         self.storage_type = report.storage_type
@@ -116,13 +113,26 @@ class Transfer:
     targets: tuple[Storage, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Doomed:
+    """A replica that is to go: where it was, and under which generation stamp."""
+
+    storage: Storage
+    generation_stamp: int
+
+
 class Datanode:
-    """One datanode."""
+    """One datanode.
+
+    `doomed` are the replicas that it was told, or is about to be told, to delete, by
+    block; it goes by the block's id, on whichever volume the replica may be by then.
+    """
 
     __slots__ = (
         "alive",
         "cache_capacity_bytes",
         "cache_used_bytes",
+        "doomed",
         "identity",
         "last_heartbeat_ms",
         "location",
@@ -143,6 +153,7 @@ class Datanode:
         self.transfers_running = 0
         self.cache_capacity_bytes = 0
         self.cache_used_bytes = 0
+        self.doomed: dict[int, Doomed] = {}
         self.to_delete: deque[tuple[int, int]] = deque()
         self.to_transfer: deque[Transfer] = deque()
 

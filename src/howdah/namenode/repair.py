@@ -95,9 +95,9 @@ class Repair:
                 del self._pending[block_id]
 
     def _hand_out_deletions(self) -> None:
-        for storage, block_id, stamp in self._map.take_doomed():
-            if storage.node.alive:
-                storage.node.to_delete.append((block_id, stamp))
+        for node, block_id, stamp in self._map.take_doomed():
+            if node.alive:
+                node.to_delete.append((block_id, stamp))
 
     def _forget_late(self, now_ms: int) -> None:
         for block_id, order in list(self._pending.items()):
@@ -117,9 +117,11 @@ class Repair:
         order = self._pending.get(block.block_id)
         if order is None or len(block.replicas) >= block.file.replication:
             return False
-        if all(storage.node is not order.source for storage in block.replicas):
-            return False
-        return any(t not in block.replicas and t.node.alive for t in order.targets)
+        # By node: which of its volumes takes the copy is the target's own choice.
+        holders = [storage.node for storage in block.replicas]
+        return order.source in holders and any(
+            target.node.alive and target.node not in holders for target in order.targets
+        )
 
     def _mend(self, block: Block, now_ms: int) -> None:
         wanted = block.file.replication
@@ -165,10 +167,8 @@ class Repair:
         return {
             node.identity.uuid
             for node in self._registry
-            if any(
-                block.block_id in storage.bad or block.block_id in storage.doomed
-                for storage in node.storages.values()
-            )
+            if block.block_id in node.doomed
+            or any(block.block_id in storage.bad for storage in node.storages.values())
         }
 
     def _drop_excess(self, block: Block, excess: int) -> None:

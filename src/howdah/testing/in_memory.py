@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.namenode.blocks import ReplicaState
 from howdah.namenode.client_protocol import ClientProtocol
 from howdah.namenode.core import Core, Settings
 from howdah.namenode.datanode_protocol import ClusterIdentity, DatanodeProtocol
@@ -65,6 +66,14 @@ class Replica:
     generation_stamp: int
     length_bytes: int
     finalized: bool = True
+    left_over: bool = False
+    """It was being written when its datanode died, and waits for recovery."""
+
+    @property
+    def state(self) -> ReplicaState:
+        if self.finalized:
+            return ReplicaState.FINALIZED
+        return ReplicaState.RWR if self.left_over else ReplicaState.RBW
 
 
 @dataclass(slots=True)
@@ -152,9 +161,7 @@ class InMemoryDatanode:
         reports = []
         for storage_id, replicas in self.replicas.items():
             count, buffers = block_lists.encode(
-                block_lists.ListedReplica(
-                    block_id, r.length_bytes, r.generation_stamp, 0 if r.finalized else 1
-                )
+                block_lists.ListedReplica(block_id, r.length_bytes, r.generation_stamp, r.state)
                 for block_id, r in replicas.items()
             )
             reports.append(

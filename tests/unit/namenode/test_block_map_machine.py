@@ -429,7 +429,7 @@ class BlockMapMachine(RuleBasedStateMachine):
         ):
             return
         node.replicas[node.first_storage][block.block_id] = Replica(
-            block.generation_stamp, 1, finalized=False
+            block.generation_stamp, 1, finalized=False, left_over=True
         )
         node.report()
 
@@ -485,7 +485,7 @@ class BlockMapMachine(RuleBasedStateMachine):
     def what_was_told_to_go_does_not_count(self) -> None:
         for node in self.core.datanodes:
             for storage in node.storages.values():
-                assert not storage.doomed.keys() & storage.block_ids
+                assert not node.doomed.keys() & storage.block_ids
 
     @invariant()
     def complete_blocks_have_no_pipeline(self) -> None:
@@ -506,16 +506,24 @@ class BlockMapMachine(RuleBasedStateMachine):
             return
         for number in range(NODES):
             self.come_back(number)
-        for _ in range(12):
+        for _ in range(12 + len(self.core.namespace.blocks)):
+            if not self.unmended():
+                break
             self.time_passes(310_000)
             for number in range(NODES):
                 self.obey(number)
                 self.nodes[number].report()
-        for block in self.core.namespace.blocks.values():
-            if block.state is BlockState.COMPLETE and self.good_copies(block):
-                wanted = min(block.file.replication, NODES)
-                assert len(set(self.good_copies(block))) == wanted, f"{block} is not mended"
-                assert len(block.replicas) == wanted
+        assert not self.unmended()
+
+    def unmended(self) -> list[Block]:
+        return [
+            block
+            for block in self.core.namespace.blocks.values()
+            if block.state is BlockState.COMPLETE and self.good_copies(block)
+            if not len(set(self.good_copies(block)))
+            == len(block.replicas)
+            == min(block.file.replication, NODES)
+        ]
 
 
 class BlockMapMachineTwo(BlockMapMachine):

@@ -19,9 +19,11 @@ PENDING_TIMEOUT_MS = 300_000
 class Cluster:
     """Datanodes, and a file of one block on some of them."""
 
-    def __init__(self, nodes: int, holders: int, wanted: int | None = None) -> None:
+    def __init__(
+        self, nodes: int, holders: int, wanted: int | None = None, volumes: int = 1
+    ) -> None:
         self.namenode = InMemoryNamenode(Settings("", heartbeat_expiry_ms=10_000_000))
-        self.nodes = [self.namenode.join(f"dn{number}") for number in range(nodes)]
+        self.nodes = [self.namenode.join(f"dn{n}", volumes=volumes) for n in range(nodes)]
         self._write(holders)
         if wanted is not None:
             self.set_replication(wanted)
@@ -174,6 +176,23 @@ def test_copy_between_nodes_of_which_one_starts_anew_is_ordered_again_at_once(wh
     node.report()
     ((what, _, _),) = cluster.orders()
     assert what == "copy"
+
+
+@pytest.mark.req("FS-015")
+@pytest.mark.parametrize("volume", [0, 1])
+def test_copy_has_come_whichever_volume_of_its_target_took_it(volume: int) -> None:
+    cluster = Cluster(nodes=4, holders=2, wanted=3, volumes=2)
+    ((_, _, (target,)),) = cluster.orders()
+    cluster.node(target).store(
+        cluster.block.blockId,
+        cluster.block.generationStamp,
+        LENGTH,
+        storage_id=f"DS-{target}-{volume}",
+    )
+    cluster.set_replication(4)
+    ((what, _, targets),) = cluster.orders()
+    assert what == "copy"
+    assert targets != (target,)
 
 
 @pytest.mark.req("FS-015")
