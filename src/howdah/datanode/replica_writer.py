@@ -22,6 +22,7 @@ from howdah.datanode.write_plan import (
     last_sum_of,
     plan_write,
 )
+from howdah.datanode.writers import Stoppable
 from howdah.transfer.checksum import ChecksumSpec, verify_chunks
 from howdah.transfer.packet_stream import Packet
 
@@ -57,14 +58,16 @@ class ReplicaWriter:
         *,
         promised_bytes: int = 0,
         counted_bytes: int = 0,
+        holder: Stoppable | None = None,
     ) -> None:
         """`promised_bytes` of the volume are held for this replica, and `counted_bytes`
-        of it are in the volume's account already."""
+        of it are in the volume's account already. `holder` is who writes with this."""
         self.pool_id = pool_id
         self.replica = replica
         self.volume = volume
         self.on_disk = on_disk
         self.received = received
+        self.holder = holder
         self.translates = on_disk != received
         """The file is summed in another way than what is received."""
         self._block_fd = block_fd

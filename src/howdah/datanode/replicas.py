@@ -148,9 +148,7 @@ class Replica:
         self._move("join")
         self._acked_bytes = acked_bytes
 
-    def length_kept(
-        self, old_stamp: int, new_stamp: int, min_bytes: int, max_bytes: int
-    ) -> int:
+    def length_kept(self, old_stamp: int, new_stamp: int, min_bytes: int, max_bytes: int) -> int:
         """What a pipeline that is rebuilt under `new_stamp` keeps of this replica: all that
         was acknowledged here. `ReplicaNotFound` unless that is at least the client's
         `min_bytes`, and nothing is here that the client did not send."""

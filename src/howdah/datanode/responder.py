@@ -121,14 +121,15 @@ class MirrorResponder:
         self._mirror = mirror
         self._replica = replica
         self._finalize = finalize
-        self._queue: SimpleQueue[tuple[PacketHeader, Status] | None] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[list[PacketHeader], Status] | None] = SimpleQueue()
         self.failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, name=f"acks of {name}", daemon=True)
         self._thread.start()
 
     def written(self, packets: Sequence[Packet], status: Status = Status.SUCCESS) -> None:
-        for packet in packets:
-            self._queue.put((packet.header, status))
+        # What was written together is handed over together: each hand-over may wake the
+        # other thread, and then both want the interpreter.
+        self._queue.put(([packet.header for packet in packets], status))
 
     def finish(self) -> None:
         self._queue.put(None)
@@ -146,18 +147,20 @@ class MirrorResponder:
         try:
             pending = bytearray()
             while (written := self._queue.get()) is not None:
-                header, status = written
-                replies = self._replies_to(header, status)
-                if status is Status.SUCCESS:
-                    if replies.count(Status.SUCCESS) == len(replies):
-                        self._replica.acknowledge(header.offset_in_block + header.data_length_bytes)
-                    if header.last_in_block:
-                        replies = (self._finalize(), *replies[1:])
-                pending += encode_ack(header.seqno, replies)
-                # Acks that are already here travel together.
-                if not self._mirror.has_ack_waiting or self._queue.empty():
-                    self._connection.send_all(pending)
-                    pending.clear()
+                headers, status = written
+                for left, header in zip(range(len(headers) - 1, -1, -1), headers, strict=True):
+                    replies = self._replies_to(header, status)
+                    if status is Status.SUCCESS:
+                        if replies.count(Status.SUCCESS) == len(replies):
+                            end = header.offset_in_block + header.data_length_bytes
+                            self._replica.acknowledge(end)
+                        if header.last_in_block:
+                            replies = (self._finalize(), *replies[1:])
+                    pending += encode_ack(header.seqno, replies)
+                    # Acks that are already here travel together.
+                    if not self._mirror.has_ack_waiting or (not left and self._queue.empty()):
+                        self._connection.send_all(pending)
+                        pending.clear()
         except (errors.HowdahError, OSError) as error:
             self._fail(error)
         except Exception as error:

@@ -28,7 +28,6 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from howdah import errors
@@ -69,11 +68,33 @@ def scan_pool(volumes: VolumeSet, pool_id: str, replicas: ReplicaMap) -> None:
         finalized = _read(volume.finalized_path(pool_id), deep=True)
         rbw = _read(volume.rbw_path(pool_id), deep=False)
         for block_id in finalized.keys() | rbw.keys():
-            replica = _BlockScan(
-                volume, pool_id, block_id, finalized.get(block_id), rbw.get(block_id)
-            ).settle()
+            found, open_files = finalized.get(block_id), rbw.get(block_id)
+            if found is not None and open_files is None:
+                plain = _plain(volume, pool_id, block_id, found, replicas)
+                if plain is not None:
+                    replicas.add(pool_id, plain)
+                    continue
+            replica = _BlockScan(volume, pool_id, block_id, found, open_files).settle()
             if replica is not None:
                 _admit(volumes, pool_id, replica, replicas)
+
+
+def _plain(
+    volume: Volume, pool_id: str, block_id: int, found: _Found, replicas: ReplicaMap
+) -> Replica | None:
+    """The replica of a pair that needs nothing done to it, as nearly all of a million are."""
+    if len(found.block_paths) != 1 or len(found.metas) != 1:
+        return None
+    path = found.block_paths[0]
+    generation_stamp, meta = found.metas[0]
+    directory = f"{volume.finalized_directory(pool_id, block_id)}/"
+    if not path.startswith(directory) or not meta.startswith(directory):
+        return None
+    if replicas.find(pool_id, block_id) is not None:
+        return None
+    length = os.stat(path).st_size
+    volume.count(pool_id, length + os.stat(meta).st_size)
+    return Replica(block_id, generation_stamp, ReplicaState.FINALIZED, volume.storage_id, length)
 
 
 def _admit(volumes: VolumeSet, pool_id: str, replica: Replica, replicas: ReplicaMap) -> None:
@@ -146,33 +167,38 @@ def _clear_tmp(volume: Volume, pool_id: str) -> None:
             os.unlink(entry.path)
 
 
-def _files_below(path: str, *, deep: bool) -> Iterator[os.DirEntry[str]]:
-    try:
-        entries = os.scandir(path)
-    except FileNotFoundError:
-        return
-    with entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                if deep:
-                    yield from _files_below(entry.path, deep=True)
-            else:
-                yield entry
-
-
 def _read(path: str, *, deep: bool) -> dict[int, _Found]:
+    """The block and meta files in a directory, and, if `deep`, below it."""
     found: dict[int, _Found] = {}
-    for entry in _files_below(path, deep=deep):
-        block_id = block_files.parse_block_file_name(entry.name)
-        if block_id is not None:
-            found.setdefault(block_id, _Found()).block_paths.append(entry.path)
+    directories = [path]
+    while directories:
+        try:
+            entries = os.scandir(directories.pop())
+        except FileNotFoundError:
             continue
-        meta = block_files.parse_meta_file_name(entry.name)
+        with entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    if deep:
+                        directories.append(entry.path)
+                else:
+                    _note(entry, found)
+    return found
+
+
+def _note(entry: os.DirEntry[str], found: dict[int, _Found]) -> None:
+    name = entry.name
+    if name.endswith(".meta"):
+        meta = block_files.parse_meta_file_name(name)
         if meta is not None:
             found.setdefault(meta[0], _Found()).metas.append((meta[1], entry.path))
-        else:
-            log.warning("%s is neither a block nor a meta file; it is left alone", entry.path)
-    return found
+            return
+    else:
+        block_id = block_files.parse_block_file_name(name)
+        if block_id is not None:
+            found.setdefault(block_id, _Found()).block_paths.append(entry.path)
+            return
+    log.warning("%s is neither a block nor a meta file; it is left alone", entry.path)
 
 
 class _BlockScan:

@@ -183,11 +183,12 @@ def test_the_better_of_two_replicas_on_two_volumes_counts(
     assert worse.volume.pool_used_bytes(lab.POOL) == 0
 
 
+@pytest.mark.parametrize("where", ["subdir200/subdir7", "subdir0/subdir01", "."])
 def test_a_block_in_a_directory_of_an_older_layout_is_moved_to_where_it_is_looked_for(
-    disk: Disk,
+    disk: Disk, where: str
 ) -> None:
-    old = Path(disk.volume.finalized_path(disk.pool), "subdir200", "subdir7")
-    old.mkdir(parents=True)
+    old = Path(disk.volume.finalized_path(disk.pool), where)
+    old.mkdir(parents=True, exist_ok=True)
     (old / "blk_1").write_bytes(DATA)
     (old / "blk_1_1001.meta").write_bytes(meta_of(DATA))
     assert only(scan(disk)).length_bytes == len(DATA)

@@ -1,0 +1,237 @@
+"""Replicas that are written again: for an append, and when a pipeline is rebuilt.
+
+Each function stands for a stage of WRITE_BLOCK. The steps are the same:
+
+1. claim the replica: whoever writes it is stopped, and gone;
+2. hold it against what the client knows of it (the rules are `replicas`');
+3. cut what was never acknowledged, if there is any;
+4. rename the files to the new generation stamp, then change the map;
+5. tell the keeper.
+
+`kill -9` between any two steps leaves a replica that the next start finds: the new
+checksum of a chunk that is cut is written before the chunk is, so the longest
+prefix that fits it is the acknowledged one; and a rename is all or nothing.
+"""
+
+from __future__ import annotations
+
+import os
+
+from howdah import errors
+from howdah.datanode import block_files
+from howdah.datanode.messages import ReplicaOpened, ReplicaReceived
+from howdah.datanode.replica_writer import ReplicaWriter
+from howdah.datanode.replicas import Replica, ReplicaState
+from howdah.datanode.store import BlockStore, OpenReplica
+from howdah.datanode.writers import Stoppable
+from howdah.transfer.blocks import ExtendedBlock
+from howdah.transfer.checksum import ChecksumSpec, crc, verify_chunks
+from howdah.transfer.ops import WriteBlock
+
+
+def append(store: BlockStore, request: WriteBlock, holder: Stoppable) -> ReplicaWriter:
+    """PIPELINE_SETUP_APPEND: reopen a finalized replica, which has the length that the
+    client says.
+
+    Clients ask for room by the block's length; the replica's is given apart.
+    """
+    block = request.block
+    replica = store.claim(block, holder)
+    try:
+        if replica.state is not ReplicaState.FINALIZED:
+            raise errors.ReplicaNotFound(
+                f"Cannot append to {block}: this datanode has {replica!r}, not a finalized one"
+            )
+        if replica.generation_stamp != block.generation_stamp:
+            raise errors.ReplicaNotFound(
+                f"Cannot append to {block}: this datanode has {replica!r}"
+            )
+        if replica.length_bytes != request.min_bytes_received:
+            raise errors.ReplicaNotFound(
+                f"Cannot append to {block}, said to have {request.min_bytes_received} bytes: "
+                f"this datanode has {replica!r}"
+            )
+        if request.latest_generation_stamp < block.generation_stamp:
+            raise errors.IllegalArgument(
+                f"Cannot append to {block} under the older generation stamp "
+                f"{request.latest_generation_stamp}"
+            )
+        return _reopen_finalized(store, replica, request, holder)
+    except BaseException:
+        store.writers.release(block, holder)
+        raise
+
+
+def recover_append(store: BlockStore, request: WriteBlock, holder: Stoppable) -> ReplicaWriter:
+    """PIPELINE_SETUP_APPEND_RECOVERY: an append whose first pipeline failed. The replica is
+    finalized still, or was reopened by that attempt and has nothing new."""
+    replica = store.claim(request.block, holder)
+    try:
+        replica.check_whole(
+            request.block.generation_stamp,
+            request.latest_generation_stamp,
+            request.min_bytes_received,
+        )
+        if replica.state is ReplicaState.FINALIZED:
+            return _reopen_finalized(store, replica, request, holder)
+        return _go_on(store, replica, request, replica.length_bytes, holder)
+    except BaseException:
+        store.writers.release(request.block, holder)
+        raise
+
+
+def recover_streaming(store: BlockStore, request: WriteBlock, holder: Stoppable) -> ReplicaWriter:
+    """PIPELINE_SETUP_STREAMING_RECOVERY: the replica is being written, and goes on under
+    a new stamp behind its last acknowledged byte."""
+    replica = store.claim(request.block, holder)
+    try:
+        kept = replica.length_kept(
+            request.block.generation_stamp,
+            request.latest_generation_stamp,
+            request.min_bytes_received,
+            request.max_bytes_received,
+        )
+        return _go_on(store, replica, request, kept, holder)
+    except BaseException:
+        store.writers.release(request.block, holder)
+        raise
+
+
+def recover_close(store: BlockStore, request: WriteBlock, holder: Stoppable) -> None:
+    """PIPELINE_CLOSE_RECOVERY: all data is here and acknowledged, and only the end of the
+    block may not be. Afterwards the replica is finalized under the new stamp."""
+    block, stamp = request.block, request.latest_generation_stamp
+    replica = store.claim(block, holder)
+    try:
+        replica.check_whole(block.generation_stamp, stamp, request.min_bytes_received)
+        if replica.state is ReplicaState.FINALIZED:
+            store.rename(
+                block.pool_id, replica, ReplicaState.FINALIZED, stamp, lambda: replica.restamp(stamp)
+            )
+            store.tell(ReplicaReceived(replica.as_block(block.pool_id), replica.volume_id))
+        else:
+            writer = _go_on(store, replica, request, replica.length_bytes, holder)
+            try:
+                store.finalize(writer)
+            except BaseException:
+                store.abandon(writer)
+                raise
+    finally:
+        store.writers.release(block, holder)
+
+
+def _reopen_finalized(
+    store: BlockStore, replica: Replica, request: WriteBlock, holder: Stoppable
+) -> ReplicaWriter:
+    """The checksum of a partial last chunk is held against its data first, since the new
+    one goes on from it."""
+    pool_id, stamp = request.block.pool_id, request.latest_generation_stamp
+    with store.open(replica.as_block(pool_id)) as opened:
+        last_sum = _sum_up_to(opened, opened.length_bytes)
+        on_disk = opened.checksum
+    store.rename(
+        pool_id, replica, ReplicaState.RBW, stamp, lambda: replica.reopen(stamp, last_sum)
+    )
+    return _writer(store, replica, request, on_disk, replica.length_bytes, holder)
+
+
+def _go_on(
+    store: BlockStore, replica: Replica, request: WriteBlock, kept_bytes: int, holder: Stoppable
+) -> ReplicaWriter:
+    """A replica that is being written, and keeps `kept_bytes`."""
+    pool_id, stamp = request.block.pool_id, request.latest_generation_stamp
+    before_bytes = replica.length_bytes
+    with store.open(replica.as_block(pool_id)) as opened:
+        on_disk = opened.checksum
+        last_sum = replica.tail[1]
+        if kept_bytes < before_bytes:
+            last_sum = _sum_up_to(opened, kept_bytes)
+            _cut(store, opened, request.block, kept_bytes, last_sum)
+    store.rename(
+        pool_id,
+        replica,
+        ReplicaState.RBW,
+        stamp,
+        lambda: replica.recover(stamp, kept_bytes, last_sum),
+    )
+    return _writer(store, replica, request, on_disk, before_bytes, holder)
+
+
+def _sum_up_to(opened: OpenReplica, end: int) -> bytes:
+    """The checksum of the chunk that holds the bytes before `end`, if that is in mid-chunk.
+
+    Made of data that fits the checksum which it has now: one of our own making
+    would hide damage.
+    """
+    spec = opened.checksum
+    if not end % spec.bytes_per_checksum or not spec.sum_bytes:
+        return b""
+    start = end - end % spec.bytes_per_checksum
+    stop = min(start + spec.bytes_per_checksum, opened.length_bytes)
+    data = os.pread(opened.block_fd, stop - start, start)
+    length, noted = opened.tail
+    if stop == length and noted:
+        present = noted
+    else:
+        offset = block_files.sums_offset(spec, start // spec.bytes_per_checksum)
+        present = os.pread(opened.meta_fd, spec.sum_bytes, offset)
+    if len(present) != spec.sum_bytes or verify_chunks(spec, data, present) >= 0:
+        raise errors.ChecksumMismatch(
+            f"the chunk at {start} of {opened.replica!r} on {opened.volume.path} "
+            "does not fit its checksum, so nothing can be written behind it"
+        )
+    return crc(spec.type, data[: end - start]).to_bytes(spec.sum_bytes, "big")
+
+
+def _cut(
+    store: BlockStore, opened: OpenReplica, block: ExtendedBlock, end: int, last_sum: bytes
+) -> None:
+    """Shorten both files to `end` bytes of data."""
+    spec = opened.checksum
+    block_path, meta_path = store.paths(block.pool_id, opened.replica)
+    try:
+        meta_fd = os.open(meta_path, os.O_RDWR)
+        try:
+            if last_sum:
+                chunk = end // spec.bytes_per_checksum
+                os.pwrite(meta_fd, last_sum, block_files.sums_offset(spec, chunk))
+            os.ftruncate(meta_fd, block_files.meta_bytes(spec, end))
+        finally:
+            os.close(meta_fd)
+        os.truncate(block_path, end)
+    except OSError as error:
+        store.disk_failed(opened.volume, error)
+        raise
+
+
+def _writer(
+    store: BlockStore,
+    replica: Replica,
+    request: WriteBlock,
+    on_disk: ChecksumSpec,
+    counted_data_bytes: int,
+    holder: Stoppable,
+) -> ReplicaWriter:
+    """Its files are open again, and it is told."""
+    pool_id = request.block.pool_id
+    volume = store.volumes[replica.volume_id]
+    block_path, meta_path = store.paths(pool_id, replica)
+    block_fd = os.open(block_path, os.O_RDWR)
+    try:
+        meta_fd = os.open(meta_path, os.O_RDWR)
+    except BaseException:
+        os.close(block_fd)
+        raise
+    store.tell(ReplicaOpened(replica.as_block(pool_id), volume.storage_id))
+    return ReplicaWriter(
+        pool_id,
+        replica,
+        volume,
+        block_fd,
+        meta_fd,
+        on_disk,
+        request.checksum,
+        counted_bytes=counted_data_bytes
+        + block_files.meta_bytes(on_disk, counted_data_bytes),
+        holder=holder,
+    )
