@@ -57,7 +57,7 @@ class Copies:
             sent = self._copy(command)
             log.info("sent %s (%d bytes) to %s", command.block, sent, names)
         except (errors.HowdahError, OSError) as error:
-            log.error("cannot copy %s to %s: %s", command.block, names, error)
+            log.warning("cannot copy %s to %s: %s", command.block, names, error)
         finally:
             self._count(-1)
 
