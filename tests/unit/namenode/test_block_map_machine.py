@@ -374,14 +374,14 @@ class BlockMapMachine(RuleBasedStateMachine):
         if node is None or block is None or len(node.replicas) < 2:
             return
         here, there = list(node.replicas)
-        replica = node.replicas[here].pop(block.block_id, None)
-        if replica is not None:
+        replica = node.replicas[here].get(block.block_id)
+        if replica is not None and replica.finalized:
+            del node.replicas[here][block.block_id]
             node.store(
                 block.block_id,
                 replica.generation_stamp,
                 replica.length_bytes,
                 storage_id=there,
-                finalized=replica.finalized,
             )
 
     @rule(number=nodes, data=st.data())
