@@ -161,6 +161,25 @@ def test_a_restarting_datanode_is_recognised() -> None:
     assert PipelineAck(1, (Status.OOB_RESTART,)).out_of_band is None
 
 
+@given(int64, st.binary(max_size=20))
+def test_an_ack_is_read_as_protobuf_reads_it_or_refused(seqno: int, tail: bytes) -> None:
+    body = pb.PipelineAckProto(seqno=seqno).SerializeToString() + tail
+    try:
+        ack = packets.decode_ack(body)
+    except errors.ProtocolViolation:
+        return
+    proto = pb.PipelineAckProto.FromString(body)
+    assert (ack.seqno, ack.downstream_ack_time_ns) == (proto.seqno, proto.downstreamAckTimeNanos)
+    said = [flag & 0xF for flag in proto.flag] or list(proto.reply)
+    assert [int(reply) for reply in ack.replies] == said
+
+
+def test_an_ack_that_changes_its_seqno_is_refused() -> None:
+    first = pb.PipelineAckProto(seqno=1, reply=[pb.SUCCESS]).SerializeToString()
+    with pytest.raises(errors.ProtocolViolation, match="two seqnos"):
+        packets.decode_ack(first + pb.PipelineAckProto(seqno=2).SerializeToString())
+
+
 @given(st.binary(max_size=30))
 def test_a_garbage_ack_is_a_violation_or_an_ack(body: bytes) -> None:
     try:
