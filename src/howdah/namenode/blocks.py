@@ -70,6 +70,8 @@ class BlockMap:
         # replica (the client's word about the length comes later and may differ),
         # None of one that is being written.
         self._early: dict[int, dict[Storage, int | None]] = {}
+        # What was reported of them under a stamp that no client has told of yet.
+        self._ahead: dict[int, dict[Storage, ReportedReplica]] = {}
 
     # Reports.
 
@@ -87,11 +89,10 @@ class BlockMap:
         for position, replica in enumerate(replicas, 1):
             block_id = replica.block_id
             missing.discard(block_id)
+            self.reported(storage, replica)
             doomed = storage.node.doomed.get(block_id)
             if doomed is not None and doomed.generation_stamp >= replica.generation_stamp:
                 self.doom(storage, block_id, replica.generation_stamp)
-            else:
-                self.reported(storage, replica)
             if position % SLICE_REPLICAS == 0:
                 yield
                 if not storage.node.alive:
@@ -110,13 +111,16 @@ class BlockMap:
     def reported(self, storage: Storage, replica: ReportedReplica) -> None:
         """One replica is there."""
         block_id = replica.block_id
+        block = self.blocks.get(block_id)
+        is_corrupt = block is not None and self._is_corrupt(storage, block, replica)
         doomed = storage.node.doomed.get(block_id)
         if doomed is not None:
             if replica.generation_stamp <= doomed.generation_stamp:
                 return
             # The old replica made way for a new one; the order finds nothing to delete.
             self._forget_doom(storage.node, block_id)
-        block = self.blocks.get(block_id)
+        if is_corrupt:
+            return
         if block is None:
             self.doom(storage, block_id, replica.generation_stamp)
         elif replica.state is ReplicaState.TEMPORARY:
@@ -128,10 +132,27 @@ class BlockMap:
         else:
             self._finalized(storage, block, replica)
 
+    def _is_corrupt(self, storage: Storage, block: Block, replica: ReportedReplica) -> bool:
+        """True if a reader found this very replica corrupt, if on another volume perhaps."""
+        for other in block.corrupt:
+            bad = other.bad[block.block_id]
+            if (
+                other.node is storage.node
+                and bad.found_by_reader
+                and bad.generation_stamp == replica.generation_stamp
+            ):
+                self._unmark_bad(other, block)
+                self._mark_bad(storage, block, bad)
+                return True
+        return False
+
     def _other_stamp(self, storage: Storage, block: Block, replica: ReportedReplica) -> None:
         if replica.generation_stamp > block.generation_stamp:
-            # A pipeline that was just given its new stamp reports before the
-            # client's updatePipeline came; the next report will tell.
+            # A pipeline that was just given its new stamp reports before the client's
+            # updatePipeline came. It may have closed the block already, and then the
+            # datanode says nothing more about it.
+            if block.state is BlockState.UNDER_CONSTRUCTION:
+                self._ahead.setdefault(block.block_id, {})[storage] = replica
             return
         self.lost(storage, block.block_id)
         if block.state is BlockState.COMPLETE and block.replicas:
@@ -153,17 +174,6 @@ class BlockMap:
             block.expected = (*block.expected, storage)
 
     def _finalized(self, storage: Storage, block: Block, replica: ReportedReplica) -> None:
-        for other in block.corrupt:
-            bad = other.bad[block.block_id]
-            if (
-                other.node is storage.node
-                and bad.found_by_reader
-                and bad.generation_stamp == replica.generation_stamp
-            ):
-                # The same bytes, if on another volume perhaps.
-                self._unmark_bad(other, block)
-                self._mark_bad(storage, block, bad)
-                return
         if block.state is not BlockState.UNDER_CONSTRUCTION:
             if replica.length_bytes != block.length_bytes:
                 self.mark_corrupt(storage, block)
@@ -207,9 +217,9 @@ class BlockMap:
             self._take_out(storage, block)
             if block.state is BlockState.COMPLETE:
                 self.look(block)
-        early = self._early.get(block_id)
-        if early is not None:
-            early.pop(storage, None)
+        for reports in (self._early.get(block_id), self._ahead.get(block_id)):
+            if reports is not None:
+                reports.pop(storage, None)
 
     def deleted(self, storage: Storage, block_id: int) -> None:
         """The storage has nothing of the block (any more)."""
@@ -270,6 +280,7 @@ class BlockMap:
     def settled(self, block: Block) -> None:
         """The length of a block that was open is known now (an edit said so): drop
         replicas that differ, and see whether it is complete."""
+        self._ahead.pop(block.block_id, None)
         early = self._early.pop(block.block_id, {})
         for storage in list(block.replicas):
             if early.get(storage, block.length_bytes) != block.length_bytes:
@@ -294,19 +305,33 @@ class BlockMap:
     def new_pipeline(self, block: Block, old_stamp: int, targets: tuple[Storage, ...]) -> None:
         """The open block has a new generation stamp and lives in `targets` alone.
 
-        Replicas elsewhere carry the old stamp: they are doomed (FS-126).
+        Replicas elsewhere are stale: those that are known are doomed (FS-126), and
+        those of a datanode that is away now are when it comes back and reports.
         """
-        kept = {storage.node for storage in targets}
+        block_id = block.block_id
+        ahead = self._ahead.pop(block_id, {})
+        stale = dict.fromkeys((*block.replicas, *self._early.get(block_id, ())), old_stamp)
+        for storage, replica in ahead.items():
+            # Of an attempt to build a pipeline that failed at another node.
+            if replica.generation_stamp < block.generation_stamp:
+                stale[storage] = replica.generation_stamp
         for storage in list(block.replicas):
             self._take_out(storage, block)
+        kept = {storage.node for storage in targets}
+        for storage, stamp in stale.items():
             if storage.node not in kept:
-                self.doom(storage, block.block_id, old_stamp)
-        self._early.pop(block.block_id, None)
+                self.doom(storage, block_id, stamp)
+        # Each of them has a replica under the new stamp: they were asked first.
+        self._early[block_id] = dict.fromkeys(targets)
         block.expected = targets
+        for storage, replica in ahead.items():
+            if replica.generation_stamp >= block.generation_stamp and storage.node.alive:
+                self.reported(storage, replica)
 
     def removed(self, block: Block) -> None:
         """No file has the block any more."""
         self._early.pop(block.block_id, None)
+        ahead = self._ahead.pop(block.block_id, {})
         self.needs_look.discard(block.block_id)
         if block.state is BlockState.COMPLETE:
             self.safe_count -= len(block.replicas) >= self.min_replication
@@ -317,6 +342,8 @@ class BlockMap:
         for storage in sorted(holders, key=lambda s: s.storage_id):
             storage.block_ids.discard(block.block_id)
             self.doom(storage, block.block_id, block.generation_stamp)
+        for storage, replica in ahead.items():
+            self.doom(storage, block.block_id, replica.generation_stamp)
         block.replicas = []
         block.expected = ()
 
