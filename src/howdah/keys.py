@@ -2,9 +2,9 @@
 
 A constant is named after its key: upper case, `.` and `-` turned to `_`, so
 `dfs.namenode.rpc-address` is `DFS_NAMENODE_RPC_ADDRESS`. Names, units and
-defaults are those of Hadoop 3.5 (core-default.xml, hdfs-default.xml), with one
-difference: what Hadoop binds to 0.0.0.0 binds to 127.0.0.1 here, nobody comes
-in by accident.
+defaults are those of Hadoop 3.5 (core-default.xml, hdfs-default.xml), with two
+differences: what Hadoop binds to 0.0.0.0 binds to 127.0.0.1 here, nobody comes
+in by accident; and a writer goes on with one datanode where no other is found.
 
 Keys that are not in this file can still be set and read as text
 (`Configuration.raw`); they have no type and no default.
@@ -552,6 +552,13 @@ DFS_CLIENT_BLOCK_WRITE_REPLACE_DATANODE_ON_FAILURE_BEST_EFFORT = boolean(
     "dfs.client.block.write.replace-datanode-on-failure.best-effort",
     False,
     "Whether it goes on without one.",
+)
+# Hadoop's default is 0, by which a write ends though a replica is left.
+DFS_CLIENT_BLOCK_WRITE_REPLACE_DATANODE_ON_FAILURE_MIN_REPLICATION = integer(
+    "dfs.client.block.write.replace-datanode-on-failure.min-replication",
+    1,
+    "With how many datanodes it goes on all the same.",
+    minimum=0,
 )
 DFS_CLIENT_PIPELINE_RECOVERY_MAX_RETRIES = integer(
     "dfs.client.pipeline.recovery.max-retries", 5, "Recoveries without progress.", minimum=0

@@ -56,7 +56,7 @@ SHELLS = {
 }
 # These packages are shells, but for what is named here.
 PURE = {
-    "client": {"blocks", "packetizer", "pipeline"},
+    "client": {"actions", "blocks", "excluded", "packetizer", "pipeline", "replacement"},
     "datanode": {"block_files", "commands", "messages", "replicas", "write_plan"},
     "fs": {"glob", "status"},
     "web": {"http"},

@@ -41,8 +41,8 @@ class LocatedBlock:
         """The offset in the file right behind this block."""
         return self.offset + self.block.length_bytes
 
-    def with_block(self, block: ExtendedBlock) -> LocatedBlock:
-        return replace(self, block=block)
+    def with_block(self, block: ExtendedBlock, token: BlockToken | None = None) -> LocatedBlock:
+        return replace(self, block=block, token=self.token if token is None else token)
 
     def at(self, node: DatanodeAddress) -> LocatedBlock:
         """The one replica that lies at `node`."""
@@ -53,6 +53,26 @@ class LocatedBlock:
             storage_ids=self.storage_ids[index : index + 1],
             storage_types=self.storage_types[index : index + 1],
             cached=self.cached[index : index + 1],
+        )
+
+    def without(self, index: int) -> LocatedBlock:
+        """All replicas but the one at `nodes[index]`."""
+        return replace(
+            self,
+            nodes=self.nodes[:index] + self.nodes[index + 1 :],
+            storage_ids=self.storage_ids[:index] + self.storage_ids[index + 1 :],
+            storage_types=self.storage_types[:index] + self.storage_types[index + 1 :],
+            cached=self.cached[:index] + self.cached[index + 1 :],
+        )
+
+    def joined_by(self, replica: LocatedBlock) -> LocatedBlock:
+        """With the one replica of `replica` behind the others."""
+        return replace(
+            self,
+            nodes=self.nodes + replica.nodes,
+            storage_ids=self.storage_ids + replica.storage_ids,
+            storage_types=self.storage_types + replica.storage_types,
+            cached=self.cached + replica.cached,
         )
 
     @classmethod

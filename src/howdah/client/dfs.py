@@ -155,7 +155,10 @@ class DFSClient:
             raise errors.UnsupportedOperation(
                 f"{path} would be erasure coded ({status.ecPolicy.name}), which is not written here"
             )
-        return self._opened(OpenFile(path, status.fileId, size, checksum), progress)
+        file = OpenFile(
+            path, status.fileId, size, checksum, replication=status.block_replication or 1
+        )
+        return self._opened(file, progress)
 
     def append(self, path: str, progress: Callable[[], None] | None = None) -> DFSOutputStream:
         """Open a closed file for writing at its end."""
@@ -177,6 +180,7 @@ class DFSClient:
             checksum,
             length=length,
             room=block,
+            replication=status.block_replication or 1,
         )
         return self._opened(file, progress)
 

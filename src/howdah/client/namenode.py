@@ -254,6 +254,28 @@ class NamenodeProxy:
         )
         self.call("updatePipeline", request, pb.UpdatePipelineResponseProto)
 
+    def get_additional_datanode(
+        self,
+        path: str,
+        client_name: str,
+        block: LocatedBlock,
+        excluded: Sequence[DatanodeAddress],
+        file_id: int,
+    ) -> LocatedBlock:
+        """The block's nodes and, if there is any, one more that is not among `excluded`."""
+        request = pb.GetAdditionalDatanodeRequestProto(
+            src=path,
+            blk=block.block.to_proto(),
+            existings=[node.to_proto() for node in block.nodes],
+            excludes=[node.to_proto() for node in excluded],
+            numAdditionalNodes=1,
+            clientName=client_name,
+            existingStorageUuids=block.storage_ids,
+            fileId=file_id,
+        )
+        answer = self.call("getAdditionalDatanode", request, pb.GetAdditionalDatanodeResponseProto)
+        return LocatedBlock.from_proto(answer.block)
+
     def renew_lease(self, client_name: str) -> None:
         self.call(
             "renewLease",

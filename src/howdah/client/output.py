@@ -23,6 +23,7 @@ from howdah.client.blocks import LocatedBlock
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.packetizer import Buffer, Packetizer
 from howdah.client.pipeline import Pipeline
+from howdah.client.pipeline_setup import PipelineSetup
 from howdah.client.settings import ClientSettings
 from howdah.client.streamer import Streamer
 from howdah.transfer.blocks import ExtendedBlock
@@ -35,7 +36,8 @@ _CAPABILITIES = frozenset(("hsync", "hflush", "dropbehind"))
 class OpenFile:
     """The file that a stream writes, as `create` or `append` opened it.
 
-    `length` is what it holds already, `room` its last block if more fits into that.
+    `length` is what it holds already, `room` its last block if more fits into that;
+    `replication` is how many datanodes a pipeline of it should have.
     """
 
     path: str
@@ -44,6 +46,7 @@ class OpenFile:
     checksum: ChecksumSpec
     length: int = 0
     room: LocatedBlock | None = None
+    replication: int = 1
 
 
 class DFSOutputStream:
@@ -74,19 +77,23 @@ class DFSOutputStream:
             file.block_size,
             offset_in_block=file.room.length_bytes if file.room else 0,
         )
+        self._setup = PipelineSetup(settings, client_name, file.checksum, file.block_size)
         self._streamer = Streamer(
             Pipeline(
                 file.path,
                 appended=file.room,
+                replication=file.replication,
                 setup_retries=settings.block_write_retries,
+                recovery_retries=settings.pipeline_recovery_retries,
+                replacement=settings.replacement,
+                exclude_s=settings.exclude_nodes_s,
                 heartbeat_interval_s=settings.socket_timeout_s / 2,
             ),
             namenode,
             settings,
             client_name,
             file.file_id,
-            file.checksum,
-            file.block_size,
+            self._setup,
         )
         self._position = file.length
         self._write_lock = threading.Lock()
@@ -142,7 +149,7 @@ class DFSOutputStream:
     def set_drop_behind(self, drop: bool | None) -> None:
         """Takes effect with the next block, since a datanode learns it when a block begins."""
         self._check_open()
-        self._streamer.drop_behind = drop
+        self._setup.drop_behind = drop
 
     def _check_open(self) -> None:
         if self._closed:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from howdah import keys
+from howdah.client.replacement import DEFAULT_POLICY, Policy, ReplacementPolicy
 from howdah.config import Configuration
 from howdah.kinds import Key
 from howdah.transfer import MAX_PACKET_BYTES
@@ -22,6 +23,9 @@ class ClientSettings:
     packet_data_bytes: int = 64 * 1024
     max_packets_in_flight: int = 80
     block_write_retries: int = 3
+    pipeline_recovery_retries: int = 5
+    replacement: ReplacementPolicy = DEFAULT_POLICY
+    exclude_nodes_s: float = 600.0
     next_block_retries: int = 5
     next_block_first_delay_s: float = 0.4
     next_block_max_delay_s: float = 60.0
@@ -80,6 +84,11 @@ class ClientSettings:
             ),
             max_packets_in_flight=conf.get(keys.DFS_CLIENT_WRITE_MAX_PACKETS_IN_FLIGHT),
             block_write_retries=conf.get(keys.DFS_CLIENT_BLOCK_WRITE_RETRIES),
+            pipeline_recovery_retries=conf.get(keys.DFS_CLIENT_PIPELINE_RECOVERY_MAX_RETRIES),
+            replacement=_replacement(conf),
+            exclude_nodes_s=conf.get(
+                keys.DFS_CLIENT_WRITE_EXCLUDE_NODES_CACHE_EXPIRY_INTERVAL_MILLIS
+            ),
             next_block_retries=conf.get(keys.DFS_CLIENT_BLOCK_WRITE_LOCATEFOLLOWINGBLOCK_RETRIES),
             next_block_first_delay_s=conf.get(
                 keys.DFS_CLIENT_BLOCK_WRITE_LOCATEFOLLOWINGBLOCK_INITIAL_DELAY_MS
@@ -110,3 +119,13 @@ class ClientSettings:
             ),
             checksum_combine_mode=conf.get(keys.DFS_CHECKSUM_COMBINE_MODE),
         )
+
+
+def _replacement(conf: Configuration) -> ReplacementPolicy:
+    enabled = conf.get(keys.DFS_CLIENT_BLOCK_WRITE_REPLACE_DATANODE_ON_FAILURE_ENABLE)
+    policy = conf.get(keys.DFS_CLIENT_BLOCK_WRITE_REPLACE_DATANODE_ON_FAILURE_POLICY)
+    return ReplacementPolicy(
+        Policy(policy) if enabled else Policy.NEVER,
+        conf.get(keys.DFS_CLIENT_BLOCK_WRITE_REPLACE_DATANODE_ON_FAILURE_BEST_EFFORT),
+        conf.get(keys.DFS_CLIENT_BLOCK_WRITE_REPLACE_DATANODE_ON_FAILURE_MIN_REPLICATION),
+    )

@@ -4,6 +4,9 @@ A streamer thread asks the machine what to do and does it; per block an ack read
 thread feeds it with what the datanodes answer. Writers put packets in and wait for
 acks. One lock guards the machine; no I/O happens under it.
 
+A pipeline that breaks is no failure here: the machine says how to go on, and writers
+who wait for acks go on waiting (FS-131).
+
 Nothing hangs: sends and reads on the data connection are bounded by the kernel,
 calls by the RPC client, and whatever fails ends in `Pipeline.fail`, which wakes
 everybody who waits. Threads are daemons; they start with the first packet, so an
@@ -12,40 +15,25 @@ empty file costs none.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
 
 from howdah import errors
+from howdah.client.actions import Abandon, Action, Allocate, Connect, Heartbeat, Replace, Send
 from howdah.client.blocks import LocatedBlock
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.packetizer import OutgoingPacket
-from howdah.client.pipeline import (
-    Abandon,
-    Action,
-    Allocate,
-    Connect,
-    Heartbeat,
-    Pipeline,
-    Send,
-)
+from howdah.client.pipeline import Pipeline
+from howdah.client.pipeline_setup import PipelineSetup, SetupFailed
 from howdah.client.settings import ClientSettings
 from howdah.transfer import sockets
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
-from howdah.transfer.checksum import ChecksumSpec
-from howdah.transfer.ops import CachingHints, Stage, WriteBlock, encode_request
+from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.packets import HEARTBEAT, decode_ack, encode_packet, encode_prelude
-from howdah.transfer.responses import read_response
 from howdah.transfer.varint import read_delimited
 
-
-class _SetupFailed(Exception):
-    """A pipeline could not be opened because of one datanode."""
-
-    def __init__(self, node: DatanodeAddress, reason: str) -> None:
-        super().__init__(reason)
-        self.node = node
-        self.reason = reason
+_log = logging.getLogger(__name__)
 
 
 class Streamer:
@@ -58,16 +46,14 @@ class Streamer:
         settings: ClientSettings,
         client_name: str,
         file_id: int,
-        checksum: ChecksumSpec,
-        block_size: int,
+        setup: PipelineSetup,
     ) -> None:
         self._pipeline = pipeline
         self._namenode = namenode
         self._settings = settings
         self._client_name = client_name
         self._file_id = file_id
-        self._checksum = checksum
-        self._block_size = block_size
+        self._setup = setup
         self._lock = threading.Lock()
         self._work = threading.Condition(self._lock)
         self._progress = threading.Condition(self._lock)
@@ -75,7 +61,6 @@ class Streamer:
         # so that a length never lands on the block after the one it was measured on.
         self._block_lock = threading.Lock()
         self._length_told: tuple[int, int] | None = None
-        self.drop_behind: bool | None = None
         self._ack_waiters = 0
         self._stopping = False
         self._thread: threading.Thread | None = None
@@ -121,6 +106,7 @@ class Streamer:
     def wait_acked(self, seqno: int) -> None:
         """Wait until the packet `seqno` and all before it are on every datanode."""
         with self._lock:
+            self._pipeline.flushed(seqno)
             self._wait_until(lambda: self._pipeline.last_acked_seqno >= seqno)
 
     def _wait_until(self, condition: Callable[[], bool]) -> None:
@@ -213,8 +199,10 @@ class Streamer:
                     block = self._ask_for_block(previous, excluded)
                     with self._lock:
                         self._pipeline.allocated(block)
-            case Connect(block, append):
-                self._open(block, append)
+            case Connect():
+                self._open(action)
+            case Replace():
+                self._replace(action)
             case Abandon(block):
                 self._namenode.abandon_block(
                     self._pipeline.path, self._client_name, block, self._file_id
@@ -267,97 +255,87 @@ class Streamer:
                     if self._work.wait_for(lambda: self._stopping, timeout=delay_s):
                         raise
 
-    def _open(self, block: LocatedBlock, append: bool) -> None:
-        opened = block
+    def _open(self, connect: Connect) -> None:
+        """Step 3 or 9: a pipeline; with a new generation stamp unless the block is new."""
+        self._end_reader()
+        block = opened = connect.block
+        if connect.renews:
+            fresh = self._namenode.update_block_for_pipeline(block.block, self._client_name)
+            new = block.block.with_generation_stamp(fresh.block.generation_stamp)
+            opened = block.with_block(new, token=fresh.token)
         try:
-            if append:
-                fresh = self._namenode.update_block_for_pipeline(block.block, self._client_name)
-                new = block.block.with_generation_stamp(fresh.block.generation_stamp)
-                connection = self._connect(block, Stage.PIPELINE_SETUP_APPEND, new)
-                opened = block.with_block(new)
-            else:
-                connection = self._connect(block, Stage.PIPELINE_SETUP_CREATE, block.block)
-        except _SetupFailed as failure:
+            connection = self._setup.open(opened, block.block, connect.stage, connect.sent_bytes)
+        except SetupFailed as failure:
+            _log.warning("no pipeline for %s: %s %s", block.block, failure.node, failure)
             with self._lock:
-                abandon = self._pipeline.setup_failed(failure.node, failure.reason)
+                abandon = self._pipeline.setup_failed(
+                    failure.node, failure.reason, time.monotonic()
+                )
                 self._progress.notify_all()
             if abandon is not None:
                 self._perform(abandon)
             return
-        if append:
-            try:
+        try:
+            if connect.renews:
                 self._namenode.update_pipeline(self._client_name, block.block, opened.block, opened)
-            except BaseException:
-                connection.close()
-                raise
-        with self._lock:
-            self._connection = connection
-            if self._stopping:
-                connection.shutdown()
-            self._pipeline.connected(opened, time.monotonic())
-            self._reader = threading.Thread(
-                target=self._read_acks,
-                args=(connection,),
-                name=f"howdah-ack-reader {self._pipeline.path}",
-                daemon=True,
-            )
-            self._reader.start()
-
-    def _connect(
-        self, block: LocatedBlock, stage: Stage, renewed: ExtendedBlock
-    ) -> sockets.Connection:
-        if not block.nodes:
-            raise errors.PipelineFailed(
-                f"{self._pipeline.path}: the namenode gave {block.block.name} no datanodes"
-            )
-        first, *rest = block.nodes
-        types = block.storage_types or (StorageType.DISK,) * len(block.nodes)
-        ids = block.storage_ids
-        # Every node of the pipeline may need that long to open the next one.
-        timeout_s = self._settings.socket_timeout_s + self._settings.timeout_per_node_s * len(
-            block.nodes
-        )
-        request = WriteBlock(
-            # The length asks the datanode for so much room, it isn't the data's.
-            block=block.block.with_length(self._block_size),
-            client_name=self._client_name,
-            stage=stage,
-            checksum=self._checksum,
-            targets=tuple(rest),
-            pipeline_size=len(block.nodes),
-            min_bytes_received=block.length_bytes,
-            max_bytes_received=block.length_bytes,
-            latest_generation_stamp=renewed.generation_stamp,
-            storage_type=types[0],
-            storage_id=ids[0] if ids else None,
-            target_storage_types=tuple(types[1:]),
-            target_storage_ids=tuple(ids[1:]),
-            hints=CachingHints(drop_behind=self.drop_behind),
-            token=block.token,
-        )
-        try:
-            connection = sockets.connect(
-                first.connect_to(use_hostname=self._settings.use_datanode_hostname),
-                connect_timeout_s=self._settings.socket_timeout_s,
-                read_timeout_s=timeout_s,
-                write_timeout_s=self._settings.write_timeout_s,
-            )
-        except (errors.HowdahError, OSError) as error:
-            raise _SetupFailed(first, str(error)) from error
-        try:
-            connection.send_all(encode_request(request))
-            response = read_response(connection)
-        except (errors.HowdahError, OSError) as error:
+        except BaseException:
             connection.close()
-            raise _SetupFailed(first, str(error)) from error
-        if response.is_success:
-            return connection
-        connection.close()
-        bad = first
-        for node in block.nodes:
-            if node.transfer_address == response.first_bad_link:
-                bad = node
-        raise _SetupFailed(bad, response.message or f"answered {response.status.name}")
+            raise
+        with self._lock:
+            stays_open = self._pipeline.connected(opened, time.monotonic())
+            if stays_open:
+                self._connection = connection
+                self._reader = threading.Thread(
+                    target=self._read_acks,
+                    args=(connection,),
+                    name=f"howdah-ack-reader {self._pipeline.path}",
+                    daemon=True,
+                )
+                self._reader.start()
+                if self._stopping:
+                    connection.shutdown()
+            else:
+                self._progress.notify_all()
+        if not stays_open:
+            connection.close()
+
+    def _end_reader(self) -> None:
+        """Close the pipeline before (FS-124), so that no ack of it comes any more."""
+        with self._lock:
+            connection = self._connection
+        if connection is not None:
+            connection.shutdown()
+        if self._reader is not None:
+            self._reader.join()
+
+    def _replace(self, replace: Replace) -> None:
+        """Step 8: another datanode, and a copy of the replica for it."""
+        self._end_reader()
+        block = replace.block
+        try:
+            answer = self._namenode.get_additional_datanode(
+                self._pipeline.path, self._client_name, block, replace.failed, self._file_id
+            )
+        except errors.RemoteError as error:
+            with self._lock:
+                self._pipeline.not_replaced(f"the namenode says: {error}")
+            return
+        known = set(block.nodes) | set(replace.failed)
+        target = next((node for node in answer.nodes if node not in known), None)
+        if target is None:
+            with self._lock:
+                self._pipeline.not_replaced("the namenode knows no other datanode")
+            return
+        added = answer.at(target)
+        try:
+            self._setup.transfer(block, replace.source, added)
+        except SetupFailed as failure:
+            _log.warning("%s does not join %s: %s", target, block.block, failure)
+            with self._lock:
+                self._pipeline.not_replaced(failure.reason, failure.node)
+            return
+        with self._lock:
+            self._pipeline.replaced(block.joined_by(added))
 
     # --- the ack reader thread ----------------------------------------------------------
 
@@ -369,7 +347,7 @@ class Streamer:
                 ack = decode_ack(read_delimited(connection))
                 with self._lock:
                     ended = self._pipeline.acked(ack)
-                    done = ended or self._pipeline.error is not None
+                    done = ended or not self._pipeline.is_streaming
                     # Waking threads costs more than an ack does, so only those are woken
                     # that have something to do; a writer that waits for room gets a lot.
                     if done or self._ack_waiters or self._pipeline.packets_held <= low_water:
@@ -380,13 +358,18 @@ class Streamer:
             with self._lock:
                 if not self._stopping:
                     self._pipeline.broken(f"failed: {error}")
+                done = True
                 self._progress.notify_all()
                 self._work.notify_all()
         finally:
             with self._lock:
                 if not done and not self._stopping:
                     # Keeps an earlier error; without one this thread must not die in silence.
-                    self._pipeline.broken("sent acks that could not be followed")
+                    self._pipeline.fail(
+                        errors.PipelineFailed(
+                            f"{self._pipeline.path}: acks that could not be followed"
+                        )
+                    )
                     self._progress.notify_all()
                     self._work.notify_all()
                 if self._connection is connection:

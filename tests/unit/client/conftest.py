@@ -26,7 +26,14 @@ from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.proto import types_pb2
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks, verify_chunks
-from howdah.transfer.ops import BlockChecksum, ReadBlock, WriteBlock, read_request
+from howdah.transfer.ops import (
+    BlockChecksum,
+    ReadBlock,
+    Stage,
+    TransferBlock,
+    WriteBlock,
+    read_request,
+)
 from howdah.transfer.packet_stream import PacketStream
 from howdah.transfer.packets import PacketHeader, encode_ack, encode_packet
 from howdah.transfer.responses import BlockChecksumResult, BlockOpResponse, ReadChecksumInfo
@@ -39,11 +46,20 @@ SPEC = ChecksumSpec(ChecksumType.CRC32C, 512)
 
 
 class FakeDatanode:
-    """Replicas in memory behind a real socket. Faults are attributes that tests set."""
+    """Replicas in memory behind a real socket. Faults are attributes that tests set.
+
+    The first node of a pipeline writes for those behind it, into their memory; one of
+    them that is stopped is its bad link.
+    """
 
     def __init__(self, index: int) -> None:
         self.index = index
+        self.peers: dict[str, FakeDatanode] = {}
+        self.stopped = False
         self.replicas: dict[int, bytearray] = {}
+        self.stamps: dict[int, int] = {}
+        self.transfers: list[TransferBlock] = []
+        self.refuse_transfer: BlockOpResponse | None = None
         self.read_packet_bytes = 4096
         self.writes: list[WriteBlock] = []
         self.reads: list[ReadBlock] = []
@@ -66,6 +82,9 @@ class FakeDatanode:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def stop(self) -> None:
+        if self.stopped:
+            return
+        self.stopped = True
         # Wakes the thread in accept, which would take one more connection otherwise.
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -94,6 +113,8 @@ class FakeDatanode:
                     case WriteBlock() as request:
                         self._write(request, connection)
                         again = False
+                    case TransferBlock() as request:
+                        self._transfer(request, connection)
                     case ReadBlock() as request:
                         again = self._read(request, connection)
                     case BlockChecksum() as request:
@@ -104,8 +125,19 @@ class FakeDatanode:
         if self.refuse_write is not None:
             connection.send_all(self.refuse_write.encode())
             return
-        replica = self.replicas.setdefault(request.block.block_id, bytearray())
+        pipeline = [self] + [self.peers[node.uuid] for node in request.targets]
+        for node in pipeline:
+            if node.stopped:
+                bad = BlockOpResponse(
+                    Status.ERROR, "is stopped", first_bad_link=node.address.transfer_address
+                )
+                connection.send_all(bad.encode())
+                return
+            node.open_replica(request)
         connection.send_all(BlockOpResponse(Status.SUCCESS).encode())
+        if request.stage is Stage.PIPELINE_CLOSE_RECOVERY:
+            return
+        block_id = request.block.block_id
         stream = PacketStream()
         done = False
         while not done:
@@ -119,12 +151,45 @@ class FakeDatanode:
                 return
             assert self.let_acks_go.wait(20)
             assert verify_chunks(request.checksum, packet.data, packet.sums) == -1
-            if header.data_length_bytes:
-                assert header.offset_in_block <= len(replica)
-                replica[header.offset_in_block :] = packet.data
-            replies = (Status.SUCCESS,) * request.pipeline_size
+            replies = []
+            for node in pipeline:
+                replies.append(Status.ERROR if node.stopped else Status.SUCCESS)
+                if node.stopped:
+                    break
+                if header.data_length_bytes:
+                    assert header.offset_in_block <= len(node.replicas[block_id])
+                    node.replicas[block_id][header.offset_in_block :] = packet.data
             connection.send_all(encode_ack(header.seqno, replies))
             done = header.last_in_block
+
+    def open_replica(self, request: WriteBlock) -> None:
+        """As a datanode does: a recovery keeps what was acknowledged and no more."""
+        block_id, stamp = request.block.block_id, request.latest_generation_stamp
+        if request.stage is Stage.PIPELINE_SETUP_CREATE:
+            assert block_id not in self.replicas
+            self.replicas[block_id] = bytearray()
+        else:
+            replica = self.replicas[block_id]
+            known = self.stamps.get(block_id, request.block.generation_stamp)
+            assert request.block.generation_stamp <= known < stamp
+            assert request.min_bytes_received <= len(replica) <= request.max_bytes_received
+            del replica[request.min_bytes_received :]
+        self.stamps[block_id] = stamp
+
+    def _transfer(self, request: TransferBlock, connection: Connection) -> None:
+        self.transfers.append(request)
+        answer = self.refuse_transfer
+        (target,) = (self.peers[node.uuid] for node in request.targets)
+        if answer is None and target.stopped:
+            answer = BlockOpResponse(Status.ERROR, f"cannot reach {target.address}")
+        if answer is None:
+            block = request.block
+            replica = self.replicas[block.block_id]
+            assert block.block_id not in target.replicas
+            assert len(replica) >= block.length_bytes
+            target.replicas[block.block_id] = bytearray(replica[: block.length_bytes])
+            target.stamps[block.block_id] = block.generation_stamp
+        connection.send_all((answer or BlockOpResponse(Status.SUCCESS)).encode())
 
     def _read(self, request: ReadBlock, connection: Connection) -> bool:
         self.reads.append(request)
@@ -195,8 +260,10 @@ class FakeNamenode:
         self.calls: list[tuple[Any, ...]] = []
         self.incomplete_answers = 0
         self.add_block_errors: list[errors.HowdahError] = []
+        self.spares: list[FakeDatanode] = []
         self.bad_blocks: list[LocatedBlock] = []
         self._ids = itertools.count(1)
+        self._stamps = itertools.count(1002)
 
     def names(self) -> list[str]:
         return [call[0] for call in self.calls]
@@ -227,6 +294,7 @@ class FakeNamenode:
             access_time=0,
             fileId=file.file_id,
             blocksize=file.block_size,
+            block_replication=len(self.datanodes),
         )
 
     def create(self, path: str, client_name: str, **options: Any) -> types_pb2.HdfsFileStatusProto:
@@ -302,7 +370,22 @@ class FakeNamenode:
 
     def update_block_for_pipeline(self, block: ExtendedBlock, client_name: str) -> LocatedBlock:
         self.calls.append(("updateBlockForPipeline", block))
-        return self._located(block.with_generation_stamp(block.generation_stamp + 1), 0)
+        return self._located(block.with_generation_stamp(next(self._stamps)), 0)
+
+    def get_additional_datanode(
+        self,
+        path: str,
+        client_name: str,
+        block: LocatedBlock,
+        excluded: tuple[DatanodeAddress, ...],
+        file_id: int,
+    ) -> LocatedBlock:
+        self.calls.append(("getAdditionalDatanode", block.nodes, excluded))
+        nodes = [node for node in self.datanodes + self.spares if node.address in block.nodes]
+        for node in self.datanodes + self.spares:
+            if node.address not in block.nodes and node.address not in excluded:
+                return self._located(block.block, 0, [*nodes, node])
+        return self._located(block.block, 0, nodes)
 
     def update_pipeline(
         self, client_name: str, old: ExtendedBlock, new: ExtendedBlock, block: LocatedBlock
@@ -333,8 +416,20 @@ class FakeCluster:
 
     def __init__(self) -> None:
         self.datanodes = [FakeDatanode(index) for index in range(3)]
+        self._know_each_other(self.datanodes)
         self.namenode = FakeNamenode(self.datanodes)
         self._clients: list[DFSClient] = []
+
+    def _know_each_other(self, nodes: list[FakeDatanode]) -> None:
+        for node in nodes:
+            node.peers = {peer.address.uuid: peer for peer in nodes}
+
+    def add_spare(self) -> FakeDatanode:
+        """A datanode that no block is placed on, until one needs another."""
+        spares = self.namenode.spares
+        spares.append(FakeDatanode(len(self.datanodes) + len(spares)))
+        self._know_each_other(self.datanodes + spares)
+        return spares[-1]
 
     def client(self, **settings: Any) -> DFSClient:
         quick = {
@@ -391,7 +486,7 @@ class FakeCluster:
         )
 
     def close(self) -> None:
-        for node in self.datanodes:
+        for node in self.datanodes + self.namenode.spares:
             node.let_acks_go.set()
             with contextlib.suppress(OSError):
                 node.stop()

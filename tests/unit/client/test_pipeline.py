@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from howdah import errors
+from howdah.client.actions import Abandon, Allocate, Connect, Heartbeat, Phase, Replace, Send
 from howdah.client.blocks import LocatedBlock
 from howdah.client.packetizer import OutgoingPacket
-from howdah.client.pipeline import (
-    Abandon,
-    Allocate,
-    Connect,
-    Heartbeat,
-    Phase,
-    Pipeline,
-    Send,
-)
+from howdah.client.pipeline import Pipeline
+from howdah.client.replacement import Policy, ReplacementPolicy
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.transfer.ops import Stage
 from howdah.transfer.packets import HEARTBEAT_SEQNO, UNKNOWN_SEQNO, PipelineAck
 from howdah.transfer.status import Status
 
 NODES = tuple(
     DatanodeAddress(f"127.0.0.{index}", f"dn{index}", f"uuid{index}", 9866) for index in range(1, 4)
 )
+NEVER = ReplacementPolicy(Policy.NEVER)
 OK = (Status.SUCCESS,) * 3
 
 
@@ -53,6 +44,15 @@ def streaming(*packets: OutgoingPacket, now_s: float = 0.0) -> Pipeline:
     assert isinstance(machine.next_action(now_s), Connect)
     machine.connected(located(), now_s)
     return machine
+
+
+def without(bad: int, gs: int = 1001, acked: int = 0) -> LocatedBlock:
+    """The block as the nodes that are left have it."""
+    return located(length=acked).without(bad).with_block(ExtendedBlock("BP-1", 1, gs, acked))
+
+
+def recovery(block: LocatedBlock, sent_bytes: int) -> Connect:
+    return Connect(block, Stage.PIPELINE_SETUP_STREAMING_RECOVERY, sent_bytes)
 
 
 def sent(machine: Pipeline, now_s: float = 0.0) -> list[int]:
@@ -122,58 +122,79 @@ def test_an_ack_of_too_few_datanodes_acknowledges_nothing() -> None:
     sent(machine)
     machine.acked(PipelineAck(0, OK[:2]))
     assert machine.packets_held == 1
-    assert isinstance(machine.error, errors.PipelineFailed)
+    assert machine.next_action(0) == recovery(without(0), 8)
 
 
 def test_an_ack_out_of_order_breaks_the_pipeline() -> None:
     machine = streaming(data(0), data(8))
     sent(machine)
     machine.acked(PipelineAck(1, OK))
-    assert "acknowledged packet 1, expected was 0" in str(machine.error)
+    assert machine.last_acked_seqno == -1
+    assert machine.next_action(0) == recovery(without(0), 16)
 
 
 def test_an_ack_of_nothing_breaks_the_pipeline() -> None:
     machine = streaming()
     machine.acked(PipelineAck(0, OK))
-    assert machine.phase is Phase.FAILED
+    assert machine.phase is Phase.BROKEN
 
 
-def test_a_failed_node_is_named_with_path_and_block() -> None:
+@pytest.mark.req("FS-127")
+@pytest.mark.parametrize("bad", range(3))
+def test_the_first_node_whose_reply_is_bad_is_dropped(bad: int) -> None:
     machine = streaming()
     sent(machine)
-    machine.acked(PipelineAck(0, (Status.SUCCESS, Status.ERROR)))
-    message = str(machine.error)
-    assert "/f" in message
-    assert "blk_1_1001" in message
-    assert "dn2(127.0.0.2:9866) answered ERROR" in message
+    machine.acked(PipelineAck(0, (*OK[:bad], Status.ERROR)))
+    assert machine.next_action(0) == recovery(without(bad), 8)
 
 
-def test_a_restart_that_is_announced_out_of_band_names_the_node() -> None:
+def test_a_node_that_announces_its_restart_out_of_band_is_dropped() -> None:
     machine = streaming()
     sent(machine)
     machine.acked(PipelineAck(UNKNOWN_SEQNO, (Status.SUCCESS, Status.OOB_RESTART)))
-    assert "dn2(127.0.0.2:9866) said OOB_RESTART" in str(machine.error)
+    assert machine.next_action(0) == recovery(without(1), 8)
 
 
-def test_a_broken_connection_blames_the_first_node() -> None:
+@pytest.mark.req("FS-127")
+def test_the_first_node_is_dropped_when_the_connection_to_it_breaks() -> None:
     machine = streaming()
     machine.broken("failed: reset")
-    assert "dn1(127.0.0.1:9866) failed: reset" in str(machine.error)
+    assert machine.next_action(0) == recovery(without(0), 0)
+
+
+def test_a_failure_is_told_with_path_block_and_every_node_with_its_reason() -> None:
+    machine = streaming()
+    sent(machine)
+    machine.broken("failed: reset")
+    machine.next_action(0)
+    machine.setup_failed(NODES[2], "refused", 0)
+    assert isinstance(machine.next_action(0), Replace)
+    machine.not_replaced("the namenode knows no other")
+    machine.next_action(0)
+    machine.setup_failed(NODES[1], "silent", 0)
+    message = str(machine.error)
+    assert isinstance(machine.error, errors.PipelineFailed)
+    assert message.startswith("/f: the pipeline of blk_1_1001 has no datanode left")
+    for node, reason in ((0, "failed: reset"), (1, "silent"), (2, "refused")):
+        assert f"{NODES[node]} {reason}" in message
+
+
+def failed() -> Pipeline:
+    machine = streaming()
+    machine.fail(errors.PipelineFailed("first"))
+    return machine
 
 
 def test_the_first_error_is_kept() -> None:
-    machine = streaming()
-    machine.broken("first")
+    machine = failed()
     machine.broken("second")
     machine.fail(errors.RemoteError("third"))
     assert "first" in str(machine.error)
 
 
 def test_nothing_can_be_queued_after_a_failure() -> None:
-    machine = streaming()
-    machine.broken("x")
     with pytest.raises(errors.PipelineFailed):
-        machine.enqueue(data())
+        failed().enqueue(data())
 
 
 def test_a_heartbeat_is_due_when_nothing_was_sent_for_its_interval() -> None:
@@ -204,7 +225,7 @@ def connecting() -> Pipeline:
 
 def test_a_block_whose_pipeline_cannot_be_opened_is_abandoned_and_the_node_left_out() -> None:
     machine = connecting()
-    assert machine.setup_failed(NODES[1], "refused") == Abandon(located().block)
+    assert machine.setup_failed(NODES[1], "refused", 0) == Abandon(located().block)
     machine.abandoned()
     assert machine.next_action(0) == Allocate(None, (NODES[1],))
 
@@ -212,7 +233,7 @@ def test_a_block_whose_pipeline_cannot_be_opened_is_abandoned_and_the_node_left_
 def test_setting_up_ends_after_its_retries_and_names_every_node_with_its_reason() -> None:
     machine = connecting()
     for index in range(3):
-        machine.setup_failed(NODES[index], f"reason {index}")
+        machine.setup_failed(NODES[index], f"reason {index}", 0)
         machine.abandoned()
         if index < 2:
             machine.next_action(0)
@@ -226,7 +247,7 @@ def test_setting_up_ends_after_its_retries_and_names_every_node_with_its_reason(
 
 def test_a_success_forgets_earlier_failures_of_setting_up() -> None:
     machine = connecting()
-    machine.setup_failed(NODES[0], "refused")
+    machine.setup_failed(NODES[0], "refused", 0)
     machine.abandoned()
     machine.next_action(0)
     machine.allocated(located(2))
@@ -239,7 +260,7 @@ def test_a_success_forgets_earlier_failures_of_setting_up() -> None:
 def test_an_append_connects_to_the_block_that_is_there() -> None:
     machine = Pipeline("/f", appended=located(length=5))
     machine.enqueue(data(5))
-    assert machine.next_action(0) == Connect(located(length=5), True)
+    assert machine.next_action(0) == Connect(located(length=5), Stage.PIPELINE_SETUP_APPEND, 5)
 
 
 def test_an_append_without_a_write_leaves_the_block_as_it_is() -> None:
@@ -248,12 +269,14 @@ def test_an_append_without_a_write_leaves_the_block_as_it_is() -> None:
     assert machine.last_block == located(length=5).block
 
 
-def test_an_append_whose_pipeline_cannot_be_opened_keeps_the_block() -> None:
-    machine = Pipeline("/f", appended=located(length=5))
+def test_an_append_whose_pipeline_cannot_be_opened_goes_on_with_the_other_nodes() -> None:
+    machine = Pipeline("/f", appended=located(length=5), replacement=NEVER)
     machine.enqueue(data(5))
     machine.next_action(0)
-    assert machine.setup_failed(NODES[0], "refused") is None
-    assert "cannot append to blk_1_1001" in str(machine.error)
+    assert machine.setup_failed(NODES[0], "refused", 0) is None
+    assert machine.next_action(0) == Connect(
+        without(0, acked=5), Stage.PIPELINE_SETUP_APPEND_RECOVERY, 5
+    )
 
 
 def test_an_answer_that_comes_after_the_stream_failed_is_ignored() -> None:
@@ -272,91 +295,3 @@ def test_resent_bytes_do_not_make_a_block_longer() -> None:
         machine.acked(PipelineAck(seqno, OK))
     assert machine.last_block is not None
     assert machine.last_block.length_bytes == 10
-
-
-class PipelineModel(RuleBasedStateMachine):
-    """Against a datanode that takes packets in order and a namenode that gives blocks."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.machine = Pipeline("/f", setup_retries=3)
-        self.now_s = 0.0
-        self.block_id = 0
-        self.offset = 0
-        self.written: list[tuple[int, bool]] = []
-        self.received: list[tuple[int, bool]] = []
-        self.unacked: deque[int] = deque()
-        self.acked = 0
-
-    def healthy(self) -> bool:
-        return self.machine.error is None
-
-    @precondition(healthy)
-    @rule(size=st.integers(1, 9))
-    def write(self, size: int) -> None:
-        self.machine.enqueue(data(self.offset, size))
-        self.written.append((size, False))
-        self.offset += size
-
-    @precondition(lambda self: self.healthy() and self.offset)
-    @rule()
-    def end_block(self) -> None:
-        self.machine.enqueue(last(self.offset))
-        self.written.append((0, True))
-        self.offset = 0
-
-    @rule(reachable=st.booleans(), node=st.sampled_from(NODES))
-    def step(self, reachable: bool, node: DatanodeAddress) -> None:
-        match self.machine.next_action(self.now_s):
-            case Allocate(previous):
-                assert not self.unacked
-                assert previous is None or previous.block_id < self.block_id + 1
-                self.block_id += 1
-                self.machine.allocated(located(self.block_id))
-            case Connect(block, append):
-                assert not append
-                if reachable:
-                    self.machine.connected(block, self.now_s)
-                elif self.machine.setup_failed(node, "refused"):
-                    self.machine.abandoned()
-            case Send(packets):
-                for each in packets:
-                    assert each.seqno == len(self.received)
-                    assert not (each.packet.last_in_block and self.unacked)
-                    self.received.append((len(each.packet.data), each.packet.last_in_block))
-                    self.unacked.append(each.seqno)
-            case _:
-                return
-
-    @precondition(lambda self: self.unacked)
-    @rule()
-    def ack(self) -> None:
-        seqno = self.unacked.popleft()
-        ended = self.machine.acked(PipelineAck(seqno, OK))
-        if self.healthy():
-            self.acked += 1
-            assert ended == self.received[seqno][1]
-
-    @rule(seconds=st.floats(0, 40))
-    def time_passes(self, seconds: float) -> None:
-        self.now_s += seconds
-
-    @precondition(lambda self: self.machine.phase is Phase.STREAMING)
-    @rule(bad=st.integers(0, 2))
-    def break_it(self, bad: int) -> None:
-        replies = tuple(Status.ERROR if index == bad else Status.SUCCESS for index in range(3))
-        self.machine.acked(PipelineAck(0, replies))
-        assert f"dn{bad + 1}" in str(self.machine.error)
-
-    @invariant()
-    def nothing_is_lost_or_reordered(self) -> None:
-        assert self.received == self.written[: len(self.received)]
-        assert self.machine.packets_held == len(self.written) - self.acked
-
-    @invariant()
-    def only_acknowledged_packets_are_off_the_queues(self) -> None:
-        assert self.machine.last_acked_seqno == self.acked - 1
-
-
-TestPipelineModel = PipelineModel.TestCase
-TestPipelineModel.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

@@ -1,0 +1,301 @@
+"""The write pipeline's state machine against datanodes and a namenode that fail at will."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field, replace
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from howdah import errors
+from howdah.client.actions import Abandon, Allocate, Connect, Phase, Replace, Send
+from howdah.client.blocks import LocatedBlock
+from howdah.client.packetizer import OutgoingPacket
+from howdah.client.pipeline import Pipeline
+from howdah.client.replacement import Policy, ReplacementPolicy
+from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.transfer.ops import Stage
+from howdah.transfer.packets import HEARTBEAT_SEQNO, UNKNOWN_SEQNO, PipelineAck
+from howdah.transfer.status import Status
+
+NODES = tuple(
+    DatanodeAddress(f"127.0.0.{index}", f"dn{index}", f"uuid{index}", 9866) for index in range(6)
+)
+MAX_ACTIONS = 60
+"""More than any sequence of failures can need before the machine settles."""
+
+
+@dataclass
+class Replica:
+    """What one datanode has of the current block."""
+
+    stamp: int
+    data: bytearray = field(default_factory=bytearray)
+    finalized: bool = False
+
+
+class RecoveryModel(RuleBasedStateMachine):
+    """Replicas take packets at offsets; a recovery cuts them to what was acknowledged."""
+
+    @initialize(
+        policy=st.sampled_from(Policy),
+        best_effort=st.booleans(),
+        min_replication=st.integers(0, 2),
+        retries=st.integers(0, 3),
+        appended=st.binary(max_size=9),
+    )
+    def begin(
+        self,
+        policy: Policy,
+        best_effort: bool,
+        min_replication: int,
+        retries: int,
+        appended: bytes,
+    ) -> None:
+        self.now_s = 0.0
+        self.block_id = self.stamp = 1
+        self.replicas: dict[DatanodeAddress, Replica] = {}
+        self.dead: set[DatanodeAddress] = set()
+        self.blocks: list[bytes] = []
+        self.expected: list[bytes] = []
+        self.content = bytearray(appended)
+        self.flushed = len(appended)
+        self.packets: list[OutgoingPacket] = []
+        self.sent_now: deque[int] = deque()
+        self.acked_seqno = -1
+        self.used_stamps = [0]
+        self.written = 0
+        block = None
+        if appended:
+            block = self.locate(NODES[:3], len(appended))
+            self.replicas = {node: Replica(1, bytearray(appended)) for node in NODES[:3]}
+        self.machine = Pipeline(
+            "/f",
+            appended=block,
+            setup_retries=2,
+            recovery_retries=retries,
+            replacement=ReplacementPolicy(policy, best_effort, min_replication),
+        )
+
+    def locate(self, nodes: tuple[DatanodeAddress, ...], length: int = 0) -> LocatedBlock:
+        return LocatedBlock(ExtendedBlock("BP", self.block_id, self.stamp, length), 0, nodes)
+
+    def healthy(self) -> bool:
+        return self.machine.error is None
+
+    def nodes(self) -> tuple[DatanodeAddress, ...]:
+        assert self.machine.block is not None
+        return self.machine.block.nodes
+
+    # --- the writer -----------------------------------------------------------------
+
+    @precondition(healthy)
+    @rule(size=st.integers(1, 9), again=st.integers(0, 3))
+    def write(self, size: int, again: int) -> None:
+        """A packet, which may begin with bytes that were sent before."""
+        start = max(len(self.content) - again, self.flushed)
+        self.content += bytes((self.written + each) % 251 for each in range(size))
+        self.written += size
+        self.enqueue(OutgoingPacket(start, bytes(self.content[start:]), b""))
+
+    @precondition(lambda self: self.healthy() and self.content)
+    @rule()
+    def end_block(self) -> None:
+        self.enqueue(OutgoingPacket(len(self.content), b"", b"", last_in_block=True))
+        self.expected.append(bytes(self.content))
+        self.content.clear()
+        self.flushed = 0
+
+    @precondition(healthy)
+    @rule()
+    def flush(self) -> None:
+        self.machine.flushed(self.machine.last_queued_seqno)
+
+    def enqueue(self, packet: OutgoingPacket) -> None:
+        assert self.machine.enqueue(packet) == len(self.packets)
+        self.packets.append(packet)
+
+    # --- what the machine asks for ----------------------------------------------------
+
+    @rule(dead=st.sets(st.sampled_from(NODES), max_size=2), spares=st.booleans())
+    def step(self, dead: set[DatanodeAddress], spares: bool) -> None:
+        """One action, while `dead` nodes don't answer."""
+        action = self.machine.next_action(self.now_s)
+        match action:
+            case Allocate():
+                assert not self.sent_now
+                self.block_id += 1
+                self.stamp += 1
+                self.used_stamps.append(self.stamp)
+                left = [node for node in NODES if node not in action.excluded]
+                self.replicas = {}
+                if len(left) < 3:
+                    self.machine.fail(errors.RemoteError("no nodes"))
+                else:
+                    self.machine.allocated(self.locate(tuple(left[:3])))
+            case Connect():
+                self.connect(action, dead)
+            case Replace():
+                self.replace(action, dead, spares)
+            case Send(packets):
+                for each in packets:
+                    assert each.packet is self.packets[each.seqno]
+                    assert each.seqno == self.acked_seqno + 1 + len(self.sent_now)
+                    assert not (each.packet.last_in_block and self.sent_now)
+                    self.sent_now.append(each.seqno)
+            case _:
+                return
+
+    def connect(self, action: Connect, dead: set[DatanodeAddress]) -> None:
+        block = action.block
+        assert not self.sent_now
+        self.stamp += 1 if action.renews else 0
+        fresh = block.with_block(block.block.with_generation_stamp(self.stamp))
+        if action.renews:
+            assert self.stamp > self.used_stamps[-1]
+            self.used_stamps.append(self.stamp)
+        bad = next((node for node in block.nodes if node in dead), None)
+        # Nodes in front of the bad one have taken the new stamp by then.
+        reached = block.nodes[: block.nodes.index(bad)] if bad else block.nodes
+        for node in reached:
+            if action.stage is Stage.PIPELINE_SETUP_CREATE:
+                self.replicas[node] = Replica(self.stamp)
+                continue
+            replica = self.replicas[node]
+            assert block.block.generation_stamp <= replica.stamp < self.stamp
+            assert block.length_bytes <= len(replica.data) <= action.sent_bytes
+            assert not replica.finalized or action.only_finalizes
+            del replica.data[block.length_bytes :]
+            replica.stamp = self.stamp
+            replica.finalized = action.only_finalizes
+        if bad is not None:
+            if isinstance(self.machine.setup_failed(bad, "refused", self.now_s), Abandon):
+                assert action.stage is Stage.PIPELINE_SETUP_CREATE
+                self.machine.abandoned()
+        elif self.machine.connected(fresh, self.now_s):
+            assert not action.only_finalizes
+        else:
+            assert action.only_finalizes
+            self.acked_seqno += 1
+            self.block_done(fresh.nodes)
+
+    def replace(self, action: Replace, dead: set[DatanodeAddress], spares: bool) -> None:
+        block = action.block
+        new = next(
+            (node for node in NODES if node not in block.nodes and node not in action.failed), None
+        )
+        if new is None or not spares:
+            self.machine.not_replaced("none")
+        elif action.source in dead:
+            self.machine.not_replaced("refused", action.source)
+        elif new in dead:
+            self.machine.not_replaced("refused", new)
+        else:
+            source = self.replicas[action.source]
+            copied = bytearray(source.data[: block.length_bytes])
+            self.replicas[new] = Replica(source.stamp, copied)
+            self.machine.replaced(replace(block, nodes=(*block.nodes, new)))
+
+    # --- what the datanodes say ---------------------------------------------------------
+
+    def arrive(self, seqno: int, nodes: tuple[DatanodeAddress, ...]) -> None:
+        packet = self.packets[seqno]
+        for node in nodes:
+            replica = self.replicas[node]
+            assert not replica.finalized
+            assert packet.offset_in_block <= len(replica.data)
+            replica.data[packet.offset_in_block :] = packet.data
+            replica.finalized = packet.last_in_block
+
+    @precondition(lambda self: self.sent_now and self.machine.is_streaming)
+    @rule()
+    def ack(self) -> None:
+        seqno = self.sent_now.popleft()
+        nodes = self.nodes()
+        self.arrive(seqno, nodes)
+        ended = self.machine.acked(PipelineAck(seqno, (Status.SUCCESS,) * len(nodes)))
+        assert ended == self.packets[seqno].last_in_block
+        assert seqno == self.acked_seqno + 1
+        self.acked_seqno = seqno
+        if ended:
+            self.block_done(nodes)
+
+    def block_done(self, nodes: tuple[DatanodeAddress, ...]) -> None:
+        last = self.machine.last_block
+        assert last is not None
+        content = self.expected[len(self.blocks)]
+        assert last.length_bytes == len(content)
+        for node in nodes:
+            assert self.replicas[node].finalized
+            assert self.replicas[node].data == content
+            assert self.replicas[node].stamp == last.generation_stamp
+        self.blocks.append(content)
+
+    @precondition(lambda self: self.machine.is_streaming)
+    @rule(data=st.data())
+    def fail(self, data: st.DataObject) -> None:
+        """A node fails; each node has got some of what was sent, the nearer the more."""
+        nodes = self.nodes()
+        bad = data.draw(st.integers(0, len(nodes) - 1))
+        received = len(self.sent_now)
+        for node in nodes:
+            received = data.draw(st.integers(0, received))
+            for seqno in list(self.sent_now)[:received]:
+                self.arrive(seqno, (node,))
+        self.sent_now.clear()
+        how = data.draw(st.sampled_from(("reply", "oob", "connection", "heartbeat")))
+        replies = (Status.SUCCESS,) * bad
+        match how:
+            case "reply":
+                self.machine.acked(PipelineAck(self.acked_seqno + 1, (*replies, Status.ERROR)))
+            case "heartbeat":
+                self.machine.acked(PipelineAck(HEARTBEAT_SEQNO, (*replies, Status.ERROR)))
+            case "oob":
+                self.machine.acked(PipelineAck(UNKNOWN_SEQNO, (*replies, Status.OOB_RESTART)))
+            case _:
+                self.machine.broken("reset")
+        assert not self.machine.is_streaming
+
+    @precondition(lambda self: not self.machine.is_streaming)
+    @rule()
+    def late_news_of_the_old_pipeline(self) -> None:
+        self.machine.broken("late")
+        self.machine.acked(PipelineAck(self.acked_seqno + 1, (Status.SUCCESS,) * 3))
+
+    @rule(seconds=st.floats(0, 400))
+    def time_passes(self, seconds: float) -> None:
+        self.now_s += seconds
+
+    # --- what always holds ------------------------------------------------------------
+
+    @invariant()
+    def nothing_is_lost_or_acknowledged_twice(self) -> None:
+        assert self.machine.last_acked_seqno == self.acked_seqno
+        assert self.machine.packets_held == len(self.packets) - self.acked_seqno - 1
+        assert self.blocks == self.expected[: len(self.blocks)]
+
+    @invariant()
+    def a_failure_names_the_file(self) -> None:
+        if isinstance(self.machine.error, errors.PipelineFailed):
+            assert "/f" in self.machine.error.message
+            assert self.machine.phase is Phase.FAILED
+
+    def teardown(self) -> None:
+        """Left alone with nodes that work, it sends everything or has failed already."""
+        if not hasattr(self, "machine"):
+            return
+        for _ in range(MAX_ACTIONS + len(self.packets)):
+            if not self.healthy() or self.machine.is_drained:
+                break
+            self.step(set(), True)
+            while self.healthy() and self.machine.is_streaming and self.sent_now:
+                self.ack()
+        assert not self.healthy() or self.machine.is_drained
+        if self.healthy():
+            assert self.blocks == self.expected
+
+
+TestRecoveryModel = RecoveryModel.TestCase
+TestRecoveryModel.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
