@@ -1,10 +1,14 @@
-"""Copies finalized replicas to other datanodes, when the namenode says so.
+"""Copies replicas to other datanodes, when the namenode says so, or a client.
 
-This is how a lost replica comes back. The targets form a pipeline: the replica
+For the namenode: this is how a lost replica comes back. The targets form a pipeline: the replica
 goes to the first, which passes it on. Such a write has no client name, no answer
 and no acks; a target tells its namenode when it has the whole block, and that is
 the only proof that counts. Each copy has a thread of its own; how many there are
 is the namenode's business, and is told with each heartbeat.
+
+For a client (TRANSFER_BLOCK): a pipeline that lost a datanode gets another one, which
+must have first what the others have. The replica may be one that is being written;
+the copy has at least its acknowledged bytes, and the target says when it is done.
 """
 
 from __future__ import annotations
@@ -15,13 +19,15 @@ from collections.abc import Callable
 
 from howdah import errors
 from howdah.datanode.messages import Transfer
+from howdah.datanode.open_replica import OpenReplica
 from howdah.datanode.replicas import ReplicaState
 from howdah.datanode.sender import BlockSender
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.store import BlockStore
 from howdah.transfer.blocks import DatanodeAddress, StorageType
-from howdah.transfer.ops import Stage, WriteBlock, encode_request
-from howdah.transfer.sockets import connect
+from howdah.transfer.ops import Stage, TransferBlock, WriteBlock, encode_request
+from howdah.transfer.responses import read_response
+from howdah.transfer.sockets import Connection, connect
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +74,6 @@ class Copies:
                 self.on_count(self._running)
 
     def _copy(self, command: Transfer) -> int:
-        settings = self._settings
         if not command.targets:
             raise errors.IllegalArgument("the command names no target")
         with self._store.open(command.block) as opened:
@@ -90,20 +95,70 @@ class Copies:
                 target_storage_types=types[1:],
                 target_storage_ids=ids[1:],
             )
-            address = command.targets[0].connect_to(use_hostname=settings.use_hostname)
-            with connect(
-                address,
-                connect_timeout_s=settings.socket_timeout_s,
-                read_timeout_s=settings.socket_timeout_s,
-                write_timeout_s=settings.write_timeout_s,
-            ) as connection:
-                connection.send_all(encode_request(request))
-                sender = BlockSender(opened, 0, opened.length_bytes, sendfile=settings.sendfile)
-                try:
-                    return sender.send(connection)
-                except errors.ChecksumMismatch as error:
-                    self._store.corrupt(command.block.pool_id, opened.replica, error.message)
-                    raise
-                except errors.BlockMissing as error:
-                    self._store.corrupt(command.block.pool_id, opened.replica, error.message)
-                    raise
+            with _connect(command.targets[0], self._settings) as connection:
+                return _send(connection, request, opened, self._store, self._settings)
+
+
+def copy_for_pipeline(request: TransferBlock, store: BlockStore, settings: DataSettings) -> int:
+    """Serve a TRANSFER_BLOCK: returns the bytes sent when the target has them all."""
+    if len(request.targets) != 1:
+        raise errors.IllegalArgument(
+            f"{request.block} is to be copied to {len(request.targets)} targets; one is right"
+        )
+    target = request.targets[0]
+    with store.open(request.block) as opened:
+        replica = opened.replica
+        if replica.state is ReplicaState.RBW:
+            stage = Stage.TRANSFER_RBW
+        elif replica.state is ReplicaState.FINALIZED:
+            stage = Stage.TRANSFER_FINALIZED
+        else:
+            raise errors.ReplicaNotFound(f"{replica!r} is neither being written nor finalized")
+        # The copy bears the stamp that the replica has, which a pipeline that failed
+        # elsewhere may have raised; its length is what the client may count on.
+        block = replica.as_block(request.block.pool_id).with_length(replica.visible_bytes)
+        types, ids = request.target_storage_types, request.target_storage_ids
+        write = WriteBlock(
+            block,
+            request.client_name,
+            stage,
+            opened.checksum,
+            pipeline_size=0,
+            storage_type=types[0] if types else StorageType.DISK,
+            storage_id=ids[0] if ids else None,
+        )
+        with _connect(target, settings) as connection:
+            sent = _send(connection, write, opened, store, settings)
+            answer = read_response(connection)
+    if not answer.is_success:
+        raise errors.PipelineFailed(
+            f"{target} did not take the copy of {block}: {answer.status.name} {answer.message}"
+        )
+    return sent
+
+
+def _connect(target: DatanodeAddress, settings: DataSettings) -> Connection:
+    return connect(
+        target.connect_to(use_hostname=settings.use_hostname),
+        connect_timeout_s=settings.socket_timeout_s,
+        read_timeout_s=settings.socket_timeout_s,
+        write_timeout_s=settings.write_timeout_s,
+    )
+
+
+def _send(
+    connection: Connection,
+    request: WriteBlock,
+    opened: OpenReplica,
+    store: BlockStore,
+    settings: DataSettings,
+) -> int:
+    """The request, and all of the replica as it was opened."""
+    connection.send_all(encode_request(request))
+    sender = BlockSender(opened, 0, opened.length_bytes, sendfile=settings.sendfile)
+    try:
+        return sender.send(connection)
+    except (errors.ChecksumMismatch, errors.BlockMissing) as error:
+        if opened.replica.state is ReplicaState.FINALIZED:
+            store.corrupt(request.block.pool_id, opened.replica, error.message)
+        raise

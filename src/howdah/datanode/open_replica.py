@@ -15,7 +15,7 @@ from howdah import errors
 from howdah.datanode import block_files
 from howdah.datanode.replicas import Replica, Tail
 from howdah.datanode.volumes import Volume
-from howdah.transfer.checksum import ChecksumSpec, verify_chunks
+from howdah.transfer.checksum import ChecksumSpec, crc, verify_chunks
 
 
 @dataclass(slots=True)
@@ -51,22 +51,28 @@ class OpenReplica:
     def length_bytes(self) -> int:
         return self.tail[0]
 
-    def checked_last_sum(self) -> bytes:
-        """The checksum of a partial last chunk, held against its data; else nothing."""
+    def sum_up_to(self, end: int) -> bytes:
+        """The checksum of the bytes of the last chunk before `end`, if that is in mid-chunk;
+        else nothing. Of data that fits the checksum which it has now: one of our own
+        making would hide damage. `ChecksumMismatch` if it doesn't.
+        """
         spec = self.checksum
-        partial = self.length_bytes % spec.bytes_per_checksum
+        partial = end % spec.bytes_per_checksum
         if not partial or not spec.sum_bytes:
             return b""
-        start = self.length_bytes - partial
-        data = os.pread(self.block_fd, partial, start)
-        offset = block_files.sums_offset(spec, start // spec.bytes_per_checksum)
-        last_sum = os.pread(self.meta_fd, spec.sum_bytes, offset)
-        if len(last_sum) != spec.sum_bytes or verify_chunks(spec, data, last_sum) >= 0:
+        start = end - partial
+        stop = min(start + spec.bytes_per_checksum, self.length_bytes)
+        data = os.pread(self.block_fd, stop - start, start)
+        length, present = self.tail
+        if stop != length or not present:
+            offset = block_files.sums_offset(spec, start // spec.bytes_per_checksum)
+            present = os.pread(self.meta_fd, spec.sum_bytes, offset)
+        if len(present) != spec.sum_bytes or verify_chunks(spec, data, present) >= 0:
             raise errors.ChecksumMismatch(
-                f"the last chunk of {self.replica!r} on {self.volume.path} "
+                f"the chunk at {start} of {self.replica!r} on {self.volume.path} "
                 "does not fit its checksum, so nothing can be appended to it"
             )
-        return last_sum
+        return crc(spec.type, data[:partial]).to_bytes(spec.sum_bytes, "big")
 
     def close(self) -> None:
         os.close(self.block_fd)

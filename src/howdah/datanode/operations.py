@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from howdah import errors
 from howdah.datanode.block_checksum import checksum_of_block
+from howdah.datanode.copies import copy_for_pipeline
 from howdah.datanode.open_replica import OpenReplica
 from howdah.datanode.receiver import BlockReceiver
 from howdah.datanode.replicas import ReplicaState
@@ -97,9 +98,9 @@ class Operations:
                 BlockReceiver(self._connection, request, self._store, self._settings).run()
                 return True
             case BlockChecksum():
-                return self._answer(lambda: self._checksum(request))
+                return self._answer("opBlockChecksum", lambda: self._checksum(request))
             case TransferBlock():
-                name = "TRANSFER_BLOCK"
+                return self._answer("opTransferBlock", lambda: self._transfer(request))
             case OtherRequest():
                 name = request.op.name
         self._connection.send_all(
@@ -177,11 +178,16 @@ class Operations:
                 Status.SUCCESS, block_checksum=checksum_of_block(opened, request)
             )
 
-    def _answer(self, compute: Callable[[], BlockOpResponse]) -> bool:
+    def _transfer(self, request: TransferBlock) -> BlockOpResponse:
+        sent = copy_for_pipeline(request, self._store, self._settings)
+        log.info("sent %s (%d bytes) to %s", request.block, sent, request.targets[0])
+        return BlockOpResponse(Status.SUCCESS)
+
+    def _answer(self, what: str, compute: Callable[[], BlockOpResponse]) -> bool:
         try:
             response = compute()
         except (errors.HowdahError, OSError) as error:
-            return self._refuse("opBlockChecksum", error)
+            return self._refuse(what, error)
         self._connection.send_all(response.encode())
         return True
 

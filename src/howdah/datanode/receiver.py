@@ -2,7 +2,8 @@
 
 The steps of a write at one datanode:
 
-1. open the replica (new, or a finalized one for append);
+1. open the replica (new, a finalized one for append, or, where a pipeline is built
+   anew, the one that its last pipeline left: see `reopening`);
 2. open the mirror, if targets are left, and wait for its answer;
 3. answer: SUCCESS, or ERROR with the first bad link;
 4. for whatever packets have arrived: pass them to the mirror, verify them if this
@@ -10,9 +11,15 @@ The steps of a write at one datanode:
    them, sync them if one asks for it, ack them;
 5. the last packet finalizes the replica before its ack goes out.
 
+Two stages differ. PIPELINE_CLOSE_RECOVERY has no packets: its replica is final with
+step 1. TRANSFER_RBW and TRANSFER_FINALIZED are a copy from another datanode, which a
+client asked for: no answer before the packets and no acks, but a status when the copy
+is a member of the pipeline.
+
 A client that goes away leaves an RBW replica behind, as long as it had got. A
 disk that fails is told as an ERROR ack for the packet that could not be written.
-A failing mirror is told by the responder, and doesn't end the write here.
+A failing mirror is told by the responder, and doesn't end the write here. A client
+that comes back to build its pipeline anew stops whoever still serves the old one.
 """
 
 from __future__ import annotations
@@ -21,6 +28,7 @@ import logging
 from collections.abc import Sequence
 
 from howdah import errors
+from howdah.datanode import reopening
 from howdah.datanode.messages import CorruptFound
 from howdah.datanode.mirror import Mirror, MirrorFailed
 from howdah.datanode.replica_writer import ReplicaWriter
@@ -56,25 +64,30 @@ class BlockReceiver:
         self._store = store
         self._settings = settings
         self._mirror: Mirror | None = None
+        self._to_mirror: Connection | None = None
+        self._is_copy = request.is_datanode or request.stage.is_transfer
         self._stopped = ""
         self._finalize_failure: Exception | None = None
         self._durable = settings.sync_on_close
         self._name = f"{request.block} from {connection.peer}"
 
     def stop(self, why: str) -> None:
-        """End this write from another thread."""
+        """End this write from another thread, whatever it waits for."""
         self._stopped = why
         self._connection.shutdown()
+        if self._to_mirror is not None:
+            self._to_mirror.shutdown()
 
     def run(self) -> None:
         """Serve the operation. Raises what ends the connection; the caller logs it."""
-        request = self._request
+        if self._request.stage is Stage.PIPELINE_CLOSE_RECOVERY:
+            self._close_again()
+            return
         try:
             self._writer = self._open_replica()
         except (errors.HowdahError, OSError) as error:
             self._refuse(Status.ERROR, str(error))
             raise
-        self._store.hold(self._writer, self)
         try:
             self._open_mirror()
         except BaseException:
@@ -84,13 +97,16 @@ class BlockReceiver:
         responder = self._responder()
         try:
             try:
-                if not request.is_datanode:
+                if not self._is_copy:
                     self._connection.send_all(BlockOpResponse(Status.SUCCESS).encode())
                 self._receive(responder)
                 responder.finish()
                 if self._finalize_failure is not None:
                     raise self._finalize_failure
                 finished = True
+                if self._request.stage.is_transfer:
+                    # Who sent the copy tells the client.
+                    self._connection.send_all(BlockOpResponse(Status.SUCCESS).encode())
             finally:
                 if not finished:
                     responder.abort()
@@ -107,33 +123,55 @@ class BlockReceiver:
     # --- setting up ---
 
     def _open_replica(self) -> ReplicaWriter:
-        request = self._request
-        if request.is_datanode:
-            return self._store.create(
-                request.block, request.checksum, request.storage_type, temporary=True
+        request, store = self._request, self._store
+        if request.stage.is_transfer:
+            if request.targets:
+                raise errors.ProtocolViolation(
+                    f"{request.stage.name} of {request.block} with targets behind this datanode"
+                )
+            store.make_way(request.block)
+        if self._is_copy:
+            return store.create(
+                request.block, request.checksum, request.storage_type, temporary=True, holder=self
             )
         match request.stage:
             case Stage.PIPELINE_SETUP_CREATE:
-                return self._store.create(request.block, request.checksum, request.storage_type)
-            case Stage.PIPELINE_SETUP_APPEND:
-                # Clients ask for room by the block's length; the replica's is given apart.
-                # The block's own length is the file's block size: the room it may take.
-                return self._store.append(
-                    request.block,
-                    request.min_bytes_received,
-                    request.latest_generation_stamp,
-                    request.checksum,
+                return store.create(
+                    request.block, request.checksum, request.storage_type, holder=self
                 )
+            case Stage.PIPELINE_SETUP_APPEND:
+                return reopening.append(store, request, self)
+            case Stage.PIPELINE_SETUP_APPEND_RECOVERY:
+                return reopening.recover_append(store, request, self)
+            case Stage.PIPELINE_SETUP_STREAMING_RECOVERY:
+                return reopening.recover_streaming(store, request, self)
         raise errors.UnsupportedOperation(
             f"WRITE_BLOCK of {request.block} at stage {request.stage.name} is not supported"
         )
+
+    def _close_again(self) -> None:
+        try:
+            reopening.recover_close(self._store, self._request, self)
+        except (errors.HowdahError, OSError) as error:
+            self._refuse(Status.ERROR, str(error))
+            raise
+        self._open_mirror()
+        if self._mirror is not None:
+            self._mirror.close()
+        self._connection.send_all(BlockOpResponse(Status.SUCCESS).encode())
+
+    def _reach_mirror(self, connection: Connection) -> None:
+        self._to_mirror = connection
+        if self._stopped:
+            # It came between the two: nobody would end the waiting for an answer.
+            connection.shutdown()
 
     def _open_mirror(self) -> None:
         request = self._request
         if not request.targets:
             return
         try:
-            self._mirror = Mirror.open(request, self._settings)
+            self._mirror = Mirror.open(request, self._settings, self._reach_mirror)
         except MirrorFailed as error:
             if request.is_datanode:
                 # Nobody rebuilds the pipeline of a copy: one more replica is better than none.
@@ -153,7 +191,7 @@ class BlockReceiver:
             self._connection.send_all(BlockOpResponse(status, message, first_bad_link).encode())
 
     def _responder(self) -> Responder:
-        if self._request.is_datanode:
+        if self._is_copy:
             return SilentResponder(self._finalize)
         replica = self._writer.replica
         if self._mirror is None:
@@ -193,7 +231,7 @@ class BlockReceiver:
             self._tell_damage(packets[bad], responder)
 
     def _verify(self, packets: Sequence[Packet]) -> int:
-        must = self._mirror is None or self._request.is_datanode or self._writer.translates
+        must = self._mirror is None or self._is_copy or self._writer.translates
         return self._writer.verify(packets) if must else -1
 
     def _write(self, packets: Sequence[Packet], responder: Responder) -> None:
@@ -230,7 +268,10 @@ class BlockReceiver:
         if self._request.hints.drop_behind:
             self._writer.drop_from_cache()
         try:
-            self._store.finalize(self._writer, durable=self._durable)
+            if self._request.stage is Stage.TRANSFER_RBW:
+                self._store.join_pipeline(self._writer, self._request.block.length_bytes)
+            else:
+                self._store.finalize(self._writer, durable=self._durable)
         except errors.HowdahError as error:
             self._finalize_failure = error
         except OSError as error:

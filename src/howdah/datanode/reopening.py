@@ -20,12 +20,13 @@ import os
 from howdah import errors
 from howdah.datanode import block_files
 from howdah.datanode.messages import ReplicaOpened, ReplicaReceived
+from howdah.datanode.open_replica import OpenReplica
 from howdah.datanode.replica_writer import ReplicaWriter
 from howdah.datanode.replicas import Replica, ReplicaState
-from howdah.datanode.store import BlockStore, OpenReplica
+from howdah.datanode.store import BlockStore
 from howdah.datanode.writers import Stoppable
 from howdah.transfer.blocks import ExtendedBlock
-from howdah.transfer.checksum import ChecksumSpec, crc, verify_chunks
+from howdah.transfer.checksum import ChecksumSpec
 from howdah.transfer.ops import WriteBlock
 
 
@@ -43,9 +44,7 @@ def append(store: BlockStore, request: WriteBlock, holder: Stoppable) -> Replica
                 f"Cannot append to {block}: this datanode has {replica!r}, not a finalized one"
             )
         if replica.generation_stamp != block.generation_stamp:
-            raise errors.ReplicaNotFound(
-                f"Cannot append to {block}: this datanode has {replica!r}"
-            )
+            raise errors.ReplicaNotFound(f"Cannot append to {block}: this datanode has {replica!r}")
         if replica.length_bytes != request.min_bytes_received:
             raise errors.ReplicaNotFound(
                 f"Cannot append to {block}, said to have {request.min_bytes_received} bytes: "
@@ -106,7 +105,11 @@ def recover_close(store: BlockStore, request: WriteBlock, holder: Stoppable) -> 
         replica.check_whole(block.generation_stamp, stamp, request.min_bytes_received)
         if replica.state is ReplicaState.FINALIZED:
             store.rename(
-                block.pool_id, replica, ReplicaState.FINALIZED, stamp, lambda: replica.restamp(stamp)
+                block.pool_id,
+                replica,
+                ReplicaState.FINALIZED,
+                stamp,
+                lambda: replica.restamp(stamp),
             )
             store.tell(ReplicaReceived(replica.as_block(block.pool_id), replica.volume_id))
         else:
@@ -127,11 +130,9 @@ def _reopen_finalized(
     one goes on from it."""
     pool_id, stamp = request.block.pool_id, request.latest_generation_stamp
     with store.open(replica.as_block(pool_id)) as opened:
-        last_sum = _sum_up_to(opened, opened.length_bytes)
+        last_sum = opened.sum_up_to(opened.length_bytes)
         on_disk = opened.checksum
-    store.rename(
-        pool_id, replica, ReplicaState.RBW, stamp, lambda: replica.reopen(stamp, last_sum)
-    )
+    store.rename(pool_id, replica, ReplicaState.RBW, stamp, lambda: replica.reopen(stamp, last_sum))
     return _writer(store, replica, request, on_disk, replica.length_bytes, holder)
 
 
@@ -145,7 +146,7 @@ def _go_on(
         on_disk = opened.checksum
         last_sum = replica.tail[1]
         if kept_bytes < before_bytes:
-            last_sum = _sum_up_to(opened, kept_bytes)
+            last_sum = opened.sum_up_to(kept_bytes)
             _cut(store, opened, request.block, kept_bytes, last_sum)
     store.rename(
         pool_id,
@@ -155,32 +156,6 @@ def _go_on(
         lambda: replica.recover(stamp, kept_bytes, last_sum),
     )
     return _writer(store, replica, request, on_disk, before_bytes, holder)
-
-
-def _sum_up_to(opened: OpenReplica, end: int) -> bytes:
-    """The checksum of the chunk that holds the bytes before `end`, if that is in mid-chunk.
-
-    Made of data that fits the checksum which it has now: one of our own making
-    would hide damage.
-    """
-    spec = opened.checksum
-    if not end % spec.bytes_per_checksum or not spec.sum_bytes:
-        return b""
-    start = end - end % spec.bytes_per_checksum
-    stop = min(start + spec.bytes_per_checksum, opened.length_bytes)
-    data = os.pread(opened.block_fd, stop - start, start)
-    length, noted = opened.tail
-    if stop == length and noted:
-        present = noted
-    else:
-        offset = block_files.sums_offset(spec, start // spec.bytes_per_checksum)
-        present = os.pread(opened.meta_fd, spec.sum_bytes, offset)
-    if len(present) != spec.sum_bytes or verify_chunks(spec, data, present) >= 0:
-        raise errors.ChecksumMismatch(
-            f"the chunk at {start} of {opened.replica!r} on {opened.volume.path} "
-            "does not fit its checksum, so nothing can be written behind it"
-        )
-    return crc(spec.type, data[: end - start]).to_bytes(spec.sum_bytes, "big")
 
 
 def _cut(
@@ -231,7 +206,6 @@ def _writer(
         meta_fd,
         on_disk,
         request.checksum,
-        counted_bytes=counted_data_bytes
-        + block_files.meta_bytes(on_disk, counted_data_bytes),
+        counted_bytes=counted_data_bytes + block_files.meta_bytes(on_disk, counted_data_bytes),
         holder=holder,
     )

@@ -18,7 +18,6 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 from howdah import errors
 from howdah.datanode import block_files
@@ -35,17 +34,12 @@ from howdah.datanode.replica_writer import ReplicaWriter
 from howdah.datanode.replicas import Replica, ReplicaMap, ReplicaState
 from howdah.datanode.scan import quarantine, replica_paths
 from howdah.datanode.volumes import Volume, VolumeSet, is_about_the_disk
+from howdah.datanode.writers import Stoppable, Writers
 from howdah.storage.atomic import fsync_directory
 from howdah.transfer.blocks import ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec
 
 log = logging.getLogger(__name__)
-
-
-class Stoppable(Protocol):
-    """Whoever writes a replica, as those who must end that see it."""
-
-    def stop(self, why: str) -> None: ...
 
 
 class BlockStore:
@@ -59,7 +53,7 @@ class BlockStore:
         self._notify = notify
         self._lock = threading.Lock()
         self._served: set[str] = set()
-        self._writers: dict[tuple[str, int], Stoppable] = {}
+        self.writers = Writers()
 
     # --- pools ---
 
@@ -146,8 +140,9 @@ class BlockStore:
         storage_type: StorageType,
         *,
         temporary: bool = False,
+        holder: Stoppable | None = None,
     ) -> ReplicaWriter:
-        """A new, empty replica and its writer.
+        """A new, empty replica and its writer, which `holder` writes with.
 
         `temporary` is for copies from other datanodes, which count only when they
         are whole. `ReplicaExists`, `DiskOutOfSpace`, or the disk's `OSError`.
@@ -158,11 +153,14 @@ class BlockStore:
         replica = Replica(block.block_id, block.generation_stamp, state, volume.storage_id)
         with self._lock:
             self._replicas.add(block.pool_id, replica)
+            if holder is not None:
+                self.writers.hold(block, holder)
         try:
             block_fd, meta_fd = self._create_files(block.pool_id, replica, volume, checksum)
         except BaseException as error:
             with self._lock:
                 self._replicas.remove(block.pool_id, block.block_id)
+            self.writers.release(block, holder)
             if isinstance(error, OSError) and not isinstance(error, errors.HowdahError):
                 self.disk_failed(volume, error)
             raise
@@ -178,6 +176,7 @@ class BlockStore:
             checksum,
             checksum,
             promised_bytes=block.length_bytes,
+            holder=holder,
         )
 
     def _create_files(
@@ -205,69 +204,66 @@ class BlockStore:
             raise
         return block_fd, meta_fd
 
-    def append(
-        self,
-        block: ExtendedBlock,
-        expected_bytes: int,
-        generation_stamp: int,
-        received: ChecksumSpec,
-    ) -> ReplicaWriter:
-        """Reopen the finalized replica of `block`, which has `expected_bytes`, under a
-        newer generation stamp.
+    def make_way(self, block: ExtendedBlock) -> None:
+        """A copy for a client's pipeline comes: an older replica of the block, left over by
+        a pipeline that this datanode failed in, is deleted."""
+        with self._lock:
+            replica = self._replicas.find(block.pool_id, block.block_id)
+        if replica is not None and replica.generation_stamp < block.generation_stamp:
+            self.invalidate(replica.as_block(block.pool_id))
 
-        The checksum of a partial last chunk is held against its data first, since
-        the new one goes on from it.
+    # --- writing again ---
+
+    def claim(self, block: ExtendedBlock, holder: Stoppable) -> Replica:
+        """The replica of `block`, which `holder` alone writes from now on.
+
+        `ReplicaNotFound` if there is none, or only an older one; `RemoteError` if its
+        present writer can't be stopped.
         """
         self._check_pool(block.pool_id)
-        with self.open(block) as opened:
-            replica, volume = opened.replica, opened.volume
-            if replica.state is not ReplicaState.FINALIZED:
-                raise errors.ReplicaNotFound(
-                    f"Cannot append to {block}: this datanode has {replica!r}, not a finalized one"
-                )
-            if replica.generation_stamp != block.generation_stamp:
-                raise errors.ReplicaNotFound(
-                    f"Cannot append to {block}: this datanode has {replica!r}"
-                )
-            if opened.length_bytes != expected_bytes:
-                raise errors.ReplicaNotFound(
-                    f"Cannot append to {block}, said to have {expected_bytes} bytes: "
-                    f"this datanode has {replica!r}"
-                )
-            if generation_stamp < block.generation_stamp:
-                raise errors.IllegalArgument(
-                    f"Cannot append to {block} under the older generation stamp {generation_stamp}"
-                )
-            last_sum = opened.checked_last_sum()
-            on_disk = opened.checksum
-        with self._lock:
-            if self._replicas.find(block.pool_id, block.block_id) is not replica or (
-                replica.state is not ReplicaState.FINALIZED
-            ):
-                raise errors.ReplicaNotFound(f"Cannot append to {block}: it has just changed")
-            old_paths = replica_paths(volume, block.pool_id, replica)
-            replica.reopen(generation_stamp, last_sum)
-            new_paths = replica_paths(volume, block.pool_id, replica)
-            for old, new in zip(old_paths, new_paths, strict=True):
-                os.rename(old, new)
-        block_fd = os.open(new_paths[0], os.O_RDWR)
+        self.writers.claim(block, holder)
         try:
-            meta_fd = os.open(new_paths[1], os.O_RDWR)
+            with self._lock:
+                return self._replicas.get(block)
         except BaseException:
-            os.close(block_fd)
+            self.writers.release(block, holder)
             raise
-        length = replica.length_bytes
-        self._notify(ReplicaOpened(replica.as_block(block.pool_id), volume.storage_id))
-        return ReplicaWriter(
-            block.pool_id,
-            replica,
-            volume,
-            block_fd,
-            meta_fd,
-            on_disk,
-            received,
-            counted_bytes=length + block_files.meta_bytes(on_disk, length),
-        )
+
+    def paths(self, pool_id: str, replica: Replica) -> tuple[str, str]:
+        """(block file, meta file), as they are named now."""
+        return replica_paths(self.volumes[replica.volume_id], pool_id, replica)
+
+    def rename(
+        self,
+        pool_id: str,
+        replica: Replica,
+        state: ReplicaState,
+        generation_stamp: int,
+        change: Callable[[], None],
+    ) -> None:
+        """Rename the replica's files to what `state` and `generation_stamp` call for, then
+        `change` it so. `ReplicaNotFound` if it was deleted meanwhile."""
+        volume = self.volumes[replica.volume_id]
+        after = Replica(replica.block_id, generation_stamp, state, replica.volume_id)
+        with self._lock:
+            if self._replicas.find(pool_id, replica.block_id) is not replica:
+                raise errors.ReplicaNotFound(f"{replica!r} of {pool_id} has just been deleted")
+            old_block, old_meta = self.paths(pool_id, replica)
+            new_block, new_meta = replica_paths(volume, pool_id, after)
+            # A replica that is reopened leaves its meta file for last: see `scan`.
+            try:
+                if old_block != new_block and replica.state is ReplicaState.FINALIZED:
+                    os.rename(old_block, new_block)
+                os.rename(old_meta, new_meta)
+                if old_block != new_block and replica.state is not ReplicaState.FINALIZED:
+                    os.rename(old_block, new_block)
+            except OSError as error:
+                failure = error
+            else:
+                change()
+                return
+        self.disk_failed(volume, failure)
+        raise failure
 
     # --- ending a write ---
 
@@ -294,13 +290,33 @@ class BlockStore:
                 self._make_subdirectory(directory)
                 self._move(old_meta, old_block, directory)
             replica.finalize()
-            self._writers.pop((pool_id, replica.block_id), None)
+        self.writers.release(replica.as_block(pool_id), writer.holder)
         if durable:
             fsync_directory(Path(directory))
             fsync_directory(Path(os.path.dirname(old_block)))
         block = replica.as_block(pool_id)
         self._notify(ReplicaReceived(block, volume.storage_id))
         return block
+
+    def join_pipeline(self, writer: ReplicaWriter, acked_bytes: int) -> None:
+        """A copy for a client's pipeline is whole: it is a replica that is being written now,
+        without a writer until the pipeline comes."""
+        writer.close()
+        replica = writer.replica
+        if replica.length_bytes < acked_bytes:
+            raise errors.ReplicaNotFound(
+                f"the copy {replica!r} lacks bytes that are acknowledged: "
+                f"{acked_bytes} were announced"
+            )
+        self.rename(
+            writer.pool_id,
+            replica,
+            ReplicaState.RBW,
+            replica.generation_stamp,
+            lambda: replica.join(acked_bytes),
+        )
+        self.writers.release(replica.as_block(writer.pool_id), writer.holder)
+        self._notify(ReplicaOpened(replica.as_block(writer.pool_id), replica.volume_id))
 
     def _make_subdirectory(self, directory: str) -> None:
         # Two levels and no more: `finalized` itself is missing where a disk was unplugged.
@@ -327,13 +343,7 @@ class BlockStore:
 
     def _release(self, writer: ReplicaWriter) -> None:
         writer.close()
-        with self._lock:
-            self._writers.pop((writer.pool_id, writer.replica.block_id), None)
-
-    def hold(self, writer: ReplicaWriter, holder: Stoppable) -> None:
-        """`holder` writes this replica now, and can be told to stop."""
-        with self._lock:
-            self._writers[writer.pool_id, writer.replica.block_id] = holder
+        self.writers.release(writer.replica.as_block(writer.pool_id), writer.holder)
 
     # --- deleting ---
 
@@ -341,7 +351,7 @@ class BlockStore:
         """Delete the replica of `block`; False if there is none of this generation."""
         with self._lock:
             replica = self._replicas.find(block.pool_id, block.block_id)
-            holder = self._writers.get((block.pool_id, block.block_id))
+        holder = self.writers.of(block)
         if replica is None or replica.generation_stamp != block.generation_stamp:
             log.info("not deleting %s: this datanode has %r", block, replica)
             return False

@@ -197,7 +197,7 @@ def test_broken_writes_leave_no_descriptor_thread_or_writer_behind(node: Any, la
     mirror.wait_idle()
     lab.wait_until(lambda: threading.active_count() <= threads)
     assert descriptors() <= before
-    assert node.store._writers == {}
+    assert len(node.store.writers) == 0
     assert node.volumes.all[0].promised_bytes == 0
 
 

@@ -20,7 +20,6 @@ from howdah.transfer.ops import (
     CachingHints,
     Op,
     ReadBlock,
-    TransferBlock,
     encode_request,
 )
 from howdah.transfer.responses import encode_read_status, read_response
@@ -370,9 +369,3 @@ def test_an_operation_that_is_not_offered_is_refused_by_its_name(lab: Lab, op: O
         assert op.name in answer.message
         with pytest.raises(PeerClosed):
             connection.recv_exactly(1)
-
-
-def test_transfer_block_is_refused_by_its_name(lab: Lab) -> None:
-    with lab.node().connect() as connection:
-        connection.send_all(encode_request(TransferBlock(lab.block(), "c", ())))
-        assert "TRANSFER_BLOCK" in read_response(connection).message

@@ -246,16 +246,7 @@ def test_a_block_that_is_here_already_is_refused(lab: Lab) -> None:
     assert node.content(1) == DATA
 
 
-@pytest.mark.parametrize(
-    "stage",
-    [
-        Stage.PIPELINE_SETUP_STREAMING_RECOVERY,
-        Stage.PIPELINE_SETUP_APPEND_RECOVERY,
-        Stage.PIPELINE_CLOSE_RECOVERY,
-        Stage.TRANSFER_RBW,
-        Stage.DATA_STREAMING,
-    ],
-)
+@pytest.mark.parametrize("stage", [Stage.DATA_STREAMING, Stage.PIPELINE_CLOSE])
 def test_a_stage_that_is_not_supported_is_refused_by_its_name(lab: Lab, stage: Stage) -> None:
     node = lab.node()
     writer = lab.Writer(node, lab.write_request(lab.block(), stage=stage))
