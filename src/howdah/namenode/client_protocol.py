@@ -7,7 +7,7 @@ may not run twice go through the retry cache.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from google.protobuf.message import Message
@@ -20,9 +20,11 @@ from howdah.namenode.core import Core
 from howdah.namenode.datanodes import Storage
 from howdah.namenode.file_calls import FileCalls, PendingClose
 from howdah.namenode.inodes import Block, File
+from howdah.namenode.pipeline_calls import PipelineCalls
 from howdah.namenode.retry_cache import REBUILT, RetryCache
 from howdah.namenode.tree_calls import TreeCalls
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
 from howdah.rpc.service import Caller, Deferred
 
 M = TypeVar("M", bound=Message)
@@ -37,6 +39,7 @@ class ClientProtocol(ClientQueries):
         super().__init__(core)
         self._tree = TreeCalls(core)
         self._files = FileCalls(core)
+        self._pipelines = PipelineCalls(core, self._files)
         self._attributes = AttributeCalls(core)
         self._closing: dict[int, list[tuple[PendingClose, Deferred]]] = {}
 
@@ -255,10 +258,12 @@ class ClientProtocol(ClientQueries):
         self._files.renew_lease(request.clientName)
         return pb.RenewLeaseResponseProto()
 
+    # Pipelines that are built anew.
+
     def update_block_for_pipeline(
         self, request: pb.UpdateBlockForPipelineRequestProto, caller: Caller
     ) -> pb.UpdateBlockForPipelineResponseProto:
-        _, block, stamp = self._files.update_block_for_pipeline(
+        block, stamp = self._pipelines.new_stamp(
             client_name=request.clientName, block=messages.client_block(request.block)
         )
         return pb.UpdateBlockForPipelineResponseProto(
@@ -267,36 +272,62 @@ class ClientProtocol(ClientQueries):
             )
         )
 
+    def get_additional_datanode(
+        self, request: pb.GetAdditionalDatanodeRequestProto, caller: Caller
+    ) -> pb.GetAdditionalDatanodeResponseProto:
+        block, places = self._pipelines.additional(
+            request.src,
+            client_name=request.clientName,
+            inode_id=request.fileId,
+            block=messages.client_block(request.blk),
+            present=self._storages(request.existings, request.existingStorageUuids),
+            excluded=frozenset(node.id.datanodeUuid for node in request.excludes),
+            count=request.numAdditionalNodes,
+        )
+        located = messages.located_block(self._core.settings, block, 0, places)
+        located.b.CopyFrom(request.blk)
+        return pb.GetAdditionalDatanodeResponseProto(block=located)
+
     def update_pipeline(
         self, request: pb.UpdatePipelineRequestProto, caller: Caller
     ) -> pb.UpdatePipelineResponseProto:
         def run() -> pb.UpdatePipelineResponseProto:
-            self._files.update_pipeline(
+            nodes = (types_pb2.DatanodeInfoProto(id=told) for told in request.newNodes)
+            self._pipelines.update(
                 caller,
                 client_name=request.clientName,
                 old=messages.client_block(request.oldBlock),
                 new=messages.client_block(request.newBlock),
-                targets=self._pipeline(request),
+                targets=self._storages(list(nodes), request.storageIDs),
             )
             return pb.UpdatePipelineResponseProto()
 
         return self._once(caller, run, pb.UpdatePipelineResponseProto)
 
-    def _pipeline(self, request: pb.UpdatePipelineRequestProto) -> tuple[Storage, ...]:
-        """The storages that the client names, which must be known."""
-        if not request.newNodes or len(request.newNodes) != len(request.storageIDs):
+    def _storages(
+        self, nodes: Sequence[types_pb2.DatanodeInfoProto], storage_ids: Sequence[str]
+    ) -> tuple[Storage, ...]:
+        """The storages that the client names. Its pipeline may include a datanode that was
+        declared dead, which is for the client to find out; an unknown one is refused."""
+        if len(nodes) != len(storage_ids):
             raise errors.RemoteError(
-                f"Update pipeline: {len(request.newNodes)} datanodes and "
-                f"{len(request.storageIDs)} storages are named"
+                f"{len(nodes)} datanodes and {len(storage_ids)} storages are named"
             )
-        targets = []
-        for told, storage_id in zip(request.newNodes, request.storageIDs, strict=True):
-            node = self._core.datanodes.known(told.datanodeUuid, f"{told.ipAddr}:{told.xferPort}")
+        found = []
+        for told, storage_id in zip(nodes, storage_ids, strict=True):
+            node = self._core.datanodes.get(told.id.datanodeUuid)
+            if node is None:
+                raise errors.UnregisteredNode(
+                    f"Data node {told.id.ipAddr}:{told.id.xferPort} ({told.id.datanodeUuid}) "
+                    "is not registered"
+                )
             storage = node.storages.get(storage_id)
             if storage is None:
                 raise errors.RemoteError(f"datanode {node.name} has no storage {storage_id}")
-            targets.append(storage)
-        return tuple(targets)
+            found.append(storage)
+        return tuple(found)
+
+    # Trouble.
 
     def report_bad_blocks(
         self, request: pb.ReportBadBlocksRequestProto, caller: Caller

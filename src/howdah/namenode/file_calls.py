@@ -204,7 +204,7 @@ class FileCalls:
 
     # Writing.
 
-    def _open_file(self, found: Resolved, inode_id: int, client_name: str) -> File:
+    def open_file(self, found: Resolved, inode_id: int, client_name: str) -> File:
         """The file that the client writes: by id where it gives one, as it may have
         been renamed. Raises PathNotFound, LeaseExpired."""
         core = self._core
@@ -243,7 +243,7 @@ class FileCalls:
         core = self._core
         core.safe_mode.check(f"Cannot add block to {path}")
         found = core.resolve(path)
-        file = self._open_file(found, inode_id, client_name)
+        file = self.open_file(found, inode_id, client_name)
         last = file.blocks[-1] if file.blocks else None
         if previous is None and last is not None and _ends_full(file, last):
             # Who appends to a file that ends with a full block was given no block to name.
@@ -318,10 +318,10 @@ class FileCalls:
                 f"commitBlock length is less than the stored one {told.length_bytes} vs. "
                 f"{block.length_bytes} of {block.name} of {file.path}"
             )
-        self._check_fits(file, block, told.length_bytes)
+        self.check_fits(file, block, told.length_bytes)
 
     @staticmethod
-    def _check_fits(file: File, block: Block, length_bytes: int) -> None:
+    def check_fits(file: File, block: Block, length_bytes: int) -> None:
         if length_bytes > max(file.block_size_bytes, block.length_bytes):
             raise errors.RemoteError(
                 f"{block.name} of {file.path} cannot have {length_bytes} bytes: "
@@ -360,7 +360,7 @@ class FileCalls:
         """
         core = self._core
         core.safe_mode.check(f"Cannot abandon block for file{path}")
-        file = self._open_file(core.resolve(path), inode_id, client_name)
+        file = self.open_file(core.resolve(path), inode_id, client_name)
         if not file.blocks or file.blocks[-1].block_id != block.block_id:
             return
         last = file.blocks[-1]
@@ -376,12 +376,12 @@ class FileCalls:
         """Note how long the block being written is known to be (XC-003)."""
         core = self._core
         core.safe_mode.check(f"Cannot fsync file {path}")
-        file = self._open_file(core.resolve(path), inode_id, client_name)
+        file = self.open_file(core.resolve(path), inode_id, client_name)
         blocks = list(edit_blocks(file.blocks))
         last = file.blocks[-1] if file.blocks else None
         # A block that is settled has its length; the next one is not allocated yet.
         if last is not None and last.state is BlockState.UNDER_CONSTRUCTION:
-            self._check_fits(file, last, last_bytes)
+            self.check_fits(file, last, last_bytes)
             length = max(last.length_bytes, last_bytes)
             blocks[-1] = edits.EditBlock(last.block_id, length, last.generation_stamp)
         core.commit(edits.UpdateBlocksOp(file.path, tuple(blocks)))
@@ -401,7 +401,7 @@ class FileCalls:
         deadline_ms = core.clock.monotonic_ms() + core.settings.complete_wait_ms
         found = core.resolve(path)
         try:
-            file = self._open_file(found, inode_id, client_name)
+            file = self.open_file(found, inode_id, client_name)
         except errors.LeaseExpired:
             if self._closed_already(found, inode_id, last):
                 return PendingClose(inode_id, client_name, last, deadline_ms, True)
@@ -495,71 +495,6 @@ class FileCalls:
         block = file.blocks[-1]
         count = self._core.blocks.finalized_replicas(block, last.length_bytes)
         return count >= self._core.settings.min_replication
-
-    # New generation stamps.
-
-    def update_block_for_pipeline(
-        self, *, client_name: str, block: ClientBlock
-    ) -> tuple[File, Block, int]:
-        """A new generation stamp for the open block; it holds once `update_pipeline` says so."""
-        core = self._core
-        core.safe_mode.check(f"Cannot get a new GS for block blk_{block.block_id}")
-        file, known = self._open_block(client_name, block)
-        stamp = core.namespace.generation_stamp + 1
-        core.commit(edits.SetGenstampV2Op(stamp))
-        return file, known, stamp
-
-    def update_pipeline(
-        self,
-        caller: Caller,
-        *,
-        client_name: str,
-        old: ClientBlock,
-        new: ClientBlock,
-        targets: tuple[Storage, ...],
-    ) -> None:
-        """The open block goes on under a new stamp, on these storages alone."""
-        core = self._core
-        core.safe_mode.check("Pipeline not updated")
-        file, block = self._open_block(client_name, old)
-        if new.block_id != block.block_id or not (
-            block.generation_stamp < new.generation_stamp <= core.namespace.generation_stamp
-        ):
-            raise errors.RemoteError(
-                f"Update {block.name} (length = {block.length_bytes}) to an older state: {new}"
-            )
-        self._check_fits(file, block, new.length_bytes)
-        if new.length_bytes < block.length_bytes:
-            raise errors.RemoteError(
-                f"Update {block.name} of {file.path} from {block.length_bytes} bytes "
-                f"to {new.length_bytes}: a replica never shrinks"
-            )
-        old_stamp = block.generation_stamp
-        changed = list(edit_blocks(file.blocks))
-        changed[-1] = edits.EditBlock(new.block_id, new.length_bytes, new.generation_stamp)
-        core.commit(
-            edits.UpdateBlocksOp(
-                file.path,
-                tuple(changed),
-                rpc_client_id=caller.client_id,
-                rpc_call_id=caller.call_id,
-            )
-        )
-        core.blocks.new_pipeline(block, old_stamp, targets)
-
-    def _open_block(self, client_name: str, named: ClientBlock) -> tuple[File, Block]:
-        block = self._core.namespace.blocks.get(named.block_id)
-        if block is None or block.state is BlockState.COMPLETE:
-            raise errors.RemoteError(
-                f"blk_{named.block_id}_{named.generation_stamp} does not exist or is not "
-                "under construction"
-            )
-        file = self._open_file(
-            self._core.resolve(block.file.path), block.file.inode_id, client_name
-        )
-        if file.blocks[-1] is not block:
-            raise errors.RemoteError(f"{block.name} is not the last block of {file.path}")
-        return file, block
 
     # Replication.
 
