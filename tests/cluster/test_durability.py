@@ -251,6 +251,14 @@ def test_replica_that_was_lost_while_the_namenode_was_down_is_missed_and_replace
     wait_until(good, 30, "two good replicas")
 
 
+@pytest.mark.req("FS-028")
+def test_datanodes_report_all_their_replicas_again_and_again() -> None:
+    with MiniCluster(datanodes=1, conf={"dfs.blockreport.intervalMsec": 200}) as cluster:
+        with cluster.connect() as fs:
+            write(fs, "/file", b"x", replication=1)
+        wait_until(lambda: cluster.log("datanode0").count("reported 1 replicas") >= 3)
+
+
 # -- no namenode ------------------------------------------------------------------------------
 
 

@@ -410,6 +410,26 @@ def test_file_on_no_living_datanode_is_a_clear_error(
             stream.read()
 
 
+@pytest.mark.req("FS-014", "FS-097")
+def test_reader_leaves_datanodes_that_say_nothing(
+    cluster: MiniCluster, fs: FileSystem, path: str
+) -> None:
+    data = content(MIB)
+    write(fs, path, data)
+    wait_until_located(fs, path)
+    silent = [replica.datanode for replica in only_block(cluster, path)[1:]]
+    conf = cluster.conf.with_values({"dfs.client.socket-timeout": "300"})
+    for name in silent:
+        cluster.pause(name)
+    try:
+        with connect(cluster.uri, conf=conf) as hasty:
+            assert read(hasty, path) == data
+    finally:
+        for name in silent:
+            cluster.resume(name)
+    wait_until(lambda: len(fs.datanode_report("live")) == 4)
+
+
 # -- disks that fail ----------------------------------------------------------------------
 
 
