@@ -84,5 +84,8 @@ class JavaFileSystem:
         nowhere = self._java.java.io.OutputStream.nullOutputStream()
         self._copy(self._fs.open(self._path(path)), nowhere, _BUFFER_BYTES, True)
 
+    def delete(self, path: str) -> None:
+        self._fs.delete(self._path(path), False)
+
     def close(self) -> None:
         self._fs.close()

@@ -65,6 +65,7 @@ class Client:
 
     write: Callable[[], object]
     read: Callable[[], object]
+    remove: Callable[[], object]
 
 
 @dataclass(slots=True)
@@ -153,6 +154,8 @@ def _replicated(
                 rates.setdefault((client, act, where), []).append(rate)
                 if client == "Java" and servers and before is not None and after is not None:
                     servers.cpu.setdefault(f"{act} {replicas}", []).append(after - before)
+            # Or all copies together would fill the page cache, and wait for the disk.
+            calls.remove()
     yield from _rates(rates, replicas)
     yield from _cpu(clusters, replicas, size)
 
@@ -208,29 +211,22 @@ def _cpu(clusters: Mapping[str, Cluster], replicas: int, size: int) -> Results:
 
 
 def _local(local: Path) -> Client:
-    copy, last = local.with_suffix(".copy"), local.with_suffix(".last")
+    copy = local.with_suffix(".copy")
     buffer = bytearray(BUFFER_BYTES)
-
-    def write() -> None:
-        # As in a cluster, what was there before is freed after the new is written.
-        if copy.exists():
-            copy.rename(last)
-        shutil.copyfile(local, copy)
-        last.unlink(missing_ok=True)
 
     def read() -> None:
         with copy.open("rb", buffering=0) as source:
             while source.readinto(buffer):
                 continue
 
-    return Client(write, read)
+    return Client(lambda: shutil.copyfile(local, copy), read, copy.unlink)
 
 
 def _java(jvm: Jvm, cluster: Cluster, local: Path, replicas: int) -> Client:
     values = {"dfs.replication": str(replicas), "dfs.blocksize": str(BLOCK_BYTES)}
     fs = jvm.file_system(cluster.conf, values)
     path = f"{PATH}.java{replicas}"
-    return Client(lambda: fs.write(local, path), lambda: fs.read(path))
+    return Client(lambda: fs.write(local, path), lambda: fs.read(path), lambda: fs.delete(path))
 
 
 def _ours(cluster: Cluster, local: Path, replicas: int) -> Client:
@@ -251,7 +247,7 @@ def _ours(cluster: Cluster, local: Path, replicas: int) -> Client:
             while source.readinto(buffer):
                 continue
 
-    return Client(write, read)
+    return Client(write, read, lambda: fs.delete(path))
 
 
 def _native(cluster: Cluster, local: Path, replicas: int) -> Client:
@@ -270,7 +266,7 @@ def _native(cluster: Cluster, local: Path, replicas: int) -> Client:
             for _ in source.read_range_stream(0, len(source)):
                 continue
 
-    return Client(write, read)
+    return Client(write, read, lambda: client.delete(path))
 
 
 if __name__ == "__main__":
