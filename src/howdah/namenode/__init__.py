@@ -5,6 +5,7 @@ Pure (no sockets, files, threads, clocks or dice):
 - `inodes`, `paths`, `namespace`   the tree, and `apply(edit)`, its only change
 - `permissions`                    who may do what
 - `leases`, `retry_cache`          who writes which file; calls already answered
+- `lease_expiry`                   what becomes of files whose writers fell silent
 - `topology`, `placement`          racks, distances, where replicas go
 - `datanodes`, `blocks`, `repair`  the nodes, their replicas, what must be copied or dropped
 - `safe_mode`                      when the cluster may change

@@ -468,18 +468,7 @@ class FileCalls:
             blocks[-1] = edits.EditBlock(last.block_id, last.length_bytes, last.generation_stamp)
         open_blocks = [b for b in file.blocks[-1:] if b.state is not BlockState.COMPLETE]
         now_ms = core.clock.wall_ms()
-        core.commit(
-            edits.CloseOp(
-                0,
-                file.path,
-                file.replication,
-                now_ms,
-                file.atime_ms,
-                file.block_size_bytes,
-                edits.Permission(file.owner, file.group, file.mode),
-                tuple(blocks),
-            )
-        )
+        core.commit(close_edit(file, tuple(blocks), now_ms))
         for block in open_blocks:
             core.blocks.settled(block)
         pending.outcome = True
@@ -547,4 +536,18 @@ def edit_blocks(blocks: list[Block]) -> tuple[edits.EditBlock, ...]:
     return tuple(
         edits.EditBlock(block.block_id, block.length_bytes, block.generation_stamp)
         for block in blocks
+    )
+
+
+def close_edit(file: File, blocks: tuple[edits.EditBlock, ...], now_ms: int) -> edits.CloseOp:
+    """The end of writing a file. Its inode id is not in the record: the path names it."""
+    return edits.CloseOp(
+        0,
+        file.path,
+        file.replication,
+        now_ms,
+        file.atime_ms,
+        file.block_size_bytes,
+        edits.Permission(file.owner, file.group, file.mode),
+        blocks,
     )

@@ -27,6 +27,7 @@ from howdah.namenode.client_protocol import ClientProtocol
 from howdah.namenode.core import Core
 from howdah.namenode.datanode_protocol import ClusterIdentity, DatanodeProtocol
 from howdah.namenode.journal import Journal
+from howdah.namenode.lease_expiry import LeaseExpiry
 from howdah.namenode.loading import Loaded, load
 from howdah.namenode.racks import rack_map
 from howdah.namenode.settings import permissions_from, settings_from
@@ -157,6 +158,8 @@ class Namenode:
         self._stop = asyncio.Event()
         self._failure: str | None = None
         self._next_repair_s = 0.0
+        self._lease_expiry = LeaseExpiry(self.core)
+        self._reaping = False
 
     async def serve(self, ready_file: Path | None) -> int:
         """Run until told to stop; the exit code."""
@@ -254,12 +257,16 @@ class Namenode:
             )
             self.core.repair_round()
         self._client.look_at_closing()
+        for line in self._lease_expiry.work():
+            log.warning("%s", line)
         self._barrier.hold()
-        if self.core.namespace.must_reap:
-            asyncio.get_running_loop().call_soon(self._reap)
+        if self.core.namespace.must_reap and not self._reaping:
+            self._reap()
 
     def _reap(self) -> None:
-        if self.core.reap():
+        """One slice of what was deleted; the next one when others had their turn."""
+        self._reaping = self.core.reap()
+        if self._reaping:
             asyncio.get_running_loop().call_soon(self._reap)
 
     async def _serve_http(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -24,6 +24,7 @@ from howdah.namenode.client_protocol import ClientProtocol
 from howdah.namenode.core import Core, Settings
 from howdah.namenode.datanode_protocol import ClusterIdentity, DatanodeProtocol
 from howdah.namenode.datanodes import Datanode
+from howdah.namenode.lease_expiry import LeaseExpiry
 from howdah.namenode.namespace import Namespace
 from howdah.namenode.permissions import Permissions
 from howdah.namenode.topology import RackMap
@@ -284,6 +285,7 @@ class InMemoryNamenode:
             ]
         )
         self._datanode_methods = {method.name for method in nodes.methods}
+        self._lease_expiry = LeaseExpiry(self.core)
         self._keep_log()
 
     def call(
@@ -321,15 +323,17 @@ class InMemoryNamenode:
         finally:
             self._keep_log()
 
-    def tick(self, ms: int = 0) -> None:
-        """Time passes, and what happens by itself happens."""
+    def tick(self, ms: int = 0) -> list[str]:
+        """Time passes, and what happens by itself happens. Returns what would be logged."""
         self.clock.advance(ms)
         self.core.tick()
         self.core.repair_round()
         self.client.look_at_closing()
+        said = self._lease_expiry.work()
         while self.core.reap():
-            pass
+            continue
         self._keep_log()
+        return said
 
     def _keep_log(self) -> None:
         self.log += self.core.take_outbox()
