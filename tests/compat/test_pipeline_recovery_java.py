@@ -7,8 +7,8 @@ every byte is there, and in the end there are three replicas again.
 from __future__ import annotations
 
 import random
-import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -49,32 +49,11 @@ class Writer:
         method = self._java.method(stream, "getPipeline")
         return [self._java.server_at(node.getXferPort()) for node in method()]
 
-    def in_background(self, act: Callable[[], None]) -> Callable[[], None]:
-        """Start it; what is returned waits for its end, and raises what it raised."""
-        failure: list[BaseException] = []
-
-        def run() -> None:
-            try:
-                act()
-            except BaseException as error:
-                failure.append(error)
-
-        thread = threading.Thread(target=run, daemon=True)
-        thread.start()
-
-        def join() -> None:
-            thread.join(PATIENCE_S)
-            assert not thread.is_alive(), "the writer hangs"
-            if failure:
-                raise failure[0]
-
-        return join
-
 
 class Java:
     """Hadoop's client in Spark's JVM, with a filesystem of its own on this cluster."""
 
-    def __init__(self, spark: Any, cluster: MiniCluster) -> None:
+    def __init__(self, spark: Any, cluster: MiniCluster, **conf: str) -> None:
         self._jvm = spark._jvm
         self._gateway = spark.sparkContext._gateway
         self._ports = {
@@ -82,11 +61,11 @@ class Java:
             for server in cluster.processes
             if "data" in server.addresses
         }
-        conf = self._jvm.org.apache.hadoop.conf.Configuration(spark._jsc.hadoopConfiguration())
-        for name, value in cluster.conf.items():
-            conf.set(name, value)
+        java_conf = self._jvm.org.apache.hadoop.conf.Configuration(spark._jsc.hadoopConfiguration())
+        for name, value in {**dict(cluster.conf.items()), **conf}.items():
+            java_conf.set(name, value)
         uri = self._jvm.java.net.URI(cluster.uri)
-        self.fs = self._jvm.org.apache.hadoop.fs.FileSystem.newInstance(uri, conf)
+        self.fs = self._jvm.org.apache.hadoop.fs.FileSystem.newInstance(uri, java_conf)
 
     def path(self, path: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(path)
@@ -98,12 +77,14 @@ class Java:
         """A method that isn't public, without arguments."""
         classes = self._gateway.new_array(self._jvm.java.lang.Class, 0)
         objects = self._gateway.new_array(self._jvm.java.lang.Object, 0)
-        kind = target.getClass()
-        while name not in [m.getName() for m in kind.getDeclaredMethods()]:
-            kind = kind.getSuperclass()
-        found = kind.getDeclaredMethod(name, classes)
+        found = target.getClass().getDeclaredMethod(name, classes)
         found.setAccessible(True)
         return lambda: found.invoke(target, objects)
+
+    def stage(self, out: Any) -> str:
+        """What the stream's streamer is doing, by the protocol's name."""
+        streamer = self.method(out.getWrappedStream(), "getStreamer")()
+        return str(self.method(streamer, "getStage")())
 
     def read(self, path: str) -> bytes:
         stream = self.fs.open(self.path(path))
@@ -128,6 +109,19 @@ def cluster() -> Iterator[MiniCluster]:
 @pytest.fixture(scope="module")
 def java(spark: Any, cluster: MiniCluster) -> Iterator[Java]:
     java = Java(spark, cluster)
+    yield java
+    java.fs.close()
+
+
+@pytest.fixture(scope="module")
+def easygoing_java(spark: Any, cluster: MiniCluster) -> Iterator[Java]:
+    """A client that goes on with the datanodes it has where there is no other left, as
+    Hadoop's documentation recommends for small clusters."""
+    java = Java(
+        spark,
+        cluster,
+        **{"dfs.client.block.write.replace-datanode-on-failure.best-effort": "true"},
+    )
     yield java
     java.fs.close()
 
@@ -174,7 +168,15 @@ def is_replicated(cluster: MiniCluster, writer: Writer) -> bool:
     return start >= len(writer.written)
 
 
-@pytest.mark.req("FS-124", "FS-125", "FS-126", "FS-127", "FS-128", "FS-129", "FS-131")
+def wait_until_stale_replicas_are_gone(cluster: MiniCluster, block_id: int) -> None:
+    wait_until(
+        lambda: not replica_files(cluster, [block_id], state=BEING_WRITTEN),
+        PATIENCE_S,
+        "the stale partial replica is gone",
+    )
+
+
+@pytest.mark.req("FS-124", "FS-125", "FS-126", "FS-127", "FS-128", "FS-129", "FS-130", "FS-131")
 @pytest.mark.parametrize("position", [0, 1, 2])
 def test_a_datanode_that_is_killed_in_mid_block_is_not_noticed_by_the_writer(
     java: Java, cluster: MiniCluster, path: str, position: int
@@ -185,15 +187,178 @@ def test_a_datanode_that_is_killed_in_mid_block_is_not_noticed_by_the_writer(
     (block_id,) = blocks_of(cluster, path)
     victim = writer.pipeline()[position]
     cluster.kill(victim)
-    writer.write(MIB)
+    writer.write(2 * BLOCK)
     writer.out.close()
     check(java, cluster, writer)
     cluster.restart(victim)
-    wait_until(
-        lambda: (
-            victim
-            not in [r.datanode for r in replica_files(cluster, [block_id], state=BEING_WRITTEN)]
-        ),
-        PATIENCE_S,
-        "the stale partial replica is gone",
+    wait_until_stale_replicas_are_gone(cluster, block_id)
+
+
+@pytest.mark.req("FS-127", "FS-131", "FS-132")
+@pytest.mark.parametrize("positions", [(0, 1), (1, 2), (0, 2)])
+def test_two_of_three_datanodes_that_are_killed_in_mid_block_are_not_noticed_by_the_writer(
+    easygoing_java: Java, cluster: MiniCluster, path: str, positions: tuple[int, int]
+) -> None:
+    writer = Writer(easygoing_java, path)
+    writer.write(MIB + 1)
+    writer.out.hflush()
+    (block_id,) = blocks_of(cluster, path)
+    pipeline = writer.pipeline()
+    victims = [pipeline[position] for position in positions]
+    for victim in victims:
+        cluster.kill(victim)
+    writer.write(MIB)
+    writer.out.close()
+    assert easygoing_java.read(path) == writer.written
+    for victim in victims:
+        cluster.restart(victim)
+    wait_until_stale_replicas_are_gone(cluster, block_id)
+    check(easygoing_java, cluster, writer)
+
+
+@pytest.mark.req("FS-127", "FS-132")
+def test_one_datanode_of_three_is_enough_where_failed_ones_are_not_replaced(
+    spark: Any, cluster: MiniCluster, path: str
+) -> None:
+    java = Java(
+        spark, cluster, **{"dfs.client.block.write.replace-datanode-on-failure.policy": "NEVER"}
     )
+    writer = Writer(java, path)
+    writer.write(MIB + 1)
+    writer.out.hflush()
+    for victim in writer.pipeline()[1:]:
+        cluster.kill(victim)
+        writer.write(MIB // 2 + 3)
+    writer.out.hflush()
+    assert len(writer.pipeline()) == 1
+    writer.out.close()
+    assert java.read(path) == writer.written
+    java.fs.close()
+
+
+@pytest.mark.req("FS-125", "FS-131")
+def test_datanodes_that_die_one_after_the_other_in_one_block_are_not_noticed_by_the_writer(
+    easygoing_java: Java, cluster: MiniCluster, path: str
+) -> None:
+    writer = Writer(easygoing_java, path)
+    for _ in range(3):
+        writer.write(100_001)
+        writer.out.hflush()
+        cluster.kill(writer.pipeline()[0])
+    writer.write(100_001)
+    writer.out.close()
+    assert easygoing_java.read(path) == writer.written
+
+
+@pytest.mark.req("FS-124", "FS-125", "FS-131")
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_datanode_that_is_killed_at_the_first_packets_is_not_noticed_by_the_writer(
+    java: Java, cluster: MiniCluster, path: str, count: int
+) -> None:
+    writer = Writer(java, path)
+    with ThreadPoolExecutor(1) as threads:
+        writing = threads.submit(writer.write, BLOCK - 1)
+        wait_until(lambda: partial_replicas(cluster), PATIENCE_S)
+        for victim in partial_replicas(cluster)[:count]:
+            cluster.kill(victim)
+        writing.result(PATIENCE_S)
+    writer.out.close()
+    assert java.read(path) == writer.written
+    if count == 2:
+        cluster.restart(victim)
+    check(java, cluster, writer)
+
+
+def partial_replicas(cluster: MiniCluster) -> list[str]:
+    return [replica.datanode for replica in replica_files(cluster, state=BEING_WRITTEN)]
+
+
+@pytest.mark.req("FS-124", "FS-131")
+def test_a_datanode_that_is_dead_when_the_pipeline_is_set_up_is_left_out(
+    java: Java, cluster: MiniCluster, fs: FileSystem, path: str
+) -> None:
+    cluster.kill("datanode2")
+    assert len(fs.datanode_report("live")) == 4, "the namenode has not noticed"
+    writer = Writer(java, path)
+    writer.write(3 * BLOCK)
+    writer.out.close()
+    check(java, cluster, writer)
+
+
+@pytest.mark.req("FS-124", "FS-131")
+@pytest.mark.parametrize("position", [0, 2])
+def test_a_datanode_that_hangs_in_mid_block_is_left_out(
+    java: Java, cluster: MiniCluster, path: str, position: int
+) -> None:
+    writer = Writer(java, path)
+    writer.write(MIB + 1)
+    writer.out.hflush()
+    (block_id,) = blocks_of(cluster, path)
+    victim = writer.pipeline()[position]
+    cluster.pause(victim)
+    writer.write(MIB)
+    writer.out.hflush()
+    assert victim not in writer.pipeline()
+    writer.out.close()
+    assert java.read(path) == writer.written
+    cluster.resume(victim)
+    wait_until_stale_replicas_are_gone(cluster, block_id)
+    check(java, cluster, writer)
+
+
+@pytest.mark.req("FS-124", "FS-131")
+def test_a_datanode_that_hangs_when_the_pipeline_is_set_up_is_left_out(
+    java: Java, cluster: MiniCluster, path: str
+) -> None:
+    cluster.pause("datanode1")
+    writer = Writer(java, path)
+    writer.write(BLOCK)
+    writer.out.close()
+    cluster.resume("datanode1")
+    check(java, cluster, writer)
+
+
+@pytest.mark.req("FS-124", "FS-126", "FS-131")
+@pytest.mark.parametrize(
+    ("position", "how"), [(0, "is killed"), (1, "is killed"), (2, "is killed"), (2, "hangs")]
+)
+def test_a_datanode_that_fails_while_the_block_is_closed_is_not_noticed_by_the_writer(
+    java: Java, cluster: MiniCluster, path: str, position: int, how: str
+) -> None:
+    writer = Writer(java, path)
+    # Whole chunks: a partial one would be sent again, and fail, before the block's end.
+    writer.write(MIB)
+    writer.out.hflush()
+    victim = writer.pipeline()[position]
+    cluster.pause(victim)
+    with ThreadPoolExecutor(1) as threads:
+        closing = threads.submit(writer.out.close)
+        wait_until(lambda: java.stage(writer.out) == "PIPELINE_CLOSE", PATIENCE_S)
+        if how == "is killed":
+            cluster.kill(victim)
+        closing.result(PATIENCE_S)
+    assert java.read(path) == writer.written
+    cluster.restart(victim)
+    check(java, cluster, writer)
+
+
+@pytest.mark.req("FS-124", "FS-131")
+def test_a_datanode_that_is_killed_during_an_append_is_not_noticed_by_the_writer(
+    easygoing_java: Java, cluster: MiniCluster, path: str
+) -> None:
+    writer = Writer(easygoing_java, path)
+    writer.write(MIB + 1)
+    writer.out.close()
+    wait_until(lambda: is_replicated(cluster, writer), PATIENCE_S)
+    victim = replicas_of(cluster, path)[0][1].datanode
+    cluster.kill(victim)
+    writer.out = easygoing_java.fs.append(easygoing_java.path(path))
+    writer.write(MIB + 1)
+    writer.out.hflush()
+    assert victim not in writer.pipeline()
+    second = writer.pipeline()[0]
+    cluster.kill(second)
+    writer.write(MIB + 1)
+    writer.out.close()
+    cluster.restart(victim)
+    check(easygoing_java, cluster, writer)
