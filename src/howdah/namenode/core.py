@@ -70,6 +70,7 @@ class Settings:
     safe_mode_min_datanodes: int = 0
     safe_mode_extension_ms: int = 30_000
     complete_wait_ms: int = 3000
+    pending_copy_ms: int = 300_000
     retry_cache_expiry_ms: int = 600_000
 
 
@@ -124,7 +125,9 @@ class Core:
         self.datanodes = DatanodeRegistry(
             expiry_ms=settings.heartbeat_expiry_ms, stale_ms=settings.stale_datanode_ms
         )
-        self.repair = Repair(self.blocks, self.datanodes, dice)
+        self.repair = Repair(
+            self.blocks, self.datanodes, dice, pending_timeout_ms=settings.pending_copy_ms
+        )
         self.retry_cache = RetryCache(settings.retry_cache_expiry_ms)
         self.last_txid = 0
         """Transaction id of the last edit; the shell sets it to the journal's at the start."""

@@ -48,6 +48,7 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
         safe_mode_threshold=conf.get(keys.DFS_NAMENODE_SAFEMODE_THRESHOLD_PCT),
         safe_mode_min_datanodes=conf.get(keys.DFS_NAMENODE_SAFEMODE_MIN_DATANODES),
         safe_mode_extension_ms=_ms(conf.get(keys.DFS_NAMENODE_SAFEMODE_EXTENSION)),
+        pending_copy_ms=_ms(conf.get(keys.DFS_NAMENODE_RECONSTRUCTION_PENDING_TIMEOUT_SEC)),
         retry_cache_expiry_ms=_ms(conf.get(keys.DFS_NAMENODE_RETRYCACHE_EXPIRYTIME_MILLIS)),
     )
 
