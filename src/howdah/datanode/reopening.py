@@ -8,9 +8,10 @@ Each function stands for a stage of WRITE_BLOCK. The steps are the same:
 4. rename the files to the new generation stamp, then change the map;
 5. tell the keeper.
 
-`kill -9` between any two steps leaves a replica that the next start finds: the new
-checksum of a chunk that is cut is written before the chunk is, so the longest
-prefix that fits it is the acknowledged one; and a rename is all or nothing.
+`kill -9` between any two steps leaves a replica that the next start finds, with every
+acknowledged byte. A cut drops the checksums behind it first, then replaces the one of
+the chunk that it goes through, then drops the data: at any point the last checksum
+that is left fits a prefix of its chunk. And a rename is all or nothing.
 """
 
 from __future__ import annotations
@@ -167,10 +168,11 @@ def _cut(
     try:
         meta_fd = os.open(meta_path, os.O_RDWR)
         try:
+            # In this order: a start after a crash looks for good chunks from the end.
+            os.ftruncate(meta_fd, block_files.meta_bytes(spec, end))
             if last_sum:
                 chunk = end // spec.bytes_per_checksum
                 os.pwrite(meta_fd, last_sum, block_files.sums_offset(spec, chunk))
-            os.ftruncate(meta_fd, block_files.meta_bytes(spec, end))
         finally:
             os.close(meta_fd)
         os.truncate(block_path, end)

@@ -56,6 +56,36 @@ class ReplicaMachine(RuleBasedStateMachine):
         self.replica.recover(self.stamp, length, b"")
         self.promised = length
 
+    @precondition(lambda self: self.replica.state is ReplicaState.RBW)
+    @rule(step=st.integers(0, 3), min_bytes=st.integers(0, 9000), max_bytes=st.integers(0, 9000))
+    def recover_as_a_client_asks(self, step: int, min_bytes: int, max_bytes: int) -> None:
+        before, stamp = self.replica.tail, self.stamp + step
+        try:
+            kept = self.replica.length_kept(self.stamp, stamp, min_bytes, max_bytes)
+        except errors.ReplicaNotFound:
+            assert self.replica.acked_bytes < min_bytes or self.replica.length_bytes > max_bytes
+            assert self.replica.tail == before
+            return
+        assert min_bytes <= self.promised == kept <= max_bytes
+        self.stamp = stamp
+        self.replica.recover(stamp, kept, b"")
+
+    @rule(step=st.integers(-2, 3), missing=st.integers(0, 2))
+    def close_again(self, step: int, missing: int) -> None:
+        replica, stamp = self.replica, self.stamp + step
+        expected = replica.length_bytes + missing
+        try:
+            replica.check_whole(self.stamp, stamp, expected)
+        except errors.ReplicaNotFound:
+            assert step < 0 or missing or self.promised < replica.length_bytes
+            return
+        self.stamp = stamp
+        if replica.state is ReplicaState.FINALIZED:
+            replica.restamp(stamp)
+        else:
+            replica.recover(stamp, expected, b"")
+            replica.finalize()
+
     @invariant()
     def what_was_promised_is_visible(self) -> None:
         assert self.promised <= self.replica.visible_bytes <= self.replica.length_bytes
@@ -90,6 +120,41 @@ def test_what_was_not_received_is_not_acknowledged() -> None:
     replica = Replica(1, 1, ReplicaState.RBW, "DS", 100)
     with pytest.raises(AssertionError, match="acknowledges 101"):
         replica.acknowledge(101)
+
+
+def test_recovery_makes_no_bytes() -> None:
+    replica = Replica(1, 1, ReplicaState.RBW, "DS", 100)
+    with pytest.raises(AssertionError, match="or make some"):
+        replica.recover(2, 101, b"")
+
+
+@given(length=st.integers(0, 5000), acked=st.integers(0, 5000))
+def test_a_copy_joins_a_pipeline_with_the_bytes_that_are_acknowledged(
+    length: int, acked: int
+) -> None:
+    replica = Replica(1, 1, ReplicaState.TEMPORARY, "DS")
+    replica.grow(length, b"")
+    if acked > length:
+        with pytest.raises(AssertionError, match="lacks bytes"):
+            replica.join(acked)
+        return
+    replica.join(acked)
+    assert (replica.state, replica.visible_bytes) == (ReplicaState.RBW, acked)
+    assert replica.length_kept(1, 2, acked, length) == acked
+
+
+@pytest.mark.parametrize("state", [ReplicaState.RWR, ReplicaState.RUR, ReplicaState.TEMPORARY])
+def test_only_what_a_client_has_written_goes_on_in_a_new_pipeline(state: ReplicaState) -> None:
+    replica = Replica(1, 1, state, "DS", 100)
+    with pytest.raises(errors.ReplicaNotFound, match="Cannot recover"):
+        replica.length_kept(1, 2, 0, 1000)
+    with pytest.raises(errors.ReplicaNotFound, match="Cannot recover"):
+        replica.check_whole(1, 2, 100)
+
+
+def test_only_what_is_final_is_restamped() -> None:
+    with pytest.raises(errors.ReplicaNotFound, match="Cannot restamp"):
+        Replica(1, 1, ReplicaState.RBW, "DS").restamp(2)
 
 
 def test_recovery_keeps_what_was_acknowledged() -> None:

@@ -1,0 +1,64 @@
+"""One writer a replica: the next one waits until the last has let go."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from howdah import errors
+from howdah.datanode.writers import Writers
+from howdah.transfer.blocks import ExtendedBlock
+
+BLOCK = ExtendedBlock("BP-1", 1, 1)
+
+
+class Holder:
+    """Lets go when it has been told to stop `patience` times."""
+
+    def __init__(self, writers: Writers, patience: int = 0) -> None:
+        self._writers = writers
+        self._patience = patience
+        self._threads = ThreadPoolExecutor(1)
+        self.told = 0
+
+    def stop(self, why: str) -> None:
+        self.told += 1
+        if self.told > self._patience:
+            self._threads.submit(self._writers.release, BLOCK, self)
+
+
+def test_a_replica_without_a_writer_is_claimed_at_once() -> None:
+    writers = Writers()
+    holder = Holder(writers)
+    writers.claim(BLOCK, holder)
+    assert writers.of(BLOCK) is holder
+
+
+@pytest.mark.parametrize("patience", [0, 2])
+def test_who_claims_a_replica_has_it_when_the_last_writer_has_let_go(patience: int) -> None:
+    writers = Writers()
+    first, second = Holder(writers, patience), Holder(writers)
+    writers.claim(BLOCK, first)
+    writers.claim(BLOCK, second)
+    assert writers.of(BLOCK) is second
+    assert first.told == patience + 1
+
+
+def test_a_writer_that_does_not_end_stays_the_writer() -> None:
+    writers = Writers()
+    stuck = Holder(writers, patience=1000)
+    writers.claim(BLOCK, stuck)
+    with pytest.raises(errors.RemoteError, match="does not stop within"):
+        writers.claim(BLOCK, Holder(writers), timeout_s=0.05)
+    assert writers.of(BLOCK) is stuck
+
+
+def test_who_lost_a_replica_does_not_take_it_from_the_next() -> None:
+    writers = Writers()
+    first, second = Holder(writers), Holder(writers)
+    writers.claim(BLOCK, first)
+    writers.claim(BLOCK, second)
+    writers.release(BLOCK, first)
+    writers.release(BLOCK, None)
+    assert writers.of(BLOCK) is second
