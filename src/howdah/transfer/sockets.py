@@ -22,6 +22,8 @@ from howdah import errors
 
 READ_AHEAD_BYTES = 8 * 1024
 _TIMEVAL = struct.Struct("ll")
+_UNPACED = b"reno"
+"""The congestion control that every Linux has and lets everybody use."""
 
 
 class PeerClosed(errors.HowdahError, ConnectionError):
@@ -71,6 +73,7 @@ class Connection:
         sock.setblocking(True)
         if sock.family in (socket.AF_INET, socket.AF_INET6):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            _stop_pacing(sock)
         self._ahead = memoryview(b"")
         self._read_timeout_s = -1.0
         self.set_read_timeout(read_timeout_s)
@@ -235,6 +238,22 @@ class Connection:
 
     def close(self) -> None:
         self._sock.close()
+
+
+def _stop_pacing(sock: socket.socket) -> None:
+    """Choose a congestion control that sends at once, where both ends are on this machine.
+
+    BBR, the default of some systems, spreads packets over time by timers, even where
+    there is no network. Over loopback it carries 1.5 to 3 GB/s where others carry 5, at
+    twice the CPU time. Between machines the system's choice stands.
+    """
+    congestion_control = getattr(socket, "TCP_CONGESTION", None)
+    if congestion_control is None:
+        return
+    with contextlib.suppress(OSError):  # gone already, or not allowed here: then it is paced
+        peer, here = sock.getpeername()[0], sock.getsockname()[0]
+        if peer == here or peer.startswith("127."):
+            sock.setsockopt(socket.IPPROTO_TCP, congestion_control, _UNPACED)
 
 
 def _name(sock: socket.socket, *, peer: bool) -> str:

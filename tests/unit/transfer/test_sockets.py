@@ -141,3 +141,14 @@ def test_nobody_at_the_address_is_unreachable() -> None:
 
 def test_a_heartbeat_over_a_real_socket_is_six_and_twenty_five_bytes() -> None:
     assert len(encode_packet(PacketHeader(0, -1, False, 0))) == 31
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_CONGESTION"), reason="Linux only")
+def test_nothing_is_paced_between_processes_of_one_machine() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        near = socket.create_connection(listener.getsockname())
+        far, _ = listener.accept()
+        with Connection(near), Connection(far):
+            for sock in (near, far):
+                used = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+                assert used.rstrip(b"\0") == b"reno"
