@@ -151,7 +151,9 @@ class BlockReceiver:
 
     def _close_again(self) -> None:
         try:
-            reopening.recover_close(self._store, self._request, self)
+            reopening.recover_close(
+                self._store, self._request, self, durable=self._settings.sync_on_close
+            )
         except (errors.HowdahError, OSError) as error:
             self._refuse(Status.ERROR, str(error))
             raise

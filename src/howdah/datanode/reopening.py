@@ -33,10 +33,7 @@ from howdah.transfer.ops import WriteBlock
 
 def append(store: BlockStore, request: WriteBlock, holder: Stoppable) -> ReplicaWriter:
     """PIPELINE_SETUP_APPEND: reopen a finalized replica, which has the length that the
-    client says.
-
-    Clients ask for room by the block's length; the replica's is given apart.
-    """
+    client says (apart from the block's own, which is that of a full block)."""
     block = request.block
     replica = store.claim(block, holder)
     try:
@@ -97,9 +94,12 @@ def recover_streaming(store: BlockStore, request: WriteBlock, holder: Stoppable)
         raise
 
 
-def recover_close(store: BlockStore, request: WriteBlock, holder: Stoppable) -> None:
+def recover_close(
+    store: BlockStore, request: WriteBlock, holder: Stoppable, *, durable: bool = False
+) -> None:
     """PIPELINE_CLOSE_RECOVERY: all data is here and acknowledged, and only the end of the
-    block may not be. Afterwards the replica is finalized under the new stamp."""
+    block may not be. Afterwards the replica is finalized under the new stamp; `durable`
+    if it must be on the disk then."""
     block, stamp = request.block, request.latest_generation_stamp
     replica = store.claim(block, holder)
     try:
@@ -116,7 +116,7 @@ def recover_close(store: BlockStore, request: WriteBlock, holder: Stoppable) -> 
         else:
             writer = _go_on(store, replica, request, replica.length_bytes, holder)
             try:
-                store.finalize(writer)
+                store.finalize(writer, durable=durable)
             except BaseException:
                 store.abandon(writer)
                 raise
@@ -200,6 +200,9 @@ def _writer(
         os.close(block_fd)
         raise
     store.tell(ReplicaOpened(replica.as_block(pool_id), volume.storage_id))
+    # Clients name the file's block size as the length: the room that it may still take.
+    promised_bytes = max(request.block.length_bytes - replica.length_bytes, 0)
+    volume.promise(promised_bytes)
     return ReplicaWriter(
         pool_id,
         replica,
@@ -208,6 +211,7 @@ def _writer(
         meta_fd,
         on_disk,
         request.checksum,
+        promised_bytes=promised_bytes,
         counted_bytes=counted_data_bytes + block_files.meta_bytes(on_disk, counted_data_bytes),
         holder=holder,
     )

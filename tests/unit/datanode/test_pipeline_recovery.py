@@ -286,6 +286,18 @@ def test_a_mirror_that_cannot_be_reached_is_named_and_the_replica_waits(lab: Lab
     check_final(lab, node, 1003)
 
 
+@pytest.mark.parametrize("stage", [STREAMING, APPENDING])
+def test_room_is_held_for_the_rest_of_the_block(lab: Lab, node: Any, stage: Stage) -> None:
+    volume = node.volumes.all[0]
+    write_part(lab, node, DATA[:700]).close()
+    writer = lab.Writer(node, recovery(lab, stage, 700))
+    assert writer.response.is_success
+    assert volume.promised_bytes == (1 << 20) - 700
+    writer.close()
+    node.wait_idle()
+    assert volume.promised_bytes == 0
+
+
 def test_the_keeper_hears_of_the_new_stamp(lab: Lab, node: Any) -> None:
     write_part(lab, node, DATA[:700]).close()
     lab.Writer(node, recovery(lab, STREAMING, 700)).close()
@@ -340,6 +352,23 @@ def test_a_replica_that_is_not_final_yet_is_finalized(lab: Lab) -> None:
         check_final(lab, node)
         assert node.events[-1] == ReplicaReceived(lab.block(1, NEW, len(DATA)), "DS-0")
         assert len(node.store.writers) == 0
+
+
+def test_closing_again_waits_for_the_disk_where_that_is_configured(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = lab.node(DataSettings(socket_timeout_s=5, sync_on_close=True))
+    write_part(lab, node, DATA)
+    synced: list[int] = []
+    sync = os.fsync
+
+    def counted(fd: int) -> None:
+        synced.append(fd)
+        sync(fd)
+
+    monkeypatch.setattr(os, "fsync", counted)
+    assert lab.Writer(node, recovery(lab, CLOSING, len(DATA))).response.is_success
+    assert len(synced) == 4, "both files, both directories"
 
 
 def test_a_close_that_fails_at_the_mirror_names_it_and_can_be_done_again(lab: Lab) -> None:
