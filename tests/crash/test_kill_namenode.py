@@ -1,0 +1,143 @@
+"""kill -9 of a namenode under load: what was acknowledged is there, what was refused is not.
+
+Each writer works in a directory of its own, one call after the other, so after
+the kill it knows what must be there, what must not be, and the one path about
+which it was never told.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from dataclasses import dataclass, field
+
+import pytest
+
+from howdah import errors
+from howdah.fs.api import FileSystem
+from howdah.testing import MiniCluster
+
+WRITERS = 4
+NO_RETRIES = {"ipc.client.connect.max.retries": "0", "dfs.replication": "1"}
+
+
+@dataclass
+class Ledger:
+    """What one writer was told. `doubtful` is the call that got no answer."""
+
+    name: str
+    present: set[str] = field(default_factory=set)
+    absent: set[str] = field(default_factory=set)
+    refused: set[str] = field(default_factory=set)
+    doubtful: set[str] = field(default_factory=set)
+    acknowledged: int = 0
+    interrupted: bool = False
+
+    def acknowledge(self, *, came: str | None = None, went: str | None = None) -> None:
+        if went is not None:
+            self.present.discard(went)
+            self.absent.add(went)
+        if came is not None:
+            self.absent.discard(came)
+            self.present.add(came)
+        self.doubtful.clear()
+        self.acknowledged += 1
+
+
+def work(fs: FileSystem, ledger: Ledger, dice: random.Random) -> None:
+    """Change things until the namenode is gone."""
+    number = 0
+    try:
+        while True:
+            number += 1
+            step(fs, ledger, dice, f"{ledger.name}/{number}")
+    except (errors.Unreachable, errors.CallTimeout, ConnectionError, errors.ClosedStream):
+        ledger.interrupted = True
+
+
+def step(fs: FileSystem, ledger: Ledger, dice: random.Random, path: str) -> None:
+    choice = dice.randrange(5)
+    old = dice.choice(sorted(ledger.present)) if ledger.present else None
+    if choice == 0 or old is None:
+        ledger.doubtful = {path}
+        fs.mkdirs(path)
+        ledger.acknowledge(came=path)
+    elif choice == 1:
+        ledger.doubtful = {path}
+        fs.create(path).close()
+        ledger.acknowledge(came=path)
+    elif choice == 2:
+        ledger.doubtful = {path, old}
+        fs.rename(old, path)
+        ledger.acknowledge(came=path, went=old)
+    elif choice == 3:
+        ledger.doubtful = {old}
+        assert fs.delete(old, recursive=True)
+        ledger.acknowledge(went=old)
+    else:
+        missing = f"{path}/no/parent"
+        ledger.refused.add(missing)
+        with pytest.raises(errors.PathNotFound):
+            fs.create(missing, create_parent=False)
+
+
+def check(fs: FileSystem, ledger: Ledger) -> None:
+    found = {status.path for status in fs.list_status(ledger.name)}
+    assert ledger.present - ledger.doubtful <= found, "an acknowledged change is lost"
+    assert not (ledger.absent - ledger.doubtful) & found, "an acknowledged removal came back"
+    assert not any(fs.exists(path) for path in sorted(ledger.refused)[-20:])
+    unknown = found - ledger.present - ledger.doubtful
+    assert not unknown, f"nobody was told of {unknown}"
+
+
+def rounds(count: int, seed: int) -> None:
+    dice = random.Random(seed)
+    interrupted = acknowledged = 0
+    with MiniCluster(datanodes=1, conf=NO_RETRIES) as cluster:
+        for number in range(count):
+            ledgers = [Ledger(f"/kill/{number}/{writer}") for writer in range(WRITERS)]
+            clients = [cluster.connect() for _ in ledgers]
+            threads = []
+            for ledger, client in zip(ledgers, clients, strict=True):
+                client.mkdirs(ledger.name)
+                own = random.Random(dice.random())
+                threads.append(threading.Thread(target=work, args=(client, ledger, own)))
+            for thread in threads:
+                thread.start()
+            wait_for_work(ledgers, dice.randrange(10, 200))
+            cluster.kill("namenode")
+            for thread in threads:
+                thread.join(timeout=60)
+                assert not thread.is_alive(), "a client hangs on a dead namenode"
+            cluster.restart("namenode")
+            with cluster.connect() as fs:
+                for ledger in ledgers:
+                    check(fs, ledger)
+            for client in clients:
+                client.close()
+            interrupted += sum(bool(ledger.doubtful) for ledger in ledgers if ledger.interrupted)
+            acknowledged += sum(ledger.acknowledged for ledger in ledgers)
+    assert interrupted >= count // 2, "the kills hit nothing"
+    assert acknowledged > 10 * count
+
+
+def wait_for_work(ledgers: list[Ledger], changes: int) -> None:
+    """Until the writers have been told of so many changes: the kill's moment is the
+    dice's, and not that of a clock."""
+    done = threading.Event()
+    for _ in range(6000):
+        if sum(ledger.acknowledged for ledger in ledgers) >= changes:
+            return
+        done.wait(0.001)
+    raise AssertionError("the writers do not get on")
+
+
+@pytest.mark.req("FS-023")
+def test_nothing_acknowledged_is_lost_and_nothing_refused_appears() -> None:
+    rounds(10, seed=7)
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(3600)
+def test_two_hundred_kills() -> None:
+    rounds(200, seed=1)
