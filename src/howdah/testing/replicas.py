@@ -55,6 +55,13 @@ class ReplicaFile:
     def read(self) -> bytes:
         return self.path.read_bytes()
 
+    def read_if_there(self) -> bytes | None:
+        """None if it has gone since it was found: the cluster deletes what is too much."""
+        try:
+            return self.path.read_bytes()
+        except FileNotFoundError:
+            return None
+
     def flip(self, offset: int = 0) -> None:
         """Damage the byte at `offset`, in place, as a rotting disk does."""
         flip(self.path, offset)
