@@ -1,0 +1,263 @@
+"""What a namespace is, in as few words as possible: a dict from paths to what is there.
+
+The tests' oracle. It knows nothing of howdah, of blocks on datanodes, of users or of
+time limits; every operation either changes the dict or says in one word why not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+ROOT = "/"
+
+
+class Refused(Exception):
+    """An operation that must not happen; `why` is one of a few words."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A directory or a file. `blocks` are the lengths of a file's blocks."""
+
+    is_directory: bool
+    owner: str = ""
+    group: str = ""
+    mode: int = 0o755
+    mtime_ms: int = 0
+    atime_ms: int = 0
+    replication: int = 0
+    blocks: tuple[int, ...] = ()
+    writer: str | None = None
+
+    @property
+    def length_bytes(self) -> int:
+        return sum(self.blocks)
+
+
+def parent_of(path: str) -> str:
+    return path.rpartition("/")[0] or ROOT
+
+
+def is_under(path: str, ancestor: str) -> bool:
+    return path != ancestor and path.startswith(ancestor.rstrip("/") + "/")
+
+
+class ModelNamespace:
+    """All paths of a filesystem with one user.
+
+    >>> model = ModelNamespace("root", "staff")
+    >>> model.mkdirs("/a/b", 0o755, now_ms=1)
+    >>> sorted(model.entries)
+    ['/', '/a', '/a/b']
+    """
+
+    def __init__(self, owner: str, group: str) -> None:
+        self.entries: dict[str, Entry] = {ROOT: Entry(True, owner, group)}
+        self._owner = owner
+
+    # Looking.
+
+    def children(self, path: str) -> list[str]:
+        """The names in a directory, in order."""
+        return sorted(
+            other.rpartition("/")[2]
+            for other in self.entries
+            if other != ROOT and parent_of(other) == path
+        )
+
+    def subtree(self, path: str) -> list[str]:
+        """The path and all below it."""
+        return [other for other in self.entries if other == path or is_under(other, path)]
+
+    # The tree.
+
+    def _check_parents(self, path: str) -> None:
+        above = parent_of(path)
+        while above != ROOT:
+            entry = self.entries.get(above)
+            if entry is not None and not entry.is_directory:
+                raise Refused("parent is a file")
+            above = parent_of(above)
+
+    def _make_parents(self, path: str, mode: int | None, now_ms: int) -> None:
+        above = parent_of(path)
+        if above in self.entries:
+            return
+        self._make_parents(above, mode, now_ms)
+        inherited = self.entries[parent_of(above)].mode if mode is None else mode
+        self._make(above, inherited | 0o300, now_ms)
+
+    def _make(self, path: str, mode: int, now_ms: int) -> None:
+        group = self.entries[parent_of(path)].group
+        self.entries[path] = Entry(True, self._owner, group, mode, now_ms)
+        self._touch(parent_of(path), now_ms)
+
+    def _touch(self, path: str, now_ms: int) -> None:
+        self.entries[path] = replace(self.entries[path], mtime_ms=now_ms)
+
+    def mkdirs(self, path: str, mode: int, *, now_ms: int) -> None:
+        """A directory and what is missing above it; one that is there is left alone."""
+        self._check_parents(path)
+        found = self.entries.get(path)
+        if found is not None:
+            if not found.is_directory:
+                raise Refused("exists")
+            return
+        self._make_parents(path, mode, now_ms)
+        self._make(path, mode, now_ms)
+
+    def delete(self, path: str, *, recursive: bool, now_ms: int) -> bool:
+        self._check_parents(path)
+        if path not in self.entries:
+            return False
+        if len(self.subtree(path)) > 1 and not recursive:
+            raise Refused("not empty")
+        if path == ROOT:
+            return False
+        self._remove(path)
+        self._touch(parent_of(path), now_ms)
+        return True
+
+    def _remove(self, path: str) -> None:
+        for gone in self.subtree(path):
+            del self.entries[gone]
+
+    def rename(self, src: str, dst: str, *, now_ms: int) -> bool:
+        """The old rename: into `dst` if that is a directory; False where it cannot be."""
+        self._check_parents(src)
+        self._check_parents(dst)
+        if src not in self.entries or src == ROOT:
+            return False
+        there = self.entries.get(dst)
+        if there is not None and there.is_directory:
+            dst = dst.rstrip("/") + "/" + src.rpartition("/")[2]
+        if dst == src:
+            return True
+        parent = self.entries.get(parent_of(dst))
+        if dst in self.entries or is_under(dst, src) or parent is None or not parent.is_directory:
+            return False
+        self._move(src, dst, now_ms)
+        return True
+
+    def rename2(self, src: str, dst: str, *, overwrite: bool, now_ms: int) -> None:
+        """The new rename: `dst` is the final name."""
+        self._check_parents(src)
+        self._check_parents(dst)
+        if src not in self.entries:
+            raise Refused("not found")
+        if ROOT in (src, dst):
+            raise Refused("root")
+        if src == dst:
+            raise Refused("exists")
+        if is_under(dst, src):
+            raise Refused("under itself")
+        old = self.entries.get(dst)
+        if old is not None:
+            if old.is_directory != self.entries[src].is_directory:
+                raise Refused("kinds differ")
+            if not overwrite:
+                raise Refused("exists")
+            if len(self.subtree(dst)) > 1:
+                raise Refused("not empty")
+        elif parent_of(dst) not in self.entries:
+            raise Refused("not found")
+        if old is not None:
+            self._remove(dst)
+        self._move(src, dst, now_ms)
+
+    def _move(self, src: str, dst: str, now_ms: int) -> None:
+        moved = {dst + path[len(src) :]: self.entries.pop(path) for path in self.subtree(src)}
+        self.entries.update(moved)
+        self._touch(parent_of(src), now_ms)
+        self._touch(parent_of(dst), now_ms)
+
+    # Files.
+
+    def create(
+        self,
+        path: str,
+        mode: int,
+        *,
+        writer: str,
+        replication: int,
+        overwrite: bool,
+        now_ms: int,
+    ) -> None:
+        self._check_parents(path)
+        old = self.entries.get(path)
+        if old is not None:
+            if old.is_directory:
+                raise Refused("exists")
+            if not overwrite:
+                raise Refused("is written" if old.writer else "exists")
+        self._make_parents(path, None, now_ms)
+        group = self.entries[parent_of(path)].group
+        self.entries[path] = Entry(
+            False, self._owner, group, mode, now_ms, now_ms, replication, (), writer
+        )
+        self._touch(parent_of(path), now_ms)
+
+    def _open(self, path: str, writer: str) -> Entry:
+        entry = self.entries.get(path)
+        if entry is None:
+            raise Refused("not found")
+        if entry.is_directory or entry.writer != writer:
+            raise Refused("not the writer")
+        return entry
+
+    def append(self, path: str, *, writer: str) -> None:
+        self._check_parents(path)
+        entry = self.entries.get(path)
+        if entry is None:
+            raise Refused("not found")
+        if entry.is_directory:
+            raise Refused("exists")
+        if entry.writer is not None:
+            raise Refused("is written")
+        self.entries[path] = replace(entry, writer=writer)
+
+    def set_blocks(self, path: str, blocks: tuple[int, ...], *, writer: str) -> None:
+        """What a writer wrote, synced or gave up."""
+        self.entries[path] = replace(self._open(path, writer), blocks=blocks)
+
+    def close(self, path: str, *, writer: str, now_ms: int) -> None:
+        self.entries[path] = replace(self._open(path, writer), writer=None, mtime_ms=now_ms)
+
+    # Attributes.
+
+    def _existing(self, path: str) -> Entry:
+        self._check_parents(path)
+        entry = self.entries.get(path)
+        if entry is None:
+            raise Refused("not found")
+        return entry
+
+    def set_mode(self, path: str, mode: int) -> None:
+        entry = self._existing(path)
+        # A sticky bit means nothing on a file.
+        self.entries[path] = replace(entry, mode=mode if entry.is_directory else mode & 0o777)
+
+    def set_owner(self, path: str, owner: str | None, group: str | None) -> None:
+        entry = self._existing(path)
+        self.entries[path] = replace(entry, owner=owner or entry.owner, group=group or entry.group)
+
+    def set_times(self, path: str, mtime_ms: int, atime_ms: int) -> None:
+        """-1 leaves a time as it is."""
+        entry = self._existing(path)
+        if mtime_ms != -1:
+            entry = replace(entry, mtime_ms=mtime_ms)
+        if atime_ms != -1:
+            entry = replace(entry, atime_ms=atime_ms)
+        self.entries[path] = entry
+
+    def set_replication(self, path: str, replication: int) -> bool:
+        self._check_parents(path)
+        entry = self.entries.get(path)
+        if entry is None or entry.is_directory:
+            return False
+        self.entries[path] = replace(entry, replication=replication)
+        return True
