@@ -32,6 +32,7 @@ SOFTWARE_VERSION: Final = "3.5.0"
 REPORTS_IN_BUFFERS: Final = 1
 INVALIDATE_LIMIT: Final = 1000
 REPORT_LEASE: Final = 1
+MAX_VOLUME_BYTES: Final = 1 << 50
 UNSPECIFIED: Final = ("", "0.0.0.0", "::", "0:0:0:0:0:0:0:0")
 
 
@@ -272,12 +273,18 @@ def _storage_report(report: types_pb2.StorageReportProto) -> StorageReport:
         storage_id=report.storage.storageUuid or report.storageUuid,
         storage_type=report.storage.storageType,
         failed=report.failed,
-        capacity_bytes=report.capacity,
-        used_bytes=report.dfsUsed,
-        remaining_bytes=report.remaining,
-        pool_used_bytes=report.blockPoolUsed,
-        non_dfs_used_bytes=report.nonDfsUsed,
+        capacity_bytes=_volume_bytes(report.capacity),
+        used_bytes=_volume_bytes(report.dfsUsed),
+        remaining_bytes=_volume_bytes(report.remaining),
+        pool_used_bytes=_volume_bytes(report.blockPoolUsed),
+        non_dfs_used_bytes=_volume_bytes(report.nonDfsUsed),
     )
+
+
+def _volume_bytes(told: int) -> int:
+    """What a volume can have, so that sums over a cluster fit the field that they are
+    told in: a figure below zero, in an unsigned field, counts as nothing."""
+    return min(max(messages.signed(told), 0), MAX_VOLUME_BYTES)
 
 
 def _reported(listed: block_lists.ListedReplica) -> ReportedReplica:
