@@ -182,6 +182,8 @@ class Streamer:
                 if action is not None:
                     return action
                 self._work.wait(self._pipeline.wait_limit_s(now_s))
+            # Whatever event ended the stream, nobody waits for it in vain.
+            self._progress.notify_all()
         return None
 
     def _perform(self, action: Action) -> None:
