@@ -19,6 +19,7 @@ whichever is chosen serves.
 
 from __future__ import annotations
 
+import random
 import shutil
 import statistics
 import time
@@ -141,8 +142,11 @@ def _replicated(
         clients["hdfs-native", where] = _native(cluster, local, replicas)
     rates: dict[tuple[str, str, str], list[float]] = {}
     warm_up = 2
-    for number in range(warm_up + options.repeats(5, 2)):
-        for (client, where), calls in clients.items():
+    for number in range(warm_up + options.repeats(7, 2)):
+        # Who comes after whom matters: what one frees, the next one has at hand.
+        order = random.Random(number).sample(list(clients), len(clients))
+        for client, where in order:
+            calls = clients[client, where]
             progress(f"{replicas} replicas: {client} {where}, round {number + 1}")
             for act, call in (("write", calls.write), ("read", calls.read)):
                 servers = clusters.get(where)
