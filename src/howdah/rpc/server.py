@@ -2,25 +2,33 @@
 
 One `asyncio.Protocol` a connection; a call runs on the loop, its answer waits
 for the barrier (the namenode's journal) and goes out. Answers of one batch of
-calls leave in one write. A client that does not read its answers is not read
-from either.
+calls leave in one write. A client that sends many calls at once gets so many served
+a turn of the loop, and others have theirs in between; one that does not read its
+answers, or has too many of them held back, is not read from either.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable
-from typing import Protocol, cast
+from typing import Final, Protocol, cast
 
 from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.rpc import wire
 from howdah.rpc.service import Answer, Deferred, Registry, Slices
-from howdah.rpc.session import Call, Reply, ServerSession
+from howdah.rpc.session import Call, Event, Reply, ServerSession
 
 log = logging.getLogger(__name__)
+
+CALLS_PER_TURN: Final = 100
+"""Of one connection, before others have a turn: some milliseconds' work."""
+
+MAX_UNSENT_BYTES: Final = 4 * 1024 * 1024
+"""Answers of one connection that wait for the barrier, before it is served no further."""
 
 
 class Barrier(Protocol):
@@ -83,8 +91,13 @@ class _Connection(asyncio.Protocol):
         self._server = server
         self._session = ServerSession(server.max_frame_bytes)
         self._transport: asyncio.Transport | None = None
+        self._backlog: deque[Event] = deque()
         self._out: list[bytes] = []
+        self._unsent_bytes = 0
         self._in_batch = False
+        self._writing_paused = False
+        self._reading_paused = False
+        self._closing = False
         self._address = "?"
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -96,36 +109,64 @@ class _Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        self._backlog.clear()
         self._server.connections.discard(self)
 
     def pause_writing(self) -> None:
-        if self._transport is not None:
-            self._transport.pause_reading()
+        self._writing_paused = True
 
     def resume_writing(self) -> None:
-        if self._transport is not None:
-            self._transport.resume_reading()
+        self._writing_paused = False
+        if not self._in_batch:
+            self._go_on()
 
     def end(self) -> None:
         if self._transport is not None:
             self._transport.close()
 
     def data_received(self, data: bytes) -> None:
+        self._backlog.extend(self._session.receive(data))
+        self._go_on()
+
+    @property
+    def _held_up(self) -> bool:
+        """True while the client has enough answers before it."""
+        return self._unsent_bytes > MAX_UNSENT_BYTES or self._writing_paused
+
+    def _go_on(self) -> None:
+        """Serve a turn's worth of what has come."""
         self._in_batch = True
-        closing = False
-        for event in self._session.receive(data):
+        turns = CALLS_PER_TURN
+        backlog = self._backlog
+        while backlog and turns and not self._held_up:
+            turns -= 1
+            event = backlog.popleft()
             if isinstance(event, Call):
                 self._serve(event)
             elif isinstance(event, Reply):
-                self._out.append(event.data)
+                self._keep(event.data)
             else:
                 # Quoted, since the reason may hold what the client sent.
                 log.warning("connection from %s ended: %r", self._address, event.reason)
-                closing = True
+                self._closing = True
         self._in_batch = False
         self._flush()
-        if closing:
-            self.end()
+        if self._backlog or self._reading_paused or self._held_up:
+            if self._backlog and not self._held_up:
+                asyncio.get_running_loop().call_soon(self._go_on)
+            self._read_if_wanted()
+
+    def _read_if_wanted(self) -> None:
+        """Read from the client only while there is nothing of it to be served or sent."""
+        transport = self._transport
+        wanted = not self._backlog and not self._held_up
+        if transport is None or transport.is_closing() or wanted is not self._reading_paused:
+            return
+        self._reading_paused = not wanted
+        if wanted:
+            transport.resume_reading()
+        else:
+            transport.pause_reading()
 
     def _serve(self, call: Call) -> None:
         try:
@@ -162,27 +203,47 @@ class _Connection(asyncio.Protocol):
             asyncio.get_running_loop().call_soon(self._step, call, slices)
 
     def _finish(self, call: Call, outcome: Message | errors.HowdahError) -> None:
-        if isinstance(outcome, Message):
-            data = wire.encode_answer(call.call_id, call.client_id, call.retry_count, outcome)
-        else:
-            data = wire.encode_error(call.call_id, call.client_id, call.retry_count, outcome)
+        try:
+            data = _encode(call, outcome)
+        except Exception as error:  # noqa: BLE001 - an answer that cannot be sent is a defect
+            data = _encode(call, _internal(call, error))
         barrier = self._server.barrier
         if barrier.hold():
-            barrier.when_clear(lambda: self._send(data))
+            self._unsent_bytes += len(data)
+            barrier.when_clear(lambda: self._release(data))
         else:
-            self._send(data)
+            self._keep(data)
+            if not self._in_batch:
+                self._flush()
 
-    def _send(self, data: bytes) -> None:
+    def _keep(self, data: bytes) -> None:
+        self._unsent_bytes += len(data)
+        self._out.append(data)
+
+    def _release(self, data: bytes) -> None:
+        """The barrier lets an answer through."""
+        was_held_up = self._held_up
         self._out.append(data)
         if not self._in_batch:
             self._flush()
+            if was_held_up and not self._held_up:
+                asyncio.get_running_loop().call_soon(self._go_on)
 
     def _flush(self) -> None:
-        if not self._out:
-            return
-        out, self._out = self._out, []
-        if self._transport is not None:
-            self._transport.write(out[0] if len(out) == 1 else b"".join(out))
+        if self._out:
+            out, self._out = self._out, []
+            data = out[0] if len(out) == 1 else b"".join(out)
+            self._unsent_bytes -= len(data)
+            if self._transport is not None:
+                self._transport.write(data)
+        if self._closing and not self._unsent_bytes:
+            self.end()
+
+
+def _encode(call: Call, outcome: Message | errors.HowdahError) -> bytes:
+    if isinstance(outcome, Message):
+        return wire.encode_answer(call.call_id, call.client_id, call.retry_count, outcome)
+    return wire.encode_error(call.call_id, call.client_id, call.retry_count, outcome)
 
 
 def _internal(call: Call, error: Exception) -> errors.HowdahError:

@@ -1,0 +1,349 @@
+"""The asyncio shell: batches, barriers, defects, and clients that ask too much."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import pytest
+import uvloop
+
+from howdah import errors
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import rpc_pb2
+from howdah.rpc import server as server_module
+from howdah.rpc import wire
+from howdah.rpc.server import RpcServer
+from howdah.rpc.service import Caller, Deferred, Registry, Service, Slices
+
+PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
+CLIENT_ID = b"c" * 16
+GREETING = wire.preamble() + wire.encode_context(PROTOCOL, "alice", CLIENT_ID)
+Header = rpc_pb2.RpcResponseHeaderProto
+Answer = tuple[Header, bytes]
+T = TypeVar("T")
+
+
+class Implementation:
+    """`mkdirs` answers later, `getContentSummary` in slices, `getListing` at length."""
+
+    def __init__(self) -> None:
+        self.served: list[str] = []
+        self.later: list[Deferred] = []
+        self.slices = 0
+        self.listing_bytes = 0
+
+    def get_file_info(self, request: pb.GetFileInfoRequestProto, caller: Caller) -> Any:
+        self.served.append(request.src)
+        if request.src == "/defect":
+            raise RuntimeError("a defect")
+        if request.src == "/refused":
+            raise errors.PathNotFound("no such thing")
+        if request.src == "/half":
+            # An answer that lacks what it must have.
+            return pb.MkdirsResponseProto()
+        return pb.GetFileInfoResponseProto()
+
+    def mkdirs(self, request: pb.MkdirsRequestProto, caller: Caller) -> Deferred:
+        self.later.append(Deferred())
+        return self.later[-1]
+
+    def get_content_summary(
+        self, request: pb.GetContentSummaryRequestProto, caller: Caller
+    ) -> Slices:
+        for _ in range(1000):
+            self.slices += 1
+            yield
+        return pb.MkdirsResponseProto(result=True)
+
+    def get_link_target(self, request: pb.GetLinkTargetRequestProto, caller: Caller) -> Any:
+        self.served.append(request.path)
+        return pb.GetLinkTargetResponseProto(targetPath="x" * self.listing_bytes)
+
+
+class Gate:
+    """A barrier that holds everything back until it is opened."""
+
+    def __init__(self) -> None:
+        self.shut = False
+        self.waiting: list[Callable[[], None]] = []
+
+    def hold(self) -> bool:
+        return self.shut
+
+    def when_clear(self, send: Callable[[], None]) -> None:
+        self.waiting.append(send)
+
+    def open(self) -> None:
+        self.shut = False
+        waiting, self.waiting = self.waiting, []
+        for send in waiting:
+            send()
+
+
+class World:
+    def __init__(self) -> None:
+        self.implementation = Implementation()
+        self.gate = Gate()
+        descriptor = pb.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"]
+        self.server = RpcServer(
+            Registry([Service(PROTOCOL, 1, descriptor, self.implementation)]), barrier=self.gate
+        )
+        self.port = 0
+
+    async def client(self) -> Client:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        writer.write(GREETING)
+        return Client(reader, writer)
+
+
+class Client:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+
+    def send(self, method: str, request: Any, call_id: int = 0) -> None:
+        self.writer.write(call(method, request, call_id))
+
+    async def answer(self) -> Answer:
+        head = await self.reader.readexactly(4)
+        return wire.decode_answer(await self.reader.readexactly(int.from_bytes(head, "big")))
+
+
+def call(method: str, request: Any, call_id: int = 0) -> bytes:
+    return wire.encode_call(
+        protocol=PROTOCOL, method=method, request=request, call_id=call_id, client_id=CLIENT_ID
+    )
+
+
+def info(path: str, call_id: int = 0) -> bytes:
+    return call("getFileInfo", pb.GetFileInfoRequestProto(src=path), call_id)
+
+
+MKDIRS = pb.MkdirsRequestProto(src="/a", masked={"perm": 0o755}, createParent=True)  # type: ignore[arg-type]
+
+
+def run(scenario: Callable[[World], Awaitable[T]]) -> T:
+    """Run a scenario against a server on a loop as the namenode has it."""
+
+    async def main() -> T:
+        world = World()
+        world.port = await world.server.start("127.0.0.1", 0)
+        try:
+            return await asyncio.wait_for(scenario(world), 30)
+        finally:
+            await world.server.stop()
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(main())
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():
+        await asyncio.sleep(0.001)
+
+
+def test_calls_of_one_segment_are_all_answered_in_order() -> None:
+    async def scenario(world: World) -> list[int]:
+        client = await world.client()
+        client.writer.write(b"".join(info(f"/{n}", n) for n in range(500)))
+        return [(await client.answer())[0].callId for _ in range(500)]
+
+    assert run(scenario) == list(range(500))
+
+
+def test_answer_waits_for_the_barrier() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        world.gate.shut = True
+        client.writer.write(info("/a", 7))
+        await until(lambda: bool(world.gate.waiting))
+        assert world.implementation.served == ["/a"]
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(client.reader.readexactly(1), 0.05)
+        world.gate.open()
+        assert (await client.answer())[0].callId == 7
+
+    run(scenario)
+
+
+def test_errors_wait_for_the_barrier_too() -> None:
+    async def scenario(world: World) -> str:
+        client = await world.client()
+        world.gate.shut = True
+        client.writer.write(info("/refused"))
+        await until(lambda: bool(world.gate.waiting))
+        world.gate.open()
+        return (await client.answer())[0].exceptionClassName
+
+    assert run(scenario) == "java.io.FileNotFoundException"
+
+
+@pytest.mark.parametrize("path", ["/defect", "/half"])
+def test_defect_fails_one_call_and_no_more(path: str, caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(world: World) -> list[Answer]:
+        client = await world.client()
+        client.writer.write(info(path, 1) + info("/fine", 2))
+        return [await client.answer() for _ in range(2)]
+
+    (failed, _), (fine, _) = run(scenario)
+    assert (failed.callId, failed.exceptionClassName) == (1, "java.lang.RuntimeException")
+    assert (fine.callId, fine.status) == (2, Header.SUCCESS)
+    assert "failed on a defect" in caplog.text
+
+
+def test_deferred_answer_comes_when_it_is_settled() -> None:
+    async def scenario(world: World) -> list[int]:
+        client = await world.client()
+        client.send("mkdirs", MKDIRS, 1)
+        client.writer.write(info("/b", 2))
+        order = [(await client.answer())[0].callId]
+        world.implementation.later[0].settle(pb.MkdirsResponseProto(result=True))
+        return [*order, (await client.answer())[0].callId]
+
+    assert run(scenario) == [2, 1]
+
+
+def test_answer_for_a_client_that_went_is_dropped() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        client.send("mkdirs", MKDIRS)
+        await until(lambda: bool(world.implementation.later))
+        client.writer.close()
+        await until(lambda: not world.server.connections)
+        world.implementation.later[0].settle(pb.MkdirsResponseProto(result=True))
+
+    run(scenario)
+
+
+def test_others_are_served_between_the_slices_of_a_long_answer() -> None:
+    async def scenario(world: World) -> int:
+        long, short = await world.client(), await world.client()
+        long.send("getContentSummary", pb.GetContentSummaryRequestProto(path="/"))
+        await until(lambda: world.implementation.slices > 0)
+        short.writer.write(info("/b"))
+        await short.answer()
+        done = world.implementation.slices
+        await long.answer()
+        return done
+
+    assert run(scenario) < 1000
+
+
+def test_long_answer_is_given_up_when_its_client_goes() -> None:
+    async def scenario(world: World) -> int:
+        client = await world.client()
+        client.send("getContentSummary", pb.GetContentSummaryRequestProto(path="/"))
+        await until(lambda: world.implementation.slices > 0)
+        client.writer.close()
+        await until(lambda: not world.server.connections)
+        before = world.implementation.slices
+        await asyncio.sleep(0.02)
+        assert world.implementation.slices <= before + 1
+        return before
+
+    assert run(scenario) < 1000
+
+
+def test_client_of_thousands_of_calls_at_once_lets_others_in_between() -> None:
+    async def scenario(world: World) -> int:
+        greedy, other = await world.client(), await world.client()
+        other.writer.write(info("/first"))
+        await other.answer()
+        greedy.writer.write(b"".join(info("/greedy", n) for n in range(20_000)))
+        await until(lambda: "/greedy" in world.implementation.served)
+        other.writer.write(info("/other"))
+        await other.answer()
+        return world.implementation.served.index("/other")
+
+    assert run(scenario) < 15_000
+
+
+def test_client_that_does_not_read_is_not_served_without_end() -> None:
+    async def scenario(world: World) -> int:
+        world.implementation.listing_bytes = 100_000
+        with silent_client(world.port) as sock:
+            ask = b"".join(
+                call("getLinkTarget", pb.GetLinkTargetRequestProto(path="/x"), n)
+                for n in range(2000)
+            )
+            await asyncio.get_running_loop().run_in_executor(None, sock.sendall, GREETING + ask)
+            served = world.implementation.served
+            await until(lambda: len(served) > 1)
+            count = -1
+            while count != len(served):
+                count = len(served)
+                await asyncio.sleep(0.1)
+            other = await world.client()
+            other.writer.write(info("/other"))
+            await other.answer()
+            return count
+
+    assert run(scenario) < 500, "a fraction of 200 MB is in memory"
+
+
+@contextmanager
+def silent_client(port: int) -> Iterator[socket.socket]:
+    with socket.create_connection(("127.0.0.1", port)) as sock:
+        yield sock
+
+
+def test_client_that_reads_late_gets_every_answer() -> None:
+    async def scenario(world: World) -> list[int]:
+        world.implementation.listing_bytes = 50_000
+        client = await world.client()
+        request = pb.GetLinkTargetRequestProto(path="/x")
+        client.writer.write(b"".join(call("getLinkTarget", request, n) for n in range(500)))
+        await until(lambda: len(world.implementation.served) > 10)
+        await asyncio.sleep(0.05)
+        return [(await client.answer())[0].callId for _ in range(500)]
+
+    assert run(scenario) == list(range(500))
+
+
+def test_answers_held_back_by_the_barrier_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "MAX_UNSENT_BYTES", 10_000)
+
+    async def scenario(world: World) -> tuple[int, list[int]]:
+        world.implementation.listing_bytes = 1000
+        world.gate.shut = True
+        client = await world.client()
+        request = pb.GetLinkTargetRequestProto(path="/x")
+        client.writer.write(b"".join(call("getLinkTarget", request, n) for n in range(300)))
+        await until(lambda: len(world.gate.waiting) > 8)
+        await asyncio.sleep(0.05)
+        held = len(world.gate.waiting)
+        world.gate.open()
+        return held, [(await client.answer())[0].callId for _ in range(300)]
+
+    held, answers = run(scenario)
+    assert held < 15
+    assert answers == list(range(300))
+
+
+def test_what_was_done_before_garbage_came_is_still_acknowledged() -> None:
+    async def scenario(world: World) -> list[int]:
+        client = await world.client()
+        world.gate.shut = True
+        client.writer.write(info("/a", 1) + wire.frame(b"\xff" * 20))
+        await until(lambda: bool(world.gate.waiting))
+        world.gate.open()
+        first, last = [await client.answer() for _ in range(2)]
+        assert await client.reader.read() == b""
+        return sorted([first[0].callId, last[0].callId])
+
+    assert run(scenario) == [1, 0xFFFFFFFF]
+
+
+def test_stopping_ends_every_connection() -> None:
+    async def scenario(world: World) -> bytes:
+        client = await world.client()
+        client.writer.write(info("/a"))
+        await client.answer()
+        await world.server.stop()
+        return await client.reader.read()
+
+    assert run(scenario) == b""
