@@ -52,7 +52,8 @@ def respond(request: Request | None, status: NamenodeStatus) -> bytes:
         return answer(200, body, "application/json", with_body=with_body)
     if request.path == "/":
         return answer(200, page(status).encode(), "text/html; charset=utf-8", with_body=with_body)
-    return answer(404, f"there is no {request.path} here\n".encode(), "text/plain")
+    body = f"there is no {request.path} here\n".encode()
+    return answer(404, body, "text/plain; charset=utf-8", with_body=with_body)
 
 
 def page(status: NamenodeStatus) -> str:
