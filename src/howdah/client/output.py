@@ -26,7 +26,7 @@ from howdah.client.pipeline import Pipeline
 from howdah.client.pipeline_setup import PipelineSetup
 from howdah.client.settings import ClientSettings
 from howdah.client.streamer import Streamer
-from howdah.transfer.blocks import ExtendedBlock
+from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.checksum import ChecksumSpec
 
 _CAPABILITIES = frozenset(("hsync", "hflush", "dropbehind"))
@@ -108,6 +108,11 @@ class DFSOutputStream:
     @property
     def closed(self) -> bool:
         return self._closed
+
+    @property
+    def pipeline(self) -> tuple[DatanodeAddress, ...]:
+        """The datanodes that the current block goes to, nearest first; none between blocks."""
+        return self._streamer.nodes
 
     def get_pos(self) -> int:
         return self._position

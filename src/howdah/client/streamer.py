@@ -91,6 +91,13 @@ class Streamer:
         with self._lock:
             return self._pipeline.last_queued_seqno
 
+    @property
+    def nodes(self) -> tuple[DatanodeAddress, ...]:
+        """The pipeline of the current block."""
+        with self._lock:
+            block = self._pipeline.block
+            return block.nodes if block else ()
+
     def check(self) -> None:
         """Raise what ended the stream, if something did."""
         if self._pipeline.error is not None:
