@@ -165,7 +165,7 @@ class Queries:
         now_ms = core.clock.monotonic_ms()
         client = core.datanodes.by_ip(client_ip)
         name = client.identity.uuid if client is not None else client_ip
-        location = client.location if client is not None else core.racks.location(client_ip)
+        location = client.location if client is not None else core.racks.client_location(client_ip)
 
         def rank(storage: Storage) -> tuple[bool, int]:
             node = storage.node

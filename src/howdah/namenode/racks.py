@@ -7,7 +7,9 @@ neither, every node is on the default rack (FS-113).
 from __future__ import annotations
 
 import logging
+import queue
 import subprocess
+import threading
 from pathlib import Path
 
 from howdah import keys
@@ -20,13 +22,24 @@ log = logging.getLogger(__name__)
 SCRIPT_TIMEOUT_S = 10.0
 
 
+MAX_KNOWN_CLIENTS = 100_000
+
+
 class ScriptRacks(RackMap):
-    """Asks an executable, which prints the location of the address that it is given."""
+    """Asks an executable, which prints the location of the address that it is given.
+
+    A datanode that registers waits for the answer, and everybody with it; there are
+    not many of those. A client counts as being on the default rack until a thread
+    has asked for it.
+    """
 
     def __init__(self, script: Path) -> None:
         super().__init__()
         self._script = script
         self._known: dict[str, str] = {}
+        self._asked: set[str] = set()
+        self._to_ask: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
 
     def location(self, ip: str, hostname: str = "") -> str:
         found = self._known.get(ip)
@@ -34,12 +47,32 @@ class ScriptRacks(RackMap):
             found = self._known[ip] = self._ask(ip)
         return found
 
+    def client_location(self, ip: str) -> str:
+        found = self._known.get(ip)
+        if found is not None:
+            return found
+        if ip not in self._asked and len(self._asked) < MAX_KNOWN_CLIENTS:
+            self._asked.add(ip)
+            self._to_ask.put(ip)
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._ask_for_clients, name="racks", daemon=True
+                )
+                self._thread.start()
+        return DEFAULT_RACK
+
+    def _ask_for_clients(self) -> None:
+        while True:
+            ip = self._to_ask.get()
+            self._known.setdefault(ip, self._ask(ip))
+
     def _ask(self, ip: str) -> str:
         try:
             done = subprocess.run(
                 [str(self._script), ip],
                 capture_output=True,
                 text=True,
+                errors="replace",
                 timeout=SCRIPT_TIMEOUT_S,
                 check=True,
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import grp
+import itertools
 import os
 import pwd
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from howdah import keys
 from howdah.config import Configuration
 from howdah.errors import InvalidConfiguration
+from howdah.kinds import Key
 from howdah.namenode.core import Settings
 from howdah.namenode.permissions import Permissions
 
@@ -23,6 +25,9 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
         raise InvalidConfiguration(
             f"{keys.HADOOP_SECURITY_AUTHENTICATION.name}: only 'simple' is supported"
         )
+    _check_order(
+        conf, keys.DFS_NAMENODE_REPLICATION_MIN, keys.DFS_REPLICATION, keys.DFS_REPLICATION_MAX
+    )
     recheck_s = conf.get(keys.DFS_NAMENODE_HEARTBEAT_RECHECK_INTERVAL)
     heartbeat_s = conf.get(keys.DFS_HEARTBEAT_INTERVAL)
     return Settings(
@@ -51,6 +56,15 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
         pending_copy_ms=_ms(conf.get(keys.DFS_NAMENODE_RECONSTRUCTION_PENDING_TIMEOUT_SEC)),
         retry_cache_expiry_ms=_ms(conf.get(keys.DFS_NAMENODE_RETRYCACHE_EXPIRYTIME_MILLIS)),
     )
+
+
+def _check_order(conf: Configuration, *ascending: Key[int]) -> None:
+    """Raises InvalidConfiguration unless each value is at least the one before."""
+    for low, high in itertools.pairwise(ascending):
+        if conf.get(low) > conf.get(high):
+            raise InvalidConfiguration(
+                f"{low.name} = {conf.get(low)} is more than {high.name} = {conf.get(high)}"
+            )
 
 
 def _ms(seconds: float) -> int:

@@ -49,6 +49,10 @@ class RackMap:
         found = self._table.get(ip) or self._table.get(hostname)
         return found if found is not None else DEFAULT_RACK
 
+    def client_location(self, ip: str) -> str:
+        """Of a client that is no datanode; asked with every read, so it never waits."""
+        return self.location(ip)
+
 
 def parse_table(text: str, source: str) -> dict[str, str]:
     """`net.topology.table.file.name`: two columns, host and location; `#` starts a comment.

@@ -1,0 +1,126 @@
+"""From Hadoop's keys to settings, groups and racks."""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+
+import pytest
+
+from howdah import errors
+from howdah.config import Configuration
+from howdah.namenode.racks import ScriptRacks, rack_map
+from howdah.namenode.settings import Groups, permissions_from, settings_from
+from howdah.namenode.topology import DEFAULT_RACK
+from howdah.testing.waiting import wait_until
+
+
+def conf(**values: str) -> Configuration:
+    return Configuration(
+        {name.replace("__", "-").replace("_", "."): v for name, v in values.items()}
+    )
+
+
+@pytest.mark.req("FS-167", "FS-168", "FS-169")
+def test_defaults_are_hadoops() -> None:
+    settings = settings_from(Configuration(), "BP-1")
+    assert settings.block_size_bytes == 128 << 20
+    assert (settings.default_replication, settings.min_replication) == (3, 1)
+    assert settings.max_replication == 512
+    assert settings.heartbeat_expiry_ms == 630_000
+    assert settings.lease_hard_limit_ms == 20 * 60_000
+    assert (settings.min_block_size_bytes, settings.max_component_bytes) == (1 << 20, 255)
+    assert settings.listing_limit == 1000
+
+
+def test_values_come_from_the_configuration_in_their_units() -> None:
+    settings = settings_from(
+        conf(dfs_blocksize="64m", fs_trash_interval="60", dfs_heartbeat_interval="1s"), "BP-1"
+    )
+    assert settings.block_size_bytes == 64 << 20
+    assert settings.trash_interval_minutes == 60
+    assert settings.heartbeat_expiry_ms == 610_000
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"dfs.replication": "600"},
+        {"dfs.namenode.replication.min": "4"},
+        {"dfs.replication.max": "2"},
+    ],
+)
+def test_replications_that_contradict_each_other_are_refused(values: dict[str, str]) -> None:
+    with pytest.raises(errors.InvalidConfiguration, match="is more than"):
+        settings_from(Configuration(values), "BP-1")
+
+
+def test_other_authentication_than_simple_is_refused() -> None:
+    with pytest.raises(errors.InvalidConfiguration, match="only 'simple'"):
+        settings_from(conf(hadoop_security_authentication="kerberos"), "BP-1")
+
+
+def test_superuser_is_who_runs_the_namenode() -> None:
+    permissions = permissions_from(Configuration())
+    assert permissions.identity(getpass.getuser()).is_superuser
+    assert not permissions.identity("somebody-else").is_superuser
+
+
+def test_groups_are_the_systems_or_those_that_override_them() -> None:
+    groups = Groups("alice=staff,web; bob = ;")
+    assert groups("alice") == ("staff", "web")
+    assert groups("bob") == ()
+    assert "root" in groups("root")
+    assert groups("nobody-knows-me") == ()
+
+
+def test_override_that_is_none_is_refused() -> None:
+    with pytest.raises(errors.InvalidConfiguration, match="user=group1,group2"):
+        Groups("alice")
+
+
+@pytest.mark.req("FS-112")
+def test_racks_come_from_a_table(tmp_path: Path) -> None:
+    table = tmp_path / "racks.txt"
+    table.write_text("10.0.0.1 /d1/r1\n")
+    racks = rack_map(Configuration({"net.topology.table.file.name": str(table)}))
+    assert racks.location("10.0.0.1") == "/d1/r1"
+    assert racks.client_location("10.0.0.1") == "/d1/r1"
+
+
+def test_table_that_is_missing_is_an_error() -> None:
+    with pytest.raises(errors.InvalidConfiguration, match="No such file"):
+        rack_map(Configuration({"net.topology.table.file.name": "/no/racks.txt"}))
+
+
+def script(tmp_path: Path, body: str) -> ScriptRacks:
+    path = tmp_path / "rack.sh"
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    found = rack_map(Configuration({"net.topology.script.file.name": str(path)}))
+    assert isinstance(found, ScriptRacks)
+    return found
+
+
+@pytest.mark.req("FS-112")
+def test_racks_come_from_a_script_which_is_asked_once(tmp_path: Path) -> None:
+    racks = script(tmp_path, f'echo "$1" >> {tmp_path}/asked; echo /r-$1')
+    assert racks.location("10.0.0.1") == "/r-10.0.0.1"
+    assert racks.location("10.0.0.1") == "/r-10.0.0.1"
+    assert (tmp_path / "asked").read_text() == "10.0.0.1\n"
+
+
+def test_client_never_waits_for_the_script(tmp_path: Path) -> None:
+    racks = script(tmp_path, f"while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; echo /r1")
+    for _ in range(3):
+        assert racks.client_location("10.0.0.9") == DEFAULT_RACK
+    (tmp_path / "go").touch()
+    wait_until(lambda: racks.client_location("10.0.0.9") == "/r1", timeout_s=10)
+
+
+@pytest.mark.parametrize("body", ["exit 1", "echo nowhere", "echo", r"printf '\377\376'"])
+def test_script_without_an_answer_gives_the_default_rack(
+    tmp_path: Path, body: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert script(tmp_path, body).location("10.0.0.1") == DEFAULT_RACK
+    assert "has no location for 10.0.0.1" in caplog.text
