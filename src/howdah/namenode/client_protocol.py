@@ -219,7 +219,9 @@ class ClientProtocol(ClientQueries):
             client_name=request.clientName,
             inode_id=request.fileId,
             previous=(
-                messages.client_block(request.previous) if request.HasField("previous") else None
+                messages.client_block(self._core.settings, request.previous)
+                if request.HasField("previous")
+                else None
             ),
             excluded=frozenset(node.id.datanodeUuid for node in request.excludeNodes),
         )
@@ -239,7 +241,7 @@ class ClientProtocol(ClientQueries):
             request.src,
             client_name=request.holder,
             inode_id=request.fileId,
-            block=messages.client_block(request.b),
+            block=messages.client_block(self._core.settings, request.b),
         )
         return pb.AbandonBlockResponseProto()
 
@@ -264,7 +266,8 @@ class ClientProtocol(ClientQueries):
         self, request: pb.UpdateBlockForPipelineRequestProto, caller: Caller
     ) -> pb.UpdateBlockForPipelineResponseProto:
         block, stamp = self._pipelines.new_stamp(
-            client_name=request.clientName, block=messages.client_block(request.block)
+            client_name=request.clientName,
+            block=messages.client_block(self._core.settings, request.block),
         )
         return pb.UpdateBlockForPipelineResponseProto(
             block=messages.located_block(
@@ -279,7 +282,7 @@ class ClientProtocol(ClientQueries):
             request.src,
             client_name=request.clientName,
             inode_id=request.fileId,
-            block=messages.client_block(request.blk),
+            block=messages.client_block(self._core.settings, request.blk),
             present=self._storages(request.existings, request.existingStorageUuids),
             excluded=frozenset(node.id.datanodeUuid for node in request.excludes),
             count=request.numAdditionalNodes,
@@ -296,8 +299,8 @@ class ClientProtocol(ClientQueries):
             self._pipelines.update(
                 caller,
                 client_name=request.clientName,
-                old=messages.client_block(request.oldBlock),
-                new=messages.client_block(request.newBlock),
+                old=messages.client_block(self._core.settings, request.oldBlock),
+                new=messages.client_block(self._core.settings, request.newBlock),
                 targets=self._storages(list(nodes), request.storageIDs),
             )
             return pb.UpdatePipelineResponseProto()
@@ -336,7 +339,7 @@ class ClientProtocol(ClientQueries):
             for node in located.locs:
                 self._files.report_bad(
                     self._core.datanodes.get(node.id.datanodeUuid),
-                    messages.client_block(located.b),
+                    messages.client_block(self._core.settings, located.b),
                 )
         return pb.ReportBadBlocksResponseProto()
 
@@ -350,7 +353,9 @@ class ClientProtocol(ClientQueries):
             request.src,
             client_name=request.clientName,
             inode_id=request.fileId,
-            last=messages.client_block(request.last) if request.HasField("last") else None,
+            last=messages.client_block(self._core.settings, request.last)
+            if request.HasField("last")
+            else None,
         )
         if pending.outcome is not None:
             return pb.CompleteResponseProto(result=pending.outcome)

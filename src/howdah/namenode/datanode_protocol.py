@@ -253,7 +253,7 @@ class DatanodeProtocol:
             for node in located.locs:
                 self._files.report_bad(
                     self._core.datanodes.get(node.id.datanodeUuid),
-                    messages.client_block(located.b),
+                    messages.client_block(self._core.settings, located.b),
                 )
         return pb.ReportBadBlocksResponseProto()
 

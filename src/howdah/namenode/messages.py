@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from howdah import errors
 from howdah.namenode.core import Settings
 from howdah.namenode.datanodes import Datanode, Storage
 from howdah.namenode.file_calls import ClientBlock
@@ -22,8 +23,13 @@ ROOT_NAMESPACE_QUOTA: Final = (1 << 63) - 1
 NO_TOKEN: Final = rpc_pb2.TokenProto(identifier=b"", password=b"", kind="", service="")
 
 
-def client_block(proto: types_pb2.ExtendedBlockProto) -> ClientBlock:
-    """A block as a client names it."""
+def client_block(settings: Settings, proto: types_pb2.ExtendedBlockProto) -> ClientBlock:
+    """A block as a client names it. Raises RemoteError for one of another block pool,
+    where the same id means other bytes."""
+    if proto.poolId != settings.block_pool_id:
+        raise errors.RemoteError(
+            f"Unexpected BlockPoolId {proto.poolId} - expected {settings.block_pool_id}"
+        )
     return ClientBlock(proto.blockId, proto.generationStamp, proto.numBytes)
 
 

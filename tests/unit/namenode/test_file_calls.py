@@ -321,6 +321,20 @@ def test_block_that_was_settled_cannot_get_another_length(client: Any, nodes: No
         client.complete("/a", first)
 
 
+def test_block_of_another_pool_is_refused(client: Any, nodes: Nodes) -> None:
+    client.create("/a")
+    block = client.add_block("/a").b
+    block.poolId = "BP-other"
+    for call in (
+        lambda: client.add_block("/a", block),
+        lambda: client.complete("/a", block),
+        lambda: client.abandon("/a", block),
+        lambda: stamped(client, block),
+    ):
+        with pytest.raises(errors.RemoteError, match="Unexpected BlockPoolId BP-other - expected"):
+            call()
+
+
 def test_another_client_adds_no_block(client_of: Any, nodes: Nodes) -> None:
     first, second = client_of(), client_of()
     first.create("/a")
