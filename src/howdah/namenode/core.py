@@ -10,7 +10,7 @@ Time and chance come from outside: `Clock` and `Dice`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -283,10 +283,14 @@ class Core:
             self.blocks.safe_count, len(self.datanodes.live()), self.clock.monotonic_ms()
         )
 
-    def repair_round(self) -> None:
-        """Give out copies and deletions; never in safe mode."""
-        if not self.safe_mode.on:
-            self.repair.work(self.clock.monotonic_ms())
+    def repair_round(self) -> Generator[None, None, None]:
+        """Give out copies and deletions, in slices; never in safe mode."""
+        if self.safe_mode.on:
+            return
+        for _ in self.repair.work(self.clock.monotonic_ms()):
+            yield
+            if self.safe_mode.on:
+                return
 
 
 GroupsOf = Callable[[str], Sequence[str]]

@@ -1,6 +1,6 @@
 """Repair: too few replicas are copied, too many and bad ones dropped (pure; FS-015).
 
-`Repair.work(now_ms)` is called at intervals and fills the datanodes' queues;
+`Repair.work(now_ms)` is a round, begun at intervals; it fills the datanodes' queues;
 their heartbeats take the orders home. An order that brings no new replica in
 time is given again, to others if there are any; at once, if its source is gone
 or turned out to be bad, or one of its nodes has started anew.
@@ -8,7 +8,9 @@ or turned out to be bad, or one of its nodes has started anew.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from howdah.namenode.blocks import BlockMap
@@ -21,6 +23,12 @@ MAX_TRANSFERS_PER_NODE: Final = 2
 
 PENDING_TIMEOUT_MS: Final = 300_000
 """dfs.namenode.reconstruction.pending.timeout-sec."""
+
+SLICE_BLOCKS: Final = 5000
+"""Blocks that are looked through in one go."""
+
+SLICE_COPIES: Final = 4
+"""Blocks for which targets are chosen in one go, among all datanodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +79,35 @@ class Repair:
             missing += live == 0
         return under, corrupt, missing
 
-    def work(self, now_ms: int) -> None:
-        """One round: deletions are handed out, then the worst blocks are copied first."""
+    def work(self, now_ms: int) -> Generator[None, None, None]:
+        """One round: deletions are handed out, then the worst blocks are copied first.
+
+        A generator that yields every few milliseconds, as there may be a million blocks
+        in question and a thousand nodes to choose from; each block is looked at again
+        when its turn comes.
+        """
         self._hand_out_deletions()
         self._forget_late(now_ms)
-        blocks = []
-        for block_id in list(self._map.needs_look):
+        # Blocks that want copies, by how many replicas they have.
+        wanting: dict[int, list[int]] = {}
+        for number, block_id in enumerate(list(self._map.needs_look), 1):
             block = self._map.blocks.get(block_id)
             if block is None or block.state is not BlockState.COMPLETE:
                 self._done(block_id)
+            elif len(block.replicas) >= block.file.replication:
+                self._cut(block)
             elif block.replicas and not self._awaits_copies(block):
                 # Those that nothing can be done about take no place in the round.
-                blocks.append(block)
-        blocks.sort(key=lambda b: (len(b.replicas), b.block_id))
-        for block in blocks[: self._max_blocks]:
-            self._mend(block, now_ms)
+                wanting.setdefault(len(block.replicas), []).append(block_id)
+            if number % SLICE_BLOCKS == 0:
+                yield
+        worst_first = (block_id for count in sorted(wanting) for block_id in sorted(wanting[count]))
+        for number, block_id in enumerate(islice(worst_first, self._max_blocks), 1):
+            block = self._map.blocks.get(block_id)
+            if block is not None and block_id in self._map.needs_look:
+                self._copy(block, now_ms)
+            if number % SLICE_COPIES == 0:
+                yield
         self._hand_out_deletions()
 
     def started_anew(self, node: Datanode) -> None:
@@ -123,14 +145,18 @@ class Repair:
             target.node.alive and target.node not in holders for target in order.targets
         )
 
-    def _mend(self, block: Block, now_ms: int) -> None:
+    def _cut(self, block: Block) -> None:
+        """It has as many replicas as it wants: bad ones go, and those too many."""
+        self._map.drop_bad(block)
+        self._drop_excess(block, len(block.replicas) - block.file.replication)
+        self._done(block.block_id)
+
+    def _copy(self, block: Block, now_ms: int) -> None:
+        """It has too few: order copies from one that is good."""
         wanted = block.file.replication
         live = len(block.replicas)
-        if live >= wanted:
-            self._map.drop_bad(block)
-            self._drop_excess(block, live - wanted)
-            self._done(block.block_id)
-            return
+        if block.state is not BlockState.COMPLETE or not 0 < live < wanted:
+            return  # Things have changed since the round began.
         source = self._source(block)
         if source is None:
             return

@@ -16,7 +16,7 @@ import random
 import signal
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import uvloop
@@ -158,6 +158,7 @@ class Namenode:
         self._stop = asyncio.Event()
         self._failure: str | None = None
         self._next_repair_s = 0.0
+        self._repair: Generator[None, None, None] | None = None
         self._lease_expiry = LeaseExpiry(self.core)
         self._reaping = False
 
@@ -251,17 +252,31 @@ class Namenode:
         if was_safe and not self.core.safe_mode.on:
             log.info("left safe mode with %d blocks reported", self.core.blocks.safe_count)
         now_s = time.monotonic()
-        if now_s >= self._next_repair_s:
+        if now_s >= self._next_repair_s and self._repair is None:
             self._next_repair_s = now_s + self._conf.get(
                 keys.DFS_NAMENODE_REDUNDANCY_INTERVAL_SECONDS
             )
-            self.core.repair_round()
+            self._repair = self.core.repair_round()
+            self._go_on_with_repair()
         self._client.look_at_closing()
         for line in self._lease_expiry.work():
             log.warning("%s", line)
         self._barrier.hold()
         if self.core.namespace.must_reap and not self._reaping:
             self._reap()
+
+    def _go_on_with_repair(self) -> None:
+        """One slice of a round; the next one when others had their turn."""
+        assert self._repair is not None, "a round was begun"
+        try:
+            next(self._repair)
+        except StopIteration:
+            self._repair = None
+        except BaseException:
+            self._repair = None
+            raise
+        else:
+            asyncio.get_running_loop().call_soon(self._go_on_with_repair)
 
     def _reap(self) -> None:
         """One slice of what was deleted; the next one when others had their turn."""

@@ -13,6 +13,7 @@ datanode here holds facts about replicas, no bytes; it reports when it is told t
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -327,7 +328,7 @@ class InMemoryNamenode:
         """Time passes, and what happens by itself happens. Returns what would be logged."""
         self.clock.advance(ms)
         self.core.tick()
-        self.core.repair_round()
+        deque(self.core.repair_round(), maxlen=0)
         self.client.look_at_closing()
         said = self._lease_expiry.work()
         while self.core.reap():
