@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from howdah import errors
 from howdah.namenode.core import Core
 from howdah.namenode.file_calls import close_edit, edit_blocks
 from howdah.namenode.inodes import BlockState, File
@@ -38,14 +39,19 @@ class LeaseExpiry:
         said = []
         waiting = set()
         for holder, file in list(self._expired()):
-            if self._close(file):
+            try:
+                hindrance = self._close(file)
+            except errors.IllegalArgument as error:
+                # Its path has become so long that no record of the log can name it.
+                hindrance = str(error)
+            if hindrance is None:
                 said.append(f"{file.path} is closed: its writer {holder} has been silent too long")
                 continue
             waiting.add(file.inode_id)
             if file.inode_id not in self._waiting:
                 said.append(
                     f"{file.path} stays open though its writer {holder} has been silent too "
-                    f"long: {file.blocks[-1].name} waits for recovery by its datanodes"
+                    f"long: {hindrance}"
                 )
         self._waiting = waiting
         return said
@@ -59,14 +65,17 @@ class LeaseExpiry:
                 if isinstance(file, File) and namespace.is_attached(file):
                     yield lease.holder, file
 
-    def _close(self, file: File) -> bool:
+    def _close(self, file: File) -> str | None:
+        """None if it is done, else what stands against it."""
         core = self._core
-        if any(block.state is not BlockState.COMPLETE for block in file.blocks[:-1]):
-            return False
-        if file.blocks and file.blocks[-1].state is not BlockState.COMPLETE:
-            if not core.blocks.is_unwritten(file.blocks[-1]):
-                return False
+        for block in file.blocks[:-1]:
+            if block.state is not BlockState.COMPLETE:
+                return f"{block.name} has too few replicas"
+        last = file.blocks[-1] if file.blocks else None
+        if last is not None and last.state is not BlockState.COMPLETE:
+            if not core.blocks.is_unwritten(last):
+                return f"{last.name} waits for recovery by its datanodes"
             core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks[:-1])))
             core.reap()
         core.commit(close_edit(file, edit_blocks(file.blocks), core.clock.wall_ms()))
-        return True
+        return None

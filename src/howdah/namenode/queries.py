@@ -7,7 +7,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 
 from howdah import errors
-from howdah.namenode import topology
+from howdah.namenode import paths, topology
 from howdah.namenode.core import Core
 from howdah.namenode.datanodes import Datanode, Storage
 from howdah.namenode.inodes import Block, BlockState, Directory, File, INode, Symlink
@@ -140,10 +140,13 @@ class Queries:
         return Locations(file, total, located, last_located)
 
     def _touch(self, path: str, file: File) -> None:
-        """Access times are kept to a precision, not for every read."""
+        """Access times are kept to a precision, not for every read, and not for paths
+        that have become so long that the log may not be able to name them."""
         core = self._core
         precision = core.settings.atime_precision_ms
         now_ms = core.clock.wall_ms()
+        if len(path) > paths.MAX_PATH_CHARACTERS:
+            return
         if precision and not core.safe_mode.on and now_ms > file.atime_ms + precision:
             core.commit(edits.TimesOp(path, -1, now_ms))
 

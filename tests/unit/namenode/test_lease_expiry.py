@@ -128,3 +128,27 @@ def test_the_log_closes_it_too(client: Any, nodes: Nodes) -> None:
     after_the_limit(client.namenode)
     file = found(client.namenode.restarted(), "/a")
     assert (file.writer, file.blocks) == (None, [])
+
+
+def very_deep(client: Any) -> str:
+    """An open file whose path is longer than a record of the log can hold."""
+    client.create("/f")
+    inside = "/f"
+    for number in range(12):
+        chain = f"/{number}" + ("/" + "d" * 250) * 31
+        client.mkdirs(chain)
+        top = "/" + inside.split("/")[1]
+        assert client.rename(top, chain) is True
+        inside = chain + inside
+    assert len(inside) > 65_535
+    return inside
+
+
+def test_file_whose_path_no_record_can_hold_is_named_once_and_stays(client: Any) -> None:
+    inside = very_deep(client)
+    said = after_the_limit(client.namenode)
+    assert len(said) == 1
+    assert said[0].startswith(f"{inside[:60]}")
+    assert "does not fit into an edit log record" in said[0]
+    assert client.delete("/11") is True
+    assert client.namenode.core.leases.open_files == 0

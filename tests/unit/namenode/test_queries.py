@@ -271,3 +271,32 @@ def test_datanodes_are_told_by_state(client: Any, nodes: Nodes, kind: int) -> No
     dead, live = ["dn0"], ["dn1", "dn2"]
     wanted = {pb.ALL: dead + live, pb.LIVE: live, pb.DEAD: dead}.get(kind, [])
     assert sorted(found) == wanted
+
+
+class TestAccessTimes:
+    @pytest.fixture
+    def settings(self) -> Settings:
+        return Settings(
+            "", min_block_size_bytes=512, block_size_bytes=BLOCK, atime_precision_ms=3_600_000
+        )
+
+    def test_reading_sets_the_access_time_once_in_its_precision(
+        self, client: Any, nodes: Nodes
+    ) -> None:
+        client.write("/f", 10)
+        made = client.status("/f").access_time
+        client.namenode.clock.advance(3_600_001)
+        client.locations("/f")
+        first = client.status("/f").access_time
+        client.namenode.clock.advance(1000)
+        client.locations("/f")
+        assert first == made + 3_600_001
+        assert client.status("/f").access_time == first
+
+    def test_reading_in_safe_mode_sets_nothing(self, client: Any, nodes: Nodes) -> None:
+        client.write("/f", 10)
+        made = client.status("/f").access_time
+        client.namenode.clock.advance(3_600_001)
+        client.namenode.core.safe_mode.enter()
+        client.locations("/f")
+        assert client.status("/f").access_time == made
