@@ -9,7 +9,8 @@
 
 `howdah.testing.plugin` is the pytest plugin (fixture `howdah_cluster`);
 `howdah.testing.java` and `howdah.testing.spark` find a Java and run Hadoop's own
-client against the cluster.
+client against the cluster. `howdah.testing.in_memory` is a namenode with datanodes
+as plain objects, whose time moves when it is told to.
 """
 
 from __future__ import annotations
