@@ -434,8 +434,8 @@ def test_long_histories() -> None:
     run_state_machine_as_test(
         NamespaceMachine,
         settings=settings(
-            max_examples=3000,
-            stateful_step_count=150,
+            max_examples=1000,
+            stateful_step_count=100,
             deadline=None,
             suppress_health_check=[HealthCheck.too_slow],
         ),
