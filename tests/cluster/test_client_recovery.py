@@ -34,6 +34,9 @@ CONF = {
     "dfs.client.socket-timeout": 2000,
     "dfs.namenode.heartbeat.recheck-interval": 500,
     "dfs.namenode.redundancy.interval.seconds": 1,
+    # A datanode that is back with a stale replica refuses a copy until that is deleted;
+    # the namenode orders another one after so long.
+    "dfs.namenode.reconstruction.pending.timeout-sec": 5,
     "dfs.blocksize": BLOCK,
 }
 NEVER = ReplacementPolicy(Policy.NEVER)
