@@ -139,6 +139,11 @@ def check(cluster: MiniCluster, fs: FileSystem, writer: Writer) -> None:
     wait_until(lambda: replicated(cluster, writer), PATIENCE_S, "three replicas again")
 
 
+def wait_until_located(fs: FileSystem, path: str) -> None:
+    """A file is complete with one replica of each block; an append goes to those known of."""
+    wait_until(lambda: all(len(block.names) == 3 for block in fs.block_locations(path)))
+
+
 def begin(writer: Writer) -> list[str]:
     """Some of a block is on all its datanodes: their names."""
     writer.write(MIB + 1)
@@ -393,6 +398,7 @@ def test_an_append_goes_on_when_a_datanode_is_killed_on_the_way(
 ) -> None:
     writer.write(MIB + 7)
     writer.out.close()
+    wait_until_located(fs, writer.path)
     writer.append(client)
     writer.write(100_000)
     writer.out.hflush()
@@ -410,7 +416,7 @@ def test_an_append_goes_on_when_a_datanode_is_dead_at_its_set_up(
     begin(writer)
     names = writer.pipeline()
     writer.out.close()
-    wait_until(lambda: replicated(cluster, writer))
+    wait_until_located(fs, writer.path)
     cluster.kill(names[position])
     writer.append(client)
     writer.write(MIB)
