@@ -101,7 +101,7 @@ def cluster() -> Iterator[MiniCluster]:
         "dfs.namenode.heartbeat.recheck-interval": 500,
         "dfs.namenode.stale.datanode.interval": 3000,
         "dfs.namenode.redundancy.interval.seconds": 1,
-    "dfs.namenode.reconstruction.pending.timeout-sec": 5,
+        "dfs.namenode.reconstruction.pending.timeout-sec": 5,
     }
     with MiniCluster(datanodes=4, conf=conf) as cluster:
         yield cluster
