@@ -9,9 +9,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from howdah import errors
 from howdah.namenode.core import Settings
@@ -528,6 +536,15 @@ class BlockMapMachine(RuleBasedStateMachine):
 
 class BlockMapMachineTwo(BlockMapMachine):
     min_replication = 2
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("machine", [BlockMapMachine, BlockMapMachineTwo])
+def test_long_interleavings(machine: type[RuleBasedStateMachine]) -> None:
+    run_state_machine_as_test(
+        machine, settings=settings(QUICK, max_examples=1000, stateful_step_count=80)
+    )
 
 
 QUICK = settings(
