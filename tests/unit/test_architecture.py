@@ -57,7 +57,7 @@ SHELLS = {
 # These packages are shells, but for what is named here.
 PURE = {
     "client": {"actions", "blocks", "excluded", "packetizer", "pipeline", "replacement"},
-    "datanode": {"block_files", "commands", "messages", "replicas", "write_plan"},
+    "datanode": {"block_files", "commands", "fault_points", "messages", "replicas", "write_plan"},
     "fs": {"glob", "status"},
     "web": {"http"},
 }

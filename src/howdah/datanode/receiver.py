@@ -29,6 +29,7 @@ from collections.abc import Sequence
 
 from howdah import errors
 from howdah.datanode import reopening
+from howdah.datanode.fault_points import Point, reach
 from howdah.datanode.messages import CorruptFound
 from howdah.datanode.mirror import Mirror, MirrorFailed
 from howdah.datanode.replica_writer import ReplicaWriter
@@ -67,6 +68,7 @@ class BlockReceiver:
         self._to_mirror: Connection | None = None
         self._is_copy = request.is_datanode or request.stage.is_transfer
         self._stopped = ""
+        self._first = True
         self._finalize_failure: Exception | None = None
         self._durable = settings.sync_on_close
         self._name = f"{request.block} from {connection.peer}"
@@ -80,6 +82,8 @@ class BlockReceiver:
 
     def run(self) -> None:
         """Serve the operation. Raises what ends the connection; the caller logs it."""
+        if not self._is_copy:
+            self._reach(Point.REBUILD if self._request.stage.is_recovery else Point.SET_UP)
         if self._request.stage is Stage.PIPELINE_CLOSE_RECOVERY:
             self._close_again()
             return
@@ -240,6 +244,8 @@ class BlockReceiver:
         writer = self._writer
         sync = any(packet.header.sync_block for packet in packets)
         try:
+            if not self._is_copy:
+                self._reach(self._point(packets))
             writer.write(packets)
             if packets[-1].header.last_in_block:
                 self._durable = self._durable or sync
@@ -253,6 +259,15 @@ class BlockReceiver:
             responder.written(packets[:1], Status.ERROR)
             responder.finish()
             raise
+
+    def _point(self, packets: Sequence[Packet]) -> Point:
+        first, self._first = self._first, False
+        if packets[-1].header.last_in_block:
+            return Point.LAST_PACKET
+        return Point.FIRST_PACKET if first else Point.MIDDLE
+
+    def _reach(self, point: Point) -> None:
+        reach(point, self._request.block.block_id, len(self._request.targets))
 
     def _tell_damage(self, packet: Packet, responder: Responder) -> None:
         request = self._request
@@ -274,6 +289,8 @@ class BlockReceiver:
                 self._store.join_pipeline(self._writer, self._request.block.length_bytes)
             else:
                 self._store.finalize(self._writer, durable=self._durable)
+                if not self._is_copy:
+                    self._reach(Point.CLOSE)
         except errors.HowdahError as error:
             self._finalize_failure = error
         except OSError as error:

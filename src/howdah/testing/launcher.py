@@ -29,6 +29,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 _PRELOADED = ("howdah.cli.servers", "howdah.namenode.server", "howdah.datanode.server")
@@ -89,7 +90,11 @@ class Launcher:
             for ours in (self._events, self._wakeup, self._wake, output, nothing):
                 os.close(ours)
             from howdah.cli.main import main
+            from howdah.testing import faults
 
+            armed = faults.fault_directory(Path(log).parent.parent)
+            if armed.is_dir():
+                faults.install(armed, Path(log).stem)
             status = main(arguments)
         except SystemExit as exit:
             status = exit.code if isinstance(exit.code, int) else 1

@@ -24,6 +24,7 @@ from howdah import keys
 from howdah.config import Configuration
 from howdah.errors import InvalidConfiguration
 from howdah.testing.cluster import READY_TIMEOUT_S, LocalCluster
+from howdah.testing.faults import Faults, fault_directory
 from howdah.testing.layout import Layout, role_of
 from howdah.testing.processes import Forked, Server, ServerFailed
 
@@ -44,6 +45,7 @@ class MiniCluster:
     `volumes`: data directories of each datanode, a number or their storage types.
     `dir`: where it all lives. With a directory of one's own, a later MiniCluster
     finds the same data there; without, it is a temporary one that is removed.
+    `faults`: datanodes can be made to fail at an exact point (`howdah.testing.faults`).
 
     Heartbeats come every second and safe mode has no extension, for nobody wants
     to wait; everything else is as Hadoop has it. A datanode that is killed counts
@@ -63,6 +65,7 @@ class MiniCluster:
         volumes: int | Sequence[str] = 1,
         dir: str | os.PathLike[str] | None = None,
         *,
+        faults: bool = False,
         timeout_s: float = READY_TIMEOUT_S,
     ) -> None:
         self._timeout_s = timeout_s
@@ -83,6 +86,8 @@ class MiniCluster:
             layout = layout.with_values(values)
         layout.save()
         self._cluster = LocalCluster(layout, Forked.shared())
+        if faults:
+            fault_directory(base).mkdir(exist_ok=True)
         # Also where close() is never called: at exit of Python, but not in a fork.
         self._finalizer = weakref.finalize(
             self, _close, self._cluster, base if self._own_dir else None, os.getpid()
@@ -152,6 +157,11 @@ class MiniCluster:
         if role_of(name) == "namenode":
             return conf.get(keys.DFS_NAMENODE_NAME_DIR)
         return [path for _, path in conf.get(keys.DFS_DATANODE_DATA_DIR)]
+
+    @property
+    def faults(self) -> Faults:
+        """What makes datanodes fail, for a cluster that was made with `faults=True`."""
+        return Faults(fault_directory(self.dir), self._cluster.signal)
 
     def connect(self, user: str | None = None) -> FileSystem:
         """A client of the cluster, by default as the user who runs this."""

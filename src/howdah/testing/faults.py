@@ -1,0 +1,177 @@
+"""Faults at an exact point of a datanode's work: killed, frozen, cut off, out of space.
+
+    with MiniCluster(faults=True) as cluster:
+        fault = cluster.faults.arm(Point.FIRST_PACKET, Action.KILL, behind=0)
+        ...
+        (victim,) = fault.victims()
+
+A fault is armed by files that the servers look for: `POINT` says what is to happen and to
+whom, and each of `POINT.0`, `POINT.1`, … is one blow. The process that reaches the point
+claims a blow by renaming it to `POINT.0.hit.NAME`, and deals it to itself. So a fault
+happens as often as was asked for and never twice to the same server, whoever comes
+first; and a test can see that it hit something.
+
+`install` runs in the server, the rest in the test.
+"""
+
+from __future__ import annotations
+
+import enum
+import errno
+import json
+import os
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from howdah.datanode import fault_points
+from howdah.datanode.fault_points import Point
+from howdah.transfer.sockets import Connection, PeerClosed
+
+
+class Action(enum.StrEnum):
+    """What befalls a datanode."""
+
+    KILL = "kill"
+    """`kill -9`, keeper and data process at once."""
+    PAUSE = "pause"
+    """SIGSTOP: connections stay open, nothing is said."""
+    DISK_FULL = "disk-full"
+    """The write fails with ENOSPC."""
+    CUT = "cut"
+    """The network is gone: connections break, none can be made, and no heartbeat leaves;
+    the process lives, and knows what it knew when `Faults.heal` ends it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One that was armed."""
+
+    directory: Path
+    point: Point
+
+    def victims(self) -> list[str]:
+        """The names of the servers that it befell."""
+        hits = self.directory.glob(f"{self.point}.*.hit.*")
+        return sorted(hit.name.rpartition(".")[2] for hit in hits)
+
+
+def fault_directory(cluster: Path) -> Path:
+    """Where faults are armed in the directory of a cluster."""
+    return cluster / "faults"
+
+
+class Faults:
+    """Arms faults in the servers of one cluster."""
+
+    def __init__(
+        self, directory: Path, signal_server: Callable[[str, signal.Signals], None]
+    ) -> None:
+        self._directory = directory
+        self._signal = signal_server
+
+    def arm(
+        self,
+        point: Point,
+        action: Action,
+        *,
+        names: Sequence[str] | None = None,
+        behind: int | None = None,
+        count: int = 1,
+    ) -> Fault:
+        """Let `action` happen to the first `count` datanodes that reach `point`.
+
+        `names`: only to these. `behind`: only where so many datanodes of the pipeline are
+        behind it, so 0 is the last one. What was armed at this point before is off.
+        """
+        self.disarm(point)
+        for number in range(count):
+            (self._directory / f"{point}.{number}").touch()
+        prepared = self._directory / f"{point}.new"
+        prepared.write_text(json.dumps({"action": action, "behind": behind, "names": names}))
+        prepared.rename(self._directory / point)
+        return Fault(self._directory, point)
+
+    def disarm(self, point: Point) -> None:
+        """What did not happen at `point` so far will not."""
+        (self._directory / point).unlink(missing_ok=True)
+        for blow in self._directory.glob(f"{point}.*"):
+            blow.unlink(missing_ok=True)
+
+    def heal(self) -> list[str]:
+        """Nothing is armed any more, and networks that were cut are whole; whose they were."""
+        for point in Point:
+            self.disarm(point)
+        healed = []
+        for marker in sorted(self._directory.glob("cut.*")):
+            name = marker.name.partition(".")[2]
+            marker.unlink()
+            self._signal(name, signal.SIGCONT)
+            healed.append(name)
+        return healed
+
+
+# --- in the server ------------------------------------------------------------------------
+
+
+def install(directory: Path, name: str) -> None:
+    """Obey what is armed in `directory` from now on, in this process and its forks."""
+
+    def at(point: Point, block_id: int, behind: int) -> None:
+        try:
+            fault = json.loads((directory / point).read_text())
+        except FileNotFoundError:
+            return
+        meant = fault["behind"] in (None, behind) and name in (fault["names"] or (name,))
+        if meant and _claim(directory, point, name):
+            _happen(Action(fault["action"]), directory / f"cut.{name}", f"{block_id} at {point}")
+
+    fault_points.listen(at)
+    _break_connections_while(directory / f"cut.{name}")
+
+
+def _claim(directory: Path, point: Point, name: str) -> bool:
+    """Take one of the blows that are left, unless this server had one."""
+    if list(directory.glob(f"{point}.*.hit.{name}")):
+        return False
+    for blow in sorted(directory.glob(f"{point}.*")):
+        if blow.suffix[1:].isdigit():
+            try:
+                blow.rename(f"{blow}.hit.{name}")
+            except FileNotFoundError:
+                continue  # somebody else was here first
+            return True
+    return False
+
+
+def _happen(action: Action, cut: Path, where: str) -> None:
+    match action:
+        case Action.KILL:
+            os.killpg(os.getpgrp(), signal.SIGKILL)
+        case Action.PAUSE:
+            os.killpg(os.getpgrp(), signal.SIGSTOP)
+        case Action.DISK_FULL:
+            raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)} (block {where})")
+        case Action.CUT:
+            cut.touch()
+            # The keeper leads the group; it is the one that sends heartbeats.
+            os.kill(os.getpgrp(), signal.SIGSTOP)
+
+
+def _break_connections_while(cut: Path) -> None:
+    for name in ("_recv_into", "send_all", "send_buffers", "send_more", "send_file"):
+        _break_while(cut, name, getattr(Connection, name))
+
+
+def _break_while(cut: Path, name: str, method: Callable[..., Any]) -> None:
+    def broken(connection: Connection, *arguments: Any) -> Any:
+        result = None if cut.exists() else method(connection, *arguments)
+        if cut.exists():
+            # Also what came while this one waited came too late.
+            connection.shutdown()
+            raise PeerClosed(f"the connection to {connection.peer} broke: the network is cut")
+        return result
+
+    setattr(Connection, name, broken)
