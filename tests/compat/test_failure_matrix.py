@@ -1,0 +1,250 @@
+"""A datanode that fails at each point of a write, in each way, under each client.
+
+Points: the set-up of the pipeline, its first packet, the middle, the last packet, the
+close, and the pipeline's own recovery. Ways: killed, frozen, disk full, network cut. One
+or two of a pipeline's three datanodes, and the writer notices nothing; all three, and
+it gets an error that names the file, while what was acknowledged is there when the
+datanodes are back.
+
+The harness fails if a fault hit nothing. Frozen datanodes are found by their silence,
+which takes Hadoop's five seconds for each datanode of the pipeline and more, so that most
+of them are among the long tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import pytest
+
+from howdah.datanode.fault_points import Point
+from howdah.fs.api import FileSystem
+from howdah.testing import MiniCluster
+from howdah.testing.faults import Action, Fault
+from howdah.testing.replicas import replicas_of
+from howdah.testing.waiting import wait_until
+
+pytestmark = pytest.mark.timeout(300)
+
+BLOCK = 1 << 20
+PIECE = 300_001
+PIECES = 6
+PATIENCE_S = 90.0
+CONF = {
+    "dfs.client.socket-timeout": 2000,
+    "dfs.namenode.heartbeat.recheck-interval": 500,
+    "dfs.namenode.redundancy.interval.seconds": 1,
+    "dfs.namenode.reconstruction.pending.timeout-sec": 5,
+    "dfs.blocksize": BLOCK,
+    # A cluster of four has no datanode left to replace the second one with.
+    "dfs.client.block.write.replace-datanode-on-failure.best-effort": True,
+}
+POINTS = [
+    Point.SET_UP,
+    Point.FIRST_PACKET,
+    Point.MIDDLE,
+    Point.LAST_PACKET,
+    Point.CLOSE,
+    Point.REBUILD,
+]
+QUICK = [Action.KILL, Action.DISK_FULL, Action.CUT]
+
+
+class Stream(Protocol):
+    """A stream that is being written, by whichever client."""
+
+    def write(self, data: bytes) -> object: ...
+    def hflush(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class Client(Protocol):
+    """Howdah's client or Java's."""
+
+    def create(self, path: str) -> Stream: ...
+
+
+class OurClient:
+    def __init__(self, fs: FileSystem) -> None:
+        self._fs = fs
+
+    def create(self, path: str) -> Stream:
+        return self._fs.create(path, replication=3)
+
+
+class JavaClient:
+    """Hadoop's client in Spark's JVM, with a filesystem of its own on this cluster."""
+
+    def __init__(self, spark: Any, cluster: MiniCluster) -> None:
+        self._jvm = spark._jvm
+        conf = self._jvm.org.apache.hadoop.conf.Configuration(spark._jsc.hadoopConfiguration())
+        for name, value in cluster.conf.items():
+            conf.set(name, value)
+        uri = self._jvm.java.net.URI(cluster.uri)
+        self.fs = self._jvm.org.apache.hadoop.fs.FileSystem.newInstance(uri, conf)
+
+    def create(self, path: str) -> Stream:
+        stream: Stream = self.fs.create(
+            self._jvm.org.apache.hadoop.fs.Path(path), True, 4096, 3, BLOCK
+        )
+        return stream
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[MiniCluster]:
+    with MiniCluster(datanodes=4, conf=CONF, faults=True) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def fs(cluster: MiniCluster) -> Iterator[FileSystem]:
+    with cluster.connect() as fs:
+        yield fs
+
+
+@pytest.fixture(scope="module")
+def java(spark: Any, cluster: MiniCluster) -> Iterator[JavaClient]:
+    java = JavaClient(spark, cluster)
+    yield java
+    java.fs.close()
+
+
+@pytest.fixture(params=["howdah", "java"])
+def client(request: pytest.FixtureRequest, fs: FileSystem) -> Client:
+    if request.param == "java":
+        java: Client = request.getfixturevalue("java")
+        return java
+    return OurClient(fs)
+
+
+@pytest.fixture(scope="module")
+def written(cluster: MiniCluster, fs: FileSystem) -> Iterator[list[str]]:
+    """The files that were written to their end: each gets its three replicas again. Looked at
+    after the last test, for it takes seconds, but all of them the same seconds."""
+    paths: list[str] = []
+    yield paths
+    all_back(cluster, fs)
+    for path in paths:
+        wait_until(
+            lambda path=path: is_replicated(cluster, path), PATIENCE_S, f"{path} is whole again"
+        )
+
+
+@pytest.fixture
+def path(request: pytest.FixtureRequest, written: list[str]) -> Iterator[str]:
+    path = "/matrix/" + "".join(c if c.isalnum() else "_" for c in request.node.name)
+    yield path
+    written.append(path)
+
+
+@pytest.fixture(autouse=True)
+def everybody_is_back(cluster: MiniCluster, fs: FileSystem) -> Iterator[None]:
+    """Each test begins with four datanodes that are well."""
+    yield
+    all_back(cluster, fs)
+
+
+def all_back(cluster: MiniCluster, fs: FileSystem) -> None:
+    cluster.faults.heal()
+    for server in cluster.processes:
+        if server.pid is None:
+            cluster.restart(server.name)
+        else:
+            cluster.resume(server.name)
+    wait_until(lambda: len(fs.datanode_report("live")) == 4, PATIENCE_S, "all datanodes are back")
+
+
+def piece(number: int) -> bytes:
+    return bytes([number + 1]) * PIECE
+
+
+WRITTEN = b"".join(piece(number) for number in range(PIECES))
+
+
+def read(fs: FileSystem, path: str) -> bytes:
+    with fs.open(path) as stream:
+        return bytes(stream.read())
+
+
+def arm(cluster: MiniCluster, point: Point, action: Action, count: int) -> Fault:
+    if point is Point.REBUILD:
+        # There is nothing to rebuild before something breaks.
+        cluster.faults.arm(Point.MIDDLE, Action.KILL)
+    return cluster.faults.arm(point, action, count=count)
+
+
+def survives(
+    cluster: MiniCluster, fs: FileSystem, client: Client, path: str, arm_fault: Callable[[], Fault]
+) -> list[str]:
+    """Write through a fault and look from outside after each hflush; whom it befell."""
+    fault = arm_fault()
+    out = client.create(path)
+    for number in range(PIECES):
+        out.write(piece(number))
+        out.hflush()
+        acknowledged = (number + 1) * PIECE
+        assert fs.get_file_status(path).length <= len(read(fs, path))
+        assert read(fs, path) == WRITTEN[:acknowledged]
+    out.close()
+    assert read(fs, path) == WRITTEN
+    victims = fault.victims()
+    return victims
+
+
+def is_replicated(cluster: MiniCluster, path: str) -> bool:
+    """Whether each block has three finalized replicas, equal and of one stamp, and no other."""
+    for number, replicas in enumerate(replicas_of(cluster, path)):
+        block = WRITTEN[number * BLOCK : (number + 1) * BLOCK]
+        stamps = {
+            meta.name
+            for replica in replicas
+            for meta in replica.path.parent.glob("*.meta")
+            if meta.name.startswith(f"{replica.path.name}_")
+        }
+        if len(replicas) != 3 or len(stamps) != 1:
+            return False
+        if any(replica.read_if_there() != block for replica in replicas):
+            return False
+    return True
+
+
+@pytest.mark.req("FS-124", "FS-125", "FS-126", "FS-127", "FS-128", "FS-129", "FS-130", "FS-131")
+@pytest.mark.parametrize("action", QUICK)
+@pytest.mark.parametrize("point", POINTS)
+def test_a_failing_datanode_is_not_noticed_by_the_writer(
+    cluster: MiniCluster, fs: FileSystem, client: Client, path: str, point: Point, action: Action
+) -> None:
+    victims = survives(cluster, fs, client, path, lambda: arm(cluster, point, action, 1))
+    assert len(victims) == 1
+
+
+@pytest.mark.req("FS-127", "FS-131", "FS-132")
+@pytest.mark.parametrize("action", QUICK)
+@pytest.mark.parametrize("point", [Point.MIDDLE, Point.LAST_PACKET, Point.CLOSE])
+def test_two_failing_datanodes_are_not_noticed_by_the_writer(
+    cluster: MiniCluster, fs: FileSystem, client: Client, path: str, point: Point, action: Action
+) -> None:
+    victims = survives(cluster, fs, client, path, lambda: arm(cluster, point, action, 2))
+    assert len(victims) == 2
+
+
+@pytest.mark.req("FS-124", "FS-127", "FS-131")
+def test_a_frozen_datanode_is_not_noticed_by_the_writer(
+    cluster: MiniCluster, fs: FileSystem, client: Client, path: str
+) -> None:
+    victims = survives(
+        cluster, fs, client, path, lambda: arm(cluster, Point.MIDDLE, Action.PAUSE, 1)
+    )
+    assert len(victims) == 1
+
+
+@pytest.mark.torture
+@pytest.mark.req("FS-124", "FS-127", "FS-131", "FS-132")
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("point", POINTS)
+def test_frozen_datanodes_are_not_noticed_by_the_writer_at_any_point(
+    cluster: MiniCluster, fs: FileSystem, client: Client, path: str, point: Point, count: int
+) -> None:
+    victims = survives(cluster, fs, client, path, lambda: arm(cluster, point, Action.PAUSE, count))
+    assert len(victims) == count
