@@ -245,10 +245,43 @@ class BlockMissing(HowdahError, OSError):
     java_class = "org.apache.hadoop.hdfs.BlockMissingException"
 
 
+class CannotObtainBlockLength(HowdahError, OSError):
+    """Nobody can tell now how long the last block of an open file is."""
+
+    java_class = "org.apache.hadoop.hdfs.CannotObtainBlockLengthException"
+
+
+class FileChanged(HowdahError, OSError):
+    """A file was cut or replaced under its reader, who has to open it again."""
+
+    java_class = "java.io.IOException"
+    errno_code = errno.ESTALE
+
+
+class EndOfFile(HowdahError, EOFError):
+    """The file ends before what was asked for; the message names path and offsets."""
+
+    java_class = "java.io.EOFException"
+
+
 class PipelineFailed(HowdahError, OSError):
     """A write pipeline broke; the message names the file, the block and the node."""
 
     java_class = "java.io.IOException"
+
+
+class MalformedText(HowdahError, ValueError, OSError):
+    """Bytes that are not modified UTF-8, or a text too long for its length field."""
+
+    java_class = "java.io.UTFDataFormatException"
+    errno_code = errno.EILSEQ
+
+
+class InvalidPathHandle(HowdahError, OSError):
+    """What a path handle stood for is not there any more, or has changed."""
+
+    java_class = "org.apache.hadoop.fs.InvalidPathHandleException"
+    errno_code = errno.ESTALE
 
 
 class ClosedStream(HowdahError, ValueError, OSError):

@@ -58,7 +58,7 @@ SHELLS = {
 PURE = {
     "client": {"actions", "blocks", "excluded", "packetizer", "pipeline", "replacement"},
     "datanode": {"block_files", "commands", "fault_points", "messages", "replicas", "write_plan"},
-    "fs": {"glob", "status"},
+    "fs": {"capabilities", "data_codec", "glob", "path_handle", "status"},
     "web": {"http"},
 }
 # Reading one environment variable at import and the CPU's CRC instruction are all
@@ -67,11 +67,12 @@ PURE_ENOUGH = {"howdah.transfer.checksum"}
 
 # -- 2. and 3. arrows ----------------------------------------------------------------
 
-BOTTOM = {"errors", "kinds", "keys", "config", "proto"}
+BOTTOM = {"errors", "kinds", "keys", "config", "options", "proto"}
 SERVER_MAY = BOTTOM | {"storage", "rpc", "transfer", "web"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "kinds": {"errors"},
+    "options": {"errors"},
     "keys": {"kinds"},
     "config": {"errors", "keys", "kinds"},
     "model": set(),

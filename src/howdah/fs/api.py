@@ -8,20 +8,23 @@ directory, or full URIs of this very filesystem.
 The abstract methods are what a filesystem must bring; everything else is built on
 them here and may be overridden where a server can do it better. Operations raise
 members of `howdah.errors`, which are also the built-in errors that Python users
-catch. What a filesystem doesn't offer raises `errors.UnsupportedOperation`.
+catch. What a filesystem doesn't offer raises `errors.UnsupportedOperation`, and
+`has_path_capability` says so beforehand.
 """
 
 from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import ClassVar, NoReturn, Self
 
 from howdah import errors
-from howdah.fs import glob, paths
+from howdah.fs import capabilities, glob, paths
 from howdah.fs.builders import CreateFileBuilder, OpenFileBuilder
+from howdah.fs.bulk_delete import BulkDelete
+from howdah.fs.path_handle import PathHandle
 from howdah.fs.paths import PathLike
 from howdah.fs.status import (
     BlockLocation,
@@ -33,10 +36,13 @@ from howdah.fs.status import (
     ServerDefaults,
 )
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
+from howdah.options import CreateFlag
 
 __all__ = [
     "BlockLocation",
+    "BulkDelete",
     "ContentSummary",
+    "CreateFlag",
     "DatanodeReport",
     "FSDataInputStream",
     "FSDataOutputStream",
@@ -44,6 +50,7 @@ __all__ = [
     "FileStatus",
     "FileSystem",
     "FsStatus",
+    "PathHandle",
     "PathLike",
     "Progress",
     "ServerDefaults",
@@ -104,13 +111,16 @@ class FileSystem(ABC):
         create_parent: bool = True,
         buffer_size: int | None = None,
         progress: Progress | None = None,
+        flags: CreateFlag = CreateFlag.NONE,
     ) -> FSDataOutputStream:
         """Make a file and open it for writing; it exists, empty, when this returns (OS-013).
 
-        Raises `PathExists` for an existing file unless `overwrite` is given, and
+        Raises `PathExists` for an existing file unless `overwrite` is given (XC-005), and
         `PathNotFound` for a missing parent if `create_parent` is false. `buffer_size`
         is a wish that a filesystem with buffers of its own may ignore; `progress` is
-        called now and then by the thread that writes.
+        called now and then by the thread that writes. `flags` are those of
+        `CreateFlag` that no other argument says; of them only `SYNC_BLOCK` promises
+        anything, and a filesystem without blocks has nothing to do for it.
         """
 
     @abstractmethod
@@ -154,11 +164,56 @@ class FileSystem(ABC):
         self,
         path: PathLike,
         *,
+        new_block: bool = False,
+        sync_block: bool = False,
         buffer_size: int | None = None,
         progress: Progress | None = None,
     ) -> FSDataOutputStream:
-        """Open an existing file for writing at its end."""
+        """Open an existing file for writing at its end (OS-015).
+
+        `new_block` leaves the last block as it is and begins another, `sync_block` forces
+        each block to disk when it is finished; without blocks neither means anything.
+        """
         self._unsupported("append")
+
+    def truncate(self, path: PathLike, length: int) -> bool:
+        """Cut a file down to `length` bytes.
+
+        True if that is done; false if the last block is being recovered, so that the
+        file can be opened for writing only a little later.
+        """
+        self._unsupported("truncate")
+
+    def concat(self, target: PathLike, sources: Sequence[PathLike]) -> None:
+        """Move the content of `sources`, in order, to the end of `target`; they are gone then."""
+        self._unsupported("concat")
+
+    def recover_lease(self, path: PathLike) -> bool:
+        """Take a file away from a writer that is gone; true if it is closed now."""
+        self._unsupported("recover_lease")
+
+    def is_file_closed(self, path: PathLike) -> bool:
+        """Whether nobody has the file open for writing."""
+        self._unsupported("is_file_closed")
+
+    def get_path_handle(
+        self, status: FileStatus, *, may_change: bool = True, may_move: bool = False
+    ) -> PathHandle:
+        """A handle to a file, which is opened later as long as it is still the same.
+
+        Its content may differ by then if `may_change`, its path if `may_move`.
+        """
+        self._unsupported("get_path_handle")
+
+    def open_path_handle(
+        self, handle: PathHandle, buffer_size: int | None = None
+    ) -> FSDataInputStream:
+        """Open what a handle stands for; raises `InvalidPathHandle` if that has changed."""
+        self._unsupported("open_path_handle")
+
+    def multipart_uploader(self, path: PathLike) -> NoReturn:
+        """No filesystem of howdah takes a file in parts; write it, or `concat` files."""
+        self._unsupported("multipart_uploader")
 
     def get_file_link_status(self, path: PathLike) -> FileStatus:
         """As `get_file_status`, but of a link itself."""
@@ -211,9 +266,14 @@ class FileSystem(ABC):
         """The datanodes that are `all`, `live`, `dead`, `decommissioning`, …"""
         self._unsupported("datanode_report")
 
+    def path_capabilities(self, path: PathLike) -> frozenset[str]:
+        """What is offered at a path: names of `howdah.fs.capabilities`, and own ones."""
+        return frozenset((capabilities.BULK_DELETE,))
+
     def has_path_capability(self, path: PathLike, capability: str) -> bool:
         """Whether an operation is offered at a path, by Hadoop's capability names."""
-        return False
+        self.resolve(path)
+        return capabilities.canonical(capability) in self.path_capabilities(path)
 
     def _unsupported(self, operation: str) -> NoReturn:
         raise errors.UnsupportedOperation(f"{self.uri} does not offer {operation}")
@@ -227,6 +287,10 @@ class FileSystem(ABC):
     def open_file(self, path: PathLike) -> OpenFileBuilder:
         """A builder of a stream to read."""
         return OpenFileBuilder(self, path)
+
+    def bulk_delete(self, base_path: PathLike) -> BulkDelete:
+        """Deletes many files below `base_path` and says which it could not delete."""
+        return BulkDelete(self, base_path)
 
     def exists(self, path: PathLike) -> bool:
         """Whether something is at `path`."""

@@ -3,7 +3,8 @@
 They mirror FSDataOutputStreamBuilder and FutureDataInputStreamBuilder. An option that a
 filesystem doesn't know is ignored when given by `opt` and refused by `build` when given
 by `must`. Two defaults differ from `create`, as they do in Hadoop: `create_file`
-overwrites what is there, and doesn't make missing parents unless `recursive` says so.
+overwrites what is there, and doesn't make missing parents unless `recursive` says so
+(XC-005).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from howdah import errors
 from howdah.fs.paths import PathLike
+from howdah.options import CreateFlag
 
 if TYPE_CHECKING:
     from howdah.fs.api import FileSystem, Progress
@@ -31,6 +33,10 @@ _OPEN_HINTS = frozenset(
         "fs.option.openfile.footer.cache",
     )
 )
+
+
+# These are said by methods of the builder, not by the flags that it passes on.
+_OWN_METHODS = CreateFlag.CREATE | CreateFlag.OVERWRITE | CreateFlag.APPEND
 
 
 class _Options:
@@ -78,6 +84,40 @@ class CreateFileBuilder(_Options):
         self._permission: int | None = None
         self._buffer_size: int | None = None
         self._progress: Progress | None = None
+        self._flags = CreateFlag.NONE
+
+    def create_flag(self, flags: CreateFlag) -> Self:
+        """Add what `howdah.options.CreateFlag` names; the first three as their own methods."""
+        if flags & CreateFlag.OVERWRITE:
+            self.overwrite()
+        if flags & CreateFlag.APPEND:
+            self.append()
+        self._flags |= flags & ~_OWN_METHODS
+        return self
+
+    def sync_block(self) -> Self:
+        """Force each block to disk when it is finished (OS-153)."""
+        return self.create_flag(CreateFlag.SYNC_BLOCK)
+
+    def new_block(self) -> Self:
+        """Begin the append with a block of its own."""
+        return self.create_flag(CreateFlag.NEW_BLOCK)
+
+    def lazy_persist(self) -> Self:
+        """Let replicas stay in memory for a while."""
+        return self.create_flag(CreateFlag.LAZY_PERSIST)
+
+    def no_local_write(self) -> Self:
+        """Have no replica on the writer's own node."""
+        return self.create_flag(CreateFlag.NO_LOCAL_WRITE)
+
+    def ignore_client_locality(self) -> Self:
+        """Place replicas as for a writer outside of the cluster."""
+        return self.create_flag(CreateFlag.IGNORE_CLIENT_LOCALITY)
+
+    def replicate(self) -> Self:
+        """Replicate, even where files are erasure coded."""
+        return self.create_flag(CreateFlag.SHOULD_REPLICATE)
 
     def overwrite(self, overwrite: bool = True) -> Self:
         """Whether an existing file is replaced."""
@@ -121,8 +161,14 @@ class CreateFileBuilder(_Options):
         self._refuse_unknown(frozenset())
         if self._append:
             return self._fs.append(
-                self._path, buffer_size=self._buffer_size, progress=self._progress
+                self._path,
+                new_block=bool(self._flags & CreateFlag.NEW_BLOCK),
+                sync_block=bool(self._flags & CreateFlag.SYNC_BLOCK),
+                buffer_size=self._buffer_size,
+                progress=self._progress,
             )
+        if self._flags & CreateFlag.NEW_BLOCK:
+            raise errors.IllegalArgument(f"{self._path}: new_block is for append only")
         return self._fs.create(
             self._path,
             overwrite=self._overwrite,
@@ -132,6 +178,7 @@ class CreateFileBuilder(_Options):
             create_parent=self._recursive,
             buffer_size=self._buffer_size,
             progress=self._progress,
+            flags=self._flags,
         )
 
 

@@ -15,7 +15,7 @@ from howdah import errors, keys
 from howdah.client.dfs import DFSClient
 from howdah.client.settings import ClientSettings
 from howdah.config import DEFAULT_NAMENODE_PORT, Configuration
-from howdah.fs import paths
+from howdah.fs import capabilities, paths
 from howdah.fs.api import FileSystem, Progress
 from howdah.fs.paths import PathLike
 from howdah.fs.status import (
@@ -29,6 +29,7 @@ from howdah.fs.status import (
     TypeQuota,
 )
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
+from howdah.options import CreateFlag
 from howdah.proto import client_namenode_pb2, types_pb2
 from howdah.rpc.client import current_user
 
@@ -51,11 +52,7 @@ _ACTIONS = (
     "PERM_ALL",
 )
 _PATH_CAPABILITIES = frozenset(
-    (
-        "fs.capability.paths.append",
-        "fs.capability.paths.checksums",
-        "fs.capability.paths.permissions",
-    )
+    (capabilities.APPEND, capabilities.CHECKSUMS, capabilities.PERMISSIONS)
 )
 
 
@@ -120,7 +117,10 @@ class HdfsFileSystem(FileSystem):
         create_parent: bool = True,
         buffer_size: int | None = None,
         progress: Progress | None = None,
+        flags: CreateFlag = CreateFlag.NONE,
     ) -> HdfsDataOutputStream:
+        if flags & CreateFlag.SYNC_BLOCK:
+            self._unsupported("SYNC_BLOCK")
         mode = FILE_MODE if permission is None else permission
         return HdfsDataOutputStream(
             self._client.create(
@@ -139,9 +139,13 @@ class HdfsFileSystem(FileSystem):
         self,
         path: PathLike,
         *,
+        new_block: bool = False,
+        sync_block: bool = False,
         buffer_size: int | None = None,
         progress: Progress | None = None,
     ) -> HdfsDataOutputStream:
+        if new_block or sync_block:
+            self._unsupported("append with NEW_BLOCK or SYNC_BLOCK")
         return HdfsDataOutputStream(self._client.append(self.resolve(path), progress))
 
     def open(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
@@ -314,9 +318,8 @@ class HdfsFileSystem(FileSystem):
             )
         return [_datanode_report(proto) for proto in self._namenode.get_datanode_report(name)]
 
-    def has_path_capability(self, path: PathLike, capability: str) -> bool:
-        self.resolve(path)
-        return capability.lower() in _PATH_CAPABILITIES
+    def path_capabilities(self, path: PathLike) -> frozenset[str]:
+        return super().path_capabilities(path) | _PATH_CAPABILITIES
 
 
 def _name(raw: bytes) -> str:

@@ -2,28 +2,56 @@
 
 They mirror Hadoop's wrapper classes of these names, and they are real `io`
 objects: what takes a binary file in Python takes them. The work is done by an
-inner stream (`howdah.client` has those of HDFS), of which only the two protocols
-below are required.
+inner stream (`howdah.client` has those of HDFS), which implements one of the two
+protocols below; an output stream may also be put around anything else that can be
+written to, another `FSDataOutputStream` included (`howdah.fs.plain_output`).
 
 Output rules: every form of `write` copies what it is given before it returns
 (OS-044), a closed stream refuses writes with `ClosedStream` that names the path
 (OS-033, OS-057) and ignores `flush` (OS-051); `flush` costs nothing and promises
 nothing (OS-052), `hflush` makes everything written visible, `hsync` durable.
+
+What an inner stream doesn't offer it refuses with `UnsupportedOperation`, and says
+false to `has_capability` (OS-075, OS-117, OS-184, OS-186); the presence of a method
+on the public stream proves nothing (OS-080).
 """
 
 from __future__ import annotations
 
 import io
 import operator
-from typing import Protocol, SupportsIndex
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Any, Protocol, SupportsIndex, runtime_checkable
 
 from howdah import errors
+from howdah.fs import capabilities
+from howdah.fs.data_input import DataInput
+from howdah.fs.data_output import DataOutput
+from howdah.fs.plain_output import BinaryWriter, PlainOutput, Writable
+from howdah.options import AbortableResult, CreateFlag, FileRange, SyncFlag, check_ranges
 
-Writable = bytes | bytearray | memoryview
+__all__ = [
+    "AbortableResult",
+    "CreateFlag",
+    "FSDataInputStream",
+    "FSDataOutputStream",
+    "FileRange",
+    "InnerInput",
+    "InnerOutput",
+    "SyncFlag",
+    "Writable",
+]
 
 
+@runtime_checkable
 class InnerOutput(Protocol):
-    """What does the work under an `FSDataOutputStream`."""
+    """What does the work under an `FSDataOutputStream`.
+
+    It may have four methods more: `flush()`, without which flushing does nothing;
+    `hsync(flags)`, without which sync flags are refused; `abort() -> AbortableResult`,
+    which counts if the capability is claimed; `statistics()`.
+    """
 
     @property
     def path(self) -> str: ...
@@ -39,7 +67,11 @@ class InnerOutput(Protocol):
 
 
 class InnerInput(Protocol):
-    """What an `FSDataInputStream` needs beyond `io.RawIOBase`."""
+    """What an `FSDataInputStream` needs beyond `io.RawIOBase`.
+
+    It may have two methods more: `read_vectored(ranges)`, without which the ranges are
+    read one after the other, and `statistics()`.
+    """
 
     @property
     def length(self) -> int: ...
@@ -51,16 +83,17 @@ class InnerInput(Protocol):
     def set_readahead(self, length: int | None) -> None: ...
 
 
-class FSDataOutputStream(io.BufferedIOBase):
+class FSDataOutputStream(io.BufferedIOBase, DataOutput):
     """A file that is being written; made by `create` and `append`.
 
     Leaving a `with` block closes the stream whether or not an exception is on its
-    way, as Python's files do: what was written before it stays.
+    way, as Python's files do: what was written before it stays. `write_int`,
+    `write_utf` and their like write what Java's DataInputStream reads.
     """
 
-    def __init__(self, inner: InnerOutput) -> None:
+    def __init__(self, inner: InnerOutput | BinaryWriter, path: str | None = None) -> None:
         super().__init__()
-        self._inner = inner
+        self._inner = inner if isinstance(inner, InnerOutput) else PlainOutput(inner, path)
 
     @property
     def name(self) -> str:
@@ -99,15 +132,30 @@ class FSDataOutputStream(io.BufferedIOBase):
         return len(view)
 
     def flush(self) -> None:
-        """Do nothing: full packets are on their way already, and only `hflush` promises more."""
+        """Hand on what is held back where that is cheap; promises nothing (OS-049, OS-052).
+
+        HDFS does nothing: full packets are on their way already. A closed stream
+        ignores it (OS-051).
+        """
+        flush = getattr(self._inner, "flush", None)
+        if flush is not None and not self._inner.closed:
+            flush()
 
     def hflush(self) -> None:
         """Make all that was written visible to new readers; it is in the datanodes' memory."""
         self._inner.hflush()
 
-    def hsync(self) -> None:
-        """As `hflush`, and on the disks of the datanodes."""
-        self._inner.hsync()
+    def hsync(self, flags: SyncFlag = SyncFlag.NONE) -> None:
+        """As `hflush`, and on the disks of the datanodes; `flags` as `SyncFlag` says.
+
+        Raises `UnsupportedOperation` for flags where files have no blocks.
+        """
+        if flags:
+            # Not part of the protocol: only streams that know blocks take flags.
+            inner: Any = self._inner
+            inner.hsync(flags)
+        else:
+            self._inner.hsync()
 
     def get_pos(self) -> int:
         """The length of the file as its writer sees it."""
@@ -119,12 +167,35 @@ class FSDataOutputStream(io.BufferedIOBase):
         return self.get_pos()
 
     def has_capability(self, capability: str) -> bool:
-        """Whether this stream offers `hsync`, `hflush`, `dropbehind`; never raises."""
-        return self._inner.has_capability(capability)
+        """Whether this stream offers `hsync`, `hflush`, `dropbehind`, …; closed or not.
+
+        The innermost stream answers (OS-006). Case doesn't matter (OS-100).
+        """
+        return self._inner.has_capability(capabilities.canonical(capability))
 
     def set_drop_behind(self, drop: bool | None) -> None:
         """Whether datanodes drop the data from their caches; None: as they are configured."""
         self._inner.set_drop_behind(drop)
+
+    def abort(self) -> AbortableResult:
+        """Close without letting anybody see what was written (OS-183).
+
+        Raises `UnsupportedOperation` unless the stream has the capability
+        `fs.capability.outputstream.abortable`. HDFS has not: its files exist from
+        `create` on.
+        """
+        if not self.has_capability(capabilities.ABORTABLE_STREAM):
+            raise errors.UnsupportedOperation(f"{self.name} cannot be aborted; delete it")
+        inner: Any = self._inner
+        result: AbortableResult = inner.abort()
+        return result
+
+    def statistics(self) -> Any:
+        """Counts of what the stream did: a record whose type is the inner stream's own."""
+        statistics = getattr(self._inner, "statistics", None)
+        if statistics is None:
+            raise errors.UnsupportedOperation(f"{self.name} keeps no statistics")
+        return statistics()
 
     def close(self) -> None:
         """Write back everything and complete the file; only the first call does anything."""
@@ -159,11 +230,12 @@ def _slice(view: memoryview, off: int, length: int | None) -> memoryview:
     return view[off : off + length]
 
 
-class FSDataInputStream(io.BufferedReader):
+class FSDataInputStream(io.BufferedReader, DataInput):
     """A file that is being read; made by `open`.
 
     Sequential reads go through a buffer, large ones past it. `pread` reads anywhere
     without moving the position and may be called from many threads at once.
+    `read_int`, `read_utf` and their like read what Java's DataOutputStream writes.
     """
 
     def __init__(self, inner: io.RawIOBase, buffer_size: int = 64 * 1024) -> None:
@@ -194,9 +266,38 @@ class FSDataInputStream(io.BufferedReader):
             raise EOFError(f"{self.name} ends {length - len(data)} bytes before {offset + length}")
         return data
 
+    def read_vectored(self, ranges: Sequence[FileRange]) -> list[Future[bytes | memoryview]]:
+        """Read several ranges at once: a future for each, in the order of `ranges`.
+
+        The position stays where it is. Raises `UnsupportedOperation` for ranges that
+        overlap and `EOFError` for one that goes beyond the end of the file.
+        """
+        check_ranges(ranges, self.size)
+        vectored = getattr(self._inner, "read_vectored", None)
+        if vectored is not None:
+            futures: list[Future[bytes | memoryview]] = vectored(ranges)
+            return futures
+        return [self._read_range(each) for each in ranges]
+
+    def _read_range(self, wanted: FileRange) -> Future[bytes | memoryview]:
+        future: Future[bytes | memoryview] = Future()
+        try:
+            future.set_result(self.read_fully(wanted.offset, wanted.length))
+        except (errors.HowdahError, OSError, EOFError) as error:
+            # The other ranges may be readable, so each has its own outcome.
+            future.set_exception(error)
+        return future
+
+    def statistics(self) -> Any:
+        """Counts of what the stream did: a record whose type is the inner stream's own."""
+        statistics = getattr(self._inner, "statistics", None)
+        if statistics is None:
+            raise errors.UnsupportedOperation(f"{self.name} keeps no statistics")
+        return statistics()
+
     def has_capability(self, capability: str) -> bool:
-        """Whether this stream offers `in:readahead`, `in:unbuffer`, …; never raises."""
-        return self._inner.has_capability(capability)
+        """Whether this stream offers `in:readahead`, `in:unbuffer`, …; closed or not."""
+        return self._inner.has_capability(capabilities.canonical(capability))
 
     def unbuffer(self) -> None:
         """Let go of connections until the next read."""

@@ -19,6 +19,7 @@ from howdah.fs.api import FileSystem
 from howdah.fs.paths import PathLike
 from howdah.fs.status import FileChecksum, FileStatus, FsStatus, ServerDefaults
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream, Writable
+from howdah.options import CreateFlag
 
 URI = "hdfs://memory:8020"
 OWNER, GROUP = "me", "staff"
@@ -123,6 +124,7 @@ class MemoryFiles(FileSystem):
         create_parent: bool = True,
         buffer_size: int | None = None,
         progress: Callable[[], None] | None = None,
+        flags: CreateFlag = CreateFlag.NONE,
     ) -> FSDataOutputStream:
         target = self.resolve(path)
         self.calls.append(f"create {target}")
@@ -135,6 +137,8 @@ class MemoryFiles(FileSystem):
         self,
         path: PathLike,
         *,
+        new_block: bool = False,
+        sync_block: bool = False,
         buffer_size: int | None = None,
         progress: Callable[[], None] | None = None,
     ) -> FSDataOutputStream:

@@ -9,6 +9,7 @@ import pytest
 from howdah import errors
 from howdah.fs.builders import BUFFER_SIZE, CreateFileBuilder, OpenFileBuilder
 from howdah.fs.status import FileStatus
+from howdah.options import CreateFlag
 
 
 class Recorder:
@@ -17,7 +18,9 @@ class Recorder:
     uri = "hdfs://nn"
 
     def create(self, path: str, **options: Any) -> Any:
-        return ("create", path, {k: v for k, v in options.items() if v is not None})
+        flags = options.pop("flags")
+        said = {key: value for key, value in options.items() if value is not None}
+        return ("create", path, said | ({"flags": flags} if flags else {}))
 
     def append(self, path: str, **options: Any) -> Any:
         return ("append", path, options)
@@ -69,6 +72,33 @@ def test_every_setting_reaches_create() -> None:
 
 def test_append_appends() -> None:
     assert create().append().build()[0] == "append"
+
+
+@pytest.mark.req("OS-153")
+def test_what_places_and_syncs_blocks_reaches_create_as_flags() -> None:
+    built = create().sync_block().no_local_write().lazy_persist().replicate().build()
+    assert built[2]["flags"] == (
+        CreateFlag.SYNC_BLOCK
+        | CreateFlag.NO_LOCAL_WRITE
+        | CreateFlag.LAZY_PERSIST
+        | CreateFlag.SHOULD_REPLICATE
+    )
+
+
+def test_flags_may_say_what_methods_say() -> None:
+    built = create().overwrite(False).create_flag(CreateFlag.CREATE | CreateFlag.OVERWRITE).build()
+    assert built[2] == {"overwrite": True, "create_parent": False}
+    assert create().create_flag(CreateFlag.APPEND).build()[0] == "append"
+
+
+def test_an_append_may_begin_a_new_block() -> None:
+    built = create().append().new_block().sync_block().build()
+    assert (built[2]["new_block"], built[2]["sync_block"]) == (True, True)
+
+
+def test_a_new_block_is_for_append_only() -> None:
+    with pytest.raises(errors.IllegalArgument, match="for append"):
+        create().new_block().build()
 
 
 def test_an_unknown_option_is_ignored_when_it_may_be() -> None:

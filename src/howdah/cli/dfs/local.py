@@ -23,6 +23,7 @@ from howdah.fs.api import FileSystem, Progress
 from howdah.fs.paths import PathLike
 from howdah.fs.status import FileStatus, FsStatus
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream, Writable
+from howdah.options import CreateFlag
 
 BLOCK_SIZE_BYTES = 32 << 20
 """What Hadoop says of local files, which have no blocks."""
@@ -54,19 +55,22 @@ class LocalFiles(FileSystem):
         create_parent: bool = True,
         buffer_size: int | None = None,
         progress: Progress | None = None,
+        flags: CreateFlag = CreateFlag.NONE,
     ) -> FSDataOutputStream:
         target = self.resolve(path)
         with _translated(target):
             if create_parent:
                 os.makedirs(os.path.dirname(target), exist_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if overwrite else os.O_EXCL)
-            descriptor = os.open(target, flags, 0o666 if permission is None else permission)
+            how = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if overwrite else os.O_EXCL)
+            descriptor = os.open(target, how, 0o666 if permission is None else permission)
         return FSDataOutputStream(_LocalOutput(target, descriptor))
 
     def append(
         self,
         path: PathLike,
         *,
+        new_block: bool = False,
+        sync_block: bool = False,
         buffer_size: int | None = None,
         progress: Progress | None = None,
     ) -> FSDataOutputStream:

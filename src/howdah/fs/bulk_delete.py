@@ -1,0 +1,53 @@
+"""`BulkDelete`: delete many files below one directory, and hear of each that stayed.
+
+Mirrors Hadoop's BulkDelete over a filesystem that deletes one path at a time. Only
+files and empty directories go; what isn't there is no failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from howdah import errors
+from howdah.fs import paths
+from howdah.fs.paths import PathLike
+
+if TYPE_CHECKING:
+    from howdah.fs.api import FileSystem
+
+PAGE_SIZE = 250
+
+
+class BulkDelete:
+    """Deletes paths below `base_path`, at most `page_size` in a call."""
+
+    page_size = PAGE_SIZE
+
+    def __init__(self, fs: FileSystem, base_path: PathLike) -> None:
+        self._fs = fs
+        self.base_path = fs.resolve(base_path)
+
+    def delete(self, targets: Sequence[PathLike]) -> list[tuple[str, Exception]]:
+        """Delete each; returns those that could not be, with the reason.
+
+        Raises `IllegalArgument`, and deletes nothing, for too many paths and for one
+        that isn't below the base path.
+        """
+        if len(targets) > self.page_size:
+            raise errors.IllegalArgument(
+                f"{len(targets)} paths in one bulk delete; {self.page_size} are the most"
+            )
+        resolved = [self._fs.resolve(target) for target in targets]
+        for path in resolved:
+            if not paths.is_under(path, self.base_path):
+                raise errors.IllegalArgument(f"{path} is not below {self.base_path}")
+        failed: list[tuple[str, Exception]] = []
+        for path in resolved:
+            try:
+                self._fs.delete(path, recursive=False)
+            except errors.PathNotFound:
+                continue  # gone already, which is what was asked for
+            except (errors.HowdahError, OSError) as error:
+                failed.append((path, error))
+        return failed

@@ -1,0 +1,68 @@
+"""The typed reads of `FSDataInputStream`, as java.io.DataInput has them.
+
+The twins of `howdah.fs.data_output`. A file that ends within a value is an `EOFError`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from howdah.fs import data_codec
+
+
+class DataInput(ABC):
+    """Mixed into a buffered stream."""
+
+    @abstractmethod
+    def read(self, size: int | None = -1, /) -> bytes:
+        """The stream's own: fewer than `size` bytes only at the end of the file."""
+
+    def read_exactly(self, length: int) -> bytes:
+        """The next `length` bytes; `EOFError` if the file ends before."""
+        if length < 0:
+            raise ValueError(f"cannot read {length} bytes")
+        data = self.read(length)
+        if len(data) < length:
+            raise EOFError(f"the file ended {length - len(data)} bytes too early")
+        return data
+
+    def read_boolean(self) -> bool:
+        return self.read_exactly(1) != b"\0"
+
+    def read_byte(self) -> int:
+        """One byte as -128 to 127."""
+        return int.from_bytes(self.read_exactly(1), "big", signed=True)
+
+    def read_unsigned_byte(self) -> int:
+        """One byte as 0 to 255."""
+        return self.read_exactly(1)[0]
+
+    def read_short(self) -> int:
+        """Two bytes as -32,768 to 32,767."""
+        return int.from_bytes(self.read_exactly(2), "big", signed=True)
+
+    def read_unsigned_short(self) -> int:
+        """Two bytes as 0 to 65,535."""
+        return int.from_bytes(self.read_exactly(2), "big")
+
+    def read_char(self) -> str:
+        """A UTF-16 unit, which may be half of a character."""
+        return chr(self.read_unsigned_short())
+
+    def read_int(self) -> int:
+        return int.from_bytes(self.read_exactly(4), "big", signed=True)
+
+    def read_long(self) -> int:
+        return int.from_bytes(self.read_exactly(8), "big", signed=True)
+
+    def read_float(self) -> float:
+        value: float = data_codec.FLOAT.unpack(self.read_exactly(4))[0]
+        return value
+
+    def read_double(self) -> float:
+        value: float = data_codec.DOUBLE.unpack(self.read_exactly(8))[0]
+        return value
+
+    def read_utf(self) -> str:
+        """A text that `write_utf` wrote; `MalformedText` if it is none."""
+        return data_codec.decode_modified_utf8(self.read_exactly(self.read_unsigned_short()))

@@ -1,0 +1,67 @@
+"""The typed writes of `FSDataOutputStream`, as java.io.DataOutput has them (OS-023).
+
+Each is one `write` of all its bytes, so that values of several threads stay whole
+(OS-026) and a value that can't be represented writes nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from howdah.fs import data_codec
+
+
+class DataOutput(ABC):
+    """Mixed into a stream. Numbers are big-endian."""
+
+    @abstractmethod
+    def write(self, data: bytes, /) -> int:
+        """The stream's own: all of `data` is written."""
+
+    def write_boolean(self, value: bool) -> None:
+        """One byte, 1 or 0."""
+        self.write(b"\1" if value else b"\0")
+
+    def write_byte(self, value: int) -> None:
+        """The low byte of any integer (OS-036)."""
+        self.write(bytes((value & 0xFF,)))
+
+    def write_short(self, value: int) -> None:
+        """The low two bytes of any integer."""
+        self.write(data_codec.CHAR.pack(value & 0xFFFF))
+
+    def write_char(self, value: int | str) -> None:
+        """A UTF-16 unit: the low two bytes of an integer, or a character up to U+FFFF."""
+        if isinstance(value, str):
+            value = ord(value)
+            if value > 0xFFFF:
+                raise OverflowError(f"U+{value:X} is two UTF-16 units; use write_chars")
+        self.write(data_codec.CHAR.pack(value & 0xFFFF))
+
+    def write_int(self, value: int) -> None:
+        """Four bytes; `OverflowError` for a value beyond a signed 32-bit integer."""
+        self.write(data_codec.encode_integer(value, data_codec.INT))
+
+    def write_long(self, value: int) -> None:
+        """Eight bytes; `OverflowError` for a value beyond a signed 64-bit integer."""
+        self.write(data_codec.encode_integer(value, data_codec.LONG))
+
+    def write_float(self, value: float) -> None:
+        """Four bytes, IEEE 754."""
+        self.write(data_codec.FLOAT.pack(value))
+
+    def write_double(self, value: float) -> None:
+        """Eight bytes, IEEE 754."""
+        self.write(data_codec.DOUBLE.pack(value))
+
+    def write_bytes(self, text: str) -> None:
+        """The low byte of each UTF-16 unit, without a length."""
+        self.write(data_codec.encode_low_bytes(text))
+
+    def write_chars(self, text: str) -> None:
+        """Two bytes for each UTF-16 unit, without a length."""
+        self.write(data_codec.encode_chars(text))
+
+    def write_utf(self, text: str) -> None:
+        """Two bytes of length and modified UTF-8; `MalformedText` beyond 65,535 bytes."""
+        self.write(data_codec.encode_utf(text))

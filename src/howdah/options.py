@@ -1,0 +1,96 @@
+"""What a caller may ask of a stream beyond bytes, and what it may get back.
+
+Mirrors Hadoop's CreateFlag (with its numbers, which travel in the create and append
+requests), the sync flags of HdfsDataOutputStream, FileRange and AbortableResult. They
+stand at the bottom of the house, since the streams of the client and the interface
+above them both speak of them. Pure: no I/O, no state.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from howdah import errors
+
+
+class CreateFlag(enum.Flag):
+    """How a file is created or appended to."""
+
+    NONE = 0
+    CREATE = 0x01
+    OVERWRITE = 0x02
+    APPEND = 0x04
+    SYNC_BLOCK = 0x08
+    """Every block is forced to disk when it is finished (OS-153)."""
+    LAZY_PERSIST = 0x10
+    """Replicas may stay in memory for a while; a hint."""
+    NEW_BLOCK = 0x20
+    """An append begins a new block instead of filling the last one."""
+    NO_LOCAL_WRITE = 0x40
+    """No replica on the writer's own node; a hint."""
+    SHOULD_REPLICATE = 0x80
+    """Replicated, even below a directory whose files are erasure coded."""
+    IGNORE_CLIENT_LOCALITY = 0x100
+    """Replicas are placed as for a writer outside of the cluster; a hint."""
+
+
+class SyncFlag(enum.Flag):
+    """What an `hsync` of an HDFS stream does besides (OS-154)."""
+
+    NONE = 0
+    UPDATE_LENGTH = 1
+    """The namenode learns the length of the block that is being written."""
+    END_BLOCK = 2
+    """The block ends here; what follows begins a new one."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRange:
+    """A part of a file that a vectored read asks for, in bytes."""
+
+    offset: int
+    length: int
+
+    @property
+    def end(self) -> int:
+        """The first offset behind the range."""
+        return self.offset + self.length
+
+
+def check_ranges(ranges: Iterable[FileRange], file_length: int | None = None) -> None:
+    """Refuse ranges that no vectored read can serve, before any is read.
+
+    Raises `ValueError` for a negative number, `EOFError` for a range that goes beyond
+    `file_length`, and `UnsupportedOperation` for two that overlap.
+    """
+    before: FileRange | None = None
+    for each in sorted(ranges, key=lambda item: item.offset):
+        if each.offset < 0 or each.length < 0:
+            raise errors.IllegalArgument(
+                f"a range cannot begin at {each.offset} and be {each.length} bytes long"
+            )
+        if file_length is not None and each.end > file_length:
+            raise EOFError(
+                f"the range of {each.length} bytes from {each.offset} on ends behind "
+                f"the {file_length} bytes of the file"
+            )
+        if before is not None and each.offset < before.end:
+            raise errors.UnsupportedOperation(
+                f"ranges may not overlap: {before.length} bytes from {before.offset} on, "
+                f"{each.length} from {each.offset} on"
+            )
+        before = each
+
+
+@dataclass(frozen=True, slots=True)
+class AbortableResult:
+    """How giving up a stream went (OS-183).
+
+    `already_closed`: there was nothing to give up any more. `cleanup_error`: what was
+    written will never be seen, but something of it could not be removed.
+    """
+
+    already_closed: bool
+    cleanup_error: Exception | None = None
