@@ -25,6 +25,7 @@ from howdah.kinds import (
     integer,
     listing,
     optional_address,
+    optional_boolean,
     optional_integer,
     optional_size,
     optional_string,
@@ -43,6 +44,9 @@ HADOOP_TMP_DIR = string(
 )
 IO_FILE_BUFFER_SIZE = size(
     "io.file.buffer.size", "4096", "Buffer of streams that don't say otherwise.", minimum=1
+)
+FILE_BYTES_PER_CHECKSUM = size(
+    "file.bytes-per-checksum", "512", "Bytes a checksum of a local file covers.", minimum=1
 )
 FS_PERMISSIONS_UMASK_MODE = string(
     "fs.permissions.umask-mode", "022", "Bits a client takes off new modes: octal, or u=rwx,g=…."
@@ -426,6 +430,21 @@ DFS_DATANODE_TRANSFERTO_ALLOWED = boolean(
 DFS_DATANODE_READAHEAD_BYTES = size(
     "dfs.datanode.readahead.bytes", "4194304", "How far a sequential read is fetched ahead."
 )
+DFS_DATANODE_DROP_CACHE_BEHIND_READS = boolean(
+    "dfs.datanode.drop.cache.behind.reads",
+    False,
+    "Whether long reads leave nothing in the page cache.",
+)
+DFS_DATANODE_DROP_CACHE_BEHIND_WRITES = boolean(
+    "dfs.datanode.drop.cache.behind.writes",
+    False,
+    "Whether writes leave nothing in the page cache.",
+)
+DFS_DATANODE_SYNC_BEHIND_WRITES = boolean(
+    "dfs.datanode.sync.behind.writes",
+    False,
+    "Whether the disk is set to work on what was written at once.",
+)
 DFS_DATANODE_USE_DATANODE_HOSTNAME = boolean(
     "dfs.datanode.use.datanode.hostname", False, "Whether datanodes reach each other by name."
 )
@@ -501,8 +520,49 @@ DFS_CLIENT_READ_PREFETCH_SIZE = optional_size(
 DFS_CLIENT_READ_SHORTCIRCUIT = boolean(
     "dfs.client.read.shortcircuit", False, "Whether local replicas are read past the datanode."
 )
+DFS_CLIENT_READ_SHORTCIRCUIT_SKIP_CHECKSUM = boolean(
+    "dfs.client.read.shortcircuit.skip.checksum", False, "Whether such reads check nothing."
+)
+DFS_CLIENT_READ_SHORTCIRCUIT_STREAMS_CACHE_SIZE = integer(
+    "dfs.client.read.shortcircuit.streams.cache.size",
+    256,
+    "How many local replicas stay open while nobody reads them.",
+    minimum=0,
+)
+DFS_CLIENT_READ_SHORTCIRCUIT_STREAMS_CACHE_EXPIRY_MS = duration(
+    "dfs.client.read.shortcircuit.streams.cache.expiry.ms",
+    "300000",
+    "ms",
+    "How long a local replica stays open while nobody reads it.",
+)
+DFS_CLIENT_MMAP_ENABLED = boolean(
+    "dfs.client.mmap.enabled", True, "Whether local replicas may be read without copying."
+)
+DFS_CLIENT_DOMAIN_SOCKET_DATA_TRAFFIC = boolean(
+    "dfs.client.domain.socket.data.traffic",
+    False,
+    "Whether datanodes listen at dfs.domain.socket.path even without short-circuit reads.",
+)
 DFS_DOMAIN_SOCKET_PATH = optional_string(
-    "dfs.domain.socket.path", "The Unix socket by which local readers get their files."
+    "dfs.domain.socket.path",
+    "The Unix socket by which local readers get their files; _PORT is the data port.",
+)
+DFS_DOMAIN_SOCKET_DISABLE_INTERVAL_SECONDS = duration(
+    "dfs.domain.socket.disable.interval.seconds",
+    "600",
+    "s",
+    "How long a client leaves a socket alone that failed it.",
+)
+DFS_CLIENT_CACHE_DROP_BEHIND_READS = optional_boolean(
+    "dfs.client.cache.drop.behind.reads",
+    "Whether datanodes drop what was read from their caches; else as they have it.",
+)
+DFS_CLIENT_CACHE_DROP_BEHIND_WRITES = optional_boolean(
+    "dfs.client.cache.drop.behind.writes",
+    "Whether datanodes drop what was written from their caches; else as they have it.",
+)
+DFS_CLIENT_CACHE_READAHEAD = optional_size(
+    "dfs.client.cache.readahead", "How far datanodes read ahead; else as they have it."
 )
 DFS_CLIENT_MAX_BLOCK_ACQUIRE_FAILURES = integer(
     "dfs.client.max.block.acquire.failures", 3, "Rounds over a block's replicas.", minimum=0

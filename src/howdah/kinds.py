@@ -229,6 +229,10 @@ def boolean(name: str, default: bool, doc: str) -> Key[bool]:
     return Key(name, "bool", "true" if default else "false", doc, parse_bool)
 
 
+def optional_boolean(name: str, doc: str) -> Key[bool | None]:
+    return Key(name, "bool", None, doc, parse_bool, _none)
+
+
 def size(
     name: str, default: str, doc: str, *, minimum: int | None = 0, maximum: int | None = None
 ) -> Key[int]:

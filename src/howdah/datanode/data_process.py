@@ -50,6 +50,8 @@ class Inheritance:
     """What the keeper has ready when it forks."""
 
     data_listener: socket.socket
+    local_listener: socket.socket | None
+    """The Unix domain socket for readers on this machine, where it is configured."""
     ipc_listener: socket.socket
     volumes: VolumeSet
     replicas: ReplicaMap
@@ -65,6 +67,12 @@ class DataProcess:
         self._store = BlockStore(inheritance.volumes, inheritance.replicas, self._tell)
         self._copies = Copies(self._store, inheritance.settings)
         self._server = DataServer(inheritance.data_listener, self._store, inheritance.settings)
+        self._local_server: DataServer | None = None
+        if inheritance.local_listener is not None:
+            # Idle segments keep a connection each: it has a limit, and a count, of its own.
+            self._local_server = DataServer(
+                inheritance.local_listener, self._store, inheritance.settings
+            )
         protocol = ClientDatanodeProtocol(self._store, self._tell, getpass.getuser())
         self._ipc = ThreadedRpcServer(inheritance.ipc_listener, Registry([service(protocol)]))
         self._background: SimpleQueue[Invalidate | CheckVolumes] = SimpleQueue()
@@ -86,6 +94,8 @@ class DataProcess:
         gc.freeze()  # what was inherited stays: no need to visit it, nor to unshare its pages
         threading.Thread(target=self._work, name="background", daemon=True).start()
         self._server.start()
+        if self._local_server is not None:
+            self._local_server.start()
         self._ipc.start()
         try:
             while True:
@@ -134,6 +144,8 @@ class DataProcess:
 
     def _stop(self) -> NoReturn:
         self._server.close()
+        if self._local_server is not None:
+            self._local_server.close()
         self._ipc.close()
         _exit(0)
 

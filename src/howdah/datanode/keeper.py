@@ -45,6 +45,7 @@ from howdah.datanode.namenode_actor import ActorSettings, NamenodeActor
 from howdah.datanode.replicas import ReplicaMap
 from howdah.datanode.scan import pools_on, scan_pool
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.short_circuit_socket import effective_path, listen_local
 from howdah.storage.atomic import replace_file
 from howdah.transfer.blocks import DatanodeAddress
 
@@ -93,6 +94,7 @@ class Keeper:
         data_listener = listen(conf.get(keys.DFS_DATANODE_ADDRESS))
         ipc_listener = listen(conf.get(keys.DFS_DATANODE_IPC_ADDRESS))
         self._data_address = data_listener.getsockname()
+        local_listener = self._listen_locally()
         self._ipc_address = ipc_listener.getsockname()
         self._uuid = directories.uuid
         replicas = ReplicaMap()
@@ -109,13 +111,21 @@ class Keeper:
         self._inventory = Inventory(volumes, replicas, gauges)
         self._link, data_end = Link.pair()
         inheritance = Inheritance(
-            data_listener, ipc_listener, volumes, replicas, gauges, self._settings
+            data_listener,
+            local_listener,
+            ipc_listener,
+            volumes,
+            replicas,
+            gauges,
+            self._settings,
         )
         self._data_pid = os.fork()
         if self._data_pid == 0:
             self._become_data_process(inheritance, data_end)
         data_end.close()
         data_listener.close()
+        if local_listener is not None:
+            local_listener.close()
         ipc_listener.close()
         self._handle_signals()
         self._actors = [
@@ -138,6 +148,19 @@ class Keeper:
         ]
         for actor in self._actors:
             actor.start()
+
+    def _listen_locally(self) -> socket.socket | None:
+        path = self._settings.local_socket_path
+        if path is None:
+            if self._conf.get(keys.DFS_CLIENT_READ_SHORTCIRCUIT):
+                log.warning(
+                    "short-circuit reads are configured (dfs.client.read.shortcircuit) but "
+                    "stay off: dfs.domain.socket.path is not set"
+                )
+            return None
+        path = effective_path(path, self._data_address[1])
+        log.info("readers on this machine connect to %s", path)
+        return listen_local(path)
 
     def _become_data_process(self, inheritance: Inheritance, link: Link) -> None:
         try:

@@ -20,6 +20,11 @@ from howdah.datanode.receiver import BlockReceiver
 from howdah.datanode.replicas import ReplicaState
 from howdah.datanode.sender import BlockSender
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.short_circuit_operations import (
+    give_descriptors,
+    release_slot,
+    serve_segment,
+)
 from howdah.datanode.store import BlockStore
 from howdah.transfer.blocks import ExtendedBlock
 from howdah.transfer.ops import (
@@ -34,6 +39,7 @@ from howdah.transfer.ops import (
     decode_request,
 )
 from howdah.transfer.responses import BlockOpResponse, ReadChecksumInfo, decode_read_status
+from howdah.transfer.short_circuit import ReleaseSlot, RequestDescriptors, RequestSegment
 from howdah.transfer.sockets import Connection, PeerClosed, PeerSilent
 from howdah.transfer.status import Status
 from howdah.transfer.varint import read_delimited
@@ -101,6 +107,14 @@ class Operations:
                 return self._answer("opBlockChecksum", lambda: self._checksum(request))
             case TransferBlock():
                 return self._answer("opTransferBlock", lambda: self._transfer(request))
+            case RequestDescriptors():
+                give_descriptors(self._connection, self._store, request)
+                return True
+            case ReleaseSlot():
+                release_slot(self._connection, self._store, request)
+                return True
+            case RequestSegment():
+                return serve_segment(self._connection, self._store, request)
             case OtherRequest():
                 name = request.op.name
         self._connection.send_all(
@@ -206,5 +220,7 @@ def _during(request: Request | None) -> str:
         return ""
     if isinstance(request, OtherRequest):
         return f" during {request.op.name}"
+    if isinstance(request, ReleaseSlot | RequestSegment):
+        return f" during {type(request).__name__}"
     block: ExtendedBlock = request.block
     return f" during {type(request).__name__} of {block}"

@@ -28,11 +28,16 @@ class DataSettings:
     """Whether other datanodes are reached by name (else by address)."""
     sendfile: bool = True
     readahead_bytes: int = 4 * 1024 * 1024
+    local_socket_path: str | None = None
+    """Where readers on this machine connect; `_PORT` in it is still to be replaced."""
     reserved_bytes: int = 0
     """Bytes of each volume that are left to others."""
 
     @classmethod
     def of(cls, conf: Configuration) -> DataSettings:
+        local = conf.get(keys.DFS_CLIENT_READ_SHORTCIRCUIT) or conf.get(
+            keys.DFS_CLIENT_DOMAIN_SOCKET_DATA_TRAFFIC
+        )
         return cls(
             socket_timeout_s=conf.get(keys.DFS_CLIENT_SOCKET_TIMEOUT),
             write_timeout_s=conf.get(keys.DFS_DATANODE_SOCKET_WRITE_TIMEOUT),
@@ -43,5 +48,6 @@ class DataSettings:
             use_hostname=conf.get(keys.DFS_DATANODE_USE_DATANODE_HOSTNAME),
             sendfile=conf.get(keys.DFS_DATANODE_TRANSFERTO_ALLOWED),
             readahead_bytes=conf.get(keys.DFS_DATANODE_READAHEAD_BYTES),
+            local_socket_path=(conf.get(keys.DFS_DOMAIN_SOCKET_PATH) or None) if local else None,
             reserved_bytes=conf.get(keys.DFS_DATANODE_DU_RESERVED),
         )

@@ -33,6 +33,7 @@ from howdah.datanode.open_replica import OpenReplica
 from howdah.datanode.replica_writer import ReplicaWriter
 from howdah.datanode.replicas import Replica, ReplicaMap, ReplicaState
 from howdah.datanode.scan import quarantine, replica_paths
+from howdah.datanode.short_circuit import ShortCircuitRegistry
 from howdah.datanode.volumes import Volume, VolumeSet, is_about_the_disk
 from howdah.datanode.writers import Stoppable, Writers
 from howdah.storage.atomic import fsync_directory
@@ -54,6 +55,8 @@ class BlockStore:
         self._lock = threading.Lock()
         self._served: set[str] = set()
         self.writers = Writers()
+        self.short_circuit = ShortCircuitRegistry()
+        """Local readers with files of their own; told before a finalized replica changes."""
 
     # --- pools ---
 
@@ -250,6 +253,7 @@ class BlockStore:
                 raise errors.ReplicaNotFound(f"{replica!r} of {pool_id} has just been deleted")
             old_block, old_meta = self.paths(pool_id, replica)
             new_block, new_meta = replica_paths(volume, pool_id, after)
+            self.short_circuit.revoke(pool_id, replica.block_id)
             # A replica that is reopened leaves its meta file for last: see `scan`.
             try:
                 if old_block != new_block and replica.state is ReplicaState.FINALIZED:
@@ -366,6 +370,7 @@ class BlockStore:
             if self._replicas.find(pool_id, replica.block_id) is not replica:
                 return
             self._replicas.remove(pool_id, replica.block_id)
+            self.short_circuit.revoke(pool_id, replica.block_id)
             paths = replica_paths(volume, pool_id, replica)
         freed = 0
         # The block file first: a crash in between leaves a meta file without it,
@@ -429,5 +434,6 @@ class BlockStore:
             lost = self._replicas.of_volume(volume.storage_id)
             for pool_id, replica in lost:
                 self._replicas.remove(pool_id, replica.block_id)
+                self.short_circuit.revoke(pool_id, replica.block_id)
         log.error("volume %s has failed with %d replicas: %s", volume, len(lost), reason)
         self._notify(VolumeFailed(volume.storage_id, reason))

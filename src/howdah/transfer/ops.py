@@ -35,6 +35,7 @@ from howdah.transfer.blocks import (
     StorageType,
 )
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType
+from howdah.transfer.short_circuit import ReleaseSlot, RequestDescriptors, RequestSegment
 from howdah.transfer.varint import Source, delimited, read_delimited
 
 VERSION = 28
@@ -206,7 +207,16 @@ class OtherRequest:
     body: bytes
 
 
-Request = ReadBlock | WriteBlock | TransferBlock | BlockChecksum | OtherRequest
+Request = (
+    ReadBlock
+    | WriteBlock
+    | TransferBlock
+    | BlockChecksum
+    | RequestDescriptors
+    | ReleaseSlot
+    | RequestSegment
+    | OtherRequest
+)
 
 
 # --- requests: encoding -------------------------------------------------------
@@ -307,6 +317,12 @@ def encode_request(request: Request) -> bytes:
                     targetStorageIds=request.target_storage_ids,
                 ),
             )
+        case RequestDescriptors():
+            return _framed(Op.REQUEST_SHORT_CIRCUIT_FDS, request.to_proto())
+        case ReleaseSlot():
+            return _framed(Op.RELEASE_SHORT_CIRCUIT_FDS, request.to_proto())
+        case RequestSegment():
+            return _framed(Op.REQUEST_SHORT_CIRCUIT_SHM, request.to_proto())
         case OtherRequest():
             raise errors.UnsupportedOperation(f"{request.op.name} is not sent by howdah")
 
@@ -422,6 +438,12 @@ def decode_request(op: Op, body: bytes) -> Request:
                 return _decode_block_checksum(body)
             case Op.TRANSFER_BLOCK:
                 return _decode_transfer(body)
+            case Op.REQUEST_SHORT_CIRCUIT_FDS:
+                return RequestDescriptors.decode(body)
+            case Op.RELEASE_SHORT_CIRCUIT_FDS:
+                return ReleaseSlot.decode(body)
+            case Op.REQUEST_SHORT_CIRCUIT_SHM:
+                return RequestSegment.decode(body)
             case _:
                 return OtherRequest(op, body)
     except (DecodeError, ValueError) as error:

@@ -8,6 +8,9 @@ another datanode the receiver sends a DNTransferAckProto.
 Trap: a pipeline that can't reach a node answers with status ERROR *and*
 `first_bad_link`, the `ip:port` of that node; without it a client blames the
 first node.
+
+The operations about shared memory have answers of their own: `SlotReleased` and
+`SegmentGiven`.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from howdah.proto import data_transfer_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType
 from howdah.transfer.ops import BlockChecksumType, checksum_from_proto, checksum_to_proto
+from howdah.transfer.short_circuit import SegmentId
 from howdah.transfer.status import Status
 from howdah.transfer.varint import Source, delimited, read_delimited
 
@@ -53,6 +57,8 @@ class BlockOpResponse:
     first_bad_link: str = ""
     read_checksum: ReadChecksumInfo | None = None
     block_checksum: BlockChecksumResult | None = None
+    short_circuit_version: int | None = None
+    """Of the block files whose descriptors follow, or can't be understood by the reader."""
 
     @property
     def is_success(self) -> bool:
@@ -84,6 +90,7 @@ class BlockOpResponse:
             firstBadLink=self.first_bad_link or None,
             readOpChecksumInfo=read_info,
             checksumResponse=checksum_answer,
+            shortCircuitAccessVersion=self.short_circuit_version,
         )
         return delimited(proto)
 
@@ -115,6 +122,9 @@ class BlockOpResponse:
                 proto.firstBadLink,
                 read_checksum,
                 block_checksum,
+                proto.shortCircuitAccessVersion
+                if proto.HasField("shortCircuitAccessVersion")
+                else None,
             )
         except (DecodeError, ValueError) as error:
             raise errors.ProtocolViolation(
@@ -125,6 +135,62 @@ class BlockOpResponse:
 def read_response(source: Source) -> BlockOpResponse:
     """The next answer on a connection."""
     return BlockOpResponse.decode(read_delimited(source))
+
+
+@dataclass(frozen=True, slots=True)
+class SlotReleased:
+    """Answers RELEASE_SHORT_CIRCUIT_FDS."""
+
+    status: Status
+    error: str = ""
+
+    def encode(self) -> bytes:
+        return delimited(
+            pb.ReleaseShortCircuitAccessResponseProto(
+                status=self.status.name, error=self.error or None
+            )
+        )
+
+    @classmethod
+    def decode(cls, body: bytes) -> SlotReleased:
+        """From the message without its length."""
+        try:
+            proto = pb.ReleaseShortCircuitAccessResponseProto.FromString(body)
+            return cls(Status(proto.status), proto.error)
+        except (DecodeError, ValueError) as error:
+            raise errors.ProtocolViolation(
+                f"an answer about a slot that cannot be read: {error}"
+            ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentGiven:
+    """Answers REQUEST_SHORT_CIRCUIT_SHM; one byte with the segment's descriptor follows."""
+
+    status: Status
+    segment: SegmentId | None = None
+    error: str = ""
+
+    def encode(self) -> bytes:
+        return delimited(
+            pb.ShortCircuitShmResponseProto(
+                status=self.status.name,
+                error=self.error or None,
+                id=None if self.segment is None else self.segment.to_proto(),
+            )
+        )
+
+    @classmethod
+    def decode(cls, body: bytes) -> SegmentGiven:
+        """From the message without its length."""
+        try:
+            proto = pb.ShortCircuitShmResponseProto.FromString(body)
+            segment = SegmentId.from_proto(proto.id) if proto.HasField("id") else None
+            return cls(Status(proto.status), segment, proto.error)
+        except (DecodeError, ValueError) as error:
+            raise errors.ProtocolViolation(
+                f"an answer about shared memory that cannot be read: {error}"
+            ) from error
 
 
 def encode_read_status(status: Status) -> bytes:

@@ -8,10 +8,15 @@ in the stream is read from the buffer first.
 Time-outs are the kernel's (SO_RCVTIMEO, SO_SNDTIMEO): Python's own would poll
 before each call, and would make the descriptor non-blocking under `sendfile`.
 They bound the silence between two bytes, not a whole transfer.
+
+Over a Unix domain socket a connection also carries file descriptors. Reading ahead
+would lose them, so who expects some says so (`takes_descriptors`): then they are kept
+whichever bytes they come with.
 """
 
 from __future__ import annotations
 
+import array
 import contextlib
 import os
 import socket
@@ -22,6 +27,8 @@ from howdah import errors
 
 READ_AHEAD_BYTES = 8 * 1024
 _TIMEVAL = struct.Struct("ll")
+_DESCRIPTOR = array.array("i")
+_MAX_DESCRIPTORS = 16
 _UNPACED = b"reno"
 """The congestion control that every Linux has and lets everybody use."""
 
@@ -56,6 +63,25 @@ def connect(
     return Connection(sock, read_timeout_s=read_timeout_s, write_timeout_s=write_timeout_s)
 
 
+def connect_local(
+    path: str, *, timeout_s: float = 60.0, takes_descriptors: bool = False
+) -> Connection:
+    """A connection to the Unix domain socket at `path`; `errors.Unreachable` if nobody listens."""
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        sock.settimeout(timeout_s or None)
+        sock.connect(path)
+    except OSError as error:
+        sock.close()
+        raise errors.Unreachable(f"cannot connect to the socket {path}: {error}") from error
+    return Connection(
+        sock,
+        read_timeout_s=timeout_s,
+        write_timeout_s=timeout_s,
+        takes_descriptors=takes_descriptors,
+    )
+
+
 class Connection:
     """A connected stream socket with exact, bounded reads and writes.
 
@@ -68,8 +94,13 @@ class Connection:
         *,
         read_timeout_s: float = 60.0,
         write_timeout_s: float = 480.0,
+        takes_descriptors: bool = False,
     ) -> None:
         self._sock = sock
+        self._takes_descriptors = takes_descriptors
+        self._descriptors: list[int] = []
+        self.is_local = sock.family == socket.AF_UNIX
+        """A Unix domain socket, which descriptors can pass."""
         sock.setblocking(True)
         if sock.family in (socket.AF_INET, socket.AF_INET6):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -112,7 +143,10 @@ class Connection:
 
     def _recv_into(self, view: memoryview) -> int:
         try:
-            count = self._sock.recv_into(view)
+            if self._takes_descriptors:
+                count = self._recv_with_descriptors(view)
+            else:
+                count = self._sock.recv_into(view)
         except BlockingIOError:
             raise PeerSilent(
                 f"nothing came from {self.peer} in {self._read_timeout_s:g} s"
@@ -163,6 +197,39 @@ class Connection:
         """Return bytes that belong to what is read next."""
         if data:
             self._ahead = memoryview(data + bytes(self._ahead))
+
+    # --- descriptors ---
+
+    def _recv_with_descriptors(self, view: memoryview) -> int:
+        room = socket.CMSG_SPACE(_MAX_DESCRIPTORS * _DESCRIPTOR.itemsize)
+        count, messages, flags, _ = self._sock.recvmsg_into([view], room, socket.MSG_CMSG_CLOEXEC)
+        for level, kind, data in messages:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                whole = len(data) - len(data) % _DESCRIPTOR.itemsize
+                self._descriptors.extend(array.array(_DESCRIPTOR.typecode, data[:whole]))
+        if flags & socket.MSG_CTRUNC:
+            raise errors.ProtocolViolation(
+                f"descriptors from {self.peer} were lost: more than {_MAX_DESCRIPTORS} came, "
+                "or this process may open no more files"
+            )
+        return count
+
+    def send_with_descriptors(self, data: bytes, descriptors: Sequence[int]) -> None:
+        """One or more bytes, and file descriptors, which the far end gets copies of."""
+        rights = array.array(_DESCRIPTOR.typecode, descriptors)
+        try:
+            sent = self._sock.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+        except BlockingIOError:
+            raise self._unsent() from None
+        except OSError as error:
+            raise PeerClosed(f"the connection to {self.peer} broke: {error}") from error
+        if sent < len(data):
+            self.send_all(data[sent:])
+
+    def take_descriptors(self) -> list[int]:
+        """Those that have come; they are the caller's to close."""
+        taken, self._descriptors = self._descriptors, []
+        return taken
 
     # --- writing ---
 
@@ -238,6 +305,8 @@ class Connection:
 
     def close(self) -> None:
         self._sock.close()
+        for descriptor in self.take_descriptors():
+            os.close(descriptor)
 
 
 def _stop_pacing(sock: socket.socket) -> None:
