@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 Factory = Callable[[str, Configuration, str | None], "FileSystem"]
 """Takes authority, configuration and user; the scheme is known."""
 
-_BUILT_IN = {"hdfs": "howdah.fs.hdfs:HdfsFileSystem"}
+_BUILT_IN = {
+    "file": "howdah.fs.local:LocalFileSystem",
+    "hdfs": "howdah.fs.hdfs:HdfsFileSystem",
+}
 _registered: dict[str, Factory] = {}
 
 

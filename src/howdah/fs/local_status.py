@@ -1,0 +1,104 @@
+"""What the operating system says of local files, in the terms of `howdah.fs`.
+
+Statuses are made of `os.stat`, errors of the operating system become members of
+`howdah.errors` with the path in the message, as every other filesystem raises them.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+
+from howdah import errors
+from howdah.fs.status import FileStatus
+
+BLOCK_SIZE_BYTES = 32 << 20
+"""What Hadoop says of local files, which have no blocks (`fs.local.block.size`)."""
+
+_MODE_BITS = 0o1777
+_ERRORS: dict[int, type[errors.HowdahError]] = {
+    errno.ENOENT: errors.PathNotFound,
+    # What lies below a file doesn't exist, to whoever looks for it.
+    errno.ENOTDIR: errors.PathNotFound,
+    errno.EEXIST: errors.PathExists,
+    errno.EISDIR: errors.PathIsDirectory,
+    errno.ENOTEMPTY: errors.DirectoryNotEmpty,
+    errno.EACCES: errors.AccessDenied,
+    errno.EPERM: errors.AccessDenied,
+    errno.ENOSPC: errors.DiskOutOfSpace,
+    errno.EDQUOT: errors.SpaceQuotaExceeded,
+    errno.ENAMETOOLONG: errors.PathComponentTooLong,
+}
+_WORDS = {
+    errno.ENOENT: "No such file or directory",
+    errno.ENOTDIR: "No such file or directory",
+}
+
+
+def from_os_error(path: str, error: OSError) -> errors.HowdahError:
+    """The member of `howdah.errors` for what the operating system said about a path."""
+    number = error.errno or errno.EIO
+    said = _WORDS.get(number) or error.strerror or os.strerror(number)
+    found = _ERRORS.get(number, errors.RemoteError)(f"`{path}': {said}")
+    if isinstance(found, OSError):
+        found.errno = number
+    return found
+
+
+@contextmanager
+def translated(path: str) -> Iterator[None]:
+    """Raise what the operating system says inside as members of `howdah.errors`."""
+    try:
+        yield
+    except errors.HowdahError:
+        raise
+    except OSError as error:
+        raise from_os_error(path, error) from error
+
+
+def status_of(path: str, info: os.stat_result, target: str | None = None) -> FileStatus:
+    """The status of what `os.stat` saw; `target` is where a link that is not followed leads."""
+    return FileStatus(
+        path=path,
+        length=info.st_size,
+        is_directory=stat.S_ISDIR(info.st_mode),
+        replication=1,
+        block_size=BLOCK_SIZE_BYTES,
+        modification_time_ms=info.st_mtime_ns // 1_000_000,
+        access_time_ms=info.st_atime_ns // 1_000_000,
+        permission=stat.S_IMODE(info.st_mode) & _MODE_BITS,
+        owner=_user_name(info.st_uid),
+        group=_group_name(info.st_gid),
+        symlink=target,
+        file_id=info.st_ino,
+    )
+
+
+def link_status_of(path: str) -> FileStatus:
+    """The status of what is at `path`, of a link itself if it is one."""
+    info = os.lstat(path)
+    return status_of(path, info, os.readlink(path) if stat.S_ISLNK(info.st_mode) else None)
+
+
+@lru_cache(maxsize=256)
+def _user_name(number: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+@lru_cache(maxsize=256)
+def _group_name(number: int) -> str:
+    import grp
+
+    try:
+        return grp.getgrgid(number).gr_name
+    except KeyError:
+        return str(number)
