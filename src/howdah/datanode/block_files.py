@@ -3,6 +3,7 @@
     <data dir>/current/<pool>/current/finalized/subdir<i>/subdir<j>/blk_<id>
                                                                     blk_<id>_<gs>.meta
                                       rbw/          replicas being written
+                                      rbw:.blk_<id>.restart   its writer waits for us
                                       VERSION
                               tmp/            copies from other datanodes, until whole
                               quarantine/     files that make no replica, moved aside
@@ -10,6 +11,11 @@
 i and j are bits 16–20 and 8–12 of the block id (layout −57, 32 by 32). A meta
 file is a 7-byte header, big-endian: version 1 (2 bytes), checksum type (1),
 bytes per checksum (4), then the checksums of the block's chunks.
+
+A datanode that was asked to restart leaves a restart file for each replica that a
+client writes: until when (Unix milliseconds, as text) that replica can be taken back
+as RBW. It lies beside `rbw` and its name begins so, because Hadoop joins directory and
+name by Java's path separator, which is a colon.
 """
 
 from __future__ import annotations
@@ -25,6 +31,7 @@ META_HEADER_BYTES = 7
 _META_HEADER = struct.Struct(">hBi")
 _BLOCK_NAME = re.compile(r"blk_(-?\d+)")
 _META_NAME = re.compile(r"blk_(-?\d+)_(\d+)\.meta")
+_RESTART_NAME = re.compile(r"rbw:\.blk_(-?\d+)\.restart")
 
 CURRENT = "current"
 FINALIZED = "finalized"
@@ -51,6 +58,22 @@ def parse_meta_file_name(name: str) -> tuple[int, int] | None:
     """(block id, generation stamp), or None if `name` is no meta file's."""
     match = _META_NAME.fullmatch(name)
     return (int(match[1]), int(match[2])) if match else None
+
+
+def restart_file_name(block_id: int) -> str:
+    return f"{RBW}:.blk_{block_id}.restart"
+
+
+def parse_restart_file_name(name: str) -> int | None:
+    """The block id, or None if `name` is no restart file's."""
+    match = _RESTART_NAME.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+def decode_restart_file(data: bytes) -> int:
+    """Until when, in Unix milliseconds, the replica is RBW; 0 if the file doesn't say."""
+    words = data.split()
+    return int(words[0]) if words and words[0].isdigit() else 0
 
 
 def subdirectory(block_id: int) -> str:

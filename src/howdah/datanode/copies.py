@@ -100,11 +100,12 @@ class Copies:
 
 
 def copy_for_pipeline(request: TransferBlock, store: BlockStore, settings: DataSettings) -> int:
-    """Serve a TRANSFER_BLOCK: returns the bytes sent when the target has them all."""
-    if len(request.targets) != 1:
-        raise errors.IllegalArgument(
-            f"{request.block} is to be copied to {len(request.targets)} targets; one is right"
-        )
+    """Serve a TRANSFER_BLOCK: returns the bytes sent when every target has them all.
+
+    Several targets form a pipeline, as for the namenode.
+    """
+    if not request.targets:
+        raise errors.IllegalArgument(f"{request.block} is to be copied, and no target is named")
     target = request.targets[0]
     with store.open(request.block) as opened:
         replica = opened.replica
@@ -123,16 +124,20 @@ def copy_for_pipeline(request: TransferBlock, store: BlockStore, settings: DataS
             request.client_name,
             stage,
             opened.checksum,
+            targets=request.targets[1:],
             pipeline_size=0,
             storage_type=types[0] if types else StorageType.DISK,
             storage_id=ids[0] if ids else None,
+            target_storage_types=types[1:],
+            target_storage_ids=ids[1:],
         )
         with _connect(target, settings) as connection:
             sent = _send(connection, write, opened, store, settings)
             answer = read_response(connection)
     if not answer.is_success:
         raise errors.PipelineFailed(
-            f"{target} did not take the copy of {block}: {answer.status.name} {answer.message}"
+            f"{answer.first_bad_link or target} did not take the copy of {block}: "
+            f"{answer.status.name} {answer.message}"
         )
     return sent
 

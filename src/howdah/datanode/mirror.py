@@ -72,7 +72,8 @@ class Mirror:
         try:
             connection.send_all(encode_request(request.for_mirror()))
             # Between datanodes a copy is just sent; only a client's pipeline answers.
-            response = None if request.is_datanode else read_response(connection)
+            silent = request.is_datanode or request.stage.is_transfer
+            response = None if silent else read_response(connection)
         except (errors.HowdahError, OSError) as error:
             connection.close()
             raise MirrorFailed(
@@ -100,6 +101,17 @@ class Mirror:
     def read_ack(self) -> PipelineAck:
         """The next ack of the nodes behind this one."""
         return decode_ack(read_delimited(self._connection))
+
+    def read_outcome(self) -> BlockOpResponse:
+        """Whether a copy that a client asked for has arrived at all nodes behind this one."""
+        outcome = read_response(self._connection)
+        if outcome.is_success:
+            return outcome
+        return BlockOpResponse(
+            outcome.status,
+            outcome.message or f"{self.name} did not take the copy",
+            outcome.first_bad_link or self.name,
+        )
 
     def shutdown(self) -> None:
         self._connection.shutdown()

@@ -194,7 +194,8 @@ class Operations:
 
     def _transfer(self, request: TransferBlock) -> BlockOpResponse:
         sent = copy_for_pipeline(request, self._store, self._settings)
-        log.info("sent %s (%d bytes) to %s", request.block, sent, request.targets[0])
+        names = ", ".join(target.transfer_address for target in request.targets)
+        log.info("sent %s (%d bytes) to %s", request.block, sent, names)
         return BlockOpResponse(Status.SUCCESS)
 
     def _answer(self, what: str, compute: Callable[[], BlockOpResponse]) -> bool:

@@ -14,7 +14,7 @@ The steps of a write at one datanode:
 Two stages differ. PIPELINE_CLOSE_RECOVERY has no packets: its replica is final with
 step 1. TRANSFER_RBW and TRANSFER_FINALIZED are a copy from another datanode, which a
 client asked for: no answer before the packets and no acks, but a status when the copy
-is a member of the pipeline.
+is a member of the pipeline here and at every node behind.
 
 A client that goes away leaves an RBW replica behind, as long as it had got. A
 disk that fails is told as an ERROR ack for the packet that could not be written.
@@ -110,7 +110,7 @@ class BlockReceiver:
                 finished = True
                 if self._request.stage.is_transfer:
                     # Who sent the copy tells the client.
-                    self._connection.send_all(BlockOpResponse(Status.SUCCESS).encode())
+                    self._connection.send_all(self._all_have_it().encode())
             finally:
                 if not finished:
                     responder.abort()
@@ -128,12 +128,6 @@ class BlockReceiver:
 
     def _open_replica(self) -> ReplicaWriter:
         request, store = self._request, self._store
-        if request.stage.is_transfer:
-            if request.targets:
-                raise errors.ProtocolViolation(
-                    f"{request.stage.name} of {request.block} with targets behind this datanode"
-                )
-            store.make_way(request.block)
         if self._is_copy:
             return store.create(
                 request.block, request.checksum, request.storage_type, temporary=True, holder=self
@@ -165,6 +159,14 @@ class BlockReceiver:
         if self._mirror is not None:
             self._mirror.close()
         self._connection.send_all(BlockOpResponse(Status.SUCCESS).encode())
+
+    def _all_have_it(self) -> BlockOpResponse:
+        if self._mirror is None:
+            return BlockOpResponse(Status.SUCCESS)
+        try:
+            return self._mirror.read_outcome()
+        except (errors.HowdahError, OSError) as error:
+            return BlockOpResponse(Status.ERROR, str(error), self._mirror.name)
 
     def _reach_mirror(self, connection: Connection) -> None:
         self._to_mirror = connection

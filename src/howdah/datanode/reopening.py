@@ -9,19 +9,17 @@ Each function stands for a stage of WRITE_BLOCK. The steps are the same:
 5. tell the keeper.
 
 `kill -9` between any two steps leaves a replica that the next start finds, with every
-acknowledged byte. A cut drops the checksums behind it first, then replaces the one of
-the chunk that it goes through, then drops the data: at any point the last checksum
-that is left fits a prefix of its chunk. And a rename is all or nothing.
+acknowledged byte (`replica_files` says how a cut does it), and a rename is all or
+nothing. A power cut does the same to what was synced.
 """
 
 from __future__ import annotations
-
-import os
 
 from howdah import errors
 from howdah.datanode import block_files
 from howdah.datanode.messages import ReplicaOpened, ReplicaReceived
 from howdah.datanode.open_replica import OpenReplica
+from howdah.datanode.replica_files import cut_files, open_files
 from howdah.datanode.replica_writer import ReplicaWriter
 from howdah.datanode.replicas import Replica, ReplicaState
 from howdah.datanode.store import BlockStore
@@ -162,20 +160,8 @@ def _go_on(
 def _cut(
     store: BlockStore, opened: OpenReplica, block: ExtendedBlock, end: int, last_sum: bytes
 ) -> None:
-    """Shorten both files to `end` bytes of data."""
-    spec = opened.checksum
-    block_path, meta_path = store.paths(block.pool_id, opened.replica)
     try:
-        meta_fd = os.open(meta_path, os.O_RDWR)
-        try:
-            # In this order: a start after a crash looks for good chunks from the end.
-            os.ftruncate(meta_fd, block_files.meta_bytes(spec, end))
-            if last_sum:
-                chunk = end // spec.bytes_per_checksum
-                os.pwrite(meta_fd, last_sum, block_files.sums_offset(spec, chunk))
-        finally:
-            os.close(meta_fd)
-        os.truncate(block_path, end)
+        cut_files(opened, store.paths(block.pool_id, opened.replica), end, last_sum)
     except OSError as error:
         store.disk_failed(opened.volume, error)
         raise
@@ -192,13 +178,7 @@ def _writer(
     """Its files are open again, and it is told."""
     pool_id = request.block.pool_id
     volume = store.volumes[replica.volume_id]
-    block_path, meta_path = store.paths(pool_id, replica)
-    block_fd = os.open(block_path, os.O_RDWR)
-    try:
-        meta_fd = os.open(meta_path, os.O_RDWR)
-    except BaseException:
-        os.close(block_fd)
-        raise
+    block_fd, meta_fd = open_files(store.paths(pool_id, replica))
     store.tell(ReplicaOpened(replica.as_block(pool_id), volume.storage_id))
     # Clients name the file's block size as the length: the room that it may still take.
     promised_bytes = max(request.block.length_bytes - replica.length_bytes, 0)

@@ -4,6 +4,10 @@ A shell around `write_plan`: packets in, `pwritev` out. Packets that follow one
 another (nearly all do) are put together, so many packets cost two system calls.
 Data goes first, then the checksums, then the new length is told: a reader never
 sees a byte that has no checksum, and a crash leaves at most data without one.
+
+After a power cut the two files may be of different moments. What was synced survives
+that, because the checksum of a chunk that was synced half full is replaced only when
+the data that the new one needs is synced too.
 """
 
 from __future__ import annotations
@@ -13,6 +17,8 @@ from collections.abc import Sequence
 
 from howdah import errors
 from howdah.datanode import block_files
+from howdah.datanode.open_replica import OpenReplica
+from howdah.datanode.replica_files import copy_files, sync_directories
 from howdah.datanode.replicas import Replica
 from howdah.datanode.volumes import Volume
 from howdah.datanode.write_plan import (
@@ -59,9 +65,11 @@ class ReplicaWriter:
         promised_bytes: int = 0,
         counted_bytes: int = 0,
         holder: Stoppable | None = None,
+        unsynced: tuple[str, ...] = (),
     ) -> None:
         """`promised_bytes` of the volume are held for this replica, and `counted_bytes`
-        of it are in the volume's account already. `holder` is who writes with this."""
+        of it are in the volume's account already. `holder` is who writes with this.
+        `unsynced` are the directories that may forget its files in a power cut."""
         self.pool_id = pool_id
         self.replica = replica
         self.volume = volume
@@ -74,6 +82,9 @@ class ReplicaWriter:
         self._meta_fd = meta_fd
         self._promised_bytes = promised_bytes
         self._counted_bytes = counted_bytes
+        self._unsynced = unsynced
+        self.synced_bytes = 0
+        """Bytes that are known to be on the disk."""
         self._closed = False
 
     def verify(self, packets: Sequence[Packet]) -> int:
@@ -158,6 +169,8 @@ class ReplicaWriter:
     ) -> None:
         pwrite_all(self._block_fd, data, data_offset)
         if self.on_disk.sum_bytes:
+            if self.synced_bytes > data_offset - data_offset % self._chunk:
+                os.fdatasync(self._block_fd)
             pwrite_all(self._meta_fd, sums, meta_offset)
         kept_promise = min(length - data_offset, self._promised_bytes)
         self.replica.grow(length, last_sum)
@@ -165,9 +178,20 @@ class ReplicaWriter:
         self.volume.promise(-kept_promise)
 
     def sync(self) -> None:
-        """Both files are on the disk when this returns."""
+        """All that was written is on the disk when this returns, and can be found there."""
+        length = self.replica.length_bytes
         os.fsync(self._block_fd)
         os.fsync(self._meta_fd)
+        sync_directories(self._unsynced)
+        self._unsynced, self.synced_bytes = (), length
+
+    def copy_from(self, opened: OpenReplica, end: int, last_sum: bytes) -> None:
+        """Begin with the first `end` bytes of another replica, which is summed as this one
+        is; `last_sum` is the checksum of their partial last chunk, if there is one."""
+        assert not self.replica.length_bytes, f"{self.replica!r} has bytes of its own"
+        assert opened.checksum == self.on_disk, f"{opened.replica!r} is summed in another way"
+        copy_files(opened, self._block_fd, self._meta_fd, end, last_sum)
+        self.replica.grow(end, last_sum)
 
     def drop_from_cache(self) -> None:
         """Tell the kernel that nobody will read this soon (drop-behind)."""

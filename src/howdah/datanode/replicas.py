@@ -9,12 +9,22 @@ States, as Hadoop names them and numbers them in block reports:
     RBW       --recover---> RBW              a pipeline goes on, under a newer stamp
     TEMPORARY --join------> RBW              a copy that becomes a member of a pipeline
     RBW       --restart---> RWR              its datanode restarted; no pipeline takes it back
+    RBW       --restart---> RBW              the same, but its writer was told and waits
+    any but TEMPORARY --begin recovery--> RUR    nobody writes it until it is agreed upon
+    RUR       --begin recovery--> RUR        a later recovery takes over from an earlier one
+    RUR       --complete recovery--> FINALIZED   as the primary says, under the recovery's id
+    RUR       --end recovery--> what it was  truncated by a copy, it stays as it is itself
 
 Rules, asserted here and nowhere else:
 - a replica's length never shrinks, save by recovery;
-- a generation stamp never goes back;
-- what is acknowledged was received, and is never taken back;
-- a finalized replica changes only by `reopen` and `restamp`.
+- a generation stamp never goes back, nor does a recovery id;
+- what is acknowledged was received, and no pipeline takes it back;
+- a finalized replica changes only by `reopen`, `restamp` and a recovery.
+
+Under recovery (RUR) a replica is still stored, read and reported as what it was before,
+its `stored_as`: a datanode that dies then forgets the recovery, and the next one
+begins anew with a higher id. What a recovery may cut off is `block_recovery`'s business:
+it knows all replicas of the block, and this module just one.
 
 A client that rebuilds a pipeline knows how many bytes all its nodes acknowledged and
 how many it ever sent. `length_kept` and `check_whole` hold the replica against both:
@@ -29,6 +39,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from howdah import errors
 from howdah.transfer.blocks import ExtendedBlock
@@ -48,6 +59,8 @@ _MOVES: dict[str, tuple[frozenset[ReplicaState], ReplicaState]] = {
     "restamp": (frozenset((ReplicaState.FINALIZED,)), ReplicaState.FINALIZED),
     "recover": (frozenset((ReplicaState.RBW,)), ReplicaState.RBW),
     "join": (frozenset((ReplicaState.TEMPORARY,)), ReplicaState.RBW),
+    "begin recovery": (frozenset(ReplicaState) - {ReplicaState.TEMPORARY}, ReplicaState.RUR),
+    "complete recovery": (frozenset((ReplicaState.RUR,)), ReplicaState.FINALIZED),
 }
 _GROWING = (ReplicaState.RBW, ReplicaState.TEMPORARY)
 
@@ -55,10 +68,26 @@ Tail = tuple[int, bytes]
 """Length on disk in bytes; checksum of the last chunk where that is partial, else empty."""
 
 
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """That a replica is under recovery: which one, and what the replica was before."""
+
+    recovery_id: int
+    original: ReplicaState
+
+
 class Replica:
     """One block at one volume of this datanode."""
 
-    __slots__ = ("_acked_bytes", "block_id", "generation_stamp", "state", "tail", "volume_id")
+    __slots__ = (
+        "_acked_bytes",
+        "block_id",
+        "generation_stamp",
+        "recovery",
+        "state",
+        "tail",
+        "volume_id",
+    )
 
     def __init__(
         self,
@@ -75,12 +104,18 @@ class Replica:
         self.volume_id = volume_id
         self.tail: Tail = (length_bytes, last_sum)
         self._acked_bytes = length_bytes
+        self.recovery: Recovery | None = None
 
     def __repr__(self) -> str:
-        return (
-            f"blk_{self.block_id}_{self.generation_stamp} "
-            f"({self.state.name}, {self.length_bytes} bytes)"
-        )
+        state = self.state.name
+        if self.recovery is not None:
+            state += f" {self.recovery.recovery_id}, was {self.recovery.original.name}"
+        return f"blk_{self.block_id}_{self.generation_stamp} ({state}, {self.length_bytes} bytes)"
+
+    @property
+    def stored_as(self) -> ReplicaState:
+        """What its files say that it is: under recovery that is what it was before."""
+        return self.state if self.recovery is None else self.recovery.original
 
     @property
     def length_bytes(self) -> int:
@@ -95,10 +130,11 @@ class Replica:
     @property
     def visible_bytes(self) -> int:
         """What a reader may see; -1 where that isn't known (getReplicaVisibleLength)."""
-        if self.state is ReplicaState.FINALIZED:
-            return self.length_bytes
-        if self.state is ReplicaState.RBW:
-            return self._acked_bytes
+        match self.stored_as:
+            case ReplicaState.FINALIZED:
+                return self.length_bytes
+            case ReplicaState.RBW:
+                return self._acked_bytes
         return -1
 
     def as_block(self, pool_id: str) -> ExtendedBlock:
@@ -169,6 +205,82 @@ class Replica:
                 f"Unmatched length replica {self!r}: {self._acked_bytes} of its bytes are "
                 f"acknowledged, and {expected_bytes} are expected"
             )
+
+    # --- under recovery ---
+
+    def check_recovery(self, block_stamp: int, recovery_id: int) -> None:
+        """Whether recovery `recovery_id` of the block under `block_stamp` may have this replica.
+
+        `ReplicaNotFound` if the replica is older than the block; `RecoveryInProgress` if
+        another recovery with this id or a higher one has it already, or had it.
+        """
+        if self.generation_stamp < block_stamp:
+            raise errors.ReplicaNotFound(
+                f"Cannot recover the block under stamp {block_stamp}: this datanode has "
+                f"{self!r}, which is older"
+            )
+        latest = self.generation_stamp if self.recovery is None else self.recovery.recovery_id
+        if max(latest, self.generation_stamp) >= recovery_id:
+            raise errors.RecoveryInProgress(
+                f"Recovery {recovery_id} of {self!r} comes too late: "
+                f"{max(latest, self.generation_stamp)} was here before"
+            )
+
+    def begin_recovery(self, block_stamp: int, recovery_id: int) -> None:
+        """Nobody writes the replica any more, and recovery `recovery_id` has it."""
+        self.check_recovery(block_stamp, recovery_id)
+        original = self.stored_as
+        self._move("begin recovery")
+        self.recovery = Recovery(recovery_id, original)
+
+    def check_agreed(self, recovery_id: int, told_bytes: int, new_bytes: int) -> None:
+        """Whether recovery `recovery_id`, which was told of `told_bytes`, may set the replica
+        to `new_bytes`: only if it has the replica, unchanged, and makes no bytes."""
+        if self.recovery is None:
+            raise errors.RemoteError(f"{self!r} is not under recovery {recovery_id}")
+        if self.recovery.recovery_id > recovery_id:
+            raise errors.RecoveryInProgress(f"Recovery {recovery_id} has lost {self!r} to another")
+        if self.recovery.recovery_id < recovery_id:
+            raise errors.RemoteError(f"Recovery {recovery_id} of {self!r} was not begun here")
+        if self.length_bytes != told_bytes:
+            raise errors.RemoteError(
+                f"{self!r} does not have the {told_bytes} bytes that recovery {recovery_id} "
+                "was told of"
+            )
+        if not 0 <= new_bytes <= self.length_bytes:
+            raise errors.RemoteError(
+                f"Recovery {recovery_id} wants {new_bytes} bytes, which {self!r} does not have"
+            )
+
+    def set_aside(self) -> None:
+        """A finalized replica is about to be cut: its files lie where such replicas do, under
+        the recovery's id. A datanode that dies now waits for the next recovery with it."""
+        assert self.recovery is not None, f"{self!r} is not under recovery"
+        assert self.stored_as is ReplicaState.FINALIZED, f"{self!r} is aside already"
+        self._restamp(self.recovery.recovery_id)
+        self.recovery = Recovery(self.recovery.recovery_id, ReplicaState.RWR)
+
+    def shorten(self, length_bytes: int, last_sum: bytes) -> None:
+        """Its files end at `length_bytes` now, as the recovery agreed."""
+        assert self.recovery is not None, f"{self!r} is not under recovery"
+        assert length_bytes <= self.length_bytes, f"recovery of {self!r} would make bytes"
+        self.tail = (length_bytes, last_sum)
+        self._acked_bytes = min(self._acked_bytes, length_bytes)
+
+    def complete_recovery(self) -> None:
+        """Every participant has these bytes, and they are final."""
+        recovery = self.recovery
+        self._move("complete recovery")
+        assert recovery is not None, "under recovery without one"
+        self._restamp(recovery.recovery_id)
+        self.recovery = None
+        self.tail = (self.length_bytes, b"")
+        self._acked_bytes = self.length_bytes
+
+    def end_recovery(self) -> None:
+        """The recovery made another block of this one, which stays as it was."""
+        assert self.recovery is not None, f"{self!r} is not under recovery"
+        self.state, self.recovery = self.recovery.original, None
 
     def _check_stamps(
         self, old_stamp: int, new_stamp: int, states: tuple[ReplicaState, ...]

@@ -7,7 +7,8 @@ directories are read before anything is judged:
 
     block file in      meta file in       then
     finalized          finalized          FINALIZED
-    rbw                rbw                RWR, up to its last good checksum
+    rbw                rbw                RWR, up to the first chunk that isn't good; RBW
+                                          where a restart file says so, and it isn't late
     rbw                finalized          FINALIZED, the block file is moved
     finalized          rbw                FINALIZED, the meta file is moved (Hadoop's order)
     finalized          nowhere            quarantine: it must not be served
@@ -19,8 +20,9 @@ Of two replicas of one block the newer, then the longer, stays; the other goes t
 the quarantine. Nothing that may be the only copy of somebody's bytes is deleted.
 
 The checksums of finalized replicas are not verified here: that takes long, and
-readers and the block scanner do it. Those of a replica that was being written are
-verified from its end backwards, to the last good chunk.
+readers and the block scanner do it. Those of a replica that was being written are all
+verified: after a power cut it may lack pages in its middle, and a recovery takes
+every byte that is reported for good.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import time
 from dataclasses import dataclass, field
 
 from howdah import errors
@@ -63,8 +66,10 @@ def pools_on(volume: Volume) -> list[str]:
 def scan_pool(volumes: VolumeSet, pool_id: str, replicas: ReplicaMap) -> None:
     """Add what the volumes hold of the pool to `replicas`, and count its bytes."""
     replicas.add_pool(pool_id)
+    now_ms = time.time_ns() // 1_000_000
     for volume in volumes.working():
         _clear_tmp(volume, pool_id)
+        awaited = _take_restart_files(volume, pool_id, now_ms)
         finalized = _read(volume.finalized_path(pool_id), deep=True)
         rbw = _read(volume.rbw_path(pool_id), deep=False)
         for block_id in finalized.keys() | rbw.keys():
@@ -76,6 +81,8 @@ def scan_pool(volumes: VolumeSet, pool_id: str, replicas: ReplicaMap) -> None:
                     continue
             replica = _BlockScan(volume, pool_id, block_id, found, open_files).settle()
             if replica is not None:
+                if replica.state is ReplicaState.RWR and block_id in awaited:
+                    replica.state = ReplicaState.RBW
                 _admit(volumes, pool_id, replica, replicas)
 
 
@@ -125,7 +132,7 @@ def _rank(replica: Replica) -> tuple[int, bool, int]:
 
 def replica_paths(volume: Volume, pool_id: str, replica: Replica) -> tuple[str, str]:
     """(block file, meta file) of a replica, by its state."""
-    match replica.state:
+    match replica.stored_as:
         case ReplicaState.FINALIZED:
             directory = volume.finalized_directory(pool_id, replica.block_id)
         case ReplicaState.TEMPORARY:
@@ -165,6 +172,25 @@ def _clear_tmp(volume: Volume, pool_id: str) -> None:
             shutil.rmtree(entry.path)
         else:
             os.unlink(entry.path)
+
+
+def _take_restart_files(volume: Volume, pool_id: str, now_ms: int) -> set[int]:
+    """The blocks whose writers wait for this datanode; their restart files are used up."""
+    directory = os.path.dirname(volume.rbw_path(pool_id))
+    try:
+        names = os.listdir(directory)
+    except FileNotFoundError:
+        return set()
+    awaited = set()
+    for name in names:
+        block_id = block_files.parse_restart_file_name(name)
+        if block_id is not None:
+            path = f"{directory}/{name}"
+            with open(path, "rb") as file:
+                if block_files.decode_restart_file(file.read(64)) > now_ms:
+                    awaited.add(block_id)
+            os.unlink(path)
+    return awaited
 
 
 def _read(path: str, *, deep: bool) -> dict[int, _Found]:
@@ -305,6 +331,10 @@ class _BlockScan:
         )
 
 
+_VERIFY_BYTES = 4 * 1024 * 1024
+"""Data that is verified at once."""
+
+
 def good_length(path: str, meta_path: str) -> tuple[int, bytes]:
     """(bytes whose checksums hold, checksum of the partial last chunk) of an open replica.
 
@@ -317,25 +347,29 @@ def good_length(path: str, meta_path: str) -> tuple[int, bytes]:
         data_bytes = os.fstat(block_file.fileno()).st_size
         if spec.sum_bytes == 0:
             return data_bytes, b""
-        sums_bytes = os.fstat(meta_file.fileno()).st_size - block_files.META_HEADER_BYTES
-        chunk = min(spec.chunks(data_bytes), sums_bytes // spec.sum_bytes) - 1
-        while chunk >= 0:
-            block_file.seek(chunk * spec.bytes_per_checksum)
-            data = block_file.read(spec.bytes_per_checksum)
-            meta_file.seek(block_files.sums_offset(spec, chunk))
-            good = _good_prefix(spec, data, meta_file.read(spec.sum_bytes))
-            if good:
-                partial = good < spec.bytes_per_checksum
-                meta_file.seek(block_files.sums_offset(spec, chunk))
-                last_sum = meta_file.read(spec.sum_bytes) if partial else b""
-                return chunk * spec.bytes_per_checksum + good, last_sum
-            chunk -= 1
-    return 0, b""
+        good = 0
+        step = max(_VERIFY_BYTES // spec.bytes_per_checksum, 1) * spec.bytes_per_checksum
+        while data := block_file.read(min(step, data_bytes)):
+            sums = meta_file.read(spec.sums_length(len(data)))
+            chunks = min(spec.chunks(len(data)), len(sums) // spec.sum_bytes)
+            data, sums = data[: chunks * spec.bytes_per_checksum], sums[: chunks * spec.sum_bytes]
+            bad = verify_chunks(spec, data, sums)
+            if bad < 0:
+                good += len(data)
+                continue
+            last_sum = sums[bad * spec.sum_bytes :][: spec.sum_bytes]
+            part = data[bad * spec.bytes_per_checksum :][: spec.bytes_per_checksum]
+            prefix = _good_prefix(spec, part, last_sum)
+            good += bad * spec.bytes_per_checksum + prefix
+            return good, last_sum if prefix else b""
+        if good % spec.bytes_per_checksum == 0:
+            return good, b""
+        meta_file.seek(block_files.sums_offset(spec, good // spec.bytes_per_checksum))
+        return good, meta_file.read(spec.sum_bytes)
 
 
 def _good_prefix(spec: ChecksumSpec, data: bytes, sum_bytes: bytes) -> int:
-    if verify_chunks(spec, data, sum_bytes) < 0:
-        return len(data)
+    """The longest part of one chunk, from its start, that the checksum fits; it isn't all."""
     expected = int.from_bytes(sum_bytes, "big")
     value, good = 0, 0
     for index in range(len(data)):

@@ -12,15 +12,12 @@ all its replicas and the datanode goes on with the others.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
 from howdah import errors
-from howdah.datanode import block_files
 from howdah.datanode.messages import (
     CorruptFound,
     Event,
@@ -30,13 +27,13 @@ from howdah.datanode.messages import (
     VolumeFailed,
 )
 from howdah.datanode.open_replica import OpenReplica
+from howdah.datanode.replica_files import create_files, move_files, sync_directories
 from howdah.datanode.replica_writer import ReplicaWriter
 from howdah.datanode.replicas import Replica, ReplicaMap, ReplicaState
-from howdah.datanode.scan import quarantine, replica_paths
+from howdah.datanode.scan import replica_paths
 from howdah.datanode.short_circuit import ShortCircuitRegistry
 from howdah.datanode.volumes import Volume, VolumeSet, is_about_the_disk
 from howdah.datanode.writers import Stoppable, Writers
-from howdah.storage.atomic import fsync_directory
 from howdah.transfer.blocks import ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec
 
@@ -151,21 +148,25 @@ class BlockStore:
         are whole. `ReplicaExists`, `DiskOutOfSpace`, or the disk's `OSError`.
         """
         self._check_pool(block.pool_id)
-        volume = self.volumes.choose(storage_type, block.length_bytes, self.disk_failed)
-        state = ReplicaState.TEMPORARY if temporary else ReplicaState.RBW
-        replica = Replica(block.block_id, block.generation_stamp, state, volume.storage_id)
-        with self._lock:
-            self._replicas.add(block.pool_id, replica)
-            if holder is not None:
-                self.writers.hold(block, holder)
+        self._give_way(block, holder)
         try:
-            block_fd, meta_fd = self._create_files(block.pool_id, replica, volume, checksum)
-        except BaseException as error:
+            volume = self.volumes.choose(storage_type, block.length_bytes, self.disk_failed)
+            state = ReplicaState.TEMPORARY if temporary else ReplicaState.RBW
+            replica = Replica(block.block_id, block.generation_stamp, state, volume.storage_id)
             with self._lock:
-                self._replicas.remove(block.pool_id, block.block_id)
+                self._replicas.add(block.pool_id, replica)
+                if holder is not None:
+                    self.writers.hold(block, holder)
+            try:
+                block_fd, meta_fd = create_files(volume, block.pool_id, replica, checksum)
+            except BaseException as error:
+                with self._lock:
+                    self._replicas.remove(block.pool_id, block.block_id)
+                if isinstance(error, OSError) and not isinstance(error, errors.HowdahError):
+                    self.disk_failed(volume, error)
+                raise
+        except BaseException:
             self.writers.release(block, holder)
-            if isinstance(error, OSError) and not isinstance(error, errors.HowdahError):
-                self.disk_failed(volume, error)
             raise
         volume.promise(block.length_bytes)
         if not temporary:
@@ -180,40 +181,23 @@ class BlockStore:
             checksum,
             promised_bytes=block.length_bytes,
             holder=holder,
+            unsynced=(volume.rbw_path(block.pool_id),),
         )
 
-    def _create_files(
-        self, pool_id: str, replica: Replica, volume: Volume, checksum: ChecksumSpec
-    ) -> tuple[int, int]:
-        block_path, meta_path = replica_paths(volume, pool_id, replica)
-        flags = os.O_CREAT | os.O_EXCL | os.O_RDWR
-        try:
-            block_fd = os.open(block_path, flags, 0o644)
-        except FileExistsError:
-            # The map doesn't know it: what a deletion that failed has left.
-            quarantine(volume, pool_id, [block_path], "no replica owns it")
-            block_fd = os.open(block_path, flags, 0o644)
-        try:
-            meta_fd = os.open(meta_path, flags, 0o644)
-            try:
-                os.pwrite(meta_fd, block_files.encode_meta_header(checksum), 0)
-            except BaseException:
-                os.close(meta_fd)
-                os.unlink(meta_path)
-                raise
-        except BaseException:
-            os.close(block_fd)
-            os.unlink(block_path)
-            raise
-        return block_fd, meta_fd
-
-    def make_way(self, block: ExtendedBlock) -> None:
-        """A copy for a client's pipeline comes: an older replica of the block, left over by
-        a pipeline that this datanode failed in, is deleted."""
+    def _give_way(self, block: ExtendedBlock, holder: Stoppable | None) -> None:
+        """An older replica of the block is deleted: one that this datanode was left with when
+        it fell out of a pipeline, or a copy that has been overtaken. Its writer goes first."""
         with self._lock:
             replica = self._replicas.find(block.pool_id, block.block_id)
-        if replica is not None and replica.generation_stamp < block.generation_stamp:
+        if replica is None or replica.generation_stamp >= block.generation_stamp:
+            return
+        log.info("%r gives way to %s", replica, block)
+        if holder is None:
             self.invalidate(replica.as_block(block.pool_id))
+            return
+        self.writers.claim(block, holder)
+        if replica.generation_stamp < block.generation_stamp:
+            self._delete(block.pool_id, replica, tell=replica.state is not ReplicaState.TEMPORARY)
 
     # --- writing again ---
 
@@ -243,31 +227,29 @@ class BlockStore:
         state: ReplicaState,
         generation_stamp: int,
         change: Callable[[], None],
+        *,
+        durable: bool = True,
     ) -> None:
         """Rename the replica's files to what `state` and `generation_stamp` call for, then
-        `change` it so. `ReplicaNotFound` if it was deleted meanwhile."""
+        `change` it so. `ReplicaNotFound` if it was deleted meanwhile.
+
+        `durable`, since the namenode forgets the old stamp: a replica that has it still
+        after a power cut is stale, and what was synced in it is as good as lost.
+        """
         volume = self.volumes[replica.volume_id]
-        after = Replica(replica.block_id, generation_stamp, state, replica.volume_id)
-        with self._lock:
-            if self._replicas.find(pool_id, replica.block_id) is not replica:
-                raise errors.ReplicaNotFound(f"{replica!r} of {pool_id} has just been deleted")
-            old_block, old_meta = self.paths(pool_id, replica)
-            new_block, new_meta = replica_paths(volume, pool_id, after)
-            self.short_circuit.revoke(pool_id, replica.block_id)
-            # A replica that is reopened leaves its meta file for last: see `scan`.
-            try:
-                if old_block != new_block and replica.state is ReplicaState.FINALIZED:
-                    os.rename(old_block, new_block)
-                os.rename(old_meta, new_meta)
-                if old_block != new_block and replica.state is not ReplicaState.FINALIZED:
-                    os.rename(old_block, new_block)
-            except OSError as error:
-                failure = error
-            else:
+        try:
+            with self._lock:
+                if self._replicas.find(pool_id, replica.block_id) is not replica:
+                    raise errors.ReplicaNotFound(f"{replica!r} of {pool_id} has just been deleted")
+                directories = move_files(volume, pool_id, replica, state, generation_stamp)
                 change()
-                return
-        self.disk_failed(volume, failure)
-        raise failure
+            if durable:
+                sync_directories(directories)
+        except errors.HowdahError:
+            raise
+        except OSError as error:
+            self.disk_failed(volume, error)
+            raise
 
     # --- ending a write ---
 
@@ -280,26 +262,18 @@ class BlockStore:
         if durable:
             writer.sync()
         writer.close()
-        replica, volume, pool_id = writer.replica, writer.volume, writer.pool_id
-        directory = volume.finalized_directory(pool_id, replica.block_id)
-        with self._lock:
-            if self._replicas.find(pool_id, replica.block_id) is not replica:
-                raise errors.ReplicaNotFound(
-                    f"{replica!r} of {pool_id} was deleted while it was written"
-                )
-            old_block, old_meta = replica_paths(volume, pool_id, replica)
-            try:
-                self._move(old_meta, old_block, directory)
-            except FileNotFoundError:
-                self._make_subdirectory(directory)
-                self._move(old_meta, old_block, directory)
-            replica.finalize()
-        self.writers.release(replica.as_block(pool_id), writer.holder)
-        if durable:
-            fsync_directory(Path(directory))
-            fsync_directory(Path(os.path.dirname(old_block)))
+        replica, pool_id = writer.replica, writer.pool_id
+        self.rename(
+            pool_id,
+            replica,
+            ReplicaState.FINALIZED,
+            replica.generation_stamp,
+            replica.finalize,
+            durable=durable,
+        )
         block = replica.as_block(pool_id)
-        self._notify(ReplicaReceived(block, volume.storage_id))
+        self.writers.release(block, writer.holder)
+        self._notify(ReplicaReceived(block, replica.volume_id))
         return block
 
     def join_pipeline(self, writer: ReplicaWriter, acked_bytes: int) -> None:
@@ -318,19 +292,10 @@ class BlockStore:
             ReplicaState.RBW,
             replica.generation_stamp,
             lambda: replica.join(acked_bytes),
+            durable=False,
         )
         self.writers.release(replica.as_block(writer.pool_id), writer.holder)
         self._notify(ReplicaOpened(replica.as_block(writer.pool_id), replica.volume_id))
-
-    def _make_subdirectory(self, directory: str) -> None:
-        # Two levels and no more: `finalized` itself is missing where a disk was unplugged.
-        for path in (os.path.dirname(directory), directory):
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(path)
-
-    def _move(self, meta: str, block_file: str, directory: str) -> None:
-        for path in (meta, block_file):
-            os.rename(path, f"{directory}/{os.path.basename(path)}")
 
     def abandon(self, writer: ReplicaWriter) -> None:
         """The writer is gone. What a client has written stays as it is, to be
@@ -415,7 +380,7 @@ class BlockStore:
         elif (
             pool_id is not None
             and replica is not None
-            and (replica.state is ReplicaState.FINALIZED)
+            and replica.stored_as is ReplicaState.FINALIZED
         ):
             self.corrupt(pool_id, replica, f"unreadable: {error}")
 

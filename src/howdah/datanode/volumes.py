@@ -20,9 +20,11 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from howdah import errors
 from howdah.datanode import block_files
+from howdah.storage.atomic import fsync_directory
 from howdah.transfer.blocks import StorageType
 
 DISK_FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
@@ -91,13 +93,20 @@ class Volume:
     def finalized_directory(self, pool_id: str, block_id: int) -> str:
         return f"{self.finalized_path(pool_id)}/{block_files.subdirectory(block_id)}"
 
+    def restart_path(self, pool_id: str, block_id: int) -> str:
+        name = block_files.restart_file_name(block_id)
+        return f"{self.pool_path(pool_id)}/{block_files.CURRENT}/{name}"
+
     def make_pool_directories(self, pool_id: str) -> None:
-        for path in (
-            self.finalized_path(pool_id),
-            self.rbw_path(pool_id),
-            self.tmp_path(pool_id),
-        ):
+        """Durable: whatever is synced later must not vanish with a directory above it."""
+        paths = self.finalized_path(pool_id), self.rbw_path(pool_id), self.tmp_path(pool_id)
+        if all(os.path.isdir(path) for path in paths):
+            return
+        for path in paths:
             os.makedirs(path, exist_ok=True)
+        pool = Path(self.pool_path(pool_id))
+        for directory in (pool / block_files.CURRENT, pool, pool.parent, pool.parent.parent):
+            fsync_directory(directory)
 
     # --- room ---
 

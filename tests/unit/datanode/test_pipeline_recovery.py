@@ -359,16 +359,16 @@ def test_closing_again_waits_for_the_disk_where_that_is_configured(
 ) -> None:
     node = lab.node(DataSettings(socket_timeout_s=5, sync_on_close=True))
     write_part(lab, node, DATA)
-    synced: list[int] = []
+    synced: set[str] = set()
     sync = os.fsync
 
-    def counted(fd: int) -> None:
-        synced.append(fd)
+    def noted(fd: int) -> None:
+        synced.add(os.path.basename(os.readlink(f"/proc/self/fd/{fd}")))
         sync(fd)
 
-    monkeypatch.setattr(os, "fsync", counted)
+    monkeypatch.setattr(os, "fsync", noted)
     assert lab.Writer(node, recovery(lab, CLOSING, len(DATA))).response.is_success
-    assert len(synced) == 4, "both files, both directories"
+    assert synced >= {"blk_1", f"blk_1_{NEW}.meta", "rbw", node.block_path(1).parent.name}
 
 
 def test_a_close_that_fails_at_the_mirror_names_it_and_can_be_done_again(lab: Lab) -> None:
@@ -458,7 +458,29 @@ def test_a_target_that_is_gone_is_told_to_the_client(lab: Lab) -> None:
 
 def test_a_transfer_without_a_target_is_refused(lab: Lab, node: Any) -> None:
     write_part(lab, node, DATA[:700]).close()
-    assert "0 targets" in transfer(lab, node).message
+    assert "no target" in transfer(lab, node).message
+
+
+@pytest.mark.parametrize("length", [0, 700, 2560])
+def test_a_partial_replica_is_copied_to_several_nodes_at_once(lab: Lab, length: int) -> None:
+    source, *joining = (lab.node() for _ in range(4))
+    write_part(lab, source, DATA[:length]).close()
+    assert transfer(lab, source, *joining).is_success
+    for node in joining:
+        replica = node.replicas.find(lab.POOL, 1)
+        assert (replica.state, replica.acked_bytes) == (ReplicaState.RBW, length)
+    write_rest(lab, source, recovery(lab, STREAMING, length, *joining), length - length % 512)
+    for node in (source, *joining):
+        check_final(lab, node)
+
+
+def test_a_copy_that_one_of_several_nodes_does_not_take_names_that_node(lab: Lab) -> None:
+    source, first, last = (lab.node() for _ in range(3))
+    write_part(lab, last, DATA[:700])
+    write_part(lab, source, DATA[:700]).close()
+    answer = transfer(lab, source, first, last)
+    assert answer.status is Status.ERROR
+    assert last.address.transfer_address in answer.message
 
 
 def test_a_transfer_of_what_is_not_there_is_refused(lab: Lab, node: Any) -> None:

@@ -80,6 +80,40 @@ def test_a_failed_creation_leaves_no_replica(
     assert node.volumes.all[0].failure is None
 
 
+@pytest.mark.req("FS-126", "FS-131")
+@pytest.mark.parametrize("state", ["rbw", "finalized"])
+def test_a_stale_replica_gives_way_to_a_write_under_a_newer_stamp(
+    node: Any, lab: Lab, state: str
+) -> None:
+    if state == "finalized":
+        lab.write_block(node, lab.block(), DATA[:700])
+    else:
+        writer = lab.Writer(node, lab.write_request(lab.block()))
+        writer.send(0, DATA[:700])
+        assert writer.ack().is_success
+    lab.write_block(node, lab.block(generation_stamp=1002), DATA)
+    assert node.files("rbw") == set()
+    assert node.files("finalized") == {"blk_1", "blk_1_1002.meta"}
+    assert node.content(1) == DATA
+    assert ReplicaDeleted(lab.block(length=700), "DS-0") in node.events
+
+
+def test_a_copy_that_has_been_overtaken_gives_way_and_nobody_is_told(node: Any, lab: Lab) -> None:
+    lab.Writer(node, lab.write_request(lab.block(), client="")).send(0, DATA[:700])
+    lab.wait_until(lambda: node.files("tmp") != set())
+    lab.write_block(node, lab.block(generation_stamp=1002), DATA)
+    assert (node.files("tmp"), node.content(1)) == (set(), DATA)
+    assert not any(isinstance(event, ReplicaDeleted) for event in node.events)
+
+
+@pytest.mark.parametrize("stamp", [1000, 1001])
+def test_a_replica_gives_way_to_nothing_that_is_not_newer(node: Any, lab: Lab, stamp: int) -> None:
+    lab.write_block(node, lab.block(), DATA)
+    with pytest.raises(errors.ReplicaExists):
+        node.store.create(lab.block(generation_stamp=stamp), lab.SPEC, StorageType.DISK)
+    assert node.content(1) == DATA
+
+
 def test_visible_length_is_for_blocks_of_pools_that_are_served(node: Any, lab: Lab) -> None:
     lab.write_block(node, lab.block(), DATA)
     assert node.store.visible_length(lab.block()) == len(DATA)

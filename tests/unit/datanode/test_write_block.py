@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from typing import Any
 
 import pytest
@@ -131,11 +132,12 @@ def test_a_synced_packet_is_on_the_disk_before_its_ack(
     real = os.fsync
 
     def fsync(fd: int) -> None:
-        synced.append(os.fstat(fd).st_size)
+        if stat.S_ISREG(os.fstat(fd).st_mode):
+            synced.append(os.fstat(fd).st_size)
         real(fd)
 
-    monkeypatch.setattr(replica_writer.os, "fsync", fsync)
     node = lab.node()
+    monkeypatch.setattr(replica_writer.os, "fsync", fsync)
     writer = lab.Writer(node, lab.write_request(lab.block()))
     writer.send(0, DATA[:1000])
     writer.ack()
@@ -145,14 +147,14 @@ def test_a_synced_packet_is_on_the_disk_before_its_ack(
     assert synced == [2000, 7 + 4 * 4]
 
 
-@pytest.mark.req("OS-071")
+@pytest.mark.req("OS-071", "OS-161", "FS-170")
 @pytest.mark.parametrize("on_close", [False, True])
 def test_closing_waits_for_the_disk_where_that_is_configured(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, on_close: bool
 ) -> None:
     synced: list[int] = []
-    monkeypatch.setattr(replica_writer.os, "fsync", synced.append)
     node = lab.node(DataSettings(sync_on_close=on_close))
+    monkeypatch.setattr(replica_writer.os, "fsync", synced.append)
     lab.write_block(node, lab.block(), DATA)
     assert bool(synced) is on_close
 
@@ -339,9 +341,9 @@ def test_a_copy_that_breaks_off_leaves_nothing(lab: Lab) -> None:
     node = lab.node()
     writer = lab.Writer(node, copy_request(lab))
     writer.send(0, DATA)
+    lab.wait_until(lambda: node.files("tmp") != set())
     writer.close()
-    node.wait_idle()
-    assert node.files("tmp") == set()
+    lab.wait_until(lambda: node.files("tmp") == set())
     assert node.replicas.find(lab.POOL, 1) is None
 
 
