@@ -98,6 +98,16 @@ class AccessDenied(HowdahError, PermissionError):
     errno_code = errno.EACCES
 
 
+class PathThroughFile(AccessDenied, ParentNotDirectory):
+    """A file stands where the path needs a directory, and nothing is to be made there.
+
+    To Hadoop that is a denied access, told from others by the end of its message.
+    """
+
+    MESSAGE_END: ClassVar[str] = " (is not a directory)"
+    errno_code = errno.ENOTDIR
+
+
 class AuthorizationFailed(HowdahError, PermissionError):
     java_class = "org.apache.hadoop.security.authorize.AuthorizationException"
     errno_code = errno.EACCES
@@ -335,9 +345,12 @@ _BY_JAVA_CLASS["java.io.IOException"] = RemoteError
 _BY_JAVA_CLASS["java.lang.IllegalArgumentException"] = IllegalArgument
 _BY_JAVA_CLASS["org.apache.hadoop.ipc.RpcServerException"] = RpcServerError
 _BY_JAVA_CLASS["org.apache.hadoop.fs.PathNotFoundException"] = PathNotFound
+_BY_JAVA_CLASS[AccessDenied.java_class] = AccessDenied
 
 
 def from_java(class_name: str, message: str) -> HowdahError:
     """The exception for a Java class name from the wire; unknown ones are `RemoteError`."""
     cls = _BY_JAVA_CLASS.get(class_name, RemoteError)
+    if cls is AccessDenied and message.endswith(PathThroughFile.MESSAGE_END):
+        cls = PathThroughFile
     return cls(message, java_class=class_name)

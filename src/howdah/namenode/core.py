@@ -198,11 +198,22 @@ class Core:
             raise errors.PathNotFound(f"File for given inode path does not exist: {path}")
         return [*paths.split(inode.path), *components[3:]]
 
-    def resolve_checked(self, caller: Caller, path: str) -> tuple[Identity, Resolved]:
-        """The path, and who asks, who may walk as far as the path's parent."""
+    def resolve_checked(
+        self, caller: Caller, path: str, *, creates: bool = False
+    ) -> tuple[Identity, Resolved]:
+        """The path, and who asks, who may walk as far as the path's parent.
+
+        A file in the way is an AccessDenied; where the call `creates` the path it is
+        a ParentNotDirectory.
+        """
         who = self.identity(caller)
         found = self.resolve(path)
-        self.permissions.check_traverse(who, found.trail)
+        try:
+            self.permissions.check_traverse(who, found.trail)
+        except errors.PathThroughFile as error:
+            if creates:
+                raise errors.ParentNotDirectory(error.message) from None
+            raise
         return who, found
 
     def require(self, found: Resolved) -> INode:

@@ -83,7 +83,7 @@ class FileCalls:
         core = self._core
         paths.check_length("create", path)
         core.safe_mode.check(f"Cannot create file{path}")
-        who, found = core.resolve_checked(caller, path)
+        who, found = core.resolve_checked(caller, path, creates=True)
         self._check_sizes(caller, path, replication, block_size_bytes)
         old = found.inode
         if isinstance(old, Directory):

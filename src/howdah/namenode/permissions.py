@@ -91,7 +91,7 @@ class Permissions:
     def check_traverse(self, who: Identity, trail: Sequence[INode | None]) -> None:
         """Execute on every directory above the last of `trail`.
 
-        Raises AccessDenied, and ParentNotDirectory where a file stands in the way.
+        Raises AccessDenied, and PathThroughFile where a file stands in the way.
         """
         exempt = self._exempt(who)
         for inode, below in itertools.pairwise(trail):
@@ -101,7 +101,7 @@ class Permissions:
                 if not exempt:
                     self._require(who, inode, Access.EXECUTE)
             elif below is None:
-                raise errors.ParentNotDirectory(f"{inode.path} (is not a directory)")
+                raise errors.PathThroughFile(inode.path + errors.PathThroughFile.MESSAGE_END)
 
     def check(self, who: Identity, inode: INode, access: Access) -> None:
         """The access itself, on one inode. Raises AccessDenied."""

@@ -24,7 +24,7 @@ class TreeCalls:
         core = self._core
         paths.check_length("mkdirs", path)
         core.safe_mode.check(f"Cannot create directory {path}")
-        who, found = core.resolve_checked(caller, path)
+        who, found = core.resolve_checked(caller, path, creates=True)
         if isinstance(found.inode, Directory):
             return True
         if found.inode is not None:
@@ -93,7 +93,7 @@ class TreeCalls:
         paths.check_length("rename", dst)
         core.safe_mode.check(f"Cannot rename {src}")
         who, source = core.resolve_checked(caller, src)
-        _, target = core.resolve_checked(caller, dst)
+        _, target = core.resolve_checked(caller, dst, creates=True)
         inode = source.inode
         if inode is core.namespace.root:
             return False
@@ -127,7 +127,7 @@ class TreeCalls:
         paths.check_length("rename", dst)
         core.safe_mode.check(f"Cannot rename {src}")
         who, source = core.resolve_checked(caller, src)
-        _, target = core.resolve_checked(caller, dst)
+        _, target = core.resolve_checked(caller, dst, creates=True)
         inode = source.inode
         self._check_may_move(who, source, target)
         if inode is None:

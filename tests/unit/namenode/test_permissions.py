@@ -241,12 +241,33 @@ def test_access_is_checked_on_request(alice: Any, client_of: Any) -> None:
         client_of("eve").call("checkAccess", request)
 
 
-def test_file_above_a_path_is_no_directory_for_anybody(alice: Any, client: Any) -> None:
+def test_file_above_a_path_denies_access_to_anybody(alice: Any, client: Any) -> None:
     alice.create("/user/alice/f")
     for who in (alice, client):
-        with pytest.raises(errors.ParentNotDirectory) as caught:
-            who.status("/user/alice/f/x")
+        with pytest.raises(errors.AccessDenied) as caught:
+            who.page("/user/alice/f/x")
         assert caught.value.message == "/user/alice/f (is not a directory)"
+        assert caught.value.remote_class == errors.AccessDenied.java_class
+
+
+def test_superuser_is_told_that_there_is_nothing_below_a_file(alice: Any, client: Any) -> None:
+    alice.create("/user/alice/f")
+    assert client.status("/user/alice/f/x") is None
+    with pytest.raises(errors.AccessDenied):
+        alice.status("/user/alice/f/x")
+
+
+def test_below_a_file_nothing_is_made(alice: Any) -> None:
+    alice.create("/user/alice/f")
+    alice.create("/user/alice/g")
+    for make in (
+        lambda: alice.create("/user/alice/f/x"),
+        lambda: alice.mkdirs("/user/alice/f/x"),
+        lambda: alice.rename("/user/alice/g", "/user/alice/f/x"),
+    ):
+        with pytest.raises(errors.ParentNotDirectory) as caught:
+            make()
+        assert caught.value.remote_class == errors.ParentNotDirectory.java_class
 
 
 def test_groups_are_asked_again_after_five_minutes(alice: Any, client_of: Any) -> None:

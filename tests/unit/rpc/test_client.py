@@ -218,6 +218,14 @@ def test_a_remote_stack_trace_becomes_a_note_and_not_the_message(serve: Serve) -
     assert "Other.java:2" in caught.value.__notes__[0]
 
 
+def test_access_denied_by_a_file_in_the_path_is_also_not_a_directory() -> None:
+    denied = "org.apache.hadoop.security.AccessControlException"
+    through = errors.from_java(denied, "/a/file (is not a directory)")
+    assert isinstance(through, PermissionError)
+    assert isinstance(through, NotADirectoryError)
+    assert type(errors.from_java(denied, "Permission denied")) is errors.AccessDenied
+
+
 def test_a_connection_lives_on_after_an_error(serve: Serve) -> None:
     answers = iter([lambda c: failure(c, "java.io.IOException", "no"), success])
     server, client = serve(lambda c: next(answers)(c))
