@@ -643,10 +643,21 @@ DFS_CLIENT_FAILOVER_SLEEP_MAX_MILLIS = duration(
 )
 DFS_CLIENT_CONTEXT = string("dfs.client.context", "default", "Clients that share connections.")
 DFS_CLIENT_HEDGED_READ_THREADPOOL_SIZE = integer(
-    "dfs.client.hedged.read.threadpool.size", 0, "Hedged reads at once; 0 switches them off."
+    "dfs.client.hedged.read.threadpool.size",
+    0,
+    "Threads of a client's hedged reads; 0 switches them off.",
+    minimum=0,
 )
 DFS_CLIENT_HEDGED_READ_THRESHOLD_MILLIS = duration(
     "dfs.client.hedged.read.threshold.millis", "500", "ms", "When a second read is started."
+)
+FS_HDFS_VECTORED_READ_MIN_SEEK_SIZE = size(
+    "fs.hdfs.vectored.read.min.seek.size",
+    "64k",
+    "Ranges of a vectored read with a smaller gap between them are read as one.",
+)
+FS_HDFS_VECTORED_READ_MAX_MERGED_SIZE = size(
+    "fs.hdfs.vectored.read.max.merged.size", "4m", "The most that they are merged to; 0: never."
 )
 
 # -- high availability and federation ---------------------------------------------

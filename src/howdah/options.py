@@ -62,8 +62,8 @@ class FileRange:
 def check_ranges(ranges: Iterable[FileRange], file_length: int | None = None) -> None:
     """Refuse ranges that no vectored read can serve, before any is read.
 
-    Raises `ValueError` for a negative number, `EOFError` for a range that goes beyond
-    `file_length`, and `UnsupportedOperation` for two that overlap.
+    Raises `ValueError` for a negative number or two ranges that overlap, and `EOFError`
+    for a range that goes beyond `file_length`.
     """
     before: FileRange | None = None
     for each in sorted(ranges, key=lambda item: item.offset):
@@ -72,12 +72,12 @@ def check_ranges(ranges: Iterable[FileRange], file_length: int | None = None) ->
                 f"a range cannot begin at {each.offset} and be {each.length} bytes long"
             )
         if file_length is not None and each.end > file_length:
-            raise EOFError(
+            raise errors.EndOfFile(
                 f"the range of {each.length} bytes from {each.offset} on ends behind "
                 f"the {file_length} bytes of the file"
             )
         if before is not None and each.offset < before.end:
-            raise errors.UnsupportedOperation(
+            raise errors.IllegalArgument(
                 f"ranges may not overlap: {before.length} bytes from {before.offset} on, "
                 f"{each.length} from {each.offset} on"
             )

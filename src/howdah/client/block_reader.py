@@ -16,12 +16,11 @@ from __future__ import annotations
 import logging
 
 from howdah import errors
-from howdah.client.blocks import LocatedBlock
 from howdah.client.peers import PeerCache
+from howdah.client.readers import ReadRequest, ReadSource
 from howdah.transfer import sockets
-from howdah.transfer.blocks import DatanodeAddress
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, verify_chunks
-from howdah.transfer.ops import CachingHints, ReadBlock, encode_request
+from howdah.transfer.ops import ReadBlock, encode_request
 from howdah.transfer.packets import (
     LENGTHS_BYTES,
     PacketHeader,
@@ -37,47 +36,60 @@ _SCRATCH_BYTES = 64 * 1024
 _MAX_BYTES_PER_CHECKSUM = 16 * 1024 * 1024
 
 
+class DatanodeReaders:
+    """The way that always leads to a replica: a connection to its datanode."""
+
+    def __init__(self, peers: PeerCache, *, use_hostname: bool, timeout_s: float) -> None:
+        self._peers = peers
+        self._use_hostname = use_hostname
+        self._timeout_s = timeout_s
+
+    def open(self, request: ReadRequest) -> BlockReader:
+        """A reader that has the datanode's answer, and stands at the first byte."""
+        return BlockReader(
+            request, self._peers, use_hostname=self._use_hostname, timeout_s=self._timeout_s
+        )
+
+
 class BlockReader:
-    """Yields the bytes `[offset, offset + length)` of a block, once, in order."""
+    """Yields the bytes of a request, once, in order; a `ReplicaReader`."""
 
     def __init__(
-        self,
-        path: str,
-        block: LocatedBlock,
-        node: DatanodeAddress,
-        offset: int,
-        length: int,
-        *,
-        client_name: str,
-        use_hostname: bool,
-        timeout_s: float,
-        hints: CachingHints,
-        peers: PeerCache,
-        keep: bool,
+        self, request: ReadRequest, peers: PeerCache, *, use_hostname: bool, timeout_s: float
     ) -> None:
-        self.node = node
-        self.position = offset
-        self._path = path
-        self._block = block.block
-        self._end = offset + length
+        self.node = request.node
+        self.position = request.offset
+        self._path = request.path
+        self._block = request.block.block
+        self._end = request.offset + request.length_bytes
         self._sums = memoryview(b"")
         self._packet_left = 0
         self._carry = memoryview(b"")
         self._finished = False
-        self._address = node.connect_to(use_hostname=use_hostname)
+        self._address = request.node.connect_to(use_hostname=use_hostname)
         self._timeout_s = timeout_s
         self._peers = peers
-        self._keep = keep
-        request = encode_request(
-            ReadBlock(block.block, client_name, offset, length, hints=hints, token=block.token)
+        self._keep = request.keep
+        self._cancellation = request.cancellation
+        self._connection, response = self._ask(
+            encode_request(
+                ReadBlock(
+                    self._block,
+                    request.client_name,
+                    request.offset,
+                    request.length_bytes,
+                    hints=request.hints,
+                    token=request.block.token,
+                )
+            )
         )
-        self._connection, response = self._ask(request)
+        self.source = ReadSource.LOCAL if _is_local(self._connection) else ReadSource.REMOTE
         try:
             # The range begins with a whole chunk, whose first bytes nobody asked for.
             self._checksum, self._stream_position = self._take_response(response)
-            self._skip_to(offset)
+            self._skip_to(request.offset)
         except BaseException:
-            self._connection.close()
+            self._close_connection()
             raise
 
     @property
@@ -89,26 +101,43 @@ class BlockReader:
         """Send the request, over a kept connection if there is one that still lives."""
         while (kept := self._peers.take(self._address)) is not None:
             try:
-                kept.send_all(request)
-                return kept, read_response(kept)
-            except (sockets.PeerClosed, sockets.PeerSilent):
-                kept.close()
+                return kept, self._exchange(kept, request)
+            except sockets.PeerClosed:
+                if self._cancellation is not None:
+                    self._cancellation.check()
         fresh = sockets.connect(
             self._address,
             connect_timeout_s=self._timeout_s,
             read_timeout_s=self._timeout_s,
             write_timeout_s=self._timeout_s,
         )
+        return fresh, self._exchange(fresh, request)
+
+    def _exchange(self, connection: sockets.Connection, request: bytes) -> BlockOpResponse:
+        """The datanode's answer; the connection is closed if there is none."""
         try:
-            fresh.send_all(request)
-            return fresh, read_response(fresh)
+            if self._cancellation is not None:
+                self._cancellation.watch(connection)
+            connection.send_all(request)
+            return read_response(connection)
         except BaseException:
-            fresh.close()
+            self._let_go()
+            connection.close()
             raise
+
+    def _let_go(self) -> None:
+        """Whoever cancels the read has to keep off the connection from now on."""
+        if self._cancellation is not None:
+            self._cancellation.release()
+
+    def _close_connection(self) -> None:
+        self._let_go()
+        self._connection.close()
 
     def _take_response(self, response: BlockOpResponse) -> tuple[ChecksumSpec, int]:
         if not response.is_success or response.read_checksum is None:
-            raise errors.RemoteError(
+            token = response.status is Status.ERROR_ACCESS_TOKEN
+            raise (errors.InvalidToken if token else errors.RemoteError)(
                 f"{self.node} refused to read {self._block.name} of {self._path}: "
                 f"{response.message or response.status.name}"
             )
@@ -232,9 +261,10 @@ class BlockReader:
             # Every byte is here and was right; how the datanode ends is its own affair.
             _log.debug("%s: the end of %s: %s", self._path, self._block.name, error)
         if clean and self._keep:
+            self._let_go()
             self._peers.give_back(self._address, self._connection)
         else:
-            self._connection.close()
+            self._close_connection()
 
     def skip(self, count: int) -> None:
         """Read `count` bytes for nothing, which is cheaper than a new connection."""
@@ -246,4 +276,10 @@ class BlockReader:
         """Let go of the connection; safe to repeat."""
         if not self._finished:
             self._finished = True
-            self._connection.close()
+            self._close_connection()
+
+
+def _is_local(connection: sockets.Connection) -> bool:
+    """Whether the datanode is on this machine."""
+    peer, here = (name.rpartition(":")[0] for name in (connection.peer, connection.local))
+    return peer == here or peer.startswith("127.")

@@ -29,9 +29,12 @@ from howdah.rpc.retry import RetryPolicy
 # and it is half of what it would import.
 if TYPE_CHECKING:
     from howdah.client.checksum import FileChecksumReader
+    from howdah.client.file_replicas import ReadContext
+    from howdah.client.hedged import HedgedReads
     from howdah.client.input import DFSInputStream
     from howdah.client.output import DFSOutputStream, OpenFile
     from howdah.client.peers import PeerCache
+    from howdah.client.readers import ReaderFactory
     from howdah.transfer.checksum import ChecksumSpec
 
 _ALL_CLIENTS: weakref.WeakSet[DFSClient] = weakref.WeakSet()
@@ -210,10 +213,44 @@ class DFSClient:
         from howdah.client.input import DFSInputStream
         from howdah.client.locations import FileLocations
 
-        locations = FileLocations(path, self.namenode, self.settings, self.default_block_size())
         return DFSInputStream(
-            locations, self.namenode, self.settings, self.client_name, self._peers
+            FileLocations(path, self.namenode, self.settings), self._read_context()
         )
+
+    def _read_context(self) -> ReadContext:
+        from howdah.client.file_replicas import ReadContext
+
+        return ReadContext(
+            self.namenode,
+            self.settings,
+            self.client_name,
+            self._reader_factories,
+            self.hedged_reads,
+        )
+
+    @cached_property
+    def _reader_factories(self) -> tuple[ReaderFactory, ...]:
+        """The ways to a replica, the best one first."""
+        from howdah.client.block_reader import DatanodeReaders
+
+        own = self.settings
+        return (
+            DatanodeReaders(
+                self._peers,
+                use_hostname=own.use_datanode_hostname,
+                timeout_s=own.socket_timeout_s,
+            ),
+        )
+
+    @cached_property
+    def hedged_reads(self) -> HedgedReads | None:
+        """What makes positioned reads hedged, and counts them; None where they are off."""
+        from howdah.client.hedged import HedgedReads
+
+        own = self.settings
+        if not own.hedged_read_threads:
+            return None
+        return HedgedReads(own.hedged_read_threads, own.hedged_read_threshold_s)
 
     def checksums(self) -> FileChecksumReader:
         """Reader of whole files' checksums."""

@@ -1,34 +1,38 @@
 """`DFSInputStream`: a file that is being read, one block after the other.
 
-Mirrors Hadoop's class of that name. Blocks are read in order, each from the first
-node of the namenode's list that works (FS-092, FS-094). A node that can't be
-reached or breaks off is remembered for as long as the stream lives and asked last
-(FS-097, FS-098); one whose replica fails its checksums is reported to the namenode
-and not asked for that block again (FS-100). When no node is left the locations are
-fetched anew, `dfs.client.max.block.acquire.failures` times with growing pauses, and
-then `BlockMissing` says which nodes were tried and what each of them said.
+Mirrors Hadoop's class of that name. Blocks are read in order, each from the nearest
+node that works (FS-092, FS-094); what happens when one doesn't is
+`howdah.client.file_replicas`. Positioned reads may be hedged (`howdah.client.hedged`).
 
-The stream is raw: `howdah.fs.streams.FSDataInputStream` buffers it. One thread at a
-time reads sequentially; positioned reads need no lock and move nothing.
+Rules:
+- The length is that of the opening: what is appended later takes a new stream to see
+  (OS-088), and a file that was cut or replaced is an error and never other data.
+- One thread at a time reads sequentially; positioned reads need no lock, move nothing
+  and go on beside it.
+- A stream that is closed wakes up whoever still reads.
+
+The stream is raw: `howdah.fs.streams.FSDataInputStream` buffers it.
 """
 
 from __future__ import annotations
 
 import io
-import logging
 import os
-import random
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
 
 from howdah import errors
-from howdah.client.block_reader import BlockReader
+from howdah.client.attempts import Attempts
 from howdah.client.blocks import LocatedBlock
+from howdah.client.file_replicas import FileReplicas, ReadContext
 from howdah.client.locations import FileLocations
-from howdah.client.namenode import NamenodeProxy
-from howdah.client.peers import PeerCache
-from howdah.client.settings import ClientSettings
+from howdah.client.ranges import MergeRules
+from howdah.client.read_statistics import ReadStatistics
+from howdah.client.readers import Cancellation, ReadCancelled, ReadSource, ReplicaReader
+from howdah.client.vectored import read_vectored
+from howdah.options import FileRange, check_ranges
 from howdah.transfer.blocks import DatanodeAddress
 from howdah.transfer.ops import CachingHints
 
@@ -38,7 +42,7 @@ SHORT_SKIP_BYTES = 128 * 1024
 _CAPABILITIES = frozenset(
     ("in:readahead", "in:unbuffer", "in:readbytebuffer", "in:preadbytebuffer", "dropbehind")
 )
-_log = logging.getLogger(__name__)
+_Replica = tuple[LocatedBlock, DatanodeAddress]
 
 
 def _filled(length: int, fill: Callable[[memoryview], object]) -> bytes:
@@ -49,39 +53,22 @@ def _filled(length: int, fill: Callable[[memoryview], object]) -> bytes:
     return out.getvalue()
 
 
-class _Attempts:
-    """What went wrong with one block, for the next choice and the final message."""
-
-    def __init__(self) -> None:
-        self.rounds = 0
-        self.corrupt: set[DatanodeAddress] = set()
-        self.reasons: dict[DatanodeAddress, str] = {}
-
-
 class DFSInputStream(io.RawIOBase):
     """The raw stream of one open file."""
 
-    def __init__(
-        self,
-        locations: FileLocations,
-        namenode: NamenodeProxy,
-        settings: ClientSettings,
-        client_name: str,
-        peers: PeerCache,
-    ) -> None:
+    def __init__(self, locations: FileLocations, context: ReadContext) -> None:
         super().__init__()
         self._locations = locations
-        self._namenode = namenode
-        self._settings = settings
-        self._client_name = client_name
-        self._peers = peers
+        self._replicas = FileReplicas(locations, context)
+        self._hedged = context.hedged
+        self._settings = context.settings
         self._position = 0
-        self._reader: BlockReader | None = None
+        self._reader: ReplicaReader | None = None
+        self._block: LocatedBlock | None = None
+        self._reader_start = 0
         self._lock = threading.RLock()
+        self._closing = Cancellation()
         self._pid = os.getpid()
-        self._dead: set[DatanodeAddress] = set()
-        self._drop_behind: bool | None = None
-        self._readahead: int | None = None
 
     # --- what io wants to know --------------------------------------------------------
 
@@ -98,6 +85,11 @@ class DFSInputStream(io.RawIOBase):
         """Bytes in the file, as of its opening."""
         return self._locations.length
 
+    @property
+    def under_construction(self) -> bool:
+        """Whether somebody was writing the file when it was opened."""
+        return self._locations.under_construction
+
     def readable(self) -> bool:
         return True
 
@@ -108,6 +100,10 @@ class DFSInputStream(io.RawIOBase):
         self._check_open()
         return self._position
 
+    def statistics(self) -> ReadStatistics:
+        """What was read so far, and from where; on a closed stream as well."""
+        return self._replicas.counter.snapshot()
+
     def _check_open(self) -> None:
         if self.closed:
             raise errors.ClosedStream(f"{self.name} is closed")
@@ -117,8 +113,10 @@ class DFSInputStream(io.RawIOBase):
         that no thread of the parent holds."""
         if self._pid != os.getpid():
             self._lock = threading.RLock()
+            self._closing = Cancellation()
             self._pid = os.getpid()
-            self._drop_reader()
+            # Not closed but forgotten, for closing takes locks that are the parent's.
+            self._reader = self._block = None
         return self._lock
 
     # --- sequential reading -------------------------------------------------------------
@@ -148,18 +146,17 @@ class DFSInputStream(io.RawIOBase):
             self._check_open()
             if not len(view) or self._position >= self._locations.length:
                 return 0
-            attempts = _Attempts()
+            attempts = self._replicas.attempts()
             while True:
-                reader = self._reader_here(attempts)
+                block, reader = self._reader_here(attempts)
                 try:
+                    self._skip_to_position(block, reader)
                     count = reader.read_into(view)
                 except (errors.HowdahError, OSError) as error:
-                    self._drop_reader()
-                    self._note_failure(
-                        self._locations.block_at(self._position), reader.node, error, attempts
-                    )
+                    self._reader_failed(block, reader, error, attempts)
                     continue
                 self._position += count
+                self._replicas.counter.read(reader.source, count)
                 if not reader.remaining:
                     self._drop_reader()
                 return count
@@ -177,150 +174,104 @@ class DFSInputStream(io.RawIOBase):
 
             return _filled(left, fill)
 
-    def _reader_here(self, attempts: _Attempts) -> BlockReader:
-        """A reader that stands at the position; the present one if it can get there."""
-        reader = self._reader
-        if reader is not None:
-            ahead = self._position - self._reader_offset(reader)
-            if ahead == 0:
-                return reader
-            if 0 < ahead < min(SHORT_SKIP_BYTES, reader.remaining):
-                try:
-                    reader.skip(ahead)
-                    return reader
-                except (errors.HowdahError, OSError) as error:
-                    block = self._locations.block_at(self._position)
-                    self._note_failure(block, reader.node, error, attempts)
+    def _reader_here(self, attempts: Attempts) -> tuple[LocatedBlock, ReplicaReader]:
+        """A reader from which the position can be reached; the present one if it will do."""
+        block, reader = self._block, self._reader
+        if block is not None and reader is not None:
+            ahead = self._position - block.offset - reader.position
+            if ahead == 0 or 0 < ahead < min(SHORT_SKIP_BYTES, reader.remaining):
+                return block, reader
             self._drop_reader()
-        block = self._locations.block_at(self._position)
-        start = self._position - block.offset
         # Between two blocks the connection ends; the last one may serve the next file.
-        last = block.end >= self._locations.length
-        reader = self._connect(block, start, block.length_bytes - start, attempts, keep=last)
-        self._reader = reader
-        self._reader_base = self._position - start
-        return reader
+        last = self._locations.block_at(self._position).end >= self._locations.length
+        try:
+            block, reader = self._replicas.open(
+                self._position, None, attempts, keep=last, cancellation=self._closing
+            )
+        except ReadCancelled as error:
+            raise errors.ClosedStream(f"{self.name} was closed while it was read") from error
+        self._block, self._reader, self._reader_start = block, reader, reader.position
+        return block, reader
 
-    def _reader_offset(self, reader: BlockReader) -> int:
-        return self._reader_base + reader.position
+    def _skip_to_position(self, block: LocatedBlock, reader: ReplicaReader) -> None:
+        ahead = self._position - block.offset - reader.position
+        if ahead:
+            reader.skip(ahead)
+
+    def _reader_failed(
+        self,
+        block: LocatedBlock,
+        reader: ReplicaReader,
+        error: errors.HowdahError | OSError,
+        attempts: Attempts,
+    ) -> None:
+        delivered = reader.position > self._reader_start
+        self._drop_reader()
+        if self._closing.is_cancelled:
+            raise errors.ClosedStream(f"{self.name} was closed while it was read") from error
+        self._replicas.failed(block, reader.node, error, attempts, delivered=delivered)
 
     def _drop_reader(self) -> None:
         if self._reader is not None:
             self._reader.close()
-            self._reader = None
+            self._reader = self._block = None
 
     # --- positioned reading ---------------------------------------------------------------
 
     def pread(self, offset: int, length: int) -> bytes:
         """Up to `length` bytes from `offset`, fewer only at the end of the file."""
         if length < 0:
-            raise ValueError(f"cannot read {length} bytes")
+            raise ValueError(f"cannot read {length} bytes of {self.name}")
         available = max(min(length, self._locations.length - offset), 0)
         return _filled(available, lambda view: self.pread_into(offset, view))
 
     def pread_into(self, offset: int, buffer: bytearray | memoryview) -> int:
         """Fill `buffer` from `offset`; how many bytes, fewer only at the end of the file."""
         if offset < 0:
-            raise ValueError(f"cannot read from offset {offset}")
+            raise ValueError(f"cannot read {self.name} from offset {offset}")
         self._check_open()
         view = memoryview(buffer).cast("B")
         wanted = max(min(len(view), self._locations.length - offset), 0)
         filled = 0
         while filled < wanted:
             block = self._locations.block_at(offset + filled)
-            start = offset + filled - block.offset
-            count = min(wanted - filled, block.length_bytes - start)
-            self._pread_block(block, start, view[filled : filled + count])
+            count = min(wanted - filled, block.end - offset - filled)
+            self._pread_in_block(offset + filled, view[filled : filled + count])
             filled += count
         return filled
 
-    def _pread_block(self, block: LocatedBlock, start: int, view: memoryview) -> None:
-        attempts = _Attempts()
-        filled = 0
-        while filled < len(view):
-            reader = self._connect(block, start + filled, len(view) - filled, attempts, keep=True)
+    def _pread_in_block(self, offset: int, view: memoryview) -> None:
+        attempts = self._replicas.attempts()
+        if self._hedged is not None:
+            source, data = self._hedged.read(_Race(self._replicas, attempts, offset, len(view)))
+            view[:] = data
+            self._replicas.counter.read(source, len(view))
+            return
+        end = offset + len(view)
+        while offset < end:
+            block, reader = self._replicas.open(offset, end - offset, attempts, keep=True)
+            start = offset
             try:
-                while filled < len(view):
-                    filled += reader.read_into(view[filled:])
+                while offset < end and reader.remaining:
+                    offset += reader.read_into(view[offset - end :])
             except (errors.HowdahError, OSError) as error:
-                self._note_failure(block, reader.node, error, attempts)
+                self._replicas.failed(block, reader.node, error, attempts, delivered=offset > start)
             finally:
                 reader.close()
+            self._replicas.counter.read(reader.source, offset - start)
 
-    # --- choosing a datanode ----------------------------------------------------------------
+    def read_vectored(self, ranges: Sequence[FileRange]) -> list[Future[bytes | memoryview]]:
+        """Read several ranges side by side: a future for each, in their order.
 
-    def _connect(
-        self, block: LocatedBlock, start: int, length: int, attempts: _Attempts, *, keep: bool
-    ) -> BlockReader:
-        """A reader at the first node that works; `BlockMissing` when none does."""
-        offset = block.offset + start
-        while True:
-            block = self._locations.block_at(offset)
-            for node in block.nodes:
-                if node in self._dead or node in attempts.corrupt:
-                    continue
-                try:
-                    return BlockReader(
-                        self.name,
-                        block,
-                        node,
-                        start,
-                        length,
-                        client_name=self._client_name,
-                        use_hostname=self._settings.use_datanode_hostname,
-                        timeout_s=self._settings.socket_timeout_s,
-                        hints=CachingHints(self._drop_behind, self._readahead),
-                        peers=self._peers,
-                        keep=keep,
-                    )
-                except (errors.HowdahError, OSError) as error:
-                    self._note_failure(block, node, error, attempts)
-            self._start_over(block, attempts)
-
-    def _note_failure(
-        self,
-        block: LocatedBlock,
-        node: DatanodeAddress,
-        error: errors.HowdahError | OSError,
-        attempts: _Attempts,
-    ) -> None:
-        _log.warning("%s: reading %s from %s: %s", self.name, block.block.name, node, error)
-        attempts.reasons[node] = str(error)
-        if isinstance(error, errors.ChecksumMismatch):
-            attempts.corrupt.add(node)
-            try:
-                self._namenode.report_bad_blocks([block.at(node)])
-            except (errors.HowdahError, OSError) as failure:
-                # The reader has other replicas; the datanode's scanner will find this one.
-                _log.warning("cannot report %s as corrupt: %s", block.block.name, failure)
-        else:
-            self._dead.add(node)
-
-    def _start_over(self, block: LocatedBlock, attempts: _Attempts) -> None:
-        """Every node failed: forget that, wait, ask the namenode where the block is now."""
-        if block.nodes and attempts.corrupt.issuperset(block.nodes):
-            # Replicas that were reported, or made, since the locations were fetched.
-            now = self._locations.refresh(block.offset)
-            if attempts.corrupt.issuperset(now.nodes):
-                raise errors.ChecksumMismatch(
-                    f"Every replica of {block.block.name} of {self.name} is corrupt: "
-                    f"{'; '.join(attempts.reasons.values())}"
-                )
-            return
-        if attempts.rounds >= self._settings.max_acquire_failures:
-            reasons = "; ".join(
-                f"{node}: {attempts.reasons.get(node, 'failed before')}" for node in block.nodes
-            )
-            raise errors.BlockMissing(
-                f"Could not obtain block {block.block.name} of {self.name}: "
-                f"{reasons or 'no datanode has a live replica'}"
-            )
-        # Hadoop's pauses: they grow, and differ between clients that lost the same node.
-        window_s = self._settings.retry_window_s
-        time.sleep(window_s * attempts.rounds + window_s * (attempts.rounds + 1) * random.random())
-        attempts.rounds += 1
-        self._dead.difference_update(block.nodes)
-        self._locations.refresh(block.offset)
+        Ranges with a gap below `fs.hdfs.vectored.read.min.seek.size` are read together,
+        up to `fs.hdfs.vectored.read.max.merged.size`.
+        """
+        self._check_open()
+        check_ranges(ranges, self._locations.length)
+        rules = MergeRules(
+            self._settings.vectored_min_seek_bytes, self._settings.vectored_max_merged_bytes
+        )
+        return read_vectored(self, ranges, rules)
 
     # --- hints and the end --------------------------------------------------------------------
 
@@ -328,15 +279,21 @@ class DFSInputStream(io.RawIOBase):
         return capability.lower() in _CAPABILITIES
 
     def set_drop_behind(self, drop: bool | None) -> None:
+        """Whether the datanode drops what was read from its cache; None: as it likes."""
         with self._own():
-            self._drop_behind = drop
-            self._drop_reader()
+            self._hint(replace(self._replicas.hints, drop_behind=drop))
 
     def set_readahead(self, length: int | None) -> None:
+        """How far the datanode reads ahead of this stream; None: as it likes."""
         if length is not None and length < 0:
             raise ValueError(f"a readahead of {length} bytes")
         with self._own():
-            self._readahead = length
+            self._hint(replace(self._replicas.hints, readahead_bytes=length))
+
+    def _hint(self, hints: CachingHints) -> None:
+        """Hints are for the next request, so there has to be one."""
+        if hints != self._replicas.hints:
+            self._replicas.hints = hints
             self._drop_reader()
 
     def unbuffer(self) -> None:
@@ -345,7 +302,61 @@ class DFSInputStream(io.RawIOBase):
             self._drop_reader()
 
     def close(self) -> None:
-        """Let go of everything; safe to repeat."""
+        """Let go of everything, and wake up who still reads; safe to repeat."""
         if not self.closed:
-            self._drop_reader()
+            lock = self._own()
+            self._closing.cancel()
+            with lock:
+                self._drop_reader()
         super().close()
+
+
+class _Race:
+    """One range within a block, for a hedged read."""
+
+    def __init__(
+        self, replicas: FileReplicas, attempts: Attempts, offset: int, length: int
+    ) -> None:
+        self._replicas = replicas
+        self._attempts = attempts
+        self._offset = offset
+        self._length = length
+
+    def first_node(self) -> _Replica:
+        return self._checked(self._replicas.choose(self._offset, self._attempts))
+
+    def other_node(self, busy: Collection[_Replica]) -> _Replica | None:
+        found = self._replicas.another(self._offset, self._attempts, [node for _, node in busy])
+        return None if found is None else self._checked(found)
+
+    def _checked(self, found: _Replica) -> _Replica:
+        block, _ = found
+        if block.end < self._offset + self._length:
+            raise errors.FileChanged(
+                f"{self._replicas.path} was cut while it was read: {block.block.name} ends at "
+                f"{block.end} now"
+            )
+        return found
+
+    def fetch(self, replica: _Replica, cancellation: Cancellation) -> tuple[ReadSource, bytearray]:
+        block, node = replica
+        buffer = bytearray(self._length)
+        reader = self._replicas.open_at(
+            block, node, self._offset, self._length, cancellation=cancellation
+        )
+        try:
+            filled = 0
+            while filled < self._length:
+                filled += reader.read_into(memoryview(buffer)[filled:])
+        finally:
+            reader.close()
+        return reader.source, buffer
+
+    def failed(self, replica: _Replica, error: errors.HowdahError | OSError) -> None:
+        self._replicas.failed(*replica, error, self._attempts)
+
+    def hedged(self) -> None:
+        self._replicas.counter.hedged()
+
+    def hedge_won(self) -> None:
+        self._replicas.counter.hedge_won()

@@ -34,6 +34,13 @@ class ClientSettings:
     prefetch_bytes: int | None = None
     max_acquire_failures: int = 3
     retry_window_s: float = 3.0
+    dead_node_memory_s: float = 600.0
+    drop_behind_reads: bool | None = None
+    readahead_bytes: int | None = None
+    hedged_read_threads: int = 0
+    hedged_read_threshold_s: float = 0.5
+    vectored_min_seek_bytes: int = 64 * 1024
+    vectored_max_merged_bytes: int = 4 * 1024 * 1024
     last_block_length_retries: int = 3
     last_block_length_delay_s: float = 4.0
     connect_timeout_s: float = 20.0
@@ -101,6 +108,12 @@ class ClientSettings:
             prefetch_bytes=conf.get(keys.DFS_CLIENT_READ_PREFETCH_SIZE),
             max_acquire_failures=conf.get(keys.DFS_CLIENT_MAX_BLOCK_ACQUIRE_FAILURES),
             retry_window_s=conf.get(keys.DFS_CLIENT_RETRY_WINDOW_BASE),
+            drop_behind_reads=conf.get(keys.DFS_CLIENT_CACHE_DROP_BEHIND_READS),
+            readahead_bytes=conf.get(keys.DFS_CLIENT_CACHE_READAHEAD),
+            hedged_read_threads=conf.get(keys.DFS_CLIENT_HEDGED_READ_THREADPOOL_SIZE),
+            hedged_read_threshold_s=conf.get(keys.DFS_CLIENT_HEDGED_READ_THRESHOLD_MILLIS),
+            vectored_min_seek_bytes=conf.get(keys.FS_HDFS_VECTORED_READ_MIN_SEEK_SIZE),
+            vectored_max_merged_bytes=conf.get(keys.FS_HDFS_VECTORED_READ_MAX_MERGED_SIZE),
             last_block_length_retries=conf.get(keys.DFS_CLIENT_RETRY_TIMES_GET_LAST_BLOCK_LENGTH),
             last_block_length_delay_s=conf.get(
                 keys.DFS_CLIENT_RETRY_INTERVAL_MS_GET_LAST_BLOCK_LENGTH

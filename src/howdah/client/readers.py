@@ -1,0 +1,136 @@
+"""What a stream asks of whoever reads a replica for it, however the bytes come.
+
+`ReadRequest` is one range of one replica. A `ReplicaReader` yields it once, in order,
+checked. There are several ways to one: over a connection to the datanode
+(`howdah.client.block_reader`), or straight from the files of a datanode on this
+machine. Each way is a `ReaderFactory`, which gives a reader or, where it doesn't
+apply, None; the stream asks the local way first.
+"""
+
+from __future__ import annotations
+
+import enum
+import threading
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from howdah import errors
+from howdah.client.blocks import LocatedBlock
+from howdah.transfer.blocks import DatanodeAddress
+from howdah.transfer.ops import CachingHints
+from howdah.transfer.sockets import Connection
+
+
+class ReadSource(enum.Enum):
+    """Where the bytes of a reader come from, for the statistics of the stream."""
+
+    REMOTE = enum.auto()
+    LOCAL = enum.auto()
+    """A datanode on this machine, over a connection."""
+    SHORT_CIRCUIT = enum.auto()
+    """The files of a datanode on this machine."""
+
+
+class ReadCancelled(errors.HowdahError, OSError):
+    """Somebody else was faster, so this read is not wanted any more."""
+
+
+class Cancellation:
+    """Ends a read from another thread, at whatever point it is. Thread-safe.
+
+    A reader tells `watch` each connection before it waits for it, and `release` when
+    the connection is no longer its own.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._cancelled = False
+        self._connection: Connection | None = None
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self._cancelled
+
+    def watch(self, connection: Connection) -> None:
+        """`connection` is what the read waits for now; raises if it is over already."""
+        with self._lock:
+            self._check()
+            self._connection = connection
+
+    def release(self) -> None:
+        """The connection belongs to somebody else now, or is closed."""
+        with self._lock:
+            self._connection = None
+
+    def check(self) -> None:
+        """`ReadCancelled` if the read is over."""
+        with self._lock:
+            self._check()
+
+    def _check(self) -> None:
+        if self._cancelled:
+            raise ReadCancelled("the read is not wanted any more")
+
+    def cancel(self) -> None:
+        """Wake up whoever reads; what it reads from now on fails."""
+        with self._lock:
+            self._cancelled = True
+            if self._connection is not None:
+                self._connection.shutdown()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """The bytes `[offset, offset + length_bytes)` of the replica of `block` at `node`.
+
+    `keep`: the connection may serve another read afterwards.
+    """
+
+    path: str
+    block: LocatedBlock
+    node: DatanodeAddress
+    offset: int
+    length_bytes: int
+    client_name: str
+    hints: CachingHints = field(default_factory=CachingHints)
+    keep: bool = True
+    cancellation: Cancellation | None = None
+
+
+class ReplicaReader(Protocol):
+    """Yields the bytes of a request, once, in order. One thread at a time."""
+
+    @property
+    def node(self) -> DatanodeAddress: ...
+    @property
+    def source(self) -> ReadSource: ...
+    @property
+    def position(self) -> int:
+        """The offset within the block of the next byte."""
+
+    @property
+    def remaining(self) -> int:
+        """Bytes of the range that were not read yet."""
+
+    def read_into(self, buffer: memoryview) -> int:
+        """At least one byte of the range, unless it is at its end or `buffer` is empty.
+
+        `errors.ChecksumMismatch` for a corrupt replica; any other error of howdah or of
+        the system means that this replica can't be read now.
+        """
+
+    def skip(self, count: int) -> None:
+        """Go forward by `count` bytes, which must be within the range."""
+
+    def close(self) -> None:
+        """Let go of everything; safe to repeat."""
+
+
+class ReaderFactory(Protocol):
+    """One way to read replicas. Thread-safe."""
+
+    def open(self, request: ReadRequest) -> ReplicaReader | None:
+        """A reader; None where this way doesn't lead to the replica.
+
+        An error means that the replica can't be read from its node now.
+        """

@@ -1,0 +1,99 @@
+"""Threads for reads at the same time."""
+
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import Future
+
+import pytest
+
+from howdah.client.workers import Workers
+from howdah.testing.waiting import wait_until
+
+
+def threads(name: str) -> int:
+    return sum(thread.name == name for thread in threading.enumerate())
+
+
+def test_a_task_gives_its_result() -> None:
+    assert Workers(1, "w").submit(lambda: 7).result(10) == 7
+
+
+def test_an_error_is_for_who_waits() -> None:
+    def fail() -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        Workers(1, "w").submit(fail).result(10)
+
+
+def test_no_more_than_the_limit_run_at_a_time_and_all_run_in_the_end() -> None:
+    workers = Workers(3, "bounded")
+    lock = threading.Lock()
+    running, most = 0, 0
+
+    def task() -> None:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        with lock:
+            running -= 1
+
+    for future in [workers.submit(task) for _ in range(100)]:
+        future.result(10)
+    assert 1 <= most <= 3
+    assert threads("bounded") <= 3
+
+
+def test_nobody_is_kept_waiting_who_does_not_want_to() -> None:
+    workers = Workers(1, "w")
+    go = threading.Event()
+    first = workers.try_submit(go.wait)
+    assert first is not None
+    assert workers.try_submit(go.wait) is None
+    go.set()
+    assert first.result(10)
+
+    def free() -> bool:
+        again = workers.try_submit(lambda: True)
+        return again is not None and again.result(10)
+
+    wait_until(free)
+
+
+def test_a_task_that_was_cancelled_before_its_turn_does_not_run() -> None:
+    workers = Workers(1, "w")
+    go, ran = threading.Event(), threading.Event()
+    first = workers.submit(go.wait)
+    second: Future[None] = workers.submit(ran.set)
+    assert second.cancel()
+    go.set()
+    first.result(10)
+    workers.submit(lambda: None).result(10)
+    assert not ran.is_set()
+
+
+def test_idle_threads_end() -> None:
+    workers = Workers(4, "idlers", idle_s=0.01)
+    for future in [workers.submit(lambda: None) for _ in range(8)]:
+        future.result(10)
+    wait_until(lambda: threads("idlers") == 0)
+    assert workers.submit(lambda: 1).result(10) == 1
+
+
+def test_a_forked_child_has_threads_of_its_own() -> None:
+    workers = Workers(1, "w")
+    go = threading.Event()
+    first = workers.submit(go.wait)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            status = 0 if workers.submit(lambda: 5).result(10) == 5 else 2
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    go.set()
+    assert first.result(10)
