@@ -626,6 +626,12 @@ DFS_CLIENT_PIPELINE_RECOVERY_MAX_RETRIES = integer(
 DFS_CLIENT_DATANODE_RESTART_TIMEOUT = duration(
     "dfs.client.datanode-restart.timeout", "30", "s", "How long a restarting datanode is awaited."
 )
+DFS_CLIENT_MARK_SLOWNODE_AS_BADNODE_THRESHOLD = integer(
+    "dfs.client.mark.slownode.as.badnode.threshold",
+    10,
+    "In how many acks in a row a datanode may say that it is slow; 0 is any number.",
+    minimum=0,
+)
 DFS_CLIENT_SLOW_IO_WARNING_THRESHOLD_MS = duration(
     "dfs.client.slow.io.warning.threshold.ms", "30000", "ms", "When slow I/O is logged."
 )

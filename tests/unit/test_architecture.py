@@ -56,7 +56,22 @@ SHELLS = {
 }
 # These packages are shells, but for what is named here.
 PURE = {
-    "client": {"actions", "blocks", "excluded", "packetizer", "pipeline", "replacement"},
+    "client": {
+        "actions",
+        "blocks",
+        "create_flags",
+        "excluded",
+        "output_statistics",
+        "packetizer",
+        "pipeline",
+        "pipeline_rules",
+        "queues",
+        "recovery",
+        "replacement",
+        "restart",
+        "slow_nodes",
+        "unsynced",
+    },
     "datanode": {"block_files", "commands", "fault_points", "messages", "replicas", "write_plan"},
     "fs": {"capabilities", "data_codec", "glob", "path_handle", "status"},
     "web": {"http"},
@@ -159,7 +174,7 @@ def is_pure(module: str) -> bool:
         return not own or own[0] not in SHELLS[package(module)]
     if package(module) in PURE:
         return bool(own) and own[0] in PURE[package(module)]
-    return package(module) in ("errors", "kinds", "keys")
+    return package(module) in ("errors", "kinds", "keys", "options")
 
 
 PURE_MODULES = [module for module in modules() if is_pure(module)]

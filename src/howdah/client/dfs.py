@@ -18,9 +18,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from howdah import errors
+from howdah.client.create_flags import check_append, check_create
 from howdah.client.lease import LeaseRenewer
-from howdah.client.namenode import CLIENT_PROTOCOL, CREATE, OVERWRITE, NamenodeProxy
+from howdah.client.namenode import CLIENT_PROTOCOL, NamenodeProxy
 from howdah.client.settings import ClientSettings
+from howdah.options import CreateFlag
 from howdah.proto import types_pb2
 from howdah.rpc.client import RpcClient
 from howdah.rpc.retry import RetryPolicy
@@ -40,15 +42,30 @@ if TYPE_CHECKING:
 _ALL_CLIENTS: weakref.WeakSet[DFSClient] = weakref.WeakSet()
 
 
+def _overwriting(overwrite: bool) -> CreateFlag:
+    return CreateFlag.OVERWRITE if overwrite else CreateFlag.NONE
+
+
 class _Identity:
     """What belongs to one process: the name that holds leases, and who renews them."""
 
-    def __init__(self, namenode: NamenodeProxy) -> None:
+    def __init__(self, namenode: NamenodeProxy, settings: ClientSettings) -> None:
         self.pid = os.getpid()
         self.client_name = f"howdah_{uuid.uuid4().hex[:12]}_{self.pid}"
-        self.leases = LeaseRenewer(lambda: namenode.renew_lease(self.client_name))
+        self.leases = LeaseRenewer(
+            lambda: namenode.renew_lease(self.client_name),
+            settings.lease_renewal_s,
+            hard_limit_s=settings.lease_hard_limit_s,
+            lost=self._lost_lease,
+        )
         self.lock = threading.Lock()
         self.open_files: set[DFSOutputStream] = set()
+
+    def _lost_lease(self, why: str) -> None:
+        with self.lock:
+            files = list(self.open_files)
+        for file in files:
+            file.abort(why)
 
 
 class DFSClient:
@@ -57,7 +74,7 @@ class DFSClient:
     def __init__(self, namenode: NamenodeProxy, settings: ClientSettings) -> None:
         self.namenode = namenode
         self.settings = settings
-        self._identity = _Identity(namenode)
+        self._identity = _Identity(namenode, settings)
         self._defaults: types_pb2.FsServerDefaultsProto | None = None
         self._closed = False
         _ALL_CLIENTS.add(self)
@@ -92,7 +109,7 @@ class DFSClient:
     def _own_identity(self) -> _Identity:
         identity = self._identity
         if identity.pid != os.getpid():
-            identity = self._identity = _Identity(self.namenode)
+            identity = self._identity = _Identity(self.namenode, self.settings)
         return identity
 
     def server_defaults(self) -> types_pb2.FsServerDefaultsProto:
@@ -131,10 +148,12 @@ class DFSClient:
         replication: int | None,
         block_size: int | None,
         progress: Callable[[], None] | None = None,
+        flags: CreateFlag = CreateFlag.NONE,
     ) -> DFSOutputStream:
         """Make a file and open it for writing."""
         from howdah.client.output import OpenFile
 
+        check_create(path, flags)
         checksum = self.checksum_spec()
         size = self.default_block_size() if block_size is None else block_size
         if size <= 0 or size % checksum.bytes_per_checksum:
@@ -148,7 +167,7 @@ class DFSClient:
             self.client_name,
             masked=masked,
             unmasked=unmasked,
-            flags=CREATE | (OVERWRITE if overwrite else 0),
+            flags=flags | CreateFlag.CREATE | _overwriting(overwrite),
             create_parent=create_parent,
             replication=self.default_replication() if replication is None else replication,
             block_size=size,
@@ -159,16 +178,32 @@ class DFSClient:
                 f"{path} would be erasure coded ({status.ecPolicy.name}), which is not written here"
             )
         file = OpenFile(
-            path, status.fileId, size, checksum, replication=status.block_replication or 1
+            path,
+            status.fileId,
+            size,
+            checksum,
+            replication=status.block_replication or 1,
+            flags=flags,
         )
         return self._opened(file, progress)
 
-    def append(self, path: str, progress: Callable[[], None] | None = None) -> DFSOutputStream:
-        """Open a closed file for writing at its end."""
+    def append(
+        self,
+        path: str,
+        progress: Callable[[], None] | None = None,
+        flags: CreateFlag = CreateFlag.NONE,
+    ) -> DFSOutputStream:
+        """Open a closed file for writing at its end; with NEW_BLOCK in a block of its own.
+
+        Raises `RecoveryInProgress` where the writer before is gone and its lease has run
+        out: the namenode is recovering the file then, and the append can be tried again
+        in a while.
+        """
         from howdah.client.output import OpenFile
 
+        check_append(path, flags)
         checksum = self.checksum_spec()
-        block, status = self.namenode.append(path, self.client_name)
+        block, status = self.namenode.append(path, self.client_name, flags)
         if status is None:
             status = self.namenode.get_file_info(path)
         if status is None:
@@ -176,14 +211,17 @@ class DFSClient:
         length = status.length
         if block is not None and block.offset + block.length_bytes > length:
             length = block.offset + block.length_bytes
+        in_new_block = bool(flags & CreateFlag.NEW_BLOCK)
         file = OpenFile(
             path,
             status.fileId,
             status.blocksize,
             checksum,
             length=length,
-            room=block,
+            room=None if in_new_block else block,
+            previous=block.block if in_new_block and block is not None else None,
             replication=status.block_replication or 1,
+            flags=flags,
         )
         return self._opened(file, progress)
 

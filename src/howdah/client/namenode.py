@@ -18,6 +18,8 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.client.blocks import LocatedBlock, LocatedBlocks
+from howdah.client.create_flags import block_flags, namenode_bits
+from howdah.options import CreateFlag
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.client import RpcClient
@@ -27,11 +29,6 @@ from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 M = TypeVar("M", bound=Message)
 
 CLIENT_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
-CREATE = 1
-OVERWRITE = 2
-APPEND = 4
-LAZY_PERSIST = 16
-NEW_BLOCK = 32
 
 _log = logging.getLogger(__name__)
 
@@ -88,7 +85,7 @@ class NamenodeProxy:
         *,
         masked: int,
         unmasked: int,
-        flags: int,
+        flags: CreateFlag,
         create_parent: bool,
         replication: int,
         block_size: int,
@@ -97,7 +94,7 @@ class NamenodeProxy:
             src=path,
             masked=_permission(masked),
             clientName=client_name,
-            createFlag=flags,
+            createFlag=namenode_bits(flags),
             createParent=create_parent,
             replication=replication,
             blockSize=block_size,
@@ -106,10 +103,15 @@ class NamenodeProxy:
         return self.call("create", request, pb.CreateResponseProto).fs
 
     def append(
-        self, path: str, client_name: str
+        self, path: str, client_name: str, flags: CreateFlag = CreateFlag.APPEND
     ) -> tuple[LocatedBlock | None, types_pb2.HdfsFileStatusProto | None]:
-        """The last block if it has room, and the file's status."""
-        request = pb.AppendRequestProto(src=path, clientName=client_name, flag=APPEND)
+        """The last block if it has room, and the file's status.
+
+        With NEW_BLOCK the block is the one to name as the one before; it has no nodes.
+        """
+        request = pb.AppendRequestProto(
+            src=path, clientName=client_name, flag=namenode_bits(flags | CreateFlag.APPEND)
+        )
         answer = self.call("append", request, pb.AppendResponseProto)
         block = LocatedBlock.from_proto(answer.block) if answer.HasField("block") else None
         return block, answer.stat if answer.HasField("stat") else None
@@ -124,6 +126,16 @@ class NamenodeProxy:
             fileId=file_id,
         )
         return self.call("complete", request, pb.CompleteResponseProto).result
+
+    def truncate(self, path: str, new_length: int, client_name: str) -> bool:
+        """Cut a file; false when its last block has to be recovered first."""
+        request = pb.TruncateRequestProto(src=path, newLength=new_length, clientName=client_name)
+        return self.call("truncate", request, pb.TruncateResponseProto).result
+
+    def concat(self, target: str, sources: Sequence[str]) -> None:
+        """Move the blocks of `sources` to the end of `target`, and delete the sources."""
+        request = pb.ConcatRequestProto(trg=target, srcs=sources)
+        self.call("concat", request, pb.ConcatResponseProto)
 
     def mkdirs(self, path: str, *, masked: int, unmasked: int, create_parent: bool) -> bool:
         request = pb.MkdirsRequestProto(
@@ -206,6 +218,7 @@ class NamenodeProxy:
         previous: ExtendedBlock | None,
         excluded: Sequence[DatanodeAddress],
         file_id: int,
+        flags: CreateFlag = CreateFlag.NONE,
     ) -> LocatedBlock:
         request = pb.AddBlockRequestProto(
             src=path,
@@ -213,6 +226,7 @@ class NamenodeProxy:
             previous=previous.to_proto() if previous else None,
             excludeNodes=[node.to_proto() for node in excluded],
             fileId=file_id,
+            flags=block_flags(flags),
         )
         return LocatedBlock.from_proto(
             self.call("addBlock", request, pb.AddBlockResponseProto).block
@@ -323,6 +337,14 @@ class NamenodeProxy:
 
     def get_fs_stats(self) -> pb.GetFsStatsResponseProto:
         return self.call("getFsStats", pb.GetFsStatusRequestProto(), pb.GetFsStatsResponseProto)
+
+    def set_safe_mode(self, action: str, *, checked: bool = False) -> bool:
+        """`action` is a name of SafeModeActionProto; whether the namenode is in safe mode now.
+
+        `checked` asks for an answer of the active namenode.
+        """
+        request = pb.SetSafeModeRequestProto(action=action, checked=checked)
+        return self.call("setSafeMode", request, pb.SetSafeModeResponseProto).result
 
     def get_datanode_report(self, kind: str) -> list[types_pb2.DatanodeInfoProto]:
         """`kind` is a name of DatanodeReportTypeProto, such as `LIVE`."""

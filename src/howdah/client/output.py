@@ -6,8 +6,16 @@ pipeline has everything; `hsync` when their disks have it; `close` sends the res
 waits, and completes the file at the namenode (FS-133, FS-134). After the first
 `close`, failed or not, the stream is closed and nothing is tried again (OS-021).
 
-Goes beyond Hadoop in one thing: every sync tells the namenode the new length, so
-that a file's status is exact after it and not only at block boundaries.
+Goes beyond Hadoop in three things:
+
+- every sync tells the namenode the new length, so that a file's status is exact after
+  it and not only at block boundaries (XC-003);
+- `hsync` covers the blocks that were finished since the one before as well (LM-041).
+  From the first `hsync` on every block is brought to the disk as it is finished, as
+  SYNC_BLOCK does from the beginning; for blocks that were finished before it their
+  datanodes are asked once more. Those of howdah do it; Hadoop's know no such order for
+  a finished block and answer all the same, so there SYNC_BLOCK is needed for them;
+- every error names the path (LM-049).
 """
 
 from __future__ import annotations
@@ -15,17 +23,19 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 
 from howdah import errors
 from howdah.client.blocks import LocatedBlock
 from howdah.client.namenode import NamenodeProxy
-from howdah.client.packetizer import Buffer, Packetizer
+from howdah.client.output_statistics import OutputStatistics
+from howdah.client.packetizer import Buffer, OutgoingPacket, Packetizer
 from howdah.client.pipeline import Pipeline
-from howdah.client.pipeline_setup import PipelineSetup
+from howdah.client.pipeline_setup import PipelineSetup, is_local
 from howdah.client.settings import ClientSettings
 from howdah.client.streamer import Streamer
+from howdah.options import AbortableResult, CreateFlag, SyncFlag
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.checksum import ChecksumSpec
 
@@ -36,8 +46,9 @@ _CAPABILITIES = frozenset(("hsync", "hflush", "dropbehind"))
 class OpenFile:
     """The file that a stream writes, as `create` or `append` opened it.
 
-    `length` is what it holds already, `room` its last block if more fits into that;
-    `replication` is how many datanodes a pipeline of it should have.
+    `length` is what it holds already, `room` its last block if more goes into that, else
+    `previous` that block, if it has to be named; `replication` is how many datanodes a
+    pipeline of it should have.
     """
 
     path: str
@@ -46,7 +57,9 @@ class OpenFile:
     checksum: ChecksumSpec
     length: int = 0
     room: LocatedBlock | None = None
+    previous: ExtendedBlock | None = None
     replication: int = 1
+    flags: CreateFlag = CreateFlag.NONE
 
 
 class DFSOutputStream:
@@ -76,29 +89,38 @@ class DFSOutputStream:
             settings.packet_data_bytes,
             file.block_size,
             offset_in_block=file.room.length_bytes if file.room else 0,
+            sync_blocks=bool(file.flags & CreateFlag.SYNC_BLOCK),
         )
-        self._setup = PipelineSetup(settings, client_name, file.checksum, file.block_size)
+        self._setup = PipelineSetup(
+            settings,
+            client_name,
+            file.checksum,
+            file.block_size,
+            lazy_persist=bool(file.flags & CreateFlag.LAZY_PERSIST),
+        )
         self._streamer = Streamer(
             Pipeline(
                 file.path,
+                settings.pipeline_rules(is_local),
                 appended=file.room,
+                previous=file.previous,
                 replication=file.replication,
-                setup_retries=settings.block_write_retries,
-                recovery_retries=settings.pipeline_recovery_retries,
-                replacement=settings.replacement,
-                exclude_s=settings.exclude_nodes_s,
-                heartbeat_interval_s=settings.socket_timeout_s / 2,
             ),
             namenode,
             settings,
             client_name,
             file.file_id,
             self._setup,
+            file.flags,
         )
         self._position = file.length
+        self._must_be_synced = bool(file.flags & CreateFlag.SYNC_BLOCK)
+        self._hflushes = self._hsyncs = 0
         self._write_lock = threading.Lock()
         self._close_lock = threading.Lock()
         self._closed = False
+        self._completed = False
+        self._torn = False
         self._pid = os.getpid()
 
     @property
@@ -117,36 +139,78 @@ class DFSOutputStream:
     def get_pos(self) -> int:
         return self._position
 
+    def current_block_replication(self) -> int:
+        """How many datanodes have the current block; between blocks, the file's replication."""
+        self._check_open()
+        return len(self._streamer.nodes) or self._file.replication
+
+    def statistics(self) -> OutputStatistics:
+        """Counts of what the stream has done; also after it is closed."""
+        return OutputStatistics(
+            bytes_written=self._position - self._file.length,
+            hflushes=self._hflushes,
+            hsyncs=self._hsyncs,
+            **asdict(self._streamer.counts),
+        )
+
     # --- writing ----------------------------------------------------------------------
 
     def write(self, data: Buffer) -> None:
         """Take all of `data`; waits while too much of the file is unacknowledged."""
+        self._check_process()
         with self._write_lock:
-            self._check_open()
-            self._streamer.check()
+            self._check_writable()
             if not self._packetizer.absorb(data):
-                for packet in self._packetizer.write(data):
-                    self._streamer.enqueue(packet)
-                    if self._progress is not None:
-                        self._progress()
+                self._enqueue(self._packetizer.write(data), self._progress)
             self._position += len(data)
 
+    def _enqueue(
+        self, packets: Iterator[OutgoingPacket], progress: Callable[[], None] | None = None
+    ) -> None:
+        # A signal may end this anywhere, with a packet that is neither here nor there.
+        self._torn = True
+        for packet in packets:
+            self._streamer.enqueue(packet)
+            if progress is not None:
+                progress()
+        self._torn = False
+
     def hflush(self) -> None:
-        self._sync(to_disk=False)
+        """Return when all that was written is on every datanode, and its length known."""
+        self._sync(to_disk=False, end_block=False)
 
-    def hsync(self) -> None:
-        self._sync(to_disk=True)
+    def hsync(self, flags: SyncFlag = SyncFlag.NONE) -> None:
+        """As `hflush`, and on the disks, whichever block it is in.
 
-    def _sync(self, *, to_disk: bool) -> None:
+        UPDATE_LENGTH asks for nothing that isn't done anyway; END_BLOCK ends the block.
+        """
+        self._sync(to_disk=True, end_block=bool(flags & SyncFlag.END_BLOCK))
+
+    def _sync(self, *, to_disk: bool, end_block: bool) -> None:
+        self._check_process()
         # Other threads may write on while this one waits, so the lock is let go.
         with self._write_lock:
-            self._check_open()
-            self._streamer.check()
-            for packet in self._packetizer.flush(sync=to_disk):
-                self._streamer.enqueue(packet)
+            self._check_writable()
+            if to_disk:
+                self._hsyncs += 1
+                self._packetizer.sync_blocks = True
+            else:
+                self._hflushes += 1
+            cut = self._packetizer.end_block if end_block else self._packetizer.flush
+            self._enqueue(cut(sync=to_disk))
             seqno = self._streamer.last_queued_seqno
         self._streamer.wait_acked(seqno)
-        self._streamer.tell_length()
+        if to_disk:
+            self._streamer.sync_finished(seqno)
+        try:
+            self._streamer.tell_length()
+        except errors.HowdahError:
+            # Another thread may have closed the file since, and then it has its length.
+            if not self._closed:
+                raise
+            with self._close_lock:
+                if not self._completed:
+                    raise
 
     def has_capability(self, capability: str) -> bool:
         return capability.lower() in _CAPABILITIES
@@ -156,9 +220,27 @@ class DFSOutputStream:
         self._check_open()
         self._setup.drop_behind = drop
 
+    def _check_writable(self) -> None:
+        self._check_open()
+        self._check_whole()
+
+    def _check_whole(self) -> None:
+        self._streamer.check()
+        if self._torn:
+            raise errors.PipelineFailed(
+                f"{self.path}: a write was interrupted half-way, so what follows it is unknown"
+            )
+
     def _check_open(self) -> None:
         if self._closed:
-            raise errors.ClosedStream(f"{self.path} is closed")
+            error = self._streamer.error
+            raise errors.ClosedStream(
+                f"{self.path} is closed" + (f"; it had failed: {error}" if error else "")
+            )
+        self._check_process()
+
+    def _check_process(self) -> None:
+        # Before any lock is taken: the parent may have held it when the child was forked.
         if self._pid != os.getpid():
             raise errors.ClosedStream(
                 f"{self.path} was opened for writing by process {self._pid}, which a forked "
@@ -184,20 +266,27 @@ class DFSOutputStream:
             try:
                 with self._write_lock:
                     self._closed = True
-                    self._streamer.check()
-                    for packet in self._packetizer.end_block():
-                        self._streamer.enqueue(packet)
+                    self._check_whole()
+                    self._enqueue(self._packetizer.end_block(sync=self._must_be_synced))
                 last = self._streamer.finish()
-                self._complete(last)
+                with self._streamer.naming_the_file():
+                    self._complete(last)
+                self._completed = True
             finally:
                 self._streamer.stop()
                 self._on_end(self)
 
-    def abort(self) -> None:
-        """Close without completing: the namenode recovers the file when the lease ends."""
-        self._closed = True
-        self._streamer.stop()
+    def abort(self, why: str = "it was aborted") -> AbortableResult:
+        """Give up what isn't acknowledged, and the file with it; never waits for anybody.
+
+        The file stays as it is until its lease is recovered, and what is acknowledged
+        stays in it. Every later call raises `ClosedStream` with the reason.
+        """
+        already_closed, self._closed = self._closed, True
+        if not self._completed:
+            self._streamer.give_up(errors.PipelineFailed(f"{self.path}: {why}"))
         self._on_end(self)
+        return AbortableResult(already_closed)
 
     def _complete(self, last: ExtendedBlock | None) -> None:
         delays = self._settings.next_block_delays_s()

@@ -44,7 +44,10 @@ class OutgoingPacket:
 
 
 class Packetizer:
-    """Takes bytes, gives packets; knows where in its block it stands."""
+    """Takes bytes, gives packets; knows where in its block it stands.
+
+    With `sync_blocks` the last packet of each block orders to bring it to the disk.
+    """
 
     def __init__(
         self,
@@ -53,6 +56,7 @@ class Packetizer:
         block_size: int,
         *,
         offset_in_block: int = 0,
+        sync_blocks: bool = False,
     ) -> None:
         chunk = checksum.bytes_per_checksum
         if block_size <= 0 or block_size % chunk:
@@ -64,6 +68,7 @@ class Packetizer:
         self._chunk = chunk
         self._full_bytes = max(packet_data_bytes // chunk, 1) * chunk
         self._block_size = block_size
+        self.sync_blocks = sync_blocks
         self._begin(offset_in_block)
 
     def _begin(self, offset_in_block: int) -> None:
@@ -121,7 +126,7 @@ class Packetizer:
                 self._fill = 0
                 self._buffer = None
                 if self._start == self._block_size:
-                    yield from self.end_block()
+                    yield from self.end_block(sync=self.sync_blocks)
 
     def _packet(self, data: Buffer, *, sync: bool = False) -> OutgoingPacket:
         sums = bytearray(self._checksum.sums_length(len(data)))
@@ -151,13 +156,14 @@ class Packetizer:
         else:
             self._buffer = None
 
-    def end_block(self) -> Iterator[OutgoingPacket]:
+    def end_block(self, *, sync: bool = False) -> Iterator[OutgoingPacket]:
         """What was not sent yet, and the empty last packet; then a new block begins.
 
-        Nothing for a block that has no bytes.
+        With `sync` the last packet orders to bring the block to the disk. Nothing for a
+        block that has no bytes.
         """
         yield from self.flush()
         end = self._start + self._fill
         if end:
-            yield OutgoingPacket(end, b"", b"", last_in_block=True)
+            yield OutgoingPacket(end, b"", b"", last_in_block=True, sync_block=sync)
         self._begin(0)

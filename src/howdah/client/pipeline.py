@@ -25,17 +25,19 @@ reports what came of it by one of the event methods. Steps, as of FS-119…FS-13
     If the last packet was sent already the datanodes just finalize, and the block
     is done; otherwise step 4 goes on (FS-128), and nobody above notices (FS-131).
 
+A node that announces its restart is waited for instead of dropped where that is worth
+it (`howdah.client.restart`): the pipeline is opened again with the same nodes. One that
+says again and again that it is slow is dropped as if it had failed.
+
 The stream ends in `PipelineFailed` when no node of the block is left, when no
 replacement is found that the policy insists on, or when the pipeline breaks more
 than `recovery_retries` times with no packet acknowledged in between.
 
-Rules: a packet keeps its sequence number for ever; what is acknowledged never goes
-back onto a queue; a datanode that failed is never used again for the same block.
+Rules: what is acknowledged is never sent again (`howdah.client.queues`); a datanode
+that failed is never used again for the same block, unless it said that it restarts.
 """
 
 from __future__ import annotations
-
-from collections import deque
 
 from howdah import errors
 from howdah.client.actions import (
@@ -47,57 +49,50 @@ from howdah.client.actions import (
     Phase,
     Replace,
     Send,
-    SequencedPacket,
 )
 from howdah.client.blocks import LocatedBlock
 from howdah.client.excluded import ExcludedNodes
+from howdah.client.output_statistics import PipelineCounts
 from howdah.client.packetizer import OutgoingPacket
-from howdah.client.replacement import DEFAULT_POLICY, ReplacementPolicy
+from howdah.client.pipeline_rules import DEFAULT_RULES, PipelineRules
+from howdah.client.queues import PacketQueues
+from howdah.client.recovery import Recovery
+from howdah.client.slow_nodes import SlowNodes
+from howdah.client.unsynced import UnsyncedBlocks
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.ops import Stage
-from howdah.transfer.packets import HEARTBEAT_SEQNO, UNKNOWN_SEQNO, PipelineAck
+from howdah.transfer.packets import HEARTBEAT_SEQNO, PipelineAck
 from howdah.transfer.status import Status
-
-MAX_PACKETS_PER_SEND = 16
-"""One system call carries so many; more would only delay the first ack."""
-MAX_REPLACEMENTS_TRIED = 3
-"""So many datanodes are tried as replacements in one recovery."""
 
 
 class Pipeline:
     """The queues and the phase of one output stream. Not thread-safe; the shell locks.
 
-    `appended` is the last block of a file that is appended to, if it has room.
-    `replication` is the file's, which the replacement policy goes by.
+    `appended` is the last block of a file that is appended to, if more goes into it;
+    else `previous` is that block, if the file has one. `replication` is the file's.
     """
 
     def __init__(
         self,
         path: str,
+        rules: PipelineRules = DEFAULT_RULES,
         *,
         appended: LocatedBlock | None = None,
+        previous: ExtendedBlock | None = None,
         replication: int = 3,
-        setup_retries: int = 3,
-        recovery_retries: int = 5,
-        replacement: ReplacementPolicy = DEFAULT_POLICY,
-        exclude_s: float = 600.0,
-        heartbeat_interval_s: float = 30.0,
     ) -> None:
         self.path = path
         self.phase = Phase.ALLOCATED if appended else Phase.NO_BLOCK
         self.error: errors.HowdahError | None = None
         self.block = appended
-        self.last_acked_seqno = -1
-        self.last_queued_seqno = -1
+        self.counts = PipelineCounts()
+        self.unsynced = UnsyncedBlocks()
+        self.queues = PacketQueues()
+        self._rules = rules
         self._replication = replication
-        self._replacement = replacement
-        self._previous: ExtendedBlock | None = None
-        self._data_queue: deque[SequencedPacket] = deque()
-        self._ack_queue: deque[SequencedPacket] = deque()
+        self._previous = previous
         self._setup_failures: list[str] = []
-        self._setup_retries = setup_retries
-        self._excluded = ExcludedNodes(exclude_s)
-        self._heartbeat_interval_s = heartbeat_interval_s
+        self._excluded = ExcludedNodes(rules.exclude_s)
         self._last_sent_s = 0.0
         # The current block.
         self._appended = appended is not None
@@ -108,35 +103,15 @@ class Pipeline:
         self._acked_length = appended.length_bytes if appended else 0
         self._sent_length = self._acked_length
         self._flushed_seqno = -1
-        # Its recovery.
-        self._recovery_retries = recovery_retries
-        self._recoveries = 0
-        self._acked_before = -1
-        self._failed: dict[DatanodeAddress, str] = {}
-        self._replacement_due = False
-        self._replacements_tried = 0
+        self._recovery = Recovery(rules.recovery_retries, rules.restart_timeout_s)
+        self._slow = SlowNodes(rules.slow_acks)
 
     # --- what others may know ---------------------------------------------------
-
-    @property
-    def packets_held(self) -> int:
-        """Packets that are not acknowledged, sent or not."""
-        return len(self._data_queue) + len(self._ack_queue)
-
-    @property
-    def is_drained(self) -> bool:
-        """Nothing is queued and nothing is under way."""
-        return not self._data_queue and not self._ack_queue
 
     @property
     def is_streaming(self) -> bool:
         """The pipeline is open, and acks of it count."""
         return self.phase is Phase.STREAMING
-
-    @property
-    def is_held_back(self) -> bool:
-        """There is something to send, and nothing under way that it could wait for."""
-        return bool(self._data_queue) and not self._ack_queue
 
     @property
     def last_block(self) -> ExtendedBlock | None:
@@ -151,9 +126,7 @@ class Pipeline:
         """Queue a packet; its sequence number."""
         if self.error is not None:
             raise self.error
-        self.last_queued_seqno += 1
-        self._data_queue.append(SequencedPacket(self.last_queued_seqno, packet))
-        return self.last_queued_seqno
+        return self.queues.put(packet)
 
     def flushed(self, seqno: int) -> None:
         """Somebody relies on everything up to packet `seqno` being readable."""
@@ -164,15 +137,15 @@ class Pipeline:
     def next_action(self, now_s: float) -> Action | None:
         """What the shell has to do now; None when there is nothing."""
         match self.phase:
-            case Phase.NO_BLOCK if self._data_queue:
+            case Phase.NO_BLOCK if self.queues.has_data:
                 self.phase = Phase.ALLOCATING
                 return Allocate(self._previous, self._excluded.at(now_s))
-            case Phase.ALLOCATED if self._data_queue:
+            case Phase.ALLOCATED if self.queues.has_data:
                 return self._next_connect()
             case Phase.STREAMING:
                 return self._next_send(now_s)
             case Phase.BROKEN:
-                return self._next_recovery()
+                return self._next_recovery(now_s)
             case _:
                 return None
 
@@ -181,14 +154,16 @@ class Pipeline:
         self.phase = Phase.CONNECTING
         return Connect(self.block, self._stage, self._sent_length)
 
-    def _next_recovery(self) -> Action:
+    def _next_recovery(self, now_s: float) -> Action | None:
         """Step 8 or 9. A block that is being closed is left to the namenode's repair."""
         block = self.block
         assert block is not None
+        if self._recovery.restart.pause_s(now_s) > 0:
+            return None
         if (
-            self._replacement_due
+            self._recovery.replacement_due
             and self._stage is not Stage.PIPELINE_CLOSE_RECOVERY
-            and self._replacement.wants(
+            and self._rules.replacement.wants(
                 replication=self._replication,
                 left=len(block.nodes),
                 appended=self._appended,
@@ -196,41 +171,35 @@ class Pipeline:
             )
         ):
             self.phase = Phase.REPLACING
-            source = block.nodes[self._replacements_tried % len(block.nodes)]
-            return Replace(block, source, tuple(self._failed))
+            return Replace(block, self._recovery.source(block), self._recovery.failed)
         return self._next_connect()
 
     def _next_send(self, now_s: float) -> Action | None:
-        if self._block_is_ending():
+        if self.queues.ends_block:
             return None
-        batch: list[SequencedPacket] = []
-        while self._data_queue and len(batch) < MAX_PACKETS_PER_SEND:
-            if self._data_queue[0].packet.last_in_block and (batch or self._ack_queue):
-                break
-            batch.append(self._data_queue.popleft())
-            if batch[-1].packet.last_in_block:
-                break
+        sent_before = self.queues.last_sent_seqno
+        batch = self.queues.take()
         if batch:
-            self._ack_queue.extend(batch)
             self._sent_length = max(self._sent_length, batch[-1].packet.end)
             self._last_sent_s = now_s
-            return Send(tuple(batch))
-        if now_s - self._last_sent_s >= self._heartbeat_interval_s:
+            self.counts.packets_sent += len(batch)
+            self.counts.packets_resent += sum(each.seqno <= sent_before for each in batch)
+            return Send(batch)
+        if now_s - self._last_sent_s >= self._rules.heartbeat_interval_s:
             self._last_sent_s = now_s
+            self.counts.heartbeats_sent += 1
             return Heartbeat()
         return None
 
-    def _block_is_ending(self) -> bool:
-        """The last packet of the block is on its way; what follows is for the next block."""
-        return bool(self._ack_queue) and self._ack_queue[-1].packet.last_in_block
-
     def wait_limit_s(self, now_s: float) -> float | None:
         """How long the shell may wait for an event before it asks again; None: for ever."""
-        if self.phase is not Phase.STREAMING:
-            return None
-        if self._block_is_ending():
-            return None
-        return max(self._last_sent_s + self._heartbeat_interval_s - now_s, 0.0)
+        match self.phase:
+            case Phase.STREAMING if not self.queues.ends_block:
+                return max(self._last_sent_s + self._rules.heartbeat_interval_s - now_s, 0.0)
+            case Phase.BROKEN:
+                return self._recovery.restart.pause_s(now_s)
+            case _:
+                return None
 
     # --- steps 2 and 3: what came of it ---------------------------------------------
 
@@ -241,9 +210,10 @@ class Pipeline:
         self.block = block
         self._stage = Stage.PIPELINE_SETUP_CREATE
         self._appended = False
-        self._first_seqno = self.last_acked_seqno + 1
+        self._first_seqno = self.queues.last_acked_seqno + 1
         self._acked_length = self._sent_length = 0
-        self._failed.clear()
+        self._recovery.begin_block()
+        self.counts.blocks_begun += 1
         self.phase = Phase.ALLOCATED
 
     def connected(self, block: LocatedBlock, now_s: float) -> bool:
@@ -254,22 +224,20 @@ class Pipeline:
         assert block.block.generation_stamp >= self.block.block.generation_stamp
         self.block = block
         self._setup_failures.clear()
-        self._replacement_due = False
-        self._replacements_tried = 0
         self._last_sent_s = now_s
+        self._recovery.mended()
         if self._stage is Stage.PIPELINE_CLOSE_RECOVERY:
-            # The datanodes have finalized the block; its last packet isn't sent again.
-            packet = self._data_queue.popleft()
-            assert packet.packet.last_in_block
-            assert not self._ack_queue
-            self.last_acked_seqno = packet.seqno
-            self._end_block()
+            self.queues.drop_last_of_block()
+            # Nothing in this stage can ask for a sync, whatever the last packet said.
+            self._end_block(synced=False)
             return False
         self.phase = Phase.STREAMING
         return True
 
-    def setup_failed(self, bad: DatanodeAddress, reason: str, now_s: float) -> Abandon | None:
-        """The pipeline could not be opened because of node `bad`.
+    def setup_failed(
+        self, bad: DatanodeAddress, reason: str, now_s: float, *, restarts: bool = False
+    ) -> Abandon | None:
+        """The pipeline could not be opened because of node `bad`; `restarts` if it said so.
 
         What the shell must do before it asks again; None when nothing, or the stream is over.
         """
@@ -279,12 +247,18 @@ class Pipeline:
         if self._stage is not Stage.PIPELINE_SETUP_CREATE:
             if self._stage is Stage.PIPELINE_SETUP_APPEND:
                 self._stage = Stage.PIPELINE_SETUP_APPEND_RECOVERY
-            self._drop(bad, reason)
+            if self._is_waited_for(bad, now_s):
+                self.phase = Phase.BROKEN
+            elif restarts:
+                self._restarts(bad)
+            else:
+                self._drop(bad, reason)
             return None
         self._setup_failures.append(f"{bad}: {reason}")
         abandoned = Abandon(self.block.block)
         self.block = None
         self._excluded.add(bad, now_s)
+        self.counts.blocks_abandoned += 1
         self.phase = Phase.ABANDONING
         return abandoned
 
@@ -292,7 +266,7 @@ class Pipeline:
         """The namenode has taken the block back."""
         if self._is_over(Phase.ABANDONING):
             return
-        if len(self._setup_failures) > self._setup_retries:
+        if len(self._setup_failures) > self._rules.setup_retries:
             self.fail(
                 errors.PipelineFailed(
                     f"{self.path}: no pipeline for a block after {len(self._setup_failures)} "
@@ -309,35 +283,42 @@ class Pipeline:
         if self.phase is not Phase.STREAMING:
             return False
         assert self.block is not None
-        # A datanode that announces its restart is treated as one that failed.
-        if ack.seqno == UNKNOWN_SEQNO and ack.out_of_band is not None:
-            self._lost(ack.first_bad(), f"said {ack.out_of_band.name}")
-            return False
+        nodes = self.block.nodes
         bad = ack.first_bad()
         if bad is not None:
-            self._lost(bad, f"answered {Status(ack.replies[bad]).name}")
+            status = Status(ack.replies[bad])
+            said = "said" if status.is_out_of_band else "answered"
+            self._lost(bad, f"{said} {status.name}", restarts=status is Status.OOB_RESTART)
+            return False
+        slow = self._slow.seen(nodes[index] for index in ack.slow if index < len(nodes))
+        if slow is not None and len(nodes) > 1:
+            self._lost(
+                nodes.index(slow), f"said in {self._slow.threshold} acks in a row that it is slow"
+            )
             return False
         if ack.seqno == HEARTBEAT_SEQNO:
             return False
-        if not self._ack_queue or self._ack_queue[0].seqno != ack.seqno:
-            expected = self._ack_queue[0].seqno if self._ack_queue else None
-            self._lost(0, f"acknowledged packet {ack.seqno}, expected was {expected}")
+        if ack.seqno != self.queues.due_seqno:
+            self._lost(0, f"acknowledged packet {ack.seqno}, expected was {self.queues.due_seqno}")
             return False
-        if len(ack.replies) != len(self.block.nodes):
-            self._lost(
-                0, f"brought {len(ack.replies)} replies of a pipeline of {len(self.block.nodes)}"
-            )
+        if len(ack.replies) != len(nodes):
+            self._lost(0, f"brought {len(ack.replies)} replies of a pipeline of {len(nodes)}")
             return False
-        packet = self._ack_queue.popleft().packet
-        self.last_acked_seqno = ack.seqno
+        packet = self.queues.acknowledge()
+        self.counts.bytes_acknowledged += max(packet.end - self._acked_length, 0)
         self._acked_length = max(self._acked_length, packet.end)
         if not packet.last_in_block:
             return False
-        self._end_block()
+        self._end_block(synced=packet.sync_block)
         return True
 
-    def _end_block(self) -> None:
+    def _end_block(self, *, synced: bool) -> None:
+        assert self.block is not None
         self._previous = self.last_block
+        if not synced:
+            finished = self.block.with_block(self.block.block.with_length(self._acked_length))
+            self.unsynced.add(finished, self.queues.last_acked_seqno)
+        self.counts.blocks_finished += 1
         self.block = None
         self.phase = Phase.NO_BLOCK
 
@@ -354,40 +335,59 @@ class Pipeline:
 
     # --- steps 7 and 8: what came of it ---------------------------------------------
 
-    def _lost(self, index: int | None, reason: str) -> None:
-        """A datanode of the open pipeline failed: the ack queue goes back, the node goes."""
+    def _lost(self, index: int, reason: str, *, restarts: bool = False) -> None:
+        """A datanode of the open pipeline failed, or restarts: the ack queue goes back."""
         assert self.block is not None
         nodes = self.block.nodes
-        node = nodes[index] if index is not None and index < len(nodes) else nodes[0]
-        closing = self._block_is_ending()
+        node = nodes[index] if index < len(nodes) else nodes[0]
+        self.counts.recoveries += 1
         self._stage = (
-            Stage.PIPELINE_CLOSE_RECOVERY if closing else Stage.PIPELINE_SETUP_STREAMING_RECOVERY
+            Stage.PIPELINE_CLOSE_RECOVERY
+            if self.queues.ends_block
+            else Stage.PIPELINE_SETUP_STREAMING_RECOVERY
         )
-        self._data_queue.extendleft(reversed(self._ack_queue))
-        self._ack_queue.clear()
-        if self.last_acked_seqno > self._acked_before:
-            self._acked_before = self.last_acked_seqno
-            self._recoveries = 0
-        self._recoveries += 1
-        if self._recoveries > self._recovery_retries:
-            self._failed[node] = reason
-            self._give_up(
-                f"broke {self._recoveries} times with no packet acknowledged in between "
-                f"(dfs.client.pipeline.recovery.max-retries)"
-            )
-            return
-        self._drop(node, reason)
+        self.queues.put_back()
+        too_often = self._recovery.broke(self.queues.last_acked_seqno)
+        if too_often is not None:
+            self._recovery.hold_against(node, reason)
+            self._give_up(too_often)
+        elif restarts:
+            self._restarts(node)
+        else:
+            self._drop(node, reason)
 
-    def _drop(self, node: DatanodeAddress, reason: str) -> None:
+    def _restarts(self, node: DatanodeAddress) -> None:
+        """`node` said that it restarts: it is waited for, or left behind for now."""
+        assert self.block is not None
+        worth_it = len(self.block.nodes) == 1 or self._rules.is_local(node)
+        if worth_it and self._recovery.restart.has_patience:
+            self.counts.restarts_awaited += 1
+            self._recovery.restart.begin(node)
+            self.block = self.block.with_block(self.block.block.with_length(self._acked_length))
+            self.phase = Phase.BROKEN
+        else:
+            self._drop(node, "restarts", restarts=True)
+
+    def _is_waited_for(self, bad: DatanodeAddress, now_s: float) -> bool:
+        """Whether `bad`, which keeps the pipeline from being opened, is to be waited for."""
+        assert self.block is not None
+        nodes, restart = self.block.nodes, self._recovery.restart
+        if restart.node in nodes and nodes.index(bad) > nodes.index(restart.node):
+            # A pipeline is opened from the front, so who was waited for is back.
+            restart.end()
+        return restart.goes_on(bad, now_s)
+
+    def _drop(self, node: DatanodeAddress, reason: str, *, restarts: bool = False) -> None:
         """Go on without `node`; ends the stream if it was the last one."""
         assert self.block is not None
-        self._failed[node] = reason
+        self._recovery.hold_against(node, reason, restarts=restarts)
+        self.counts.datanodes_failed += 1
         left = self.block.without(self.block.nodes.index(node))
         if not left.nodes:
             self._give_up("has no datanode left")
             return
         self.block = left.with_block(left.block.with_length(self._acked_length))
-        self._replacement_due = True
+        self._recovery.replacement_due = True
         self.phase = Phase.BROKEN
 
     def replaced(self, block: LocatedBlock) -> None:
@@ -396,10 +396,10 @@ class Pipeline:
             return
         assert self.block is not None
         assert len(block.nodes) == len(self.block.nodes) + 1
-        assert not self._failed.keys() & set(block.nodes)
+        assert not set(self._recovery.failed) & set(block.nodes)
         self.block = block
-        self._replacement_due = False
-        self._replacements_tried += 1
+        self.counts.datanodes_added += 1
+        self._recovery.replaced()
         self.phase = Phase.BROKEN
 
     def not_replaced(self, reason: str, bad: DatanodeAddress | None = None) -> None:
@@ -408,30 +408,27 @@ class Pipeline:
             return
         assert self.block is not None
         left = len(self.block.nodes)
-        self._replacements_tried += 1
         self.phase = Phase.BROKEN
+        all_tried = self._recovery.not_replaced(another=bad is not None)
         if bad is not None and bad in self.block.nodes:
             self._drop(bad, reason)
             return
         if bad is not None:
-            self._failed[bad] = reason
-        if bad is None or self._replacements_tried >= MAX_REPLACEMENTS_TRIED:
-            self._replacement_due = False
-            if not self._replacement.tolerates(left):
-                self._give_up(
-                    f"has {left} of {self._replication} datanodes left and cannot get another: "
-                    f"{reason} (dfs.client.block.write.replace-datanode-on-failure.policy is "
-                    f"{self._replacement.policy.name})"
-                )
+            self._recovery.hold_against(bad, reason)
+        if all_tried and not self._rules.replacement.tolerates(left):
+            self._give_up(
+                f"has {left} of {self._replication} datanodes left and cannot get another: "
+                f"{reason} (dfs.client.block.write.replace-datanode-on-failure.policy is "
+                f"{self._rules.replacement.policy.name})"
+            )
 
     def _give_up(self, why: str) -> None:
         assert self.block is not None
-        reasons = "; ".join(f"{node} {reason}" for node, reason in self._failed.items())
         self.fail(
             errors.PipelineFailed(
                 f"{self.path}: the pipeline of {self.block.block.name} {why}; "
                 f"{self._acked_length} bytes of the block are acknowledged; "
-                f"failed datanodes: {reasons}"
+                f"failed datanodes: {self._recovery.reasons}"
             )
         )
 

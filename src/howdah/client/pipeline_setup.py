@@ -4,9 +4,15 @@ The two requests that a writer sends before it sends packets: WRITE_BLOCK to the
 first datanode, whose answer tells of the whole pipeline, and TRANSFER_BLOCK to one
 that has the replica. What goes wrong is a `SetupFailed` that names the node to blame:
 the bad link of the answer, or the node that was asked if it can't be reached.
+
+A third one uses the first: PIPELINE_CLOSE_RECOVERY of a finished block, under the
+generation stamp that it has, changes nothing about the replica, but a datanode of howdah
+answers it only when the replica is on its disk.
 """
 
 from __future__ import annotations
+
+import socket
 
 from howdah import errors
 from howdah.client.blocks import LocatedBlock
@@ -16,6 +22,7 @@ from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec
 from howdah.transfer.ops import CachingHints, Stage, TransferBlock, WriteBlock, encode_request
 from howdah.transfer.responses import BlockOpResponse, read_response
+from howdah.transfer.status import Status
 
 TRANSFER_BYTES_PER_TIMEOUT = 200 * 64 * 1024
 """A copy may take one read time-out more for each so many bytes, as in Hadoop."""
@@ -24,10 +31,11 @@ TRANSFER_BYTES_PER_TIMEOUT = 200 * 64 * 1024
 class SetupFailed(Exception):
     """A pipeline could not be opened, or a node not join it, because of one datanode."""
 
-    def __init__(self, node: DatanodeAddress, reason: str) -> None:
+    def __init__(self, node: DatanodeAddress, reason: str, *, restarts: bool = False) -> None:
         super().__init__(reason)
         self.node = node
         self.reason = reason
+        self.restarts = restarts
 
 
 class PipelineSetup:
@@ -39,11 +47,14 @@ class PipelineSetup:
         client_name: str,
         checksum: ChecksumSpec,
         block_size: int,
+        *,
+        lazy_persist: bool = False,
     ) -> None:
         self._settings = settings
         self._client_name = client_name
         self._checksum = checksum
         self._block_size = block_size
+        self._lazy_persist = lazy_persist
         self.drop_behind: bool | None = None
 
     def open(
@@ -70,6 +81,7 @@ class PipelineSetup:
             storage_id=ids[0] if ids else None,
             target_storage_types=tuple(types[1:]),
             target_storage_ids=tuple(ids[1:]),
+            allow_lazy_persist=self._lazy_persist,
             hints=CachingHints(drop_behind=self.drop_behind),
             token=block.token,
         )
@@ -86,7 +98,17 @@ class PipelineSetup:
         for node in block.nodes:
             if node.transfer_address == response.first_bad_link:
                 bad = node
-        raise SetupFailed(bad, response.message or f"answered {response.status.name}")
+        raise SetupFailed(
+            bad,
+            response.message or f"answered {response.status.name}",
+            restarts=response.status is Status.OOB_RESTART,
+        )
+
+    def sync(self, block: LocatedBlock, node: DatanodeAddress) -> None:
+        """Have `node` put its finished replica of `block` on the disk."""
+        self.open(
+            block.at(node), block.block, Stage.PIPELINE_CLOSE_RECOVERY, block.length_bytes
+        ).close()
 
     def transfer(self, block: LocatedBlock, source: DatanodeAddress, added: LocatedBlock) -> None:
         """Have `source` copy its replica of `block` to the one node of `added`, and wait."""
@@ -130,3 +152,14 @@ class PipelineSetup:
         except (errors.HowdahError, OSError) as error:
             connection.close()
             raise SetupFailed(blamed, str(error)) from error
+
+
+def is_local(node: DatanodeAddress) -> bool:
+    """Whether `node` is on this machine: only one's own addresses can be bound."""
+    family = socket.AF_INET6 if ":" in node.ip else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind((node.ip, 0))
+    except OSError:
+        return False
+    return True

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from howdah import keys
+from howdah.client.pipeline_rules import PipelineRules
 from howdah.client.replacement import DEFAULT_POLICY, Policy, ReplacementPolicy
 from howdah.config import Configuration
 from howdah.kinds import Key
 from howdah.transfer import MAX_PACKET_BYTES
+from howdah.transfer.blocks import DatanodeAddress
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,10 @@ class ClientSettings:
     pipeline_recovery_retries: int = 5
     replacement: ReplacementPolicy = DEFAULT_POLICY
     exclude_nodes_s: float = 600.0
+    restart_timeout_s: float = 30.0
+    slow_acks: int = 10
+    lease_renewal_s: float = 30.0
+    lease_hard_limit_s: float = 1200.0
     next_block_retries: int = 5
     next_block_first_delay_s: float = 0.4
     next_block_max_delay_s: float = 60.0
@@ -53,6 +59,19 @@ class ClientSettings:
     bytes_per_checksum: int | None = None
     checksum_type: str | None = None
     checksum_combine_mode: str = "MD5MD5CRC"
+
+    def pipeline_rules(self, is_local: Callable[[DatanodeAddress], bool]) -> PipelineRules:
+        """What a pipeline goes by; `is_local` tells the nodes on this machine."""
+        return PipelineRules(
+            setup_retries=self.block_write_retries,
+            recovery_retries=self.pipeline_recovery_retries,
+            replacement=self.replacement,
+            exclude_s=self.exclude_nodes_s,
+            heartbeat_interval_s=self.socket_timeout_s / 2,
+            restart_timeout_s=self.restart_timeout_s,
+            is_local=is_local,
+            slow_acks=self.slow_acks,
+        )
 
     def next_block_delays_s(self) -> Iterator[float]:
         """The pauses between attempts that wait for a block to reach its replicas.
@@ -96,6 +115,9 @@ class ClientSettings:
             exclude_nodes_s=conf.get(
                 keys.DFS_CLIENT_WRITE_EXCLUDE_NODES_CACHE_EXPIRY_INTERVAL_MILLIS
             ),
+            restart_timeout_s=conf.get(keys.DFS_CLIENT_DATANODE_RESTART_TIMEOUT),
+            slow_acks=conf.get(keys.DFS_CLIENT_MARK_SLOWNODE_AS_BADNODE_THRESHOLD),
+            lease_hard_limit_s=conf.get(keys.DFS_NAMENODE_LEASE_HARD_LIMIT_SEC),
             next_block_retries=conf.get(keys.DFS_CLIENT_BLOCK_WRITE_LOCATEFOLLOWINGBLOCK_RETRIES),
             next_block_first_delay_s=conf.get(
                 keys.DFS_CLIENT_BLOCK_WRITE_LOCATEFOLLOWINGBLOCK_INITIAL_DELAY_MS

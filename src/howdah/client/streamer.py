@@ -10,7 +10,7 @@ who wait for acks go on waiting (FS-131).
 Nothing hangs: sends and reads on the data connection are bounded by the kernel,
 calls by the RPC client, and whatever fails ends in `Pipeline.fail`, which wakes
 everybody who waits. Threads are daemons; they start with the first packet, so an
-empty file costs none.
+empty file costs none. Every error that leaves this module names the file (LM-049).
 """
 
 from __future__ import annotations
@@ -18,16 +18,20 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
 
 from howdah import errors
 from howdah.client.actions import Abandon, Action, Allocate, Connect, Heartbeat, Replace, Send
 from howdah.client.blocks import LocatedBlock
 from howdah.client.namenode import NamenodeProxy
+from howdah.client.output_statistics import PipelineCounts
 from howdah.client.packetizer import OutgoingPacket
 from howdah.client.pipeline import Pipeline
 from howdah.client.pipeline_setup import PipelineSetup, SetupFailed
 from howdah.client.settings import ClientSettings
+from howdah.options import CreateFlag
 from howdah.transfer import sockets
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.packets import HEARTBEAT, decode_ack, encode_packet, encode_prelude
@@ -47,6 +51,7 @@ class Streamer:
         client_name: str,
         file_id: int,
         setup: PipelineSetup,
+        flags: CreateFlag = CreateFlag.NONE,
     ) -> None:
         self._pipeline = pipeline
         self._namenode = namenode
@@ -54,6 +59,7 @@ class Streamer:
         self._client_name = client_name
         self._file_id = file_id
         self._setup = setup
+        self._flags = flags
         self._lock = threading.Lock()
         self._work = threading.Condition(self._lock)
         self._progress = threading.Condition(self._lock)
@@ -73,7 +79,7 @@ class Streamer:
         """Queue a packet; waits while too many are unacknowledged. Raises what went wrong."""
         with self._lock:
             while (
-                self._pipeline.packets_held >= self._settings.max_packets_in_flight
+                len(self._pipeline.queues) >= self._settings.max_packets_in_flight
                 and self._pipeline.error is None
             ):
                 self._progress.wait()
@@ -89,7 +95,13 @@ class Streamer:
     @property
     def last_queued_seqno(self) -> int:
         with self._lock:
-            return self._pipeline.last_queued_seqno
+            return self._pipeline.queues.last_queued_seqno
+
+    @property
+    def counts(self) -> PipelineCounts:
+        """What the pipeline has counted so far."""
+        with self._lock:
+            return PipelineCounts(**asdict(self._pipeline.counts))
 
     @property
     def nodes(self) -> tuple[DatanodeAddress, ...]:
@@ -97,6 +109,11 @@ class Streamer:
         with self._lock:
             block = self._pipeline.block
             return block.nodes if block else ()
+
+    @property
+    def error(self) -> errors.HowdahError | None:
+        """What ended the stream, if something did."""
+        return self._pipeline.error
 
     def check(self) -> None:
         """Raise what ended the stream, if something did."""
@@ -114,7 +131,7 @@ class Streamer:
         """Wait until the packet `seqno` and all before it are on every datanode."""
         with self._lock:
             self._pipeline.flushed(seqno)
-            self._wait_until(lambda: self._pipeline.last_acked_seqno >= seqno)
+            self._wait_until(lambda: self._pipeline.queues.last_acked_seqno >= seqno)
 
     def _wait_until(self, condition: Callable[[], bool]) -> None:
         self._ack_waiters += 1
@@ -134,22 +151,72 @@ class Streamer:
                 last = self._pipeline.last_block
             if last is None or (last.block_id, last.length_bytes) == self._length_told:
                 return
-            self._namenode.fsync(
-                self._pipeline.path, self._client_name, last.length_bytes, self._file_id
-            )
+            with self.naming_the_file():
+                self._namenode.fsync(
+                    self._pipeline.path, self._client_name, last.length_bytes, self._file_id
+                )
             self._length_told = (last.block_id, last.length_bytes)
+
+    def sync_finished(self, seqno: int) -> None:
+        """Bring the blocks to disk that were finished by packet `seqno` without being synced.
+
+        Each of its datanodes is asked, for the disks of those that are gone count for
+        nothing; one that says yes is enough, as one survivor of a pipeline is.
+        """
+        with self._lock:
+            blocks = self._pipeline.unsynced.up_to(seqno)
+        for block in blocks:
+            self._sync_finished(block)
+            with self._lock:
+                if self._pipeline.unsynced.synced(block):
+                    self._pipeline.counts.blocks_synced_late += 1
+
+    def _sync_finished(self, block: LocatedBlock) -> None:
+        refusals: list[str] = []
+        for node in block.nodes:
+            try:
+                self._setup.sync(block, node)
+            except SetupFailed as failure:
+                _log.warning("%s is not synced at %s: %s", block.block, node, failure)
+                refusals.append(f"{node}: {failure}")
+        if len(refusals) == len(block.nodes):
+            raise errors.PipelineFailed(
+                f"{self._pipeline.path}: the finished block {block.block.name} could not be "
+                f"brought to the disk of any datanode: {'; '.join(refusals)}"
+            )
+
+    @contextmanager
+    def naming_the_file(self) -> Iterator[None]:
+        """What is raised within names the file."""
+        try:
+            yield
+        except errors.HowdahError as error:
+            named = self._named(error)
+            if named is error:
+                raise
+            raise named from error
+
+    def _named(self, error: errors.HowdahError) -> errors.HowdahError:
+        path = self._pipeline.path
+        if path in error.message:
+            return error
+        return type(error)(f"{path}: {error.message}", java_class=error.remote_class)
 
     def finish(self) -> ExtendedBlock | None:
         """Wait until everything is acknowledged and end the threads; the file's last block."""
         try:
             with self._lock:
-                self._wait_until(lambda: self._pipeline.is_drained)
+                self._wait_until(lambda: not self._pipeline.queues)
                 return self._pipeline.last_block
         finally:
             self.stop()
 
-    def stop(self) -> None:
-        """End the threads; what isn't acknowledged is given up."""
+    def give_up(self, error: errors.HowdahError) -> None:
+        """End the stream by `error`, which every later call raises; waits for no thread."""
+        self._fail(error)
+        self._tell_to_stop()
+
+    def _tell_to_stop(self) -> None:
         with self._lock:
             self._stopping = True
             connection = self._connection
@@ -157,6 +224,10 @@ class Streamer:
             self._progress.notify_all()
         if connection is not None:
             connection.shutdown()
+
+    def stop(self) -> None:
+        """End the threads; what isn't acknowledged is given up."""
+        self._tell_to_stop()
         for thread in (self._thread, self._reader):
             if thread is not None and thread is not threading.current_thread():
                 thread.join()
@@ -241,8 +312,9 @@ class Streamer:
             else errors.PipelineFailed(f"{self._pipeline.path}: {error}")
         )
         with self._lock:
-            self._pipeline.fail(known)
+            self._pipeline.fail(self._named(known))
             self._progress.notify_all()
+            self._work.notify_all()
 
     # --- blocks -----------------------------------------------------------------------
 
@@ -254,7 +326,12 @@ class Streamer:
         while True:
             try:
                 return self._namenode.add_block(
-                    self._pipeline.path, self._client_name, previous, excluded, self._file_id
+                    self._pipeline.path,
+                    self._client_name,
+                    previous,
+                    excluded,
+                    self._file_id,
+                    self._flags,
                 )
             except errors.NotReplicatedYet:
                 delay_s = next(delays, None)
@@ -278,7 +355,7 @@ class Streamer:
             _log.warning("no pipeline for %s: %s %s", block.block, failure.node, failure)
             with self._lock:
                 abandon = self._pipeline.setup_failed(
-                    failure.node, failure.reason, time.monotonic()
+                    failure.node, failure.reason, time.monotonic(), restarts=failure.restarts
                 )
                 self._progress.notify_all()
             if abandon is not None:
@@ -359,9 +436,9 @@ class Streamer:
                     done = ended or not self._pipeline.is_streaming
                     # Waking threads costs more than an ack does, so only those are woken
                     # that have something to do; a writer that waits for room gets a lot.
-                    if done or self._ack_waiters or self._pipeline.packets_held <= low_water:
+                    if done or self._ack_waiters or len(self._pipeline.queues) <= low_water:
                         self._progress.notify_all()
-                    if done or self._pipeline.is_held_back:
+                    if done or self._pipeline.queues.is_held_back:
                         self._work.notify()
         except (errors.HowdahError, OSError) as error:
             with self._lock:

@@ -97,7 +97,10 @@ def recover_close(
 ) -> None:
     """PIPELINE_CLOSE_RECOVERY: all data is here and acknowledged, and only the end of the
     block may not be. Afterwards the replica is finalized under the new stamp; `durable`
-    if it must be on the disk then."""
+    if it must be on the disk then.
+
+    Where it is final already, under that very stamp, nothing is left to be done but that:
+    so asks a writer of howdah whose `hsync` covers blocks that it finished before."""
     block, stamp = request.block, request.latest_generation_stamp
     replica = store.claim(block, holder)
     try:
@@ -111,6 +114,8 @@ def recover_close(
                 lambda: replica.restamp(stamp),
             )
             store.tell(ReplicaReceived(replica.as_block(block.pool_id), replica.volume_id))
+            if durable or stamp == block.generation_stamp:
+                store.sync(block.pool_id, replica)
         else:
             writer = _go_on(store, replica, request, replica.length_bytes, holder)
             try:

@@ -276,6 +276,19 @@ class BlockStore:
         self._notify(ReplicaReceived(block, replica.volume_id))
         return block
 
+    def sync(self, pool_id: str, replica: Replica) -> None:
+        """Both files of a finalized replica, and the way to them, are on the disk."""
+        paths = self.paths(pool_id, replica)
+        for path in paths:
+            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        leaf = os.path.dirname(paths[0])
+        above = os.path.dirname(leaf)
+        sync_directories((leaf, above, os.path.dirname(above)))
+
     def join_pipeline(self, writer: ReplicaWriter, acked_bytes: int) -> None:
         """A copy for a client's pipeline is whole: it is a replica that is being written now,
         without a writer until the pipeline comes."""

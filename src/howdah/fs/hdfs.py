@@ -8,7 +8,7 @@ protobuf statuses into the records of `howdah.fs.status`. The umask
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from howdah import errors, keys
@@ -35,6 +35,7 @@ from howdah.rpc.client import current_user
 
 if TYPE_CHECKING:
     from howdah.client.output import DFSOutputStream
+    from howdah.client.output_statistics import OutputStatistics
 
 HOME_PREFIX = "/user"
 FILE_MODE = 0o666
@@ -52,7 +53,14 @@ _ACTIONS = (
     "PERM_ALL",
 )
 _PATH_CAPABILITIES = frozenset(
-    (capabilities.APPEND, capabilities.CHECKSUMS, capabilities.PERMISSIONS)
+    (
+        capabilities.APPEND,
+        capabilities.CHECKSUMS,
+        capabilities.CONCAT,
+        capabilities.LEASE_RECOVERABLE,
+        capabilities.PERMISSIONS,
+        capabilities.TRUNCATE,
+    )
 )
 
 
@@ -61,6 +69,19 @@ class HdfsDataOutputStream(FSDataOutputStream):
 
     def __init__(self, inner: DFSOutputStream) -> None:
         super().__init__(inner)
+        self._dfs = inner
+
+    def current_block_replication(self) -> int:
+        """How many datanodes have the current block.
+
+        As many as its pipeline has left after failures; between blocks, what the file's
+        replication asks for. Raises `ClosedStream`.
+        """
+        return self._dfs.current_block_replication()
+
+    def statistics(self) -> OutputStatistics:
+        """What the stream has done so far: bytes, packets, syncs, recoveries."""
+        return self._dfs.statistics()
 
 
 class HdfsFileSystem(FileSystem):
@@ -119,8 +140,6 @@ class HdfsFileSystem(FileSystem):
         progress: Progress | None = None,
         flags: CreateFlag = CreateFlag.NONE,
     ) -> HdfsDataOutputStream:
-        if flags & CreateFlag.SYNC_BLOCK:
-            self._unsupported("SYNC_BLOCK")
         mode = FILE_MODE if permission is None else permission
         return HdfsDataOutputStream(
             self._client.create(
@@ -132,6 +151,7 @@ class HdfsFileSystem(FileSystem):
                 replication=replication,
                 block_size=block_size,
                 progress=progress,
+                flags=flags,
             )
         )
 
@@ -144,9 +164,24 @@ class HdfsFileSystem(FileSystem):
         buffer_size: int | None = None,
         progress: Progress | None = None,
     ) -> HdfsDataOutputStream:
-        if new_block or sync_block:
-            self._unsupported("append with NEW_BLOCK or SYNC_BLOCK")
-        return HdfsDataOutputStream(self._client.append(self.resolve(path), progress))
+        flags = CreateFlag.NEW_BLOCK if new_block else CreateFlag.NONE
+        if sync_block:
+            flags |= CreateFlag.SYNC_BLOCK
+        return HdfsDataOutputStream(self._client.append(self.resolve(path), progress, flags))
+
+    def truncate(self, path: PathLike, length: int) -> bool:
+        if length < 0:
+            raise errors.IllegalArgument(f"Cannot truncate {path} to a negative length: {length}")
+        return self._namenode.truncate(self.resolve(path), length, self._client.client_name)
+
+    def concat(self, target: PathLike, sources: Sequence[PathLike]) -> None:
+        self._namenode.concat(self.resolve(target), [self.resolve(each) for each in sources])
+
+    def recover_lease(self, path: PathLike) -> bool:
+        return self._namenode.recover_lease(self.resolve(path), self._client.client_name)
+
+    def is_file_closed(self, path: PathLike) -> bool:
+        return self._namenode.is_file_closed(self.resolve(path))
 
     def open(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
         return FSDataInputStream(
@@ -296,6 +331,18 @@ class HdfsFileSystem(FileSystem):
     def get_status(self) -> FsStatus:
         stats = self._namenode.get_fs_stats()
         return FsStatus(stats.capacity, stats.used, stats.remaining)
+
+    def set_safe_mode(self, action: str = "get", *, checked: bool = False) -> bool:
+        """`enter`, `leave`, `force_exit` or `get`; whether the namenode is in safe mode then.
+
+        `checked` wants the answer of the active namenode, where there are several.
+        """
+        name = f"SAFEMODE_{action.upper()}"
+        if name not in list(client_namenode_pb2.SafeModeActionProto.keys()):
+            raise errors.IllegalArgument(
+                f"There is no safe mode action {action!r}, only enter, leave, force_exit and get"
+            )
+        return self._namenode.set_safe_mode(name, checked=checked)
 
     def server_defaults(self) -> ServerDefaults:
         proto = self._client.server_defaults()

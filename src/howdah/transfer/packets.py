@@ -194,13 +194,15 @@ class PipelineAck:
 
     `replies` come from the flags where the sender gave flags (their low four
     bits are the status), as Java reads them; `congested` is the ECN field's
-    value 3 of any of them. Not frozen, for the reason that `PacketHeader` gives.
+    value 3 of any of them, `slow` the indices of those that say that they are slow.
+    Not frozen, for the reason that `PacketHeader` gives.
     """
 
     seqno: int
     replies: tuple[Status, ...]
     downstream_ack_time_ns: int = 0
     congested: bool = False
+    slow: tuple[int, ...] = ()
 
     @property
     def is_success(self) -> bool:
@@ -257,13 +259,12 @@ def decode_ack(body: Buffer) -> PipelineAck:
     zigzag, end = found[0] & 0xFFFFFFFFFFFFFFFF, found[1]
     tail = whole[end:]
     parse = _parse_ack_tail if len(tail) <= _MAX_KEPT_TAIL_BYTES else _parse_ack_tail.__wrapped__
-    replies, time_ns, congested = parse(tail)
-    return PipelineAck((zigzag >> 1) ^ -(zigzag & 1), replies, time_ns, congested)
+    return PipelineAck((zigzag >> 1) ^ -(zigzag & 1), *parse(tail))
 
 
 @lru_cache(maxsize=256)
-def _parse_ack_tail(tail: bytes) -> tuple[tuple[Status, ...], int, bool]:
-    """(replies, downstream time, congested) of an ack from behind its seqno."""
+def _parse_ack_tail(tail: bytes) -> tuple[tuple[Status, ...], int, bool, tuple[int, ...]]:
+    """(replies, downstream time, congested, slow) of an ack from behind its seqno."""
     try:
         message = pb.PipelineAckProto.FromString(tail)
         if len(message.flag):
@@ -276,4 +277,5 @@ def _parse_ack_tail(tail: bytes) -> tuple[tuple[Status, ...], int, bool]:
     if message.HasField("seqno"):
         raise errors.ProtocolViolation(f"an ack with two seqnos, the second is {message.seqno}")
     congested = any(flag >> 5 & 3 == 3 for flag in message.flag)
-    return replies, message.downstreamAckTimeNanos, congested
+    slow = tuple(index for index, flag in enumerate(message.flag) if flag >> 7 & 3 == 2)
+    return replies, message.downstreamAckTimeNanos, congested, slow

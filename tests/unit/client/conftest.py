@@ -22,7 +22,9 @@ from howdah import errors
 from howdah.client.blocks import LocatedBlock, LocatedBlocks
 from howdah.client.dfs import DFSClient
 from howdah.client.settings import ClientSettings
-from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
+from howdah.fs.hdfs import HdfsDataOutputStream
+from howdah.fs.streams import FSDataInputStream
+from howdah.options import CreateFlag
 from howdah.proto import types_pb2
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks, verify_chunks
@@ -260,6 +262,7 @@ class FakeNamenode:
         self.calls: list[tuple[Any, ...]] = []
         self.incomplete_answers = 0
         self.add_block_errors: list[errors.HowdahError] = []
+        self.block_flags: list[CreateFlag] = []
         self.spares: list[FakeDatanode] = []
         self.bad_blocks: list[LocatedBlock] = []
         self._ids = itertools.count(1)
@@ -303,12 +306,15 @@ class FakeNamenode:
         return self._status(path)
 
     def append(
-        self, path: str, client_name: str
+        self, path: str, client_name: str, flags: CreateFlag = CreateFlag.NONE
     ) -> tuple[LocatedBlock | None, types_pb2.HdfsFileStatusProto]:
         self.calls.append(("append", path))
         file = self.files[path]
         file.complete = False
         room = None
+        if flags & CreateFlag.NEW_BLOCK:
+            last = self._located(file.blocks[-1], 0, []) if file.blocks else None
+            return last, self._status(path)
         if file.blocks and file.blocks[-1].length_bytes < file.block_size:
             offset = sum(block.length_bytes for block in file.blocks[:-1])
             room = self._located(file.blocks[-1], offset)
@@ -333,8 +339,10 @@ class FakeNamenode:
         previous: ExtendedBlock | None,
         excluded: tuple[DatanodeAddress, ...],
         file_id: int,
+        flags: CreateFlag = CreateFlag.NONE,
     ) -> LocatedBlock:
         self.calls.append(("addBlock", previous, excluded))
+        self.block_flags.append(flags)
         if self.add_block_errors:
             raise self.add_block_errors.pop(0)
         file = self.files[path]
@@ -446,10 +454,11 @@ class FakeCluster:
         self._clients.append(client)
         return client
 
-    def create(self, path: str = "/f", **settings: Any) -> FSDataOutputStream:
+    def create(self, path: str = "/f", **settings: Any) -> HdfsDataOutputStream:
         block_size = settings.pop("block_size", None)
         progress = settings.pop("progress", None)
-        return FSDataOutputStream(
+        flags = settings.pop("flags", CreateFlag.NONE)
+        return HdfsDataOutputStream(
             self.client(**settings).create(
                 path,
                 masked=0o644,
@@ -459,11 +468,13 @@ class FakeCluster:
                 replication=None,
                 block_size=block_size,
                 progress=progress,
+                flags=flags,
             )
         )
 
-    def append(self, path: str = "/f", **settings: Any) -> FSDataOutputStream:
-        return FSDataOutputStream(self.client(**settings).append(path))
+    def append(self, path: str = "/f", **settings: Any) -> HdfsDataOutputStream:
+        flags = settings.pop("flags", CreateFlag.NONE)
+        return HdfsDataOutputStream(self.client(**settings).append(path, flags=flags))
 
     def open(self, path: str = "/f", **settings: Any) -> FSDataInputStream:
         return FSDataInputStream(self.client(**settings).open(path))

@@ -89,7 +89,7 @@ def test_a_lease_is_held_while_a_file_is_open(cluster: FakeCluster) -> None:
 
 
 def test_appending_to_nothing_is_a_file_not_found_error(cluster: FakeCluster) -> None:
-    cluster.namenode.append = lambda path, name: (None, None)
+    cluster.namenode.append = lambda path, name, flags: (None, None)
     cluster.namenode.get_file_info = lambda path: None
     with pytest.raises(FileNotFoundError):
         cluster.client().append("/f")

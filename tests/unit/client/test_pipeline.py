@@ -5,10 +5,19 @@ from __future__ import annotations
 import pytest
 
 from howdah import errors
-from howdah.client.actions import Abandon, Allocate, Connect, Heartbeat, Phase, Replace, Send
+from howdah.client.actions import (
+    Abandon,
+    Allocate,
+    Connect,
+    Heartbeat,
+    Phase,
+    Replace,
+    Send,
+)
 from howdah.client.blocks import LocatedBlock
 from howdah.client.packetizer import OutgoingPacket
 from howdah.client.pipeline import Pipeline
+from howdah.client.pipeline_rules import PipelineRules
 from howdah.client.replacement import Policy, ReplacementPolicy
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.ops import Stage
@@ -36,7 +45,7 @@ def last(offset: int = 8) -> OutgoingPacket:
 
 def streaming(*packets: OutgoingPacket, now_s: float = 0.0) -> Pipeline:
     """A pipeline with an open block and `packets` on the data queue."""
-    machine = Pipeline("/f", heartbeat_interval_s=30)
+    machine = Pipeline("/f", PipelineRules(heartbeat_interval_s=30))
     for packet in packets or (data(),):
         machine.enqueue(packet)
     assert isinstance(machine.next_action(now_s), Allocate)
@@ -110,10 +119,10 @@ def test_packets_of_the_next_block_wait_for_the_last_ack_of_this_one() -> None:
 def test_a_packet_leaves_the_ack_queue_when_all_datanodes_have_acknowledged_it() -> None:
     machine = streaming()
     sent(machine)
-    assert machine.packets_held == 1
+    assert len(machine.queues) == 1
     machine.acked(PipelineAck(0, OK))
-    assert machine.packets_held == 0
-    assert machine.last_acked_seqno == 0
+    assert len(machine.queues) == 0
+    assert machine.queues.last_acked_seqno == 0
 
 
 @pytest.mark.req("FS-123")
@@ -121,7 +130,7 @@ def test_an_ack_of_too_few_datanodes_acknowledges_nothing() -> None:
     machine = streaming()
     sent(machine)
     machine.acked(PipelineAck(0, OK[:2]))
-    assert machine.packets_held == 1
+    assert len(machine.queues) == 1
     assert machine.next_action(0) == recovery(without(0), 8)
 
 
@@ -129,7 +138,7 @@ def test_an_ack_out_of_order_breaks_the_pipeline() -> None:
     machine = streaming(data(0), data(8))
     sent(machine)
     machine.acked(PipelineAck(1, OK))
-    assert machine.last_acked_seqno == -1
+    assert machine.queues.last_acked_seqno == -1
     assert machine.next_action(0) == recovery(without(0), 16)
 
 
@@ -210,12 +219,12 @@ def test_the_ack_of_a_heartbeat_changes_nothing() -> None:
     machine = streaming()
     sent(machine)
     machine.acked(PipelineAck(HEARTBEAT_SEQNO, OK))
-    assert machine.packets_held == 1
+    assert len(machine.queues) == 1
     assert machine.error is None
 
 
 def connecting() -> Pipeline:
-    machine = Pipeline("/f", setup_retries=2)
+    machine = Pipeline("/f", PipelineRules(setup_retries=2))
     machine.enqueue(data())
     machine.next_action(0)
     machine.allocated(located())
@@ -270,7 +279,7 @@ def test_an_append_without_a_write_leaves_the_block_as_it_is() -> None:
 
 
 def test_an_append_whose_pipeline_cannot_be_opened_goes_on_with_the_other_nodes() -> None:
-    machine = Pipeline("/f", appended=located(length=5), replacement=NEVER)
+    machine = Pipeline("/f", PipelineRules(replacement=NEVER), appended=located(length=5))
     machine.enqueue(data(5))
     machine.next_action(0)
     assert machine.setup_failed(NODES[0], "refused", 0) is None

@@ -130,14 +130,52 @@ def test_a_node_that_died_in_one_block_is_left_out_of_the_next(cluster: FakeClus
     assert cluster.content(node=1) == cluster.content(node=2) == DATA
 
 
-def test_a_node_that_announces_its_restart_is_left_behind(cluster: FakeCluster) -> None:
-    def announce(header: Any, connection: Any) -> bool:
-        connection.send_all(encode_ack(UNKNOWN_SEQNO, (Status.SUCCESS, Status.OOB_RESTART)))
-        cluster.datanodes[0].on_packet = None
+class Announce:
+    """The first node says, once, that node `index` of the pipeline restarts."""
+
+    def __init__(self, cluster: FakeCluster, index: int) -> None:
+        self.node = cluster.datanodes[0]
+        self.replies = (Status.SUCCESS,) * index + (Status.OOB_RESTART,)
+        self.node.on_packet = self
+
+    def __call__(self, header: Any, connection: Any) -> bool:
+        connection.send_all(encode_ack(UNKNOWN_SEQNO, self.replies))
+        self.node.on_packet = None
         return True
 
-    cluster.datanodes[0].on_packet = announce
+
+def test_a_datanode_of_this_machine_that_announces_its_restart_is_waited_for(
+    cluster: FakeCluster,
+) -> None:
+    Announce(cluster, 1)
+    with cluster.create() as out:
+        out.write(b"x")
+        out.hflush()
+        assert out.statistics().restarts_awaited == 1
+        assert out.statistics().datanodes_failed == 0
+    targets = [node.uuid for node in cluster.datanodes[0].writes[-1].targets]
+    assert targets == ["uuid-1", "uuid-2"]
+
+
+def test_a_remote_datanode_that_announces_its_restart_is_left_behind(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("howdah.client.output.is_local", lambda node: False)
+    Announce(cluster, 1)
     write(cluster, b"x")
+    assert [node.uuid for node in cluster.datanodes[0].writes[-1].targets] == ["uuid-2"]
+
+
+def test_a_datanode_that_does_not_come_back_in_time_is_left_behind(cluster: FakeCluster) -> None:
+    victim = cluster.datanodes[1]
+
+    class AnnounceAndStop(Announce):
+        def __call__(self, header: Any, connection: Any) -> bool:
+            victim.stop()
+            return super().__call__(header, connection)
+
+    AnnounceAndStop(cluster, 1)
+    write(cluster, b"x", restart_timeout_s=0.05)
     assert [node.uuid for node in cluster.datanodes[0].writes[-1].targets] == ["uuid-2"]
 
 

@@ -14,6 +14,7 @@ from howdah.client.actions import Abandon, Allocate, Connect, Phase, Replace, Se
 from howdah.client.blocks import LocatedBlock
 from howdah.client.packetizer import OutgoingPacket
 from howdah.client.pipeline import Pipeline
+from howdah.client.pipeline_rules import PipelineRules
 from howdah.client.replacement import Policy, ReplacementPolicy
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.ops import Stage
@@ -73,10 +74,12 @@ class RecoveryModel(RuleBasedStateMachine):
             self.replicas = {node: Replica(1, bytearray(appended)) for node in NODES[:3]}
         self.machine = Pipeline(
             "/f",
+            PipelineRules(
+                setup_retries=2,
+                recovery_retries=retries,
+                replacement=ReplacementPolicy(policy, best_effort, min_replication),
+            ),
             appended=block,
-            setup_retries=2,
-            recovery_retries=retries,
-            replacement=ReplacementPolicy(policy, best_effort, min_replication),
         )
 
     def locate(self, nodes: tuple[DatanodeAddress, ...], length: int = 0) -> LocatedBlock:
@@ -111,7 +114,7 @@ class RecoveryModel(RuleBasedStateMachine):
     @precondition(healthy)
     @rule()
     def flush(self) -> None:
-        self.machine.flushed(self.machine.last_queued_seqno)
+        self.machine.flushed(self.machine.queues.last_queued_seqno)
 
     def enqueue(self, packet: OutgoingPacket) -> None:
         assert self.machine.enqueue(packet) == len(self.packets)
@@ -272,8 +275,8 @@ class RecoveryModel(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_lost_or_acknowledged_twice(self) -> None:
-        assert self.machine.last_acked_seqno == self.acked_seqno
-        assert self.machine.packets_held == len(self.packets) - self.acked_seqno - 1
+        assert self.machine.queues.last_acked_seqno == self.acked_seqno
+        assert len(self.machine.queues) == len(self.packets) - self.acked_seqno - 1
         assert self.blocks == self.expected[: len(self.blocks)]
 
     @invariant()
@@ -287,12 +290,12 @@ class RecoveryModel(RuleBasedStateMachine):
         if not hasattr(self, "machine"):
             return
         for _ in range(MAX_ACTIONS + len(self.packets)):
-            if not self.healthy() or self.machine.is_drained:
+            if not self.healthy() or not self.machine.queues:
                 break
             self.step(set(), True)
             while self.healthy() and self.machine.is_streaming and self.sent_now:
                 self.ack()
-        assert not self.healthy() or self.machine.is_drained
+        assert not self.healthy() or not self.machine.queues
         if self.healthy():
             assert self.blocks == self.expected
 

@@ -371,6 +371,27 @@ def test_closing_again_waits_for_the_disk_where_that_is_configured(
     assert synced >= {"blk_1", f"blk_1_{NEW}.meta", "rbw", node.block_path(1).parent.name}
 
 
+@pytest.mark.req("LM-041")
+def test_closing_a_final_replica_again_under_its_own_stamp_brings_it_to_the_disk(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = lab.node()
+    lab.write_block(node, lab.block(), DATA)
+    synced: set[str] = set()
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        synced.add(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    request = recovery(lab, CLOSING, len(DATA), stamp=lab.block().generation_stamp)
+    assert lab.Writer(node, request).response.is_success
+    meta = f"blk_1_{lab.block().generation_stamp}.meta"
+    assert synced >= {"blk_1", meta, node.block_path(1).parent.name, "finalized"}
+    assert node.files("finalized") == {"blk_1", meta}
+
+
 def test_a_close_that_fails_at_the_mirror_names_it_and_can_be_done_again(lab: Lab) -> None:
     node, gone = lab.node(), lab.node()
     lab.write_block(node, lab.block(), DATA)

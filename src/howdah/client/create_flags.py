@@ -1,0 +1,44 @@
+"""Where each CreateFlag goes on the wire (pure).
+
+Some of the flags are the namenode's business and travel with `create` or `append`; two
+are told it with each block; SYNC_BLOCK is between the client and its datanodes. Hadoop
+has one more, NO_LOCAL_RACK, which its own protocol has no number for: no namenode ever
+hears of it, so it is not offered.
+"""
+
+from __future__ import annotations
+
+from howdah.errors import IllegalArgument
+from howdah.options import CreateFlag
+
+_FOR_NAMENODE = (
+    CreateFlag.CREATE
+    | CreateFlag.OVERWRITE
+    | CreateFlag.APPEND
+    | CreateFlag.LAZY_PERSIST
+    | CreateFlag.NEW_BLOCK
+    | CreateFlag.SHOULD_REPLICATE
+)
+_FOR_BLOCKS = (CreateFlag.NO_LOCAL_WRITE, CreateFlag.IGNORE_CLIENT_LOCALITY)
+
+
+def namenode_bits(flags: CreateFlag) -> int:
+    """The bits of CreateFlagProto."""
+    return (flags & _FOR_NAMENODE).value
+
+
+def block_flags(flags: CreateFlag) -> tuple[str, ...]:
+    """The names of AddBlockFlagProto, which go with every `addBlock`."""
+    return tuple(each.name for each in _FOR_BLOCKS if each & flags and each.name)
+
+
+def check_create(path: str, flags: CreateFlag) -> None:
+    """`IllegalArgument` for what only an append can do."""
+    if flags & (CreateFlag.APPEND | CreateFlag.NEW_BLOCK):
+        raise IllegalArgument(f"Cannot create {path} with {flags}: that is for append")
+
+
+def check_append(path: str, flags: CreateFlag) -> None:
+    """`IllegalArgument` for what only `create` can do."""
+    if flags & (CreateFlag.CREATE | CreateFlag.OVERWRITE):
+        raise IllegalArgument(f"Cannot append to {path} with {flags}: that is for create")
