@@ -241,6 +241,7 @@ class BlockStore:
             with self._lock:
                 if self._replicas.find(pool_id, replica.block_id) is not replica:
                     raise errors.ReplicaNotFound(f"{replica!r} of {pool_id} has just been deleted")
+                self.short_circuit.revoke(pool_id, replica.block_id)
                 directories = move_files(volume, pool_id, replica, state, generation_stamp)
                 change()
             if durable:
