@@ -106,7 +106,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "fsspec": BOTTOM | {"fs"},
     "spark": BOTTOM | {"fs"},
     # Starts servers, as the command line does.
-    "testing": BOTTOM | {"cli", "namenode", "datanode", "rpc", "fs", "storage", "transfer"},
+    "testing": BOTTOM
+    | {"cli", "namenode", "datanode", "model", "rpc", "fs", "storage", "transfer"},
     "cli": BOTTOM | {"fs", "namenode", "datanode", "journalnode", "storage", "testing", "transfer"},
 }
 
