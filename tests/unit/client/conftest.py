@@ -67,6 +67,8 @@ class FakeDatanode:
         self.reads: list[ReadBlock] = []
         self.read_statuses: list[Status] = []
         self.packets: list[PacketHeader] = []
+        self.synced: set[int] = set()
+        self.finalized: set[int] = set()
         self.connections = 0
         # Faults.
         self.refuse_write: BlockOpResponse | None = None
@@ -161,6 +163,11 @@ class FakeDatanode:
                 if header.data_length_bytes:
                     assert header.offset_in_block <= len(node.replicas[block_id])
                     node.replicas[block_id][header.offset_in_block :] = packet.data
+                    node.synced.discard(block_id)
+                if header.sync_block:
+                    node.synced.add(block_id)
+                if header.last_in_block:
+                    node.finalized.add(block_id)
             connection.send_all(encode_ack(header.seqno, replies))
             done = header.last_in_block
 
@@ -173,10 +180,20 @@ class FakeDatanode:
         else:
             replica = self.replicas[block_id]
             known = self.stamps.get(block_id, request.block.generation_stamp)
+            if request.stage is Stage.PIPELINE_CLOSE_RECOVERY and known == stamp:
+                # Asked of a replica that is final: nothing is left to be done but a sync.
+                assert block_id in self.finalized
+                assert request.min_bytes_received == len(replica)
+                self.synced.add(block_id)
+                return
             assert request.block.generation_stamp <= known < stamp
             assert request.min_bytes_received <= len(replica) <= request.max_bytes_received
             del replica[request.min_bytes_received :]
         self.stamps[block_id] = stamp
+        # What goes on is not synced as a whole any more.
+        self.synced.discard(block_id)
+        if request.stage is Stage.PIPELINE_CLOSE_RECOVERY:
+            self.finalized.add(block_id)
 
     def _transfer(self, request: TransferBlock, connection: Connection) -> None:
         self.transfers.append(request)
@@ -375,6 +392,8 @@ class FakeNamenode:
 
     def fsync(self, path: str, client_name: str, last_block_length: int, file_id: int) -> None:
         self.calls.append(("fsync", last_block_length))
+        if self.files[path].complete:
+            raise errors.LeaseExpired("the file is not open for writing")
 
     def update_block_for_pipeline(self, block: ExtendedBlock, client_name: str) -> LocatedBlock:
         self.calls.append(("updateBlockForPipeline", block))

@@ -78,3 +78,44 @@ def test_a_failed_renewal_is_tried_again() -> None:
     renewer.add("a")
     assert succeeded.wait(5)
     renewer.remove("a")
+
+
+def test_files_are_given_up_when_the_hard_limit_has_passed_without_a_renewal() -> None:
+    lost: list[str] = []
+    told = threading.Event()
+
+    def away() -> None:
+        raise errors.Unreachable("namenode is away")
+
+    def give_up(why: str) -> None:
+        lost.append(why)
+        renewer.remove("a")
+        told.set()
+
+    renewer = LeaseRenewer(away, interval_s=0.01, hard_limit_s=0.03, lost=give_up)
+    renewer.add("a")
+    assert told.wait(5)
+    wait_until(lambda: not renewer.is_running)
+    assert len(lost) == 1
+    assert "namenode is away" in lost[0]
+
+
+def test_a_renewal_in_time_keeps_the_files() -> None:
+    calls = 0
+    enough = threading.Event()
+
+    def now_and_then() -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 20:
+            enough.set()
+        if calls % 2:
+            raise errors.Unreachable("namenode is away")
+
+    def give_up(why: str) -> None:
+        raise AssertionError(why)
+
+    renewer = LeaseRenewer(now_and_then, interval_s=0.001, hard_limit_s=60, lost=give_up)
+    renewer.add("a")
+    assert enough.wait(5)
+    renewer.remove("a")
