@@ -22,6 +22,7 @@ Factory = Callable[[str, Configuration, str | None], "FileSystem"]
 _BUILT_IN = {
     "file": "howdah.fs.local:LocalFileSystem",
     "hdfs": "howdah.fs.hdfs:HdfsFileSystem",
+    "mem": "howdah.fs.memory:MemoryFileSystem",
 }
 _registered: dict[str, Factory] = {}
 
