@@ -3,6 +3,9 @@
 PySpark ships Hadoop's client only. The rest comes from Maven's repository through
 the `mvn` command, once, into a cache. `HOWDAH_HADOOP_CLASSPATH` names jars that
 are there already. Where neither works `NoHadoop` says why.
+
+Hadoop's own tests, and what it runs them with, are a second set of jars, for which
+the same holds with `HOWDAH_HADOOP_TESTS_CLASSPATH`.
 """
 
 from __future__ import annotations
@@ -10,13 +13,50 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from howdah.errors import HowdahError
 
 HADOOP_VERSION = "3.5.0"
 _FETCH_TIMEOUT_S = 500
-_ARTIFACTS = ("hadoop-common", "hadoop-hdfs-client", "hadoop-hdfs")
+
+
+@dataclass(frozen=True, slots=True)
+class _Artifact:
+    group: str
+    name: str
+    version: str
+    kind: str = "jar"
+    is_alone: bool = False  # without what it depends on
+
+    def pom(self) -> str:
+        exclusions = (
+            "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion>"
+            "</exclusions>"
+            if self.is_alone
+            else ""
+        )
+        return (
+            f"<dependency><groupId>{self.group}</groupId><artifactId>{self.name}</artifactId>"
+            f"<version>{self.version}</version><type>{self.kind}</type>{exclusions}</dependency>"
+        )
+
+
+_HADOOP = "org.apache.hadoop"
+_ARTIFACTS = tuple(
+    _Artifact(_HADOOP, name, HADOOP_VERSION)
+    for name in ("hadoop-common", "hadoop-hdfs-client", "hadoop-hdfs")
+)
+# With the versions that Hadoop's own build has.
+_TEST_ARTIFACTS = (
+    _Artifact(_HADOOP, "hadoop-common", HADOOP_VERSION, "test-jar", is_alone=True),
+    _Artifact(_HADOOP, "hadoop-hdfs", HADOOP_VERSION, "test-jar", is_alone=True),
+    _Artifact("org.junit.platform", "junit-platform-console-standalone", "1.13.3"),
+    _Artifact("org.assertj", "assertj-core", "3.12.2"),
+    _Artifact("org.mockito", "mockito-core", "4.11.0"),
+)
 
 
 class NoHadoop(HowdahError, RuntimeError):
@@ -28,23 +68,32 @@ def hadoop_class_path(cache: Path) -> str:
 
     `cache` is a directory of ours that keeps what was fetched.
     """
-    given = os.environ.get("HOWDAH_HADOOP_CLASSPATH")
+    return _jars("HOWDAH_HADOOP_CLASSPATH", cache / f"hadoop-{HADOOP_VERSION}", _ARTIFACTS)
+
+
+def hadoop_tests_class_path(cache: Path) -> str:
+    """The class path of Hadoop's tests and of JUnit, to go before `hadoop_class_path`."""
+    into = cache / f"hadoop-{HADOOP_VERSION}-tests"
+    return _jars("HOWDAH_HADOOP_TESTS_CLASSPATH", into, _TEST_ARTIFACTS)
+
+
+def _jars(variable: str, into: Path, artifacts: Sequence[_Artifact]) -> str:
+    given = os.environ.get(variable)
     if given:
         return given
-    jars = cache / f"hadoop-{HADOOP_VERSION}"
-    if not jars.is_dir():
-        _fetch(jars)
-    return f"{jars}/*"
+    if not into.is_dir():
+        _fetch(into, artifacts)
+    return f"{into}/*"
 
 
-def _fetch(into: Path) -> None:
+def _fetch(into: Path, artifacts: Sequence[_Artifact]) -> None:
     maven = shutil.which("mvn")
     if maven is None:
         raise NoHadoop(f"Hadoop {HADOOP_VERSION} is not there and mvn is not installed to fetch it")
     partial = into.with_name(into.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    (partial / "pom.xml").write_text(_pom())
+    (partial / "pom.xml").write_text(_pom(artifacts))
     command = [maven, "--batch-mode", "--quiet", "dependency:copy-dependencies"]
     command += ["-DincludeScope=runtime", f"-DoutputDirectory={partial}"]
     try:
@@ -65,12 +114,8 @@ def _fetch(into: Path) -> None:
     partial.rename(into)
 
 
-def _pom() -> str:
-    wanted = "".join(
-        f"<dependency><groupId>org.apache.hadoop</groupId><artifactId>{name}</artifactId>"
-        f"<version>{HADOOP_VERSION}</version></dependency>"
-        for name in _ARTIFACTS
-    )
+def _pom(artifacts: Sequence[_Artifact]) -> str:
+    wanted = "".join(artifact.pom() for artifact in artifacts)
     return (
         "<project xmlns='http://maven.apache.org/POM/4.0.0'><modelVersion>4.0.0</modelVersion>"
         "<groupId>howdah</groupId><artifactId>hadoop-jars</artifactId><version>1</version>"

@@ -1,0 +1,124 @@
+"""Hadoop's filesystem contract, as Hadoop tests it, held against our servers.
+
+The suites are those of Hadoop's test jars, as hadoop-hdfs binds them to HDFS, and
+two more that it does not bind. The client in them is Java's. The options are those
+that hadoop-hdfs declares for HDFS, so what is skipped here is skipped there: the
+same suites against Hadoop's own servers pass with exactly the skips that stand
+below.
+
+Three suites of hadoop-common are left out. They fail with Hadoop's own servers,
+for the Java client does not offer what they are about: entity tags, IO statistics
+of streams, and `getEnclosingRoot` with a scheme.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from _pytest.mark.structures import ParameterSet
+
+from howdah.testing import MiniCluster
+from howdah.testing.hadoop import NoHadoop, hadoop_tests_class_path
+from howdah.testing.hadoop_tests import NoCompiler, Outcome, compile_java, run_suites
+from howdah.testing.java import NoJava
+
+HERE = Path(__file__).parent
+CACHE = Path(__file__).parents[3] / ".cache"
+TIMEOUT_S = 300
+# The fixture runs all suites, in the time of the test that comes first.
+pytestmark = pytest.mark.timeout(TIMEOUT_S + 60)
+
+HDFS = "org.apache.hadoop.fs.contract.hdfs."
+# The tests of each suite that Hadoop's own servers skip.
+SUITES: dict[str, frozenset[str]] = {
+    f"{HDFS}TestHDFSContractAppend": frozenset(),
+    f"{HDFS}TestHDFSContractBulkDelete": frozenset(
+        # HDFS deletes in bulk one path at a time.
+        ("testChildPaths", "testDeletePathsDirectory", "testDeleteSamePathsMoreThanOnce")
+    ),
+    f"{HDFS}TestHDFSContractCreate": frozenset(),
+    f"{HDFS}TestHDFSContractDelete": frozenset(),
+    f"{HDFS}TestHDFSContractGetFileStatus": frozenset(),
+    f"{HDFS}TestHDFSContractMkdir": frozenset(),
+    f"{HDFS}TestHDFSContractOpen": frozenset(),
+    f"{HDFS}TestHDFSContractPathHandle": frozenset(),
+    f"{HDFS}TestHDFSContractRename": frozenset(),
+    f"{HDFS}TestHDFSContractRootDirectory": frozenset(),
+    f"{HDFS}TestHDFSContractSafeMode": frozenset(),
+    f"{HDFS}TestHDFSContractSeek": frozenset(),
+    f"{HDFS}TestHDFSContractSetTimes": frozenset(),
+    f"{HDFS}TestHDFSContractUnbuffer": frozenset(),
+    f"{HDFS}TestHDFSContractVectoredRead": frozenset(),
+    f"{HDFS}TestDFSWrappedIO": frozenset(),
+    "MoreHdfsContracts$ContentSummary": frozenset(),
+    "MoreHdfsContracts$CopyFromLocal": frozenset(),
+}
+
+# The requirements that a suite is about.
+PROVES = {
+    "TestHDFSContractAppend": ("OS-015", "AP-002", "AP-006"),
+    "TestHDFSContractCreate": ("OS-013", "OS-138", "FS-115", "FS-117"),
+    "TestHDFSContractGetFileStatus": ("OS-145",),
+    "TestHDFSContractOpen": ("FS-091",),
+    "TestHDFSContractSeek": ("FS-091",),
+    "TestHDFSContractUnbuffer": ("OS-110",),
+}
+
+_DECLARED = """
+    is-case-sensitive rejects-seek-past-eof rename-returns-false-if-dest-exists
+    rename-returns-false-if-source-missing supports-append supports-atomic-directory-delete
+    supports-atomic-rename supports-block-locality supports-concat supports-content-check
+    supports-file-reference supports-getfilestatus supports-hflush supports-hsync supports-seek
+    supports-settimes supports-strict-exceptions supports-unbuffer supports-unix-permissions
+    test.root-tests-enabled
+"""
+OPTIONS = {
+    **{f"fs.contract.{name}": "true" for name in _DECLARED.split()},
+    "fs.contract.metadata_updated_on_hsync": "false",
+}
+
+
+@pytest.fixture(scope="module")
+def outcomes(
+    request: pytest.FixtureRequest, hadoop_classpath: str, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, list[Outcome]]:
+    """What came of the suites whose tests were asked for."""
+    wanted = [
+        item.callspec.params["suite"]
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and item.path == request.path
+    ]
+    scratch = tmp_path_factory.mktemp("contract")
+    classes = scratch / "classes"
+    try:
+        jars = os.pathsep.join([hadoop_tests_class_path(CACHE), hadoop_classpath])
+        compile_java(sorted(HERE.glob("*.java")), jars, classes)
+    except (NoHadoop, NoJava, NoCompiler) as error:
+        pytest.skip(str(error))
+    # The tests' blocks are of 1 KiB.
+    conf = {"dfs.namenode.fs-limits.min-block-size": 0}
+    with MiniCluster(datanodes=2, conf=conf) as cluster:
+        return run_suites(
+            wanted,
+            os.pathsep.join([str(classes), str(cluster.conf_dir), jars]),
+            scratch,
+            resources={"contract/hdfs.xml": OPTIONS},
+            timeout_s=TIMEOUT_S,
+        )
+
+
+def parameter(suite: str) -> ParameterSet:
+    name = suite.removeprefix(HDFS)
+    marks = [pytest.mark.req(*PROVES[name])] if name in PROVES else []
+    return pytest.param(suite, id=name, marks=marks)
+
+
+@pytest.mark.parametrize("suite", list(map(parameter, SUITES)))
+def test_hadoops_contract_suite_passes(suite: str, outcomes: dict[str, list[Outcome]]) -> None:
+    done = outcomes.get(suite)
+    assert done, "no test of the suite was run"
+    failed = [f"{one.test}: {one.why}" for one in done if one.kind == "failed"]
+    assert not failed, f"{len(failed)} of {len(done)} failed:\n\n" + "\n\n".join(failed)
+    assert {one.test for one in done if one.kind == "skipped"} == SUITES[suite]
