@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from howdah.client.output import DFSOutputStream, OpenFile
     from howdah.client.peers import PeerCache
     from howdah.client.readers import ReaderFactory
+    from howdah.client.short_circuit import ShortCircuitCache
     from howdah.transfer.checksum import ChecksumSpec
 
 _ALL_CLIENTS: weakref.WeakSet[DFSClient] = weakref.WeakSet()
@@ -272,13 +273,23 @@ class DFSClient:
         from howdah.client.block_reader import DatanodeReaders
 
         own = self.settings
-        return (
-            DatanodeReaders(
-                self._peers,
-                use_hostname=own.use_datanode_hostname,
-                timeout_s=own.socket_timeout_s,
-            ),
+        through_datanode = DatanodeReaders(
+            self._peers,
+            use_hostname=own.use_datanode_hostname,
+            timeout_s=own.socket_timeout_s,
         )
+        if not own.short_circuit.socket_path:
+            return (through_datanode,)
+        from howdah.client.short_circuit_reader import ShortCircuitReaders
+
+        return (ShortCircuitReaders(self._local_replicas, through_datanode), through_datanode)
+
+    @cached_property
+    def _local_replicas(self) -> ShortCircuitCache:
+        from howdah.client.short_circuit import ShortCircuitCache
+
+        own = self.settings
+        return ShortCircuitCache(own.short_circuit, lambda: self.client_name, own.socket_timeout_s)
 
     @cached_property
     def hedged_reads(self) -> HedgedReads | None:
@@ -315,6 +326,8 @@ class DFSClient:
                 first = first or error
         if "_peers" in self.__dict__:
             self._peers.close()
+        if "_local_replicas" in self.__dict__:
+            self._local_replicas.close()
         self.namenode.close()
         if first is not None:
             raise first

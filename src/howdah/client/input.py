@@ -30,7 +30,7 @@ from howdah.client.file_replicas import FileReplicas, ReadContext
 from howdah.client.locations import FileLocations
 from howdah.client.ranges import MergeRules
 from howdah.client.read_statistics import ReadStatistics
-from howdah.client.readers import Cancellation, ReadCancelled, ReadSource, ReplicaReader
+from howdah.client.readers import Cancellation, ReadCancelled, ReadSource, ReplicaReader, ViewReader
 from howdah.client.vectored import read_vectored
 from howdah.options import FileRange, check_ranges
 from howdah.transfer.blocks import DatanodeAddress
@@ -239,6 +239,42 @@ class DFSInputStream(io.RawIOBase):
             self._pread_in_block(offset + filled, view[filled : filled + count])
             filled += count
         return filled
+
+    def pread_view(self, offset: int, length: int) -> memoryview:
+        """As `pread`, as read-only memory; where it can be had, that of the replica's file.
+
+        That takes short-circuit reads and a range within one block. Nothing is copied then,
+        and the memory lasts as long as somebody holds it.
+        """
+        if offset < 0 or length < 0:
+            raise ValueError(f"cannot read {length} bytes of {self.name} from offset {offset}")
+        self._check_open()
+        available = max(min(length, self._locations.length - offset), 0)
+        if available and self._locations.block_at(offset).end >= offset + available:
+            view = self._view_in_block(offset, available)
+            if view is not None:
+                return view
+        return memoryview(self.pread(offset, available))
+
+    def _view_in_block(self, offset: int, length: int) -> memoryview | None:
+        attempts = self._replicas.attempts()
+        block, reader = self._replicas.open(offset, length, attempts, keep=True)
+        try:
+            view = reader.view(length) if isinstance(reader, ViewReader) else None
+            if view is None:
+                # The reader is there already, so let it read.
+                buffer = memoryview(bytearray(length))
+                filled = 0
+                while filled < length:
+                    filled += reader.read_into(buffer[filled:])
+                view = buffer.toreadonly()
+        except (errors.HowdahError, OSError) as error:
+            self._replicas.failed(block, reader.node, error, attempts)
+            return None
+        finally:
+            reader.close()
+        self._replicas.counter.read(reader.source, length)
+        return view
 
     def _pread_in_block(self, offset: int, view: memoryview) -> None:
         attempts = self._replicas.attempts()

@@ -55,7 +55,7 @@ class PipelineSetup:
         self._checksum = checksum
         self._block_size = block_size
         self._lazy_persist = lazy_persist
-        self.drop_behind: bool | None = None
+        self.drop_behind = settings.drop_behind_writes
 
     def open(
         self, block: LocatedBlock, known: ExtendedBlock, stage: Stage, sent_bytes: int

@@ -12,7 +12,7 @@ from __future__ import annotations
 import enum
 import threading
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from howdah import errors
 from howdah.client.blocks import LocatedBlock
@@ -124,6 +124,14 @@ class ReplicaReader(Protocol):
 
     def close(self) -> None:
         """Let go of everything; safe to repeat."""
+
+
+@runtime_checkable
+class ViewReader(Protocol):
+    """A `ReplicaReader` that may also show its bytes where they are."""
+
+    def view(self, count: int) -> memoryview | None:
+        """The next `count` bytes as read-only memory that lasts, or None where it can't."""
 
 
 class ReaderFactory(Protocol):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from howdah import keys
 from howdah.client.pipeline_rules import PipelineRules
 from howdah.client.replacement import DEFAULT_POLICY, Policy, ReplacementPolicy
+from howdah.client.short_circuit_settings import NEVER, ShortCircuitSettings
 from howdah.config import Configuration
 from howdah.kinds import Key
 from howdah.transfer import MAX_PACKET_BYTES
@@ -41,7 +42,9 @@ class ClientSettings:
     max_acquire_failures: int = 3
     retry_window_s: float = 3.0
     dead_node_memory_s: float = 600.0
+    short_circuit: ShortCircuitSettings = NEVER
     drop_behind_reads: bool | None = None
+    drop_behind_writes: bool | None = None
     readahead_bytes: int | None = None
     hedged_read_threads: int = 0
     hedged_read_threshold_s: float = 0.5
@@ -130,7 +133,9 @@ class ClientSettings:
             prefetch_bytes=conf.get(keys.DFS_CLIENT_READ_PREFETCH_SIZE),
             max_acquire_failures=conf.get(keys.DFS_CLIENT_MAX_BLOCK_ACQUIRE_FAILURES),
             retry_window_s=conf.get(keys.DFS_CLIENT_RETRY_WINDOW_BASE),
+            short_circuit=ShortCircuitSettings.from_configuration(conf),
             drop_behind_reads=conf.get(keys.DFS_CLIENT_CACHE_DROP_BEHIND_READS),
+            drop_behind_writes=conf.get(keys.DFS_CLIENT_CACHE_DROP_BEHIND_WRITES),
             readahead_bytes=conf.get(keys.DFS_CLIENT_CACHE_READAHEAD),
             hedged_read_threads=conf.get(keys.DFS_CLIENT_HEDGED_READ_THREADPOOL_SIZE),
             hedged_read_threshold_s=conf.get(keys.DFS_CLIENT_HEDGED_READ_THRESHOLD_MILLIS),

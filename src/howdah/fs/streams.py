@@ -69,8 +69,9 @@ class InnerOutput(Protocol):
 class InnerInput(Protocol):
     """What an `FSDataInputStream` needs beyond `io.RawIOBase`.
 
-    It may have two methods more: `read_vectored(ranges)`, without which the ranges are
-    read one after the other, and `statistics()`.
+    It may have three methods more: `read_vectored(ranges)`, without which the ranges are
+    read one after the other, `pread_view(offset, length)`, without which bytes are copied,
+    and `statistics()`.
     """
 
     @property
@@ -122,6 +123,8 @@ class FSDataOutputStream(io.BufferedIOBase, DataOutput):
         if type(data) is bytes and off is None and length is None:
             self._inner.write(data)
             return len(data)
+        if self.closed:  # before anything else is found wrong, as in Hadoop (OS-038)
+            raise errors.ClosedStream(f"{self.name} is closed")
         if isinstance(data, int) and off is None and length is None:
             self._inner.write(bytes((data & 0xFF,)))
             return 1
@@ -258,6 +261,19 @@ class FSDataInputStream(io.BufferedReader, DataInput):
     def pread_into(self, offset: int, buffer: bytearray | memoryview) -> int:
         """Fill `buffer` from `offset`; how many bytes, fewer only at the end of the file."""
         return self._inner.pread_into(offset, buffer)
+
+    def pread_view(self, offset: int, length: int) -> memoryview:
+        """As `pread`, as read-only memory that is not copied where that can be had.
+
+        On `hdfs://` that is so for a range within one block which a datanode of this
+        machine has, with short-circuit reads switched on: the memory is that of its file,
+        checked against its checksums, and lasts as long as somebody holds it.
+        """
+        view = getattr(self._inner, "pread_view", None)
+        if view is None:
+            return memoryview(self.pread(offset, length))
+        found: memoryview = view(offset, length)
+        return found
 
     def read_fully(self, offset: int, length: int) -> bytes:
         """Exactly `length` bytes from `offset`; `EOFError` if the file ends before."""

@@ -1,0 +1,129 @@
+"""Shared memory in which a datanode takes back the files that it gave to this client.
+
+The client's end of the slots that `howdah.transfer.short_circuit` describes. A segment
+comes over a connection of its own, and both end together: a datanode that dies, or
+restarts, closes it, so whatever the slots say then, they are worth nothing.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import select
+import threading
+
+from howdah import errors
+from howdah.transfer.ops import encode_request
+from howdah.transfer.responses import SegmentGiven
+from howdah.transfer.short_circuit import (
+    RequestSegment,
+    SegmentId,
+    SlotId,
+    Slots,
+    check_segment_length,
+)
+from howdah.transfer.sockets import Connection
+from howdah.transfer.status import Status
+from howdah.transfer.varint import read_delimited
+
+
+class SegmentRefused(errors.HowdahError, OSError):
+    """The datanode gives no shared memory; its answer is the message."""
+
+
+class Segment:
+    """One segment and the connection that it lives by. Thread-safe."""
+
+    def __init__(self, connection: Connection, name: SegmentId, memory: mmap.mmap) -> None:
+        self.name = name
+        self._connection = connection
+        self._slots = Slots(memoryview(memory))
+        self._lock = threading.Lock()
+        self._free = list(range(self._slots.count - 1, -1, -1))
+        self._used = 0
+        self._ended = False
+
+    @classmethod
+    def ask(cls, connection: Connection, client_name: str) -> Segment:
+        """A new segment, which takes the connection over. `SegmentRefused` if it gets none."""
+        connection.send_all(encode_request(RequestSegment(client_name)))
+        answer = SegmentGiven.decode(read_delimited(connection))
+        if answer.status is not Status.SUCCESS or answer.segment is None:
+            raise SegmentRefused(answer.error or answer.status.name)
+        connection.recv_exactly(1)
+        descriptors = connection.take_descriptors()
+        try:
+            if len(descriptors) != 1:
+                raise errors.ProtocolViolation(
+                    f"{connection.peer} sent {len(descriptors)} descriptors for a segment"
+                )
+            length = check_segment_length(os.fstat(descriptors[0]).st_size)
+            memory = mmap.mmap(descriptors[0], length)
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+        return cls(connection, answer.segment, memory)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the datanode still minds the slots."""
+        fd = self._connection.fileno()
+        if self._ended or fd < 0:
+            return False
+        poll = select.poll()
+        poll.register(fd, select.POLLIN)
+        # It never sends anything, so whatever is there is the end.
+        return not poll.poll(0)
+
+    def claim(self) -> Slot | None:
+        """A slot that is marked valid; None where all are taken or the segment is dead."""
+        with self._lock:
+            if not self._free or not self.is_alive:
+                return None
+            index = self._free.pop()
+            self._used += 1
+            self._slots.claim(index)
+        return Slot(self, index)
+
+    def is_revoked(self, index: int) -> bool:
+        """Whether the datanode took the slot back. It can't do so any more when it is dead."""
+        return self._ended or not self._slots.is_valid(index)
+
+    def give_back(self, index: int) -> bool:
+        """The datanode knows nothing of this slot any more. True if none is used now."""
+        with self._lock:
+            self._free.append(index)
+            self._used -= 1
+            return not self._used
+
+    def close(self) -> None:
+        """Ends the segment at the datanode too; safe to repeat."""
+        with self._lock:
+            if self._ended:
+                return
+            self._ended = True
+        # The memory stays mapped until nobody looks at it any more.
+        self._connection.close()
+
+
+class Slot:
+    """What one replica is revoked by."""
+
+    __slots__ = ("index", "segment")
+
+    def __init__(self, segment: Segment, index: int) -> None:
+        self.segment = segment
+        self.index = index
+
+    @property
+    def id(self) -> SlotId:
+        return SlotId(self.segment.name, self.index)
+
+    @property
+    def is_revoked(self) -> bool:
+        return self.segment.is_revoked(self.index)
+
+    @property
+    def is_valid(self) -> bool:
+        """True while the datanode is there and has not revoked it."""
+        return not self.is_revoked and self.segment.is_alive
