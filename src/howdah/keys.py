@@ -48,11 +48,6 @@ IO_FILE_BUFFER_SIZE = size(
 FILE_BYTES_PER_CHECKSUM = size(
     "file.bytes-per-checksum", "512", "Bytes a checksum of a local file covers.", minimum=1
 )
-FS_MEM_HSYNC = boolean(
-    "fs.mem.hsync",
-    False,
-    "Whether `hsync` on mem:// is an `hflush`, though nothing there outlives the process.",
-)
 FS_PERMISSIONS_UMASK_MODE = string(
     "fs.permissions.umask-mode", "022", "Bits a client takes off new modes: octal, or u=rwx,g=…."
 )

@@ -5,10 +5,10 @@ bytes that nobody sees before they are flushed, modes that are enforced, appends
 truncation and concatenation. All who name it the same, from whatever thread, have the
 same files; another process, a forked child included, has its own.
 
-What is durable: nothing. The files are there until the process ends or `forget` is
-called, closed or not, connected or not. So `hsync` is refused, as it must be by
-whatever cannot keep its promise (OS-075, OS-186); for programs that can't do without
-it `fs.mem.hsync` makes it an `hflush`.
+What is durable: nothing outlives the process. The files are there until it ends or
+`forget` is called, whoever is connected. The memory of the process is all the store
+that there is, so `hsync` reaches it, and is claimed as `hflush` is; it is as good as a
+disk to a program that is tested, and no disk.
 
 The user who names a filesystem first is its superuser (`howdah.fs.memory_tree`).
 """
@@ -85,7 +85,6 @@ class MemoryFileSystem(FileSystem):
         self._conf = Configuration.load() if conf is None else conf
         self.user = user or current_user()
         self._umask = paths.parse_umask(self._conf.get(keys.FS_PERMISSIONS_UMASK_MODE))
-        self._may_hsync = self._conf.get(keys.FS_MEM_HSYNC)
         with _stores_lock:
             store = _stores.setdefault(authority, _Store(self.user))
         self._lock = store.lock
@@ -149,11 +148,7 @@ class MemoryFileSystem(FileSystem):
         return place.parent
 
     def _writing(self, path: str, file: File, progress: Progress | None) -> FSDataOutputStream:
-        return FSDataOutputStream(
-            MemoryOutput(
-                path, file, self._lock, now_ms, may_hsync=self._may_hsync, progress=progress
-            )
-        )
+        return FSDataOutputStream(MemoryOutput(path, file, self._lock, now_ms, progress))
 
     def append(
         self,

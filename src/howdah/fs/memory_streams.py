@@ -33,15 +33,12 @@ class MemoryOutput:
         file: File,
         lock: RLock,
         now_ms: Callable[[], int],
-        *,
-        may_hsync: bool,
         progress: Callable[[], None] | None = None,
     ) -> None:
         self._path = path
         self._file = file
         self._lock = lock
         self._now_ms = now_ms
-        self._may_hsync = may_hsync
         self._progress = progress
         self._pending = bytearray()
         self._closed = False
@@ -74,18 +71,10 @@ class MemoryOutput:
             self._store()
 
     def hsync(self, flags: SyncFlag = SyncFlag.NONE) -> None:
-        """As `hflush`, if the filesystem may call that durable; nothing here outlives the
-        process."""
-        with self._lock:
-            self._check()
-            if flags:
-                raise errors.UnsupportedOperation(f"{self._path}: {flags} is for files with blocks")
-            if not self._may_hsync:
-                raise errors.UnsupportedOperation(
-                    f"{self._path}: nothing in memory is durable, so there is no hsync; "
-                    "fs.mem.hsync=true lets it be an hflush"
-                )
-            self._store()
+        """As `hflush`: the store is the memory of this process, and nothing outlives it."""
+        if flags:
+            raise errors.UnsupportedOperation(f"{self._path}: {flags} is for files with blocks")
+        self.hflush()
 
     def close(self) -> None:
         with self._lock:
@@ -116,9 +105,7 @@ class MemoryOutput:
             )
 
     def has_capability(self, capability: str) -> bool:
-        return capability == capabilities.HFLUSH or (
-            capability == capabilities.HSYNC and self._may_hsync
-        )
+        return capability in (capabilities.HFLUSH, capabilities.HSYNC)
 
     def set_drop_behind(self, drop: bool | None) -> None:
         raise errors.UnsupportedOperation(f"{self._path}: memory does not offer set_drop_behind")

@@ -127,18 +127,8 @@ def test_a_reader_that_opens_again_follows_the_writer(fs: MemoryFileSystem) -> N
                 position = stream.tell()
 
 
-@pytest.mark.req("OS-075")
-@pytest.mark.req("OS-186")
-def test_what_is_not_durable_cannot_be_synced(fs: MemoryFileSystem) -> None:
-    with fs.create("/f") as out:
-        assert out.has_capability("hflush")
-        assert not out.has_capability("hsync")
-        with pytest.raises(errors.UnsupportedOperation, match="nothing in memory is durable"):
-            out.hsync()
-
-
-def test_hsync_can_be_allowed_to_be_an_hflush() -> None:
-    fs = MemoryFileSystem("lenient", Configuration({"fs.mem.hsync": "true"}))
+@pytest.mark.req("OS-096")
+def test_hsync_shows_as_hflush_does(fs: MemoryFileSystem) -> None:
     with fs.create("/f") as out:
         assert out.has_capability("hsync")
         out.write(b"seen")
@@ -146,7 +136,6 @@ def test_hsync_can_be_allowed_to_be_an_hflush() -> None:
         assert fs.open("/f").read() == b"seen"
         with pytest.raises(errors.UnsupportedOperation, match="blocks"):
             out.hsync(SyncFlag.END_BLOCK)
-    memory.forget("lenient")
 
 
 # --- one writer --------------------------------------------------------------------------
