@@ -72,7 +72,15 @@ PURE = {
         "slow_nodes",
         "unsynced",
     },
-    "datanode": {"block_files", "commands", "fault_points", "messages", "replicas", "write_plan"},
+    "datanode": {
+        "block_files",
+        "block_recovery",
+        "commands",
+        "fault_points",
+        "messages",
+        "replicas",
+        "write_plan",
+    },
     "fs": {"capabilities", "data_codec", "glob", "path_handle", "status"},
     "web": {"http"},
 }

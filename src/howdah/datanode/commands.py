@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from howdah import errors
-from howdah.datanode.messages import Invalidate, Transfer
+from howdah.datanode.messages import Invalidate, RecoverBlock, Transfer
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType, signed64
@@ -39,7 +39,7 @@ class Unsupported:
     name: str
 
 
-Order = Register | FinalizeUpgrade | Shutdown | Unsupported | Invalidate | Transfer
+Order = Register | FinalizeUpgrade | Shutdown | Unsupported | Invalidate | Transfer | RecoverBlock
 
 
 def decode_orders(commands: Iterable[pb.DatanodeCommandProto]) -> list[Order]:
@@ -53,6 +53,8 @@ def decode_orders(commands: Iterable[pb.DatanodeCommandProto]) -> list[Order]:
                 orders.append(FinalizeUpgrade(command.finalizeCmd.blockPoolId))
             case pb.DatanodeCommandProto.BlockCommand:
                 orders += _block_orders(command.blkCmd)
+            case pb.DatanodeCommandProto.BlockRecoveryCommand:
+                orders += [recovery_order(block) for block in command.recoveryCmd.blocks]
             case pb.DatanodeCommandProto.NullDatanodeCommand:
                 continue
             case other:
@@ -63,6 +65,20 @@ def decode_orders(commands: Iterable[pb.DatanodeCommandProto]) -> list[Order]:
 def _block(pool_id: str, proto: types_pb2.BlockProto) -> ExtendedBlock:
     return ExtendedBlock(
         pool_id, signed64(proto.blockId), signed64(proto.genStamp), signed64(proto.numBytes)
+    )
+
+
+def recovery_order(proto: pb.RecoveringBlockProto) -> RecoverBlock | Unsupported:
+    """What a RecoveringBlockProto asks for; also the form in which a primary asks its peers."""
+    if proto.HasField("ecPolicy"):
+        return Unsupported("BlockRecoveryCommand for an erasure-coded block")
+    block = ExtendedBlock.from_proto(proto.block.b)
+    target = _block(block.pool_id, proto.truncateBlock) if proto.HasField("truncateBlock") else None
+    return RecoverBlock(
+        block,
+        signed64(proto.newGenStamp),
+        tuple(DatanodeAddress.from_proto(node) for node in proto.block.locs),
+        target,
     )
 
 

@@ -19,9 +19,11 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import NoReturn
 
+from howdah.datanode import inter_datanode
 from howdah.datanode.copies import Copies
 from howdah.datanode.data_server import DataServer
 from howdah.datanode.gauges import Gauges
+from howdah.datanode.inter_datanode import InterDatanodeProtocol
 from howdah.datanode.ipc import ClientDatanodeProtocol, service
 from howdah.datanode.link import Link, LinkClosed
 from howdah.datanode.messages import (
@@ -31,10 +33,13 @@ from howdah.datanode.messages import (
     Identity,
     Invalidate,
     Message,
+    PoolServed,
+    RecoverBlock,
     ServePool,
     Stop,
     Transfer,
 )
+from howdah.datanode.recovery_worker import RecoveryWorker
 from howdah.datanode.replicas import ReplicaMap
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.store import BlockStore
@@ -74,7 +79,9 @@ class DataProcess:
                 inheritance.local_listener, self._store, inheritance.settings
             )
         protocol = ClientDatanodeProtocol(self._store, self._tell, getpass.getuser())
-        self._ipc = ThreadedRpcServer(inheritance.ipc_listener, Registry([service(protocol)]))
+        self._recoveries = RecoveryWorker(self._store, inheritance.settings, self._tell)
+        services = [service(protocol), inter_datanode.service(InterDatanodeProtocol(self._store))]
+        self._ipc = ThreadedRpcServer(inheritance.ipc_listener, Registry(services))
         self._background: SimpleQueue[Invalidate | CheckVolumes] = SimpleQueue()
         self._connect_gauges(inheritance.gauges)
 
@@ -109,8 +116,11 @@ class DataProcess:
         match command:
             case ServePool(pool_id):
                 self._store.serve_pool(pool_id)
+                self._tell(PoolServed(pool_id))
             case Identity(node):
-                self._copies.source = node
+                self._copies.source = self._recoveries.identity = node
+            case RecoverBlock():
+                self._recoveries.start(command)
             case Invalidate():
                 self._background.put(command)
             case Transfer():

@@ -30,9 +30,11 @@ from howdah.datanode.gauges import Gauges
 from howdah.datanode.inventory import Inventory
 from howdah.datanode.link import Link, LinkClosed
 from howdah.datanode.messages import (
+    BlockSynchronized,
     Command,
     CorruptFound,
     Message,
+    PoolServed,
     ReplicaDeleted,
     ReplicaOpened,
     ReplicaReceived,
@@ -66,6 +68,7 @@ class Keeper:
         self._stop_reason = ""
         self._status = 0
         self._data_pid = 0
+        self._for_restart = False
         self._actors: list[NamenodeActor] = []
 
     def run(self) -> int:
@@ -250,7 +253,15 @@ class Keeper:
             case ReportAsked(incremental):
                 for actor in self._actors:
                     actor.report_now(full=not incremental)
-            case ShutdownAsked():
+            case PoolServed(pool_id):
+                for actor in self._actors:
+                    actor.pool_served(pool_id)
+            case BlockSynchronized():
+                for actor in self._actors:
+                    if actor.name == message.ordered_by:
+                        actor.tell(message)
+            case ShutdownAsked(for_upgrade):
+                self._for_restart = for_upgrade
                 self.stop("an administrator asks for it", 0)
             case _:
                 log.error("the data process sent %s, which is no event", type(message).__name__)
@@ -273,7 +284,7 @@ class Keeper:
         for actor in self._actors:
             actor.stop()
         try:
-            self._link.send(Stop())
+            self._link.send(Stop(self._for_restart))
         except LinkClosed:
             log.info("the data process is gone already")
         deadline_s = time.monotonic() + STOP_TIMEOUT_S

@@ -78,6 +78,31 @@ class ShutdownAsked:
     for_upgrade: bool
 
 
+@dataclass(frozen=True, slots=True)
+class PoolServed:
+    """Blocks of the pool can be read and written from now on."""
+
+    pool_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSynchronized:
+    """A recovery has come to its end: what the namenode `ordered_by` is to be told.
+
+    `block` is the block as it was ordered. Its replicas at `nodes`, on `storage_ids`, have
+    `new_length_bytes` and the stamp `new_stamp` now; or nobody has a byte of it, and it is
+    to be dropped from its file (`delete`).
+    """
+
+    block: ExtendedBlock
+    new_stamp: int
+    new_length_bytes: int
+    delete: bool
+    nodes: tuple[DatanodeAddress, ...]
+    storage_ids: tuple[str, ...]
+    ordered_by: str
+
+
 Event = (
     ReplicaOpened
     | ReplicaReceived
@@ -86,6 +111,8 @@ Event = (
     | VolumeFailed
     | ReportAsked
     | ShutdownAsked
+    | PoolServed
+    | BlockSynchronized
 )
 
 
@@ -124,16 +151,35 @@ class Transfer:
 
 
 @dataclass(frozen=True, slots=True)
+class RecoverBlock:
+    """Be the primary of a recovery: bring the block's replicas at `nodes` to one length, under
+    `recovery_id` as their stamp.
+
+    For a truncate `target` is the block that is to come out, with its length: the same one,
+    or another that the replicas are copied into.
+    """
+
+    block: ExtendedBlock
+    recovery_id: int
+    nodes: tuple[DatanodeAddress, ...]
+    target: ExtendedBlock | None = None
+    ordered_by: str = ""
+    """The namenode that gave the order, by its address."""
+
+
+@dataclass(frozen=True, slots=True)
 class CheckVolumes:
     """A volume looks broken from outside: have them all prove themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """End all operations and the process."""
+    """End all operations and the process; `for_restart` if clients may wait for its return."""
+
+    for_restart: bool = False
 
 
-Command = ServePool | Identity | Invalidate | Transfer | CheckVolumes | Stop
+Command = ServePool | Identity | Invalidate | Transfer | RecoverBlock | CheckVolumes | Stop
 Message = Event | Command
 
 

@@ -5,7 +5,8 @@
        +------- unknown to the namenode (it restarted) ------+
 
 1. versionRequest tells which cluster and block pool this is; the data directories
-   are made ready for them, or the actor ends with an error.
+   are made ready for them, or the actor ends with an error. Then the data process
+   serves the block pool: clients may come as soon as the namenode knows this datanode.
 2. registerDatanode; then a heartbeat, so the namenode knows the volumes, and a full
    block report. After those the datanode is ready.
 3. From then on: news of replicas at once, in the order in which they happened; a
@@ -24,7 +25,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from google.protobuf.message import Message
@@ -40,14 +41,17 @@ from howdah.datanode.commands import (
     decode_orders,
 )
 from howdah.datanode.directories import DataDirectories
+from howdah.datanode.fault_points import Point, reach
 from howdah.datanode.gauges import Gauges
 from howdah.datanode.inventory import Inventory
 from howdah.datanode.messages import (
+    BlockSynchronized,
     CheckVolumes,
     Command,
     CorruptFound,
     Identity,
     Invalidate,
+    RecoverBlock,
     ServePool,
     Transfer,
 )
@@ -62,6 +66,7 @@ PROTOCOL = "org.apache.hadoop.hdfs.server.protocol.DatanodeProtocol"
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
 _MAX_NEWS = 1000
 """Replicas in one incremental report."""
+_SERVING_TIMEOUT_S = 60.0
 _AWAY = (
     errors.Unreachable,
     errors.CallTimeout,
@@ -111,7 +116,8 @@ class NamenodeActor:
         self._stop_datanode = stop
         self._volumes = {volume.storage_id: volume for volume in inventory.volumes.all}
         self._changed = threading.Condition()
-        self._news: deque[BlockNews | CorruptFound] = deque()
+        self._news: deque[BlockNews | CorruptFound | BlockSynchronized] = deque()
+        self._served: set[str] = set()
         self._stopping = False
         self._heartbeat_due_s = 0.0
         self._report_due_s = 0.0
@@ -131,10 +137,16 @@ class NamenodeActor:
             self._stopping = True
             self._changed.notify()
 
-    def tell(self, news: BlockNews | CorruptFound) -> None:
+    def tell(self, news: BlockNews | CorruptFound | BlockSynchronized) -> None:
         """Pass this on to the namenode as soon as possible."""
         with self._changed:
             self._news.append(news)
+            self._changed.notify()
+
+    def pool_served(self, pool_id: str) -> None:
+        """The data process serves this block pool now."""
+        with self._changed:
+            self._served.add(pool_id)
             self._changed.notify()
 
     def report_now(self, *, full: bool) -> None:
@@ -218,6 +230,9 @@ class NamenodeActor:
             )
         self._directories.join(namespace)
         node = self._node()
+        self._command(Identity(node))
+        self._command(ServePool(namespace.pool_id))
+        self._wait_until_served(namespace.pool_id)
         answer = self._client.call(
             "registerDatanode",
             pb.RegisterDatanodeRequestProto(registration=reports.registration(node, namespace)),
@@ -225,8 +240,6 @@ class NamenodeActor:
         )
         self._registration = answer.registration
         self._namespace = namespace
-        self._command(Identity(node))
-        self._command(ServePool(namespace.pool_id))
         log.info(
             "registered with namenode %s as %s (%s), block pool %s",
             self.name,
@@ -237,6 +250,15 @@ class NamenodeActor:
         self._heartbeat(namespace)
         self._full_report(namespace)
         self._ready()
+
+    def _wait_until_served(self, pool_id: str) -> None:
+        with self._changed:
+            if not self._changed.wait_for(
+                lambda: self._stopping or pool_id in self._served, _SERVING_TIMEOUT_S
+            ):
+                raise errors.RemoteError(
+                    f"the data process does not serve {pool_id} within {_SERVING_TIMEOUT_S:g} s"
+                )
 
     # --- serving ---
 
@@ -282,6 +304,8 @@ class NamenodeActor:
                 raise _Unknown
             case Invalidate() | Transfer():
                 self._command(order)
+            case RecoverBlock():
+                self._command(replace(order, ordered_by=self.name))
             case Shutdown():
                 self._stop_datanode(f"namenode {self.name} says so", 0)
             case FinalizeUpgrade(pool_id):
@@ -295,7 +319,7 @@ class NamenodeActor:
         with self._changed:
             # What has happened up to here is in the lists.
             lists = self._inventory.listed(namespace.pool_id)
-            kept = [news for news in self._news if isinstance(news, CorruptFound)]
+            kept = [news for news in self._news if not isinstance(news, BlockNews)]
             self._news.clear()
             self._news.extend(kept)
         requests = reports.full_reports(
@@ -328,7 +352,7 @@ class NamenodeActor:
                 news = [self._news[i] for i in range(min(len(self._news), _MAX_NEWS))]
             if not news:
                 return
-            of_blocks = [item for item in news if not isinstance(item, CorruptFound)]
+            of_blocks = [item for item in news if isinstance(item, BlockNews)]
             mine = [item for item in of_blocks if item.block.pool_id == namespace.pool_id]
             if mine:
                 self._call(
@@ -345,7 +369,38 @@ class NamenodeActor:
                         reports.bad_block_report(item, self._node(), self._volumes),
                         pb.ReportBadBlocksResponseProto,
                     )
+                elif isinstance(item, BlockSynchronized):
+                    self._commit(item)
             # Only now: what the namenode has not heard is told again.
             with self._changed:
                 for _ in news:
                     self._news.popleft()
+
+    def _commit(self, recovery: BlockSynchronized) -> None:
+        """What a recovery agreed on. A namenode that doesn't want it has given the block to
+        another recovery meanwhile, or has lost its file: there is nothing to repeat."""
+        reach(Point.COMMIT_RECOVERY, recovery.block.block_id)
+        try:
+            self._call(
+                "commitBlockSynchronization",
+                reports.synchronization(recovery),
+                pb.CommitBlockSynchronizationResponseProto,
+            )
+        except _AWAY:
+            raise
+        except errors.HowdahError as error:
+            log.warning(
+                "namenode %s does not take recovery %d of %s: %s",
+                self.name,
+                recovery.new_stamp,
+                recovery.block,
+                error,
+            )
+            return
+        log.info(
+            "recovery %d of %s is committed: %d bytes at %d nodes",
+            recovery.new_stamp,
+            recovery.block,
+            recovery.new_length_bytes,
+            len(recovery.nodes),
+        )

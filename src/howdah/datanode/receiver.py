@@ -249,9 +249,10 @@ class BlockReceiver:
             if not self._is_copy:
                 self._reach(self._point(packets))
             writer.write(packets)
-            if packets[-1].header.last_in_block:
-                self._durable = self._durable or sync
-            elif sync:
+            # A block that was synced once is synced when it ends: after a power cut, a
+            # replica that is shorter than the namenode knows it would count as corrupt.
+            self._durable = self._durable or sync
+            if sync and not packets[-1].header.last_in_block:
                 writer.sync()
             responder.written(packets)
         except errors.HowdahError:

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 from howdah import errors
 from howdah.datanode.inventory import VolumeState
-from howdah.datanode.messages import CorruptFound, ReplicaDeleted, ReplicaOpened, ReplicaReceived
+from howdah.datanode.messages import (
+    BlockSynchronized,
+    CorruptFound,
+    ReplicaDeleted,
+    ReplicaOpened,
+    ReplicaReceived,
+)
 from howdah.datanode.volumes import Volume
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
@@ -206,3 +212,18 @@ def bad_block_report(
         types_pb2.DISK if volume is None else storage_of(volume).storageType
     )
     return pb.ReportBadBlocksRequestProto(blocks=[located])
+
+
+def synchronization(
+    recovery: BlockSynchronized,
+) -> pb.CommitBlockSynchronizationRequestProto:
+    """How a recovery ended. Its file is closed with it: nobody has the lease who could go on."""
+    return pb.CommitBlockSynchronizationRequestProto(
+        block=recovery.block.to_proto(),
+        newGenStamp=recovery.new_stamp,
+        newLength=recovery.new_length_bytes,
+        closeFile=True,
+        deleteBlock=recovery.delete,
+        newTaragets=[node.id_to_proto() for node in recovery.nodes],
+        newTargetStorages=recovery.storage_ids,
+    )

@@ -84,6 +84,12 @@ class BlockStore:
         with self._lock:
             return self._replicas.get(block).length_bytes
 
+    def find(self, block: ExtendedBlock) -> Replica | None:
+        """The replica of the block's id, whatever its stamp."""
+        self._check_pool(block.pool_id)
+        with self._lock:
+            return self._replicas.find(block.pool_id, block.block_id)
+
     def block_counts(self) -> dict[str, int]:
         """Replicas on each volume."""
         with self._lock:
@@ -314,18 +320,16 @@ class BlockStore:
     def abandon(self, writer: ReplicaWriter) -> None:
         """The writer is gone. What a client has written stays as it is, to be
         recovered; a copy from a datanode that isn't whole goes."""
-        self._release(writer)
+        writer.close()
         if writer.replica.state is ReplicaState.TEMPORARY:
             self._delete(writer.pool_id, writer.replica, tell=False)
+        self.writers.release(writer.replica.as_block(writer.pool_id), writer.holder)
 
     def discard(self, writer: ReplicaWriter) -> None:
         """The pipeline of a new replica never came about: nobody knows of the replica."""
-        self._release(writer)
+        writer.close()
         assert not writer.replica.length_bytes, f"{writer.replica!r} has bytes"
         self._delete(writer.pool_id, writer.replica, tell=True)
-
-    def _release(self, writer: ReplicaWriter) -> None:
-        writer.close()
         self.writers.release(writer.replica.as_block(writer.pool_id), writer.holder)
 
     # --- deleting ---
@@ -345,23 +349,16 @@ class BlockStore:
 
     def _delete(self, pool_id: str, replica: Replica, *, tell: bool) -> None:
         volume = self.volumes[replica.volume_id]
+        freed = 0
         with self._lock:
             if self._replicas.find(pool_id, replica.block_id) is not replica:
                 return
             self._replicas.remove(pool_id, replica.block_id)
-            self.short_circuit.revoke(pool_id, replica.block_id)
-            paths = replica_paths(volume, pool_id, replica)
-        freed = 0
-        # The block file first: a crash in between leaves a meta file without it,
-        # which the next start moves aside, and never a block without checksums.
-        for path in paths:
-            try:
-                freed += os.stat(path).st_size
-                os.unlink(path)
-            except FileNotFoundError:
-                log.warning("%s was already gone", path)
-            except OSError as error:
-                log.error("cannot delete %s: %s", path, error)
+            paths: tuple[str, ...] = replica_paths(volume, pool_id, replica)
+            if replica.stored_as is not ReplicaState.FINALIZED:
+                # The next replica of this block may have files of the same names soon.
+                freed, paths = _unlink(paths), ()
+        freed += _unlink(paths)
         volume.count(pool_id, -freed)
         if tell:
             self._notify(ReplicaDeleted(replica.as_block(pool_id), volume.storage_id))
@@ -416,3 +413,18 @@ class BlockStore:
                 self.short_circuit.revoke(pool_id, replica.block_id)
         log.error("volume %s has failed with %d replicas: %s", volume, len(lost), reason)
         self._notify(VolumeFailed(volume.storage_id, reason))
+
+
+def _unlink(paths: tuple[str, ...]) -> int:
+    """Remove files; their bytes. The block file comes first: a crash in between leaves a
+    meta file without it, which the next start moves aside, and never a block without sums."""
+    freed = 0
+    for path in paths:
+        try:
+            freed += os.stat(path).st_size
+            os.unlink(path)
+        except FileNotFoundError:
+            log.warning("%s was already gone", path)
+        except OSError as error:
+            log.error("cannot delete %s: %s", path, error)
+    return freed

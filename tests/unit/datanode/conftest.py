@@ -48,6 +48,7 @@ class Node:
         settings: DataSettings | None = None,
         types: tuple[StorageType, ...] = (StorageType.DISK,),
     ) -> None:
+        self.root = root
         self.settings = settings or DataSettings(
             socket_timeout_s=5, write_timeout_s=5, keepalive_s=2
         )
@@ -249,6 +250,8 @@ class Lab:
 
     POOL = POOL
     SPEC = SPEC
+    Stage = Stage
+    replace = staticmethod(replace)
     Writer = Writer
     sums_of = staticmethod(sums_of)
     block = staticmethod(block)

@@ -18,17 +18,22 @@ from howdah.datanode.commands import (
     Shutdown,
     Unsupported,
     decode_orders,
+    recovery_order,
 )
 from howdah.datanode.gauges import Gauges
+from howdah.datanode.inter_datanode import encode_order
 from howdah.datanode.inventory import Inventory
 from howdah.datanode.link import Link, LinkClosed
 from howdah.datanode.messages import (
+    BlockSynchronized,
     CheckVolumes,
     CorruptFound,
     Identity,
     Invalidate,
     Message,
     MessageBuffer,
+    PoolServed,
+    RecoverBlock,
     ReplicaDeleted,
     ReplicaOpened,
     ReplicaReceived,
@@ -57,6 +62,9 @@ MESSAGES: list[Message] = [
     ReplicaDeleted(BLOCK, "DS-1"),
     CorruptFound(BLOCK, "DS-1", NODE, "why"),
     VolumeFailed("DS-1", "why"),
+    PoolServed(POOL),
+    BlockSynchronized(BLOCK, 1007, 5, False, (NODE,), ("DS-1",), "namenode"),
+    RecoverBlock(BLOCK, 1007, (NODE,), BLOCK, "namenode"),
     ReportAsked(True),
     ShutdownAsked(False),
     ServePool(POOL),
@@ -158,6 +166,23 @@ def test_a_copy_without_targets_is_a_contradiction() -> None:
         decode_orders([command])
 
 
+@pytest.mark.req("AP-021")
+@pytest.mark.parametrize("target", [None, ExtendedBlock(POOL, 9, 1007, 70)])
+def test_a_recovery_order_is_decoded_as_primaries_encode_it(target: ExtendedBlock | None) -> None:
+    order = RecoverBlock(BLOCK, 1007, (NODE, NODE), target)
+    command = pb.DatanodeCommandProto(
+        cmdType=pb.DatanodeCommandProto.BlockRecoveryCommand,
+        recoveryCmd=pb.BlockRecoveryCommandProto(blocks=[encode_order(order)]),
+    )
+    assert decode_orders([command]) == [order]
+
+
+def test_the_recovery_of_an_erasure_coded_block_is_not_supported() -> None:
+    proto = encode_order(RecoverBlock(BLOCK, 1007, (NODE,)))
+    proto.ecPolicy.id = 1
+    assert isinstance(recovery_order(proto), Unsupported)
+
+
 def test_the_other_orders_keep_their_names() -> None:
     kinds = pb.DatanodeCommandProto
     commands = [
@@ -167,13 +192,13 @@ def test_the_other_orders_keep_their_names() -> None:
             cmdType=kinds.FinalizeCommand, finalizeCmd=pb.FinalizeCommandProto(blockPoolId=POOL)
         ),
         block_command(action=pb.BlockCommandProto.SHUTDOWN),
-        pb.DatanodeCommandProto(cmdType=kinds.BlockRecoveryCommand),
+        pb.DatanodeCommandProto(cmdType=kinds.BlockIdCommand),
     ]
     assert decode_orders(commands) == [
         Register(),
         FinalizeUpgrade(POOL),
         Shutdown(),
-        Unsupported("BlockRecoveryCommand"),
+        Unsupported("BlockIdCommand"),
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,16 @@ from howdah import errors
 from howdah.datanode.data_server import listen
 from howdah.datanode.directories import DataDirectories
 from howdah.datanode.gauges import Gauges
+from howdah.datanode.inter_datanode import encode_order
 from howdah.datanode.inventory import Inventory
 from howdah.datanode.messages import (
+    BlockSynchronized,
     CheckVolumes,
     Command,
     CorruptFound,
     Identity,
     Invalidate,
+    RecoverBlock,
     ReplicaOpened,
     ReplicaReceived,
     ServePool,
@@ -35,6 +39,7 @@ from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 
 POOL = "BP-1-127.0.0.1-1"
 BLOCK = ExtendedBlock(POOL, 5, 1001, 100)
+NODE = DatanodeAddress("127.0.0.1", "localhost", "uuid-1", 1, 2, 3)
 
 
 class FakeNamenode:
@@ -108,6 +113,12 @@ class FakeNamenode:
         self._keep("bad", request)
         return pb.ReportBadBlocksResponseProto()
 
+    def commit_block_synchronization(
+        self, request: Any, caller: Any
+    ) -> pb.CommitBlockSynchronizationResponseProto:
+        self._keep("commit", request)
+        return pb.CommitBlockSynchronizationResponseProto()
+
     def names(self) -> list[str]:
         return [name for name, _ in self.calls]
 
@@ -144,10 +155,15 @@ class Subject:
             self.inventory,
             Gauges(1),
             ActorSettings(heartbeat_s, report_s, 1000),
-            command=self.commands.append,
+            command=self._obey,
             ready=self.ready.set,
             stop=self._stop,
         )
+
+    def _obey(self, command: Command) -> None:
+        self.commands.append(command)
+        if isinstance(command, ServePool):
+            self.actor.pool_served(command.pool_id)
 
     def _stop(self, reason: str, status: int) -> None:
         self.stopped.append((reason, status))
@@ -193,6 +209,78 @@ def test_a_datanode_registers_beats_and_reports_before_it_is_ready(
         DatanodeAddress("127.0.0.1", "localhost", subject.directories.uuid, 1, 2, 3)
     )
     assert subject.commands[1] == ServePool(POOL)
+
+
+def test_a_datanode_serves_its_block_pool_before_the_namenode_knows_it(
+    namenode: FakeNamenode, start: Callable[..., Subject], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = threading.Event()
+    real = NamenodeActor.pool_served
+
+    def late(actor: NamenodeActor, pool_id: str) -> None:
+        def answer() -> None:
+            served.set()
+            real(actor, pool_id)
+
+        threading.Timer(0.05, answer).start()
+
+    monkeypatch.setattr(NamenodeActor, "pool_served", late)
+    start()
+    namenode.wait_for("register")
+    assert served.is_set()
+
+
+def test_a_recovery_is_passed_on_with_the_name_of_who_ordered_it(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    order = RecoverBlock(BLOCK, 1007, (NODE,), BLOCK.with_length(7))
+    namenode.orders = [
+        pb.DatanodeCommandProto(
+            cmdType=pb.DatanodeCommandProto.BlockRecoveryCommand,
+            recoveryCmd=pb.BlockRecoveryCommandProto(blocks=[encode_order(order)]),
+        )
+    ]
+    subject = start()
+    assert subject.ready.wait(5)
+    assert replace(order, ordered_by=subject.actor.name) in subject.commands
+
+
+@pytest.mark.req("AP-026")
+def test_the_namenode_is_told_how_a_recovery_ended(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    subject = start()
+    assert subject.ready.wait(5)
+    subject.actor.tell(BlockSynchronized(BLOCK, 1007, 70, False, (NODE,), ("DS-1",), "nn"))
+    told = namenode.wait_for("commit")
+    assert ExtendedBlock.from_proto(told.block) == BLOCK
+    assert (told.newGenStamp, told.newLength, told.closeFile) == (1007, 70, True)
+    assert [node.datanodeUuid for node in told.newTaragets] == ["uuid-1"]
+    assert (list(told.newTargetStorages), told.deleteBlock) == (["DS-1"], False)
+
+
+def test_the_end_of_a_recovery_is_told_again_to_a_namenode_that_was_away(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    subject = start()
+    assert subject.ready.wait(5)
+    namenode.failures["commit"] = errors.SafeMode("wait")
+    subject.actor.tell(BlockSynchronized(BLOCK, 1007, 70, False, (), (), "nn"))
+    assert namenode.wait_for("commit", 2).newLength == 70
+
+
+def test_the_end_of_a_recovery_that_is_refused_is_not_told_again(
+    namenode: FakeNamenode, start: Callable[..., Subject], caplog: pytest.LogCaptureFixture
+) -> None:
+    subject = start()
+    assert subject.ready.wait(5)
+    namenode.failures["commit"] = errors.RemoteError("another one was first")
+    subject.actor.tell(BlockSynchronized(BLOCK, 1007, 70, False, (), (), "nn"))
+    namenode.wait_for("commit")
+    subject.actor.tell(ReplicaReceived(BLOCK, subject.storage_id))
+    namenode.wait_for("news")
+    assert namenode.names().count("commit") == 1
+    assert "another one was first" in caplog.text
 
 
 def test_news_are_told_at_once_and_in_order(

@@ -99,7 +99,8 @@ def test_a_stale_replica_gives_way_to_a_write_under_a_newer_stamp(
 
 
 def test_a_copy_that_has_been_overtaken_gives_way_and_nobody_is_told(node: Any, lab: Lab) -> None:
-    lab.Writer(node, lab.write_request(lab.block(), client="")).send(0, DATA[:700])
+    copier = lab.Writer(node, lab.write_request(lab.block(), client=""))
+    copier.send(0, DATA[:700])
     lab.wait_until(lambda: node.files("tmp") != set())
     lab.write_block(node, lab.block(generation_stamp=1002), DATA)
     assert (node.files("tmp"), node.content(1)) == (set(), DATA)
