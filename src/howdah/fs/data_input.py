@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from howdah import errors
 from howdah.fs import data_codec
 
 
@@ -23,7 +24,7 @@ class DataInput(ABC):
             raise ValueError(f"cannot read {length} bytes")
         data = self.read(length)
         if len(data) < length:
-            raise EOFError(f"the file ended {length - len(data)} bytes too early")
+            raise errors.EndOfFile(f"the file ended {length - len(data)} bytes too early")
         return data
 
     def read_boolean(self) -> bool:

@@ -11,6 +11,7 @@ import howdah
 from howdah.config import Configuration
 from howdah.fs.local import LocalFileSystem
 from howdah.testing.contract import Check, Subject, Traits, contract_parameters, run
+from howdah.testing.contract.machine import check_against_model
 
 TRAITS = Traits(one_writer=False)
 
@@ -31,3 +32,8 @@ def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject]
 @pytest.mark.parametrize("check", contract_parameters())
 def test_contract(check: Check, subject: Subject) -> None:
     run(check, subject)
+
+
+@pytest.mark.req("OS-009", "OS-016", "OS-055", "OS-142")
+def test_any_history_of_streams_is_one_of_the_models(subject: Subject) -> None:
+    check_against_model(subject, examples=25, steps=25)

@@ -109,6 +109,7 @@ def _write_forms(out: object) -> list[tuple[str, Callable[[], object]]]:
         ("write(bytes)", lambda: write(b"late")),
         ("write(empty)", lambda: write(b"")),
         ("write(slice)", lambda: write(b"late", 1, 2)),
+        ("write(slice out of bounds)", lambda: write(b"late", 5, 1)),
         ("write(int)", lambda: write(1)),
     ]
     for name, value in (("write_int", 1), ("write_utf", "late"), ("write_byte", 1)):
