@@ -21,7 +21,7 @@ class Running:
     """A call on a thread of its own, and how it ended."""
 
     def __init__(self, call: Callable[[], object]) -> None:
-        self.error: BaseException | None = None
+        self.error: errors.HowdahError | None = None
         self._call = call
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -29,14 +29,14 @@ class Running:
     def _run(self) -> None:
         try:
             self._call()
-        except BaseException as error:
+        except errors.HowdahError as error:
             self.error = error
 
     @property
     def ended(self) -> bool:
         return not self._thread.is_alive()
 
-    def end(self) -> BaseException | None:
+    def end(self) -> errors.HowdahError | None:
         self._thread.join(PATIENCE_S)
         assert self.ended, "it hangs"
         return self.error
@@ -212,7 +212,7 @@ def test_an_aborted_stream_is_closed_and_says_why(cluster: FakeCluster) -> None:
     out.write(b"x")
     out._inner.abort("nobody wants it")
     for call in (lambda: out.write(b"y"), out.hflush, out.hsync):
-        with pytest.raises(errors.ClosedStream, match="/f is closed.*nobody wants it"):
+        with pytest.raises(errors.ClosedStream, match=r"/f is closed.*nobody wants it"):
             call()
     out.close()
     assert out._inner.abort().already_closed

@@ -43,9 +43,11 @@ def last(offset: int = 8) -> OutgoingPacket:
     return OutgoingPacket(offset, b"", b"", last_in_block=True)
 
 
-def streaming(*packets: OutgoingPacket, now_s: float = 0.0) -> Pipeline:
+def streaming(
+    *packets: OutgoingPacket, now_s: float = 0.0, rules: PipelineRules | None = None
+) -> Pipeline:
     """A pipeline with an open block and `packets` on the data queue."""
-    machine = Pipeline("/f", PipelineRules(heartbeat_interval_s=30))
+    machine = Pipeline("/f", rules or PipelineRules(heartbeat_interval_s=30))
     for packet in packets or (data(),):
         machine.enqueue(packet)
     assert isinstance(machine.next_action(now_s), Allocate)
@@ -157,11 +159,185 @@ def test_the_first_node_whose_reply_is_bad_is_dropped(bad: int) -> None:
     assert machine.next_action(0) == recovery(without(bad), 8)
 
 
-def test_a_node_that_announces_its_restart_out_of_band_is_dropped() -> None:
-    machine = streaming()
+def restarting(machine: Pipeline, index: int = 1) -> Pipeline:
+    """`machine` after node `index` has announced its restart."""
     sent(machine)
-    machine.acked(PipelineAck(UNKNOWN_SEQNO, (Status.SUCCESS, Status.OOB_RESTART)))
-    assert machine.next_action(0) == recovery(without(1), 8)
+    machine.acked(PipelineAck(UNKNOWN_SEQNO, (*OK[:index], Status.OOB_RESTART)))
+    return machine
+
+
+PATIENT = PipelineRules(restart_timeout_s=30, is_local=lambda node: node == NODES[1])
+
+
+def test_a_remote_node_that_announces_its_restart_is_dropped() -> None:
+    assert restarting(streaming()).next_action(0) == recovery(without(1), 8)
+
+
+def test_a_node_of_this_machine_that_announces_its_restart_is_waited_for() -> None:
+    machine = restarting(streaming(rules=PATIENT))
+    assert machine.next_action(100) is None
+    assert machine.wait_limit_s(100) == 1
+    assert machine.next_action(101) == recovery(located(), 8)
+    assert machine.counts.restarts_awaited == 1
+
+
+def test_the_last_node_is_waited_for_wherever_it_is() -> None:
+    machine = streaming()
+    machine.broken("reset")
+    machine.next_action(0)
+    machine.setup_failed(NODES[1], "refused", 0)
+    machine.next_action(0)
+    machine.not_replaced("none")
+    only = machine.next_action(0)
+    assert isinstance(only, Connect)
+    machine.connected(only.block, 0)
+    sent(machine)
+    machine.acked(PipelineAck(UNKNOWN_SEQNO, (Status.OOB_RESTART,)))
+    assert machine.next_action(0) is None
+    assert isinstance(machine.next_action(1), Connect)
+
+
+def test_a_node_that_is_waited_for_is_tried_every_second_until_the_time_is_up() -> None:
+    machine = restarting(streaming(rules=PATIENT))
+    now_s, tries = 100, 0
+    while (action := machine.next_action(now_s)) is None or action.block.nodes == NODES:
+        if action is not None:
+            tries += 1
+            assert machine.setup_failed(NODES[1], "refused", now_s) is None
+        now_s += 1
+    assert action == recovery(without(1), 8)
+    assert (now_s, tries) == (131, 30)
+
+
+def test_a_node_that_fails_behind_the_one_that_restarts_shows_that_this_is_back() -> None:
+    machine = restarting(streaming(rules=PATIENT))
+    machine.next_action(0)
+    machine.next_action(1)
+    machine.setup_failed(NODES[2], "refused", 1)
+    assert machine.next_action(1) == recovery(without(2), 8)
+    machine.setup_failed(NODES[1], "refused", 1)
+    assert isinstance(machine.next_action(1), Replace)
+
+
+def test_a_node_that_says_so_when_the_pipeline_is_opened_is_waited_for_as_well() -> None:
+    machine = streaming(rules=PATIENT)
+    machine.broken("reset")
+    machine.next_action(0)
+    machine.setup_failed(NODES[1], "restarts", 0, restarts=True)
+    assert machine.next_action(0) is None
+    assert machine.next_action(1) == recovery(without(0), 0)
+
+
+def test_one_that_restarts_again_and_again_is_given_up() -> None:
+    machine = streaming(rules=PATIENT)
+    for _ in range(PATIENT.recovery_retries):
+        restarting(machine)
+        assert machine.next_action(0) is None
+        assert isinstance(machine.next_action(1), Connect)
+        machine.connected(located(), 1)
+    restarting(machine)
+    assert "broke 6 times with no packet acknowledged" in str(machine.error)
+
+
+def test_a_remote_node_that_restarted_may_join_the_block_again() -> None:
+    machine = restarting(streaming())
+    action = machine.next_action(0)
+    assert isinstance(action, Connect)
+    machine.connected(action.block, 0)
+    machine.flushed(0)
+    machine.broken("reset")
+    assert machine.next_action(0) == Replace(without(1).without(0), NODES[2], (NODES[0],))
+
+
+# --- nodes that say that they are slow -----------------------------------------------------
+
+
+def slow(seqno: int, *indices: int) -> PipelineAck:
+    return PipelineAck(seqno, OK, slow=indices)
+
+
+def test_a_node_that_says_so_often_enough_is_dropped() -> None:
+    machine = streaming(*[data(8 * n) for n in range(4)], rules=PipelineRules(slow_acks=3))
+    sent(machine)
+    for seqno in range(3):
+        machine.acked(slow(seqno, 2))
+    assert machine.phase is Phase.BROKEN
+    # The ack that was one too many doesn't count: its packet goes to the others again.
+    assert machine.next_action(0) == recovery(without(2, acked=16), 32)
+
+
+def test_one_ack_without_it_starts_the_count_anew() -> None:
+    machine = streaming(*[data(8 * n) for n in range(5)], rules=PipelineRules(slow_acks=3))
+    sent(machine)
+    for seqno, nodes in enumerate([(2,), (2,), (1,), (2,), (2,)]):
+        machine.acked(slow(seqno, *nodes))
+    assert machine.phase is Phase.STREAMING
+
+
+def test_nobody_is_dropped_for_it_where_that_is_switched_off() -> None:
+    machine = streaming(*[data(8 * n) for n in range(4)], rules=PipelineRules(slow_acks=0))
+    sent(machine)
+    for seqno in range(4):
+        machine.acked(slow(seqno, 0, 1, 2))
+    assert machine.phase is Phase.STREAMING
+
+
+def test_the_last_node_is_kept_however_slow_it_is() -> None:
+    machine = streaming(*[data(8 * n) for n in range(4)], rules=PipelineRules(slow_acks=1))
+    for index in (0, 0):
+        sent(machine)
+        machine.acked(slow(0, index))
+        while not isinstance(action := machine.next_action(0), Connect):
+            machine.not_replaced("none")
+        machine.connected(action.block, 0)
+    sent(machine)
+    machine.acked(PipelineAck(0, OK[:1], slow=(0,)))
+    assert machine.phase is Phase.STREAMING
+
+
+# --- finished blocks that may not be on the disks ---------------------------------------------
+
+
+def finish(machine: Pipeline, end: OutgoingPacket) -> None:
+    machine.enqueue(end)
+    for seqno in (0, 1):
+        sent(machine)
+        machine.acked(PipelineAck(seqno, OK))
+
+
+@pytest.mark.req("LM-041")
+def test_a_block_that_ended_without_a_sync_is_remembered_until_it_is_synced() -> None:
+    machine = streaming()
+    finish(machine, last())
+    assert machine.unsynced.up_to(0) == ()
+    (block,) = machine.unsynced.up_to(1)
+    assert (block.block.length_bytes, block.nodes) == (8, NODES)
+    assert machine.unsynced.synced(block)
+    assert not machine.unsynced.synced(block)
+    assert machine.unsynced.up_to(1) == ()
+
+
+@pytest.mark.req("LM-041")
+def test_a_block_that_ended_with_a_sync_needs_none() -> None:
+    machine = streaming()
+    finish(machine, OutgoingPacket(8, b"", b"", last_in_block=True, sync_block=True))
+    assert len(machine.unsynced) == 0
+
+
+@pytest.mark.req("LM-041")
+def test_a_block_that_was_closed_by_a_recovery_needs_a_sync_whatever_was_asked() -> None:
+    machine = streaming(data(), OutgoingPacket(8, b"", b"", last_in_block=True, sync_block=True))
+    sent(machine)
+    machine.acked(PipelineAck(0, OK))
+    sent(machine)
+    machine.broken("reset")
+    action = machine.next_action(0)
+    assert isinstance(action, Connect)
+    assert not machine.connected(action.block, 0)
+    assert len(machine.unsynced) == 1
+
+
+# --- the connection, the end, heartbeats -------------------------------------------------------
 
 
 @pytest.mark.req("FS-127")

@@ -1,13 +1,31 @@
-"""The write pipeline's state machine against datanodes and a namenode that fail at will."""
+"""The write pipeline's state machine against datanodes and a namenode that fail at will.
+
+What the strategy may dream up, in any order: packets of any size with and without an
+order to sync, that overlap what was sent before; acks late, twice, for packets that
+were never sent, and by nodes that say that they are slow; datanodes that die, come
+back, announce a restart, and are still there or not; connections that break; a
+namenode that has other datanodes, or none; and time.
+
+What must hold whatever comes: see the invariants at the end.
+"""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Set
 from dataclasses import dataclass, field, replace
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from howdah import errors
 from howdah.client.actions import Abandon, Allocate, Connect, Phase, Replace, Send
@@ -24,7 +42,9 @@ from howdah.transfer.status import Status
 NODES = tuple(
     DatanodeAddress(f"127.0.0.{index}", f"dn{index}", f"uuid{index}", 9866) for index in range(6)
 )
-MAX_ACTIONS = 60
+LOCAL = frozenset((NODES[1], NODES[4]))
+SLOW_ACKS = 2
+MAX_ACTIONS = 200
 """More than any sequence of failures can need before the machine settles."""
 
 
@@ -35,6 +55,7 @@ class Replica:
     stamp: int
     data: bytearray = field(default_factory=bytearray)
     finalized: bool = False
+    synced_bytes: int = 0
 
 
 class RecoveryModel(RuleBasedStateMachine):
@@ -45,6 +66,7 @@ class RecoveryModel(RuleBasedStateMachine):
         best_effort=st.booleans(),
         min_replication=st.integers(0, 2),
         retries=st.integers(0, 3),
+        patience_s=st.sampled_from((0.0, 5.0)),
         appended=st.binary(max_size=9),
     )
     def begin(
@@ -53,6 +75,7 @@ class RecoveryModel(RuleBasedStateMachine):
         best_effort: bool,
         min_replication: int,
         retries: int,
+        patience_s: float,
         appended: bytes,
     ) -> None:
         self.now_s = 0.0
@@ -64,6 +87,7 @@ class RecoveryModel(RuleBasedStateMachine):
         self.content = bytearray(appended)
         self.flushed = len(appended)
         self.packets: list[OutgoingPacket] = []
+        self.stamps_seen: dict[int, int] = {}
         self.sent_now: deque[int] = deque()
         self.acked_seqno = -1
         self.used_stamps = [0]
@@ -78,6 +102,9 @@ class RecoveryModel(RuleBasedStateMachine):
                 setup_retries=2,
                 recovery_retries=retries,
                 replacement=ReplacementPolicy(policy, best_effort, min_replication),
+                restart_timeout_s=patience_s,
+                is_local=LOCAL.__contains__,
+                slow_acks=SLOW_ACKS,
             ),
             appended=block,
         )
@@ -95,18 +122,22 @@ class RecoveryModel(RuleBasedStateMachine):
     # --- the writer -----------------------------------------------------------------
 
     @precondition(healthy)
-    @rule(size=st.integers(1, 9), again=st.integers(0, 3))
-    def write(self, size: int, again: int) -> None:
+    @rule(size=st.integers(0, 9), again=st.integers(0, 3), sync=st.booleans())
+    def write(self, size: int, again: int, sync: bool) -> None:
         """A packet, which may begin with bytes that were sent before."""
-        start = max(len(self.content) - again, self.flushed)
+        if not size and not (sync and self.content):
+            return
+        start = max(len(self.content) - again, self.flushed) if size else len(self.content)
         self.content += bytes((self.written + each) % 251 for each in range(size))
         self.written += size
-        self.enqueue(OutgoingPacket(start, bytes(self.content[start:]), b""))
+        self.enqueue(OutgoingPacket(start, bytes(self.content[start:]), b"", sync_block=sync))
 
     @precondition(lambda self: self.healthy() and self.content)
-    @rule()
-    def end_block(self) -> None:
-        self.enqueue(OutgoingPacket(len(self.content), b"", b"", last_in_block=True))
+    @rule(sync=st.booleans())
+    def end_block(self, sync: bool) -> None:
+        self.enqueue(
+            OutgoingPacket(len(self.content), b"", b"", last_in_block=True, sync_block=sync)
+        )
         self.expected.append(bytes(self.content))
         self.content.clear()
         self.flushed = 0
@@ -122,9 +153,23 @@ class RecoveryModel(RuleBasedStateMachine):
 
     # --- what the machine asks for ----------------------------------------------------
 
-    @rule(dead=st.sets(st.sampled_from(NODES), max_size=2), spares=st.booleans())
-    def step(self, dead: set[DatanodeAddress], spares: bool) -> None:
-        """One action, while `dead` nodes don't answer."""
+    @rule(node=st.sampled_from(NODES))
+    def a_node_dies(self, node: DatanodeAddress) -> None:
+        self.dead.add(node)
+
+    @rule(node=st.sampled_from(NODES))
+    def a_node_is_back(self, node: DatanodeAddress) -> None:
+        """With its replicas, and whatever stamp they had."""
+        self.dead.discard(node)
+
+    @rule(
+        dead=st.sets(st.sampled_from(NODES), max_size=2),
+        spares=st.booleans(),
+        restarts=st.booleans(),
+    )
+    def step(self, dead: set[DatanodeAddress], spares: bool, restarts: bool) -> None:
+        """One action, while `dead` nodes don't answer, or say that they restart."""
+        self.bad_says_restart = restarts
         action = self.machine.next_action(self.now_s)
         match action:
             case Allocate():
@@ -139,9 +184,9 @@ class RecoveryModel(RuleBasedStateMachine):
                 else:
                     self.machine.allocated(self.locate(tuple(left[:3])))
             case Connect():
-                self.connect(action, dead)
+                self.connect(action, dead | self.dead)
             case Replace():
-                self.replace(action, dead, spares)
+                self.replace(action, dead | self.dead, spares)
             case Send(packets):
                 for each in packets:
                     assert each.packet is self.packets[each.seqno]
@@ -171,10 +216,14 @@ class RecoveryModel(RuleBasedStateMachine):
             assert block.length_bytes <= len(replica.data) <= action.sent_bytes
             assert not replica.finalized or action.only_finalizes
             del replica.data[block.length_bytes :]
+            replica.synced_bytes = min(replica.synced_bytes, len(replica.data))
             replica.stamp = self.stamp
             replica.finalized = action.only_finalizes
         if bad is not None:
-            if isinstance(self.machine.setup_failed(bad, "refused", self.now_s), Abandon):
+            failed = self.machine.setup_failed(
+                bad, "refused", self.now_s, restarts=self.bad_says_restart
+            )
+            if isinstance(failed, Abandon):
                 assert action.stage is Stage.PIPELINE_SETUP_CREATE
                 self.machine.abandoned()
         elif self.machine.connected(fresh, self.now_s):
@@ -198,6 +247,7 @@ class RecoveryModel(RuleBasedStateMachine):
         else:
             source = self.replicas[action.source]
             copied = bytearray(source.data[: block.length_bytes])
+            assert len(copied) == block.length_bytes
             self.replicas[new] = Replica(source.stamp, copied)
             self.machine.replaced(replace(block, nodes=(*block.nodes, new)))
 
@@ -210,18 +260,32 @@ class RecoveryModel(RuleBasedStateMachine):
             assert not replica.finalized
             assert packet.offset_in_block <= len(replica.data)
             replica.data[packet.offset_in_block :] = packet.data
+            if packet.sync_block:
+                replica.synced_bytes = len(replica.data)
             replica.finalized = packet.last_in_block
 
     @precondition(lambda self: self.sent_now and self.machine.is_streaming)
-    @rule()
-    def ack(self) -> None:
-        seqno = self.sent_now.popleft()
+    @rule(slow=st.sets(st.integers(0, 2), max_size=2))
+    def ack(self, slow: Set[int] = frozenset()) -> None:
+        seqno = self.sent_now[0]
         nodes = self.nodes()
         self.arrive(seqno, nodes)
-        ended = self.machine.acked(PipelineAck(seqno, (Status.SUCCESS,) * len(nodes)))
+        ended = self.machine.acked(
+            PipelineAck(seqno, (Status.SUCCESS,) * len(nodes), slow=tuple(sorted(slow)))
+        )
+        if self.machine.queues.last_acked_seqno < seqno:
+            # Somebody was slow once too often: the packet goes to the others again.
+            assert slow
+            assert not ended
+            self.sent_now.clear()
+            return
+        self.sent_now.popleft()
         assert ended == self.packets[seqno].last_in_block
         assert seqno == self.acked_seqno + 1
         self.acked_seqno = seqno
+        if self.packets[seqno].sync_block:
+            end = self.packets[seqno].end
+            assert all(self.replicas[node].synced_bytes >= end for node in nodes)
         if ended:
             self.block_done(nodes)
 
@@ -234,6 +298,10 @@ class RecoveryModel(RuleBasedStateMachine):
             assert self.replicas[node].finalized
             assert self.replicas[node].data == content
             assert self.replicas[node].stamp == last.generation_stamp
+        # Either all have it on their disks, or it is remembered that they may not.
+        remembered = self.machine.unsynced.up_to(self.acked_seqno)
+        if last.block_id not in [block.block.block_id for block in remembered]:
+            assert all(self.replicas[node].synced_bytes == len(content) for node in nodes)
         self.blocks.append(content)
 
     @precondition(lambda self: self.machine.is_streaming)
@@ -261,6 +329,17 @@ class RecoveryModel(RuleBasedStateMachine):
                 self.machine.broken("reset")
         assert not self.machine.is_streaming
 
+    @precondition(lambda self: self.machine.is_streaming)
+    @rule(offset=st.sampled_from((-2, -1, 1, 2)), nodes=st.integers(1, 4))
+    def an_ack_that_is_not_due(self, offset: int, nodes: int) -> None:
+        """One that came before, one too early, or one for nothing; nothing is believed of it."""
+        seqno = self.acked_seqno + 1 + offset
+        self.machine.acked(PipelineAck(seqno, (Status.SUCCESS,) * nodes))
+        if not self.machine.is_streaming:
+            self.sent_now.clear()
+        else:
+            assert seqno == HEARTBEAT_SEQNO
+
     @precondition(lambda self: not self.machine.is_streaming)
     @rule()
     def late_news_of_the_old_pipeline(self) -> None:
@@ -280,6 +359,28 @@ class RecoveryModel(RuleBasedStateMachine):
         assert self.blocks == self.expected[: len(self.blocks)]
 
     @invariant()
+    def what_is_acknowledged_is_on_every_node_of_the_pipeline(self) -> None:
+        if self.machine.block is None or self.machine.last_block is None:
+            return
+        acked = self.machine.last_block.length_bytes
+        finished = len(self.blocks)
+        content = self.expected[finished] if finished < len(self.expected) else self.content
+        for node in self.nodes() if acked else ():
+            assert self.replicas[node].data[:acked] == content[:acked]
+
+    @invariant()
+    def generation_stamps_never_go_back(self) -> None:
+        block = self.machine.last_block
+        if block is not None:
+            assert block.generation_stamp >= self.stamps_seen.get(block.block_id, 0)
+            self.stamps_seen[block.block_id] = block.generation_stamp
+
+    @invariant()
+    def no_node_is_in_a_pipeline_twice(self) -> None:
+        if self.machine.block is not None:
+            assert len(set(self.nodes())) == len(self.nodes())
+
+    @invariant()
     def a_failure_names_the_file(self) -> None:
         if isinstance(self.machine.error, errors.PipelineFailed):
             assert "/f" in self.machine.error.message
@@ -289,10 +390,13 @@ class RecoveryModel(RuleBasedStateMachine):
         """Left alone with nodes that work, it sends everything or has failed already."""
         if not hasattr(self, "machine"):
             return
+        self.dead.clear()
         for _ in range(MAX_ACTIONS + len(self.packets)):
             if not self.healthy() or not self.machine.queues:
                 break
-            self.step(set(), True)
+            self.step(set(), True, False)
+            if not self.machine.is_streaming:
+                self.now_s += self.machine.wait_limit_s(self.now_s) or 0.0
             while self.healthy() and self.machine.is_streaming and self.sent_now:
                 self.ack()
         assert not self.healthy() or not self.machine.queues
@@ -302,3 +406,11 @@ class RecoveryModel(RuleBasedStateMachine):
 
 TestRecoveryModel = RecoveryModel.TestCase
 TestRecoveryModel.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+
+
+@pytest.mark.torture
+def test_long_histories_of_failures() -> None:
+    run_state_machine_as_test(
+        RecoveryModel,
+        settings=settings(max_examples=5_000, stateful_step_count=100, deadline=None),
+    )
