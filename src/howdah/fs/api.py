@@ -73,7 +73,11 @@ class FileSystem(ABC):
 
     @abstractmethod
     def home_directory(self) -> str:
-        """The caller's directory; relative paths start there."""
+        """The caller's directory."""
+
+    def working_directory(self) -> str:
+        """Where relative paths start: the home directory, but for local files."""
+        return self.home_directory()
 
     def resolve(self, path: PathLike) -> str:
         """The absolute, normalised path within this filesystem.
@@ -83,7 +87,7 @@ class FileSystem(ABC):
         location = paths.parse(path)
         if location.is_qualified:
             self._check_own(location)
-        return paths.normalize(location.path, self.home_directory())
+        return paths.normalize(location.path, self.working_directory())
 
     def qualify(self, path: PathLike) -> str:
         """The full URI of a path."""
@@ -326,7 +330,7 @@ class FileSystem(ABC):
             self._check_own(location)
         text = location.path
         if not text.startswith(paths.SEPARATOR):
-            text = paths.join(glob.escape(self.home_directory()), text)
+            text = paths.join(glob.escape(self.working_directory()), text)
         for each in glob.expand(text):
             for status in self._glob(glob.split(each)):
                 found[status.path] = status

@@ -3,7 +3,8 @@
 Mirrors Hadoop's class of that name, and shares its files with it. What is created
 has its checksums in `.NAME.crc` (`howdah.fs.local_checksums`); what has checksums is
 verified when it is read, what has none is read as it is. Checksum files are not
-listed, and go where their files go.
+listed, and go where their files go. (Hadoop lists no name like theirs. Here one that
+belongs to no file is somebody's file, and shown: what isn't listed isn't copied.)
 
 `set_write_checksum(False)` makes files without checksums from then on (OS-165,
 OS-166): their streams can be synced, and they can be appended to and truncated.
@@ -19,7 +20,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from howdah import errors
 from howdah.config import Configuration
@@ -29,7 +30,7 @@ from howdah.fs.local_checksums import (
     ChecksummedInput,
     ChecksummedOutput,
     encode_header,
-    is_sums_path,
+    sums_name,
     sums_path,
 )
 from howdah.fs.local_raw import RawLocalFileSystem, is_regular
@@ -180,17 +181,10 @@ class LocalFileSystem(RawLocalFileSystem):
         target = self.resolve(path)
         if os.path.islink(target) or os.path.isfile(target):
             _remove_sums(target)
-        try:
-            return super().delete(target, recursive)
-        except errors.DirectoryNotEmpty as error:
-            if self.list_status(target):
-                raise
-            raise errors.DirectoryNotEmpty(
-                f"`{target}': only checksum files without their files are left in it"
-            ) from error
+        return super().delete(target, recursive)
 
-    def _is_listed(self, path: str) -> bool:
-        return not is_sums_path(path)
+    def _listed(self, names: list[str]) -> Collection[str]:
+        return set(names).difference(map(sums_name, names))
 
     def set_permission(self, path: PathLike, mode: int) -> None:
         super().set_permission(path, mode)

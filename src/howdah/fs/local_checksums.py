@@ -37,15 +37,14 @@ HEADER_BYTES = _HEADER.size
 _PIECE_BYTES = 1 << 20
 
 
+def sums_name(name: str) -> str:
+    """What the checksum file of a file is called."""
+    return f".{name}.crc"
+
+
 def sums_path(path: str) -> str:
     """Where the checksums of a file are."""
-    return paths.join(paths.parent_of(path) or "/", f".{paths.name_of(path)}.crc")
-
-
-def is_sums_path(path: str) -> bool:
-    """Whether a name is that of a checksum file; such names are not listed."""
-    name = paths.name_of(path)
-    return name.startswith(".") and name.endswith(".crc")
+    return paths.join(paths.parent_of(path) or "/", sums_name(paths.name_of(path)))
 
 
 def encode_header(bytes_per_checksum: int) -> bytes:
@@ -60,7 +59,7 @@ def decode_header(path: str, data: bytes) -> ChecksumSpec:
             return ChecksumSpec(ChecksumType.CRC32, bytes_per_checksum)
     raise errors.ChecksumMismatch(
         f"{path} cannot be verified: {sums_path(path)} is damaged, or not a checksum file; "
-        "set_verify_checksum(False) reads the file as it is"
+        "remove it, or call set_verify_checksum(False), to read the file as it is"
     )
 
 

@@ -16,7 +16,7 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, ClassVar
 
 from howdah import errors, keys
@@ -82,12 +82,10 @@ class RawLocalFileSystem(FileSystem):
         return os.getcwd()
 
     def resolve(self, path: PathLike) -> str:
-        location = paths.parse(path)
-        if location.is_qualified:
-            self._check_own(location)
-        if "\0" in location.path:
-            raise errors.InvalidPath(f"Invalid path name {location.path!r}: it has a NUL in it")
-        return paths.normalize(location.path, self.working_directory())
+        target = super().resolve(path)
+        if "\0" in target:
+            raise errors.InvalidPath(f"Invalid path name {target!r}: it has a NUL in it")
+        return target
 
     def close(self) -> None:
         """Nothing is kept open."""
@@ -348,17 +346,16 @@ class RawLocalFileSystem(FileSystem):
             yield status
             return
         with translated(target):
-            names = sorted(os.listdir(target))
-        for name in names:
-            entry = paths.join(target, name)
-            if self._is_listed(entry):
-                try:
-                    yield self._entry_status(entry)
-                except errors.PathNotFound:
-                    continue  # deleted since the names were read
+            names = self._listed(os.listdir(target))
+        for name in sorted(names):
+            try:
+                yield self._entry_status(paths.join(target, name))
+            except errors.PathNotFound:
+                continue  # deleted since the names were read
 
-    def _is_listed(self, path: str) -> bool:
-        return True
+    def _listed(self, names: list[str]) -> Collection[str]:
+        """Those of the names in a directory that are shown."""
+        return names
 
     def _entry_status(self, path: str) -> FileStatus:
         try:

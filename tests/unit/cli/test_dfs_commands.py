@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -231,10 +233,33 @@ def test_a_local_file_that_could_not_be_moved_stays(dfs: Any, tmp_path: Path) ->
 
 def test_checksum_files_of_hadoop_are_not_copied(dfs: Any, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("x")
-    (tmp_path / ".f.crc").write_bytes(b"crc\0")
+    (tmp_path / ".f.crc").write_bytes(b"crc\0" + struct.pack(">II", 512, zlib.crc32(b"x")))
     (tmp_path / ".other.crc").write_text("nobody's checksum")
     assert dfs("-put", str(tmp_path), "/d").code == 0
     assert set(dfs.fs.contents) == {"/d/f", "/d/.other.crc"}
+
+
+def test_a_local_file_that_does_not_fit_its_checksums_is_not_copied(
+    dfs: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "f").write_text("x")
+    (tmp_path / ".f.crc").write_bytes(b"crc\0" + struct.pack(">II", 512, zlib.crc32(b"y")))
+    done = dfs("-put", str(tmp_path / "f"), "/f")
+    assert done.code == 1
+    assert done.err.startswith(f"put: Checksum error: {tmp_path}/f at 0")
+    assert dfs.fs.contents == {}
+
+
+def test_a_get_without_sums_removes_those_of_the_file_that_it_replaces(
+    dfs: Any, tmp_path: Path
+) -> None:
+    dfs.fs.fill("/f", b"x" * 1000)
+    dfs.fs.fill("/g", b"y")
+    assert dfs("-get", "-crc", "/f", str(tmp_path / "f")).code == 0
+    assert sorted(os.listdir(tmp_path)) == [".f.crc", "f"]
+    assert dfs("-get", "-f", "/g", str(tmp_path / "f")).code == 0
+    assert os.listdir(tmp_path) == ["f"]
+    assert dfs("-cat", f"file://{tmp_path}/f").out == "y"
 
 
 # -- the rest ---------------------------------------------------------------------------
@@ -299,7 +324,7 @@ def test_following_a_file_prints_what_is_appended(
             raise KeyboardInterrupt
         dfs.fs.fill("/log", dfs.fs.contents["/log"] + more)
 
-    monkeypatch.setattr("howdah.cli.dfs.show.time.sleep", sleep)
+    monkeypatch.setattr("howdah.fs.tail.time.sleep", sleep)
     done = dfs("-tail", "-f", "-s", "250", "/log")
     assert done.code == 130
     assert done.out == "x" * 1024 + "first second"

@@ -251,13 +251,9 @@ def test_delete_deletes_checksums(fs: LocalFileSystem, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_a_directory_in_which_only_checksums_are_left_says_so(
-    fs: LocalFileSystem, tmp_path: Path
-) -> None:
-    put(fs, tmp_path / "d" / "f").with_name("f").unlink()
-    with pytest.raises(errors.DirectoryNotEmpty, match="only checksum files"):
-        fs.delete(tmp_path / "d")
-    assert fs.delete(tmp_path / "d", recursive=True)
+def test_a_checksum_file_without_a_file_is_shown(fs: LocalFileSystem, tmp_path: Path) -> None:
+    put(fs, tmp_path / "f").with_name("f").unlink()
+    assert [status.name for status in fs.list_status(tmp_path)] == [".f.crc"]
 
 
 def test_checksums_have_the_mode_of_their_file(fs: LocalFileSystem, tmp_path: Path) -> None:

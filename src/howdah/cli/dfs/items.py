@@ -1,8 +1,8 @@
 """Paths on a command line: which filesystem they are in, and how they are shown again.
 
 Mirrors what FsShell does with its path arguments. A path is shown as it was
-asked for: absolute ones as absolute paths, relative ones relative to the home
-directory, URIs with their scheme and authority; what isn't there exactly as
+asked for: absolute ones as absolute paths, relative ones relative to the
+working directory, URIs with their scheme and authority; what isn't there exactly as
 it was typed. Names are literal: `%41`, blanks and colons are characters.
 """
 
@@ -159,9 +159,9 @@ class Filesystems:
 
     def _connect(self, location: paths.Location, uri: str) -> FileSystem:
         if location.scheme == "file":
-            from howdah.cli.dfs.local import LocalFiles
+            from howdah.fs.local import LocalFileSystem
 
-            return LocalFiles()
+            return LocalFileSystem(location.authority, self._conf)
         if not location.authority:
             default = paths.parse(self.default_uri)
             if default.scheme != location.scheme or not default.authority:
@@ -181,14 +181,14 @@ class Filesystems:
         if location.is_qualified:
             fs = self._of(location)
             names_no_path = text.removeprefix(f"{text.partition(':')[0]}://") == location.authority
-            path = fs.home_directory() if names_no_path else location.path
+            path = fs.working_directory() if names_no_path else location.path
             return fs, paths.normalize(path), Style(f"{location.scheme}://{location.authority}")
         fs = self.local() if local else self.default()
         if location.path.startswith("/"):
             return fs, paths.normalize(location.path), Style()
-        home = fs.home_directory()
-        start = glob.escape(home) if glob.has_wildcard(location.path) and not local else home
-        return fs, paths.normalize(location.path, start), Style(base=home)
+        base = fs.working_directory()
+        start = glob.escape(base) if glob.has_wildcard(location.path) and not local else base
+        return fs, paths.normalize(location.path, start), Style(base=base)
 
     def item(self, text: str, *, local: bool = False) -> Item:
         """The one path that an argument names literally, there or not."""
