@@ -260,6 +260,8 @@ class DFSInputStream(io.RawIOBase):
         attempts = self._replicas.attempts()
         block, reader = self._replicas.open(offset, length, attempts, keep=True)
         try:
+            if reader.remaining < length:
+                return None  # the block was cut since
             view = reader.view(length) if isinstance(reader, ViewReader) else None
             if view is None:
                 # The reader is there already, so let it read.

@@ -29,6 +29,7 @@ from howdah.fs import capabilities
 from howdah.fs.data_input import DataInput
 from howdah.fs.data_output import DataOutput
 from howdah.fs.plain_output import BinaryWriter, PlainOutput, Writable
+from howdah.fs.vectored import read_ranges
 from howdah.options import AbortableResult, CreateFlag, FileRange, SyncFlag, check_ranges
 
 __all__ = [
@@ -285,24 +286,15 @@ class FSDataInputStream(io.BufferedReader, DataInput):
     def read_vectored(self, ranges: Sequence[FileRange]) -> list[Future[bytes | memoryview]]:
         """Read several ranges at once: a future for each, in the order of `ranges`.
 
-        The position stays where it is. Raises `UnsupportedOperation` for ranges that
-        overlap and `EOFError` for one that goes beyond the end of the file.
+        The position stays where it is. Raises `ValueError` for ranges that overlap and
+        `EOFError` for one that goes beyond the end of the file.
         """
         check_ranges(ranges, self.size)
         vectored = getattr(self._inner, "read_vectored", None)
-        if vectored is not None:
-            futures: list[Future[bytes | memoryview]] = vectored(ranges)
-            return futures
-        return [self._read_range(each) for each in ranges]
-
-    def _read_range(self, wanted: FileRange) -> Future[bytes | memoryview]:
-        future: Future[bytes | memoryview] = Future()
-        try:
-            future.set_result(self.read_fully(wanted.offset, wanted.length))
-        except (errors.HowdahError, OSError, EOFError) as error:
-            # The other ranges may be readable, so each has its own outcome.
-            future.set_exception(error)
-        return future
+        if vectored is None:
+            return read_ranges(self, ranges)
+        futures: list[Future[bytes | memoryview]] = vectored(ranges)
+        return futures
 
     def statistics(self) -> Any:
         """Counts of what the stream did: a record whose type is the inner stream's own."""

@@ -6,7 +6,6 @@ whose checksum is wrong is fetched from another replica.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 from howdah.cli.dfs import codecs
@@ -14,6 +13,7 @@ from howdah.cli.dfs.command import Command
 from howdah.cli.dfs.items import Item
 from howdah.cli.dfs.options import Parsed
 from howdah.cli.dfs.problems import PathProblem
+from howdah.fs import tail
 
 PIECE_BYTES = 1 << 20
 END_BYTES = 1024
@@ -69,8 +69,9 @@ class Tail(Command):
 
     def prepare(self, parsed: Parsed) -> list[str]:
         self._follow = "f" in parsed
-        if self._follow:
-            self._interval_s = max(parsed.number("s", FOLLOW_INTERVAL_MS), 1) / 1000
+        interval_ms = parsed.number("s", FOLLOW_INTERVAL_MS)
+        # As Hadoop has it: what is no interval is no complaint either.
+        self._interval_s = (interval_ms if interval_ms > 0 else FOLLOW_INTERVAL_MS) / 1000
         return list(parsed.arguments)
 
     def expand(self, argument: str) -> list[Item]:
@@ -79,26 +80,19 @@ class Tail(Command):
     def process_path(self, item: Item) -> None:
         if item.is_directory:
             raise PathProblem.is_directory(item.name)
-        position = self._print_from(item, None)
-        while self._follow:
-            time.sleep(self._interval_s)
-            position = self._print_from(item, position)
+        for piece in self._pieces(item):
+            self.out.write(piece)
+            self.out.flush()
 
-    def _print_from(self, item: Item, position: int | None) -> int:
-        """Print from a position (None: near the end) to the end, which is returned.
+    def _pieces(self, item: Item) -> Iterator[bytes]:
+        def changed(change: tail.Change) -> None:
+            self.shell.complain(f"tail: `{item.name}': {change.value}")
 
-        Each time the file is opened anew, for a stream ends where the file ended
-        when it was opened.
-        """
-        with item.fs.open(item.path) as stream:
-            end = stream.seek(0, 2)
-            start = max(end - END_BYTES, 0) if position is None else min(position, end)
-            stream.seek(start)
-            while piece := stream.read(PIECE_BYTES):
-                self.out.write(piece)
-                start += len(piece)
-        self.out.flush()
-        return start
+        if self._follow:
+            return tail.follow(
+                item.fs, item.path, -END_BYTES, poll_s=self._interval_s, changed=changed
+            )
+        return tail.TailReader(item.fs, item.path, -END_BYTES).look()
 
 
 class Checksum(Command):
