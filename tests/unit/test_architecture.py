@@ -78,6 +78,7 @@ PURE = {
         "commands",
         "fault_points",
         "messages",
+        "page_cache",
         "replicas",
         "write_plan",
     },

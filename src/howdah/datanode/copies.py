@@ -16,6 +16,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
 from howdah import errors
 from howdah.datanode.messages import Transfer
@@ -25,7 +26,7 @@ from howdah.datanode.sender import BlockSender
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.store import BlockStore
 from howdah.transfer.blocks import DatanodeAddress, StorageType
-from howdah.transfer.ops import Stage, TransferBlock, WriteBlock, encode_request
+from howdah.transfer.ops import CachingHints, Stage, TransferBlock, WriteBlock, encode_request
 from howdah.transfer.responses import read_response
 from howdah.transfer.sockets import Connection, connect
 
@@ -159,11 +160,22 @@ def _send(
     settings: DataSettings,
 ) -> int:
     """The request, and all of the replica as it was opened."""
-    connection.send_all(encode_request(request))
-    sender = BlockSender(opened, 0, opened.length_bytes, sendfile=settings.sendfile)
+    # As Hadoop has it: nobody reads a block because it was copied, at neither end.
+    hints = CachingHints(drop_behind=True)
+    connection.send_all(encode_request(replace(request, hints=hints)))
+    sender = BlockSender(
+        opened,
+        0,
+        opened.length_bytes,
+        sendfile=settings.sendfile,
+        cache=settings.cache,
+        hints=hints,
+    )
     try:
         return sender.send(connection)
     except (errors.ChecksumMismatch, errors.BlockMissing) as error:
         if opened.replica.state is ReplicaState.FINALIZED:
             store.corrupt(request.block.pool_id, opened.replica, error.message)
         raise
+    finally:
+        sender.finish()

@@ -142,7 +142,7 @@ class Operations:
                     request.length_bytes,
                     send_checksums=request.send_checksums,
                     sendfile=settings.sendfile,
-                    readahead_bytes=settings.readahead_bytes,
+                    cache=settings.cache,
                     hints=request.hints,
                 )
             except errors.IllegalArgument as error:
@@ -150,17 +150,27 @@ class Operations:
             info = ReadChecksumInfo(sender.checksum, sender.start)
             connection.send_all(BlockOpResponse(Status.SUCCESS, read_checksum=info).encode())
             try:
-                sender.send(connection)
-            except (errors.ChecksumMismatch, errors.BlockMissing) as error:
-                if opened.replica.state is ReplicaState.FINALIZED:
-                    self._store.corrupt(request.block.pool_id, opened.replica, error.message)
-                raise
-            except errors.HowdahError:
-                raise
-            except OSError as error:
-                self._store.disk_failed(opened.volume, error, request.block.pool_id, opened.replica)
-                raise
-        # The reader's verdict; it, and the next operation, may be here already.
+                self._send(sender, request, opened)
+                return self._verdict(request)
+            finally:
+                sender.finish()
+
+    def _send(self, sender: BlockSender, request: ReadBlock, opened: OpenReplica) -> None:
+        try:
+            sender.send(self._connection)
+        except (errors.ChecksumMismatch, errors.BlockMissing) as error:
+            if opened.replica.state is ReplicaState.FINALIZED:
+                self._store.corrupt(request.block.pool_id, opened.replica, error.message)
+            raise
+        except errors.HowdahError:
+            raise
+        except OSError as error:
+            self._store.disk_failed(opened.volume, error, request.block.pool_id, opened.replica)
+            raise
+
+    def _verdict(self, request: ReadBlock) -> bool:
+        """The reader's; it, and the next operation, may be here already."""
+        connection = self._connection
         try:
             status = decode_read_status(read_delimited(connection))
         except PeerClosed:

@@ -97,6 +97,7 @@ class BlockReceiver:
         except BaseException:
             self._give_up_setup()
             raise
+        self._writer.manage_cache(self._settings.cache, self._request.hints)
         finished = False
         responder = self._responder()
         try:
@@ -123,6 +124,13 @@ class BlockReceiver:
                 self._store.abandon(self._writer)
             if self._mirror is not None:
                 self._mirror.close()
+            self._leave_cache()
+
+    def _leave_cache(self) -> None:
+        try:
+            self._writer.leave_cache()
+        except OSError as error:
+            self._store.disk_failed(self._writer.volume, error)
 
     # --- setting up ---
 
@@ -285,9 +293,8 @@ class BlockReceiver:
         raise errors.ChecksumMismatch(reason)
 
     def _finalize(self) -> Status:
-        if self._request.hints.drop_behind:
-            self._writer.drop_from_cache()
         try:
+            self._writer.start_writing_out()
             if self._request.stage is Stage.TRANSFER_RBW:
                 self._store.join_pipeline(self._writer, self._request.block.length_bytes)
             else:

@@ -18,6 +18,8 @@ from collections.abc import Sequence
 from howdah import errors
 from howdah.datanode import block_files
 from howdah.datanode.open_replica import OpenReplica
+from howdah.datanode.page_cache import DEFAULT_POLICY, CachePolicy, WriteCache
+from howdah.datanode.page_cache_calls import tell
 from howdah.datanode.replica_files import copy_files, sync_directories
 from howdah.datanode.replicas import Replica
 from howdah.datanode.volumes import Volume
@@ -30,6 +32,7 @@ from howdah.datanode.write_plan import (
 )
 from howdah.datanode.writers import Stoppable
 from howdah.transfer.checksum import ChecksumSpec, verify_chunks
+from howdah.transfer.ops import NO_HINTS, CachingHints
 from howdah.transfer.packet_stream import Packet
 
 Buffer = bytes | bytearray | memoryview
@@ -85,6 +88,8 @@ class ReplicaWriter:
         self._unsynced = unsynced
         self.synced_bytes = 0
         """Bytes that are known to be on the disk."""
+        self._cache = WriteCache(replica.length_bytes, DEFAULT_POLICY, NO_HINTS)
+        self._cached_fd = -1
         self._closed = False
 
     def verify(self, packets: Sequence[Packet]) -> int:
@@ -174,6 +179,7 @@ class ReplicaWriter:
             pwrite_all(self._meta_fd, sums, meta_offset)
         kept_promise = min(length - data_offset, self._promised_bytes)
         self.replica.grow(length, last_sum)
+        tell(self._block_fd, self._cache.wrote(length))
         self._promised_bytes -= kept_promise
         self.volume.promise(-kept_promise)
 
@@ -193,9 +199,31 @@ class ReplicaWriter:
         copy_files(opened, self._block_fd, self._meta_fd, end, last_sum)
         self.replica.grow(end, last_sum)
 
-    def drop_from_cache(self) -> None:
-        """Tell the kernel that nobody will read this soon (drop-behind)."""
-        os.posix_fadvise(self._block_fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    # --- the page cache ---
+
+    def manage_cache(self, policy: CachePolicy, hints: CachingHints) -> None:
+        """What is written from now on is written out, and dropped, as `page_cache` says.
+        `leave_cache` must be called in the end."""
+        self._cache = WriteCache(self.replica.length_bytes, policy, hints)
+        if self._cache.drops:
+            # The files are closed before their pages can go.
+            self._cached_fd = os.dup(self._block_fd)
+
+    def leave_cache(self) -> None:
+        """Nobody waits any more. Takes a disk's time where pages are to be dropped; may be
+        called again."""
+        if self._cached_fd >= 0:
+            fd, self._cached_fd = self._cached_fd, -1
+            try:
+                tell(fd, self._cache.rest())
+            finally:
+                os.close(fd)
+
+    # --- the end ---
+
+    def start_writing_out(self) -> None:
+        """All is written: set the disk to work on the rest, if that is wanted."""
+        tell(self._block_fd, self._cache.closing(self.replica.length_bytes))
 
     def close(self) -> None:
         """Close the files and settle the volume's account. May be called again."""

@@ -22,8 +22,10 @@ from collections.abc import Iterator
 from howdah import errors
 from howdah.datanode import block_files
 from howdah.datanode.open_replica import OpenReplica
+from howdah.datanode.page_cache import NO_READAHEAD, CachePolicy, ReadCache
+from howdah.datanode.page_cache_calls import tell
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType
-from howdah.transfer.ops import CachingHints
+from howdah.transfer.ops import NO_HINTS, CachingHints
 from howdah.transfer.packets import PacketHeader, encode_packet, encode_prelude
 from howdah.transfer.sockets import Connection
 
@@ -45,8 +47,8 @@ class BlockSender:
         *,
         send_checksums: bool = True,
         sendfile: bool = True,
-        readahead_bytes: int = 0,
-        hints: CachingHints | None = None,
+        cache: CachePolicy = NO_READAHEAD,
+        hints: CachingHints = NO_HINTS,
     ) -> None:
         available = opened.length_bytes
         if offset < 0 or length_bytes < 0 or offset + length_bytes > available:
@@ -62,17 +64,13 @@ class BlockSender:
         # A chunk may be larger than a packet would be.
         self._packet_bytes = max(PACKET_DATA_BYTES - PACKET_DATA_BYTES % chunk, chunk)
         self._sendfile = sendfile
-        hints = hints or CachingHints()
-        self._drop_behind = bool(hints.drop_behind)
-        self._readahead_bytes = (
-            readahead_bytes if hints.readahead_bytes is None else hints.readahead_bytes
-        )
+        self._cache = ReadCache(self.start, self.end, cache, hints)
 
     def send(self, connection: Connection) -> int:
         """All packets; the bytes of data sent. `OSError` is the disk's."""
-        self._advise()
         offset, seqno = self.start, 0
         for sums, data_bytes in self._packets():
+            tell(self._opened.block_fd, self._cache.at(offset))
             header = PacketHeader(offset, seqno, False, data_bytes)
             prelude = encode_prelude(header, len(sums))
             if self._sendfile:
@@ -84,16 +82,11 @@ class BlockSender:
             offset += data_bytes
             seqno += 1
         connection.send_all(encode_packet(PacketHeader(offset, seqno, True, 0)))
-        if self._drop_behind:
-            os.posix_fadvise(
-                self._opened.block_fd, self.start, self.end - self.start, os.POSIX_FADV_DONTNEED
-            )
         return self.end - self.start
 
-    def _advise(self) -> None:
-        length = self.end - self.start
-        if self._readahead_bytes and length > PACKET_DATA_BYTES:
-            os.posix_fadvise(self._opened.block_fd, self.start, length, os.POSIX_FADV_SEQUENTIAL)
+    def finish(self) -> None:
+        """The reader has got what was sent, or is gone: drop it from the cache, if so told."""
+        tell(self._opened.block_fd, self._cache.rest())
 
     def _packets(self) -> Iterator[tuple[memoryview, int]]:
         """(checksums, bytes of data) of each packet."""

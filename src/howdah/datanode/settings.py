@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from howdah import keys
 from howdah.config import Configuration
+from howdah.datanode.page_cache import DEFAULT_POLICY, CachePolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class DataSettings:
     use_hostname: bool = False
     """Whether other datanodes are reached by name (else by address)."""
     sendfile: bool = True
-    readahead_bytes: int = 4 * 1024 * 1024
+    cache: CachePolicy = DEFAULT_POLICY
     local_socket_path: str | None = None
     """Where readers on this machine connect; `_PORT` in it is still to be replaced."""
     reserved_bytes: int = 0
@@ -47,7 +48,12 @@ class DataSettings:
             sync_on_close=conf.get(keys.DFS_DATANODE_SYNCONCLOSE),
             use_hostname=conf.get(keys.DFS_DATANODE_USE_DATANODE_HOSTNAME),
             sendfile=conf.get(keys.DFS_DATANODE_TRANSFERTO_ALLOWED),
-            readahead_bytes=conf.get(keys.DFS_DATANODE_READAHEAD_BYTES),
+            cache=CachePolicy(
+                readahead_bytes=conf.get(keys.DFS_DATANODE_READAHEAD_BYTES),
+                drop_behind_reads=conf.get(keys.DFS_DATANODE_DROP_CACHE_BEHIND_READS),
+                drop_behind_writes=conf.get(keys.DFS_DATANODE_DROP_CACHE_BEHIND_WRITES),
+                sync_behind_writes=conf.get(keys.DFS_DATANODE_SYNC_BEHIND_WRITES),
+            ),
             local_socket_path=(conf.get(keys.DFS_DOMAIN_SOCKET_PATH) or None) if local else None,
             reserved_bytes=conf.get(keys.DFS_DATANODE_DU_RESERVED),
         )

@@ -21,7 +21,7 @@ from howdah.datanode.store import BlockStore
 from howdah.datanode.volumes import Volume, VolumeSet
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
-from howdah.transfer.ops import ReadBlock, Stage, WriteBlock, encode_request
+from howdah.transfer.ops import NO_HINTS, CachingHints, ReadBlock, Stage, WriteBlock, encode_request
 from howdah.transfer.packet_stream import PacketStream
 from howdah.transfer.packets import PacketHeader, PipelineAck, decode_ack, encode_packet
 from howdah.transfer.responses import BlockOpResponse, encode_read_status, read_response
@@ -190,9 +190,10 @@ def write_block(
     *mirrors: Node,
     spec: ChecksumSpec = SPEC,
     packet_bytes: int = 4096,
+    hints: CachingHints = NO_HINTS,
 ) -> None:
     """Write and close a whole block, every packet acked with success."""
-    writer = Writer(node, write_request(target, *mirrors, spec=spec))
+    writer = Writer(node, replace(write_request(target, *mirrors, spec=spec), hints=hints))
     assert writer.response is not None
     assert writer.response.is_success, writer.response
     for offset in range(0, len(data), packet_bytes):
