@@ -238,7 +238,19 @@ DFS_NAMENODE_LEASE_HARD_LIMIT_SEC = duration(
     "dfs.namenode.lease-hard-limit-sec",
     "1200",
     "s",
-    "When the namenode takes a silent writer's lease back (the soft limit is 60 s).",
+    "When the namenode takes a silent writer's files back by itself.",
+)
+HOWDAH_NAMENODE_LEASE_SOFT_LIMIT = duration(
+    "howdah.namenode.lease-soft-limit",
+    "60",
+    "s",
+    "When another client may take a silent writer's file; Hadoop's clients count on 60 s.",
+)
+HOWDAH_NAMENODE_BLOCK_RECOVERY_TIMEOUT = duration(
+    "howdah.namenode.block-recovery-timeout",
+    "0",
+    "s",
+    "When a block's recovery is tried by another datanode; 0: after 30 heartbeat intervals.",
 )
 DFS_NAMENODE_FS_LIMITS_MAX_COMPONENT_LENGTH = integer(
     "dfs.namenode.fs-limits.max-component-length",
@@ -417,6 +429,17 @@ DFS_DATANODE_HANDLER_COUNT = integer(
 )
 DFS_DATANODE_SYNCONCLOSE = boolean(
     "dfs.datanode.synconclose", False, "Whether closing a file waits for the disks."
+)
+DFS_DATANODE_OOB_TIMEOUT_MS = listing(
+    "dfs.datanode.oob.timeout-ms",
+    "1500,0,0,0",
+    "How long a client's turn is awaited to tell it of a restart; the others are not in use.",
+)
+DFS_DATANODE_RESTART_REPLICA_EXPIRATION = duration(
+    "dfs.datanode.restart.replica.expiration",
+    "50",
+    "s",
+    "How long a restarting datanode keeps replicas for the clients that write them.",
 )
 DFS_DATANODE_SOCKET_REUSE_KEEPALIVE = duration(
     "dfs.datanode.socket.reuse.keepalive", "4000", "ms", "How long an idle data connection lives."

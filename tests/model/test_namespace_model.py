@@ -303,7 +303,7 @@ class NamespaceMachine(RuleBasedStateMachine):
         if not isinstance(file, File) or not file.blocks:
             return None
         block = file.blocks[-1]
-        told = block.length_bytes
+        told = block.known_bytes
         if block.state is BlockState.UNDER_CONSTRUCTION:
             told = max(length, told)
             self.node.store(block.block_id, block.generation_stamp, told)
@@ -353,13 +353,25 @@ class NamespaceMachine(RuleBasedStateMachine):
         self.both(real, lambda: self.model.set_blocks(path, blocks, writer=writer))
 
     @rule(which=opened)
+    def look(self, which: tuple[str, str]) -> None:
+        """A length that was told is in the log."""
+        path, _ = which
+        entry = self.model.entries.get(path)
+        status = self.call("getFileInfo", pb.GetFileInfoRequestProto(src=path))
+        assert status.HasField("fs") is (entry is not None)
+        if entry is not None:
+            assert status.fs.length == entry.length_bytes
+            inode = self.namenode.core.namespace.find(path)
+            assert not isinstance(inode, File) or inode.length_bytes == entry.length_bytes
+
+    @rule(which=opened)
     def abandon(self, which: tuple[str, str]) -> None:
         path, writer = which
         file = self.namenode.core.namespace.find(path)
         if not isinstance(file, File) or file.writer != writer or not file.blocks:
             return
         block = file.blocks[-1]
-        if block.state is not BlockState.UNDER_CONSTRUCTION or block.length_bytes:
+        if block.state is not BlockState.UNDER_CONSTRUCTION or block.known_bytes:
             return
         request = pb.AbandonBlockRequestProto(b=self.last(path, 0), src=path, holder=writer)
 
@@ -405,7 +417,7 @@ class NamespaceMachine(RuleBasedStateMachine):
             assert (inode.owner, inode.group, inode.mode) == (entry.owner, entry.group, entry.mode)
             assert (inode.mtime_ms, inode.atime_ms) == (entry.mtime_ms, entry.atime_ms), path
             if isinstance(inode, File):
-                assert tuple(b.length_bytes for b in inode.blocks) == entry.blocks
+                assert tuple(b.known_bytes for b in inode.blocks) == entry.blocks
                 assert (inode.replication, inode.writer) == (entry.replication, entry.writer)
             elif isinstance(inode, Directory):
                 assert inode.sorted_names() == self.model.children(path)

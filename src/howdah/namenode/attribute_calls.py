@@ -51,3 +51,33 @@ class AttributeCalls:
         inode = core.require(found)
         core.permissions.check(who, inode, Access.WRITE)
         core.commit(edits.TimesOp(found.path, mtime_ms, atime_ms))
+
+    def set_replication(self, caller: Caller, path: str, replication: int) -> bool:
+        """Change a file's replication (FS-016). False if it is no file."""
+        core = self._core
+        core.safe_mode.check(f"Cannot set replication for {path}")
+        check_replication(core, path, replication, caller)
+        who, found = core.resolve_checked(caller, path)
+        if not isinstance(found.inode, File):
+            return False
+        file = found.inode
+        core.permissions.check(who, file, Access.WRITE)
+        if file.replication != replication:
+            core.commit(edits.SetReplicationOp(found.path, replication))
+            for block in file.blocks:
+                core.blocks.look(block)
+        return True
+
+
+def check_replication(core: Core, path: str, replication: int, caller: Caller) -> None:
+    settings = core.settings
+    if replication > settings.max_replication:
+        raise errors.RemoteError(
+            f"file {path} on client {caller.address}.\nRequested replication factor of "
+            f"{replication} exceeds maximum of {settings.max_replication}"
+        )
+    if replication < settings.min_replication:
+        raise errors.RemoteError(
+            f"file {path} on client {caller.address}.\nRequested replication factor of "
+            f"{replication} is less than the required minimum {settings.min_replication}"
+        )

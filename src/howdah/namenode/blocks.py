@@ -72,6 +72,9 @@ class BlockMap:
         self._early: dict[int, dict[Storage, int | None]] = {}
         # What was reported of them under a stamp that no client has told of yet.
         self._ahead: dict[int, dict[Storage, ReportedReplica]] = {}
+        # Open blocks of which `expected` is the whole pipeline: it was allocated, or
+        # changed, since the namenode was started.
+        self._whole_pipelines: set[int] = set()
 
     # Reports.
 
@@ -257,6 +260,7 @@ class BlockMap:
     def allocated(self, block: Block, targets: tuple[Storage, ...]) -> None:
         """A new block's pipeline."""
         block.expected = targets
+        self._whole_pipelines.add(block.block_id)
 
     def finalized_replicas(self, block: Block, length_bytes: int) -> int:
         """How many finalized replicas of that length were reported of an open block."""
@@ -270,16 +274,54 @@ class BlockMap:
         synced, no datanode has a replica, and all that were to have one were asked."""
         return (
             block.state is BlockState.UNDER_CONSTRUCTION
-            and block.length_bytes == 0
+            and block.known_bytes == 0
             and not block.replicas
             and not block.corrupt
             and not self._early.get(block.block_id)
+            and not self._ahead.get(block.block_id)
             and all(storage.node.alive and storage.reported for storage in block.expected)
         )
+
+    def holders(self, block: Block) -> list[Storage]:
+        """Where an open block may have replicas, as far as is known: one storage a node."""
+        block_id = block.block_id
+        known = dict.fromkeys(
+            (
+                *block.replicas,
+                *self._early.get(block_id, ()),
+                *self._ahead.get(block_id, ()),
+                *block.expected,
+            )
+        )
+        by_node: dict[Datanode, Storage] = {}
+        for storage in known:
+            by_node.setdefault(storage.node, storage)
+        return list(by_node.values())
+
+    def may_hold(self, block: Block, apart_from: Iterable[Storage]) -> str:
+        """Who else may have a replica of the open block, in words; empty if nobody."""
+        block_id = block.block_id
+        others = {storage.node for storage in apart_from}
+        reported = {
+            *block.replicas,
+            *self._early.get(block_id, ()),
+            *self._ahead.get(block_id, ()),
+        }
+        for storage in self.holders(block):
+            if storage.node in others:
+                continue
+            # A node that lives, and has told all that it has, has not got it.
+            if storage in reported or not storage.reported or not storage.node.alive:
+                return f"datanode {storage.node.name}"
+        if block_id not in self._whole_pipelines and len(others) < block.file.replication:
+            return "a datanode that nobody remembers"
+        return ""
 
     def settled(self, block: Block) -> None:
         """The length of a block that was open is known now (an edit said so): drop
         replicas that differ, and see whether it is complete."""
+        block.synced_bytes = 0
+        self._whole_pipelines.discard(block.block_id)
         self._ahead.pop(block.block_id, None)
         early = self._early.pop(block.block_id, {})
         for storage in list(block.replicas):
@@ -295,11 +337,12 @@ class BlockMap:
             block.expected = tuple(block.replicas)
             self._complete_if_safe(block)
 
-    def reopened(self, block: Block) -> None:
-        """An append goes on with this block: it is open again, where it lies."""
+    def reopened(self, block: Block, length_bytes: int) -> None:
+        """An append goes on with this block, or a cut goes through it: it is open again,
+        where it lies. Its replicas have `length_bytes`."""
         self.safe_count -= len(block.replicas) >= self.min_replication
         block.expected = tuple(block.replicas)
-        self._early[block.block_id] = {storage: block.length_bytes for storage in block.replicas}
+        self._early[block.block_id] = dict.fromkeys(block.replicas, length_bytes)
         self.needs_look.discard(block.block_id)
 
     def new_pipeline(self, block: Block, old_stamp: int, targets: tuple[Storage, ...]) -> None:
@@ -324,6 +367,7 @@ class BlockMap:
         # Each of them has a replica under the new stamp: they were asked first.
         self._early[block_id] = dict.fromkeys(targets)
         block.expected = targets
+        self._whole_pipelines.add(block_id)
         for storage, replica in ahead.items():
             if replica.generation_stamp >= block.generation_stamp and storage.node.alive:
                 self.reported(storage, replica)
@@ -331,6 +375,7 @@ class BlockMap:
     def removed(self, block: Block) -> None:
         """No file has the block any more."""
         self._early.pop(block.block_id, None)
+        self._whole_pipelines.discard(block.block_id)
         ahead = self._ahead.pop(block.block_id, {})
         self.needs_look.discard(block.block_id)
         if block.state is BlockState.COMPLETE:
@@ -348,6 +393,15 @@ class BlockMap:
         block.expected = ()
 
     # Trouble.
+
+    def found_bad(self, node: Datanode | None, block_id: int, generation_stamp: int) -> None:
+        """Somebody read a replica that does not match its checksums (FS-100)."""
+        block = self.blocks.get(block_id)
+        if node is None or block is None or block.generation_stamp != generation_stamp:
+            return
+        # Whatever storage is named: a node has but one replica, if any.
+        for storage in [s for s in block.replicas if s.node is node]:
+            self.mark_corrupt(storage, block, found_by_reader=True)
 
     def mark_corrupt(
         self, storage: Storage, block: Block, *, found_by_reader: bool = False

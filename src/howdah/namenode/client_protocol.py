@@ -15,14 +15,20 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.namenode import messages
 from howdah.namenode.attribute_calls import AttributeCalls
+from howdah.namenode.block_recovery import BlockRecovery
 from howdah.namenode.client_queries import ClientQueries
+from howdah.namenode.closing import Closing, PendingClose
+from howdah.namenode.concat import Concat
 from howdah.namenode.core import Core
 from howdah.namenode.datanodes import Storage
-from howdah.namenode.file_calls import FileCalls, PendingClose
-from howdah.namenode.inodes import Block, File
+from howdah.namenode.inodes import Block, BlockState, File
+from howdah.namenode.lease_recovery import LeaseRecovery
+from howdah.namenode.opening import Opening
 from howdah.namenode.pipeline_calls import PipelineCalls
 from howdah.namenode.retry_cache import REBUILT, RetryCache
 from howdah.namenode.tree_calls import TreeCalls
+from howdah.namenode.truncation import Truncation
+from howdah.namenode.writing import Writing
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Caller, Deferred
@@ -35,11 +41,16 @@ class ClientProtocol(ClientQueries):
 
     PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, leases: LeaseRecovery, recovery: BlockRecovery) -> None:
         super().__init__(core)
         self._tree = TreeCalls(core)
-        self._files = FileCalls(core)
-        self._pipelines = PipelineCalls(core, self._files)
+        self._leases = leases
+        self._opening = Opening(core, leases)
+        self._writing = Writing(core)
+        self._completion = Closing(core, self._writing)
+        self._pipelines = PipelineCalls(core, self._writing)
+        self._truncation = Truncation(core, leases, recovery)
+        self._concat = Concat(core)
         self._attributes = AttributeCalls(core)
         self._closing: dict[int, list[tuple[PendingClose, Deferred]]] = {}
 
@@ -146,7 +157,7 @@ class ClientProtocol(ClientQueries):
         self, request: pb.SetReplicationRequestProto, caller: Caller
     ) -> pb.SetReplicationResponseProto:
         return pb.SetReplicationResponseProto(
-            result=self._files.set_replication(caller, request.src, request.replication)
+            result=self._attributes.set_replication(caller, request.src, request.replication)
         )
 
     def create(self, request: pb.CreateRequestProto, caller: Caller) -> pb.CreateResponseProto:
@@ -156,7 +167,7 @@ class ClientProtocol(ClientQueries):
             )
 
         def run() -> pb.CreateResponseProto:
-            file = self._files.create(
+            file = self._opening.create(
                 caller,
                 request.src,
                 mode=request.masked.perm,
@@ -192,7 +203,7 @@ class ClientProtocol(ClientQueries):
             return response
 
         def run() -> pb.AppendResponseProto:
-            file, last = self._files.append(
+            file, last = self._opening.append(
                 caller,
                 request.src,
                 client_name=request.clientName,
@@ -205,7 +216,9 @@ class ClientProtocol(ClientQueries):
             if not isinstance(inode, File) or inode.writer != request.clientName:
                 raise errors.LeaseExpired(f"{request.src} was reopened, and closed since")
             last = inode.blocks[-1] if inode.blocks else None
-            goes_on = last is not None and (last.state == 0 or request.flag & pb.NEW_BLOCK)
+            goes_on = last is not None and (
+                last.state is BlockState.UNDER_CONSTRUCTION or request.flag & pb.NEW_BLOCK
+            )
             return answer(inode, last if goes_on else None)
 
         return self._once(caller, run, rebuild)
@@ -213,7 +226,7 @@ class ClientProtocol(ClientQueries):
     def add_block(
         self, request: pb.AddBlockRequestProto, caller: Caller
     ) -> pb.AddBlockResponseProto:
-        file, block = self._files.add_block(
+        file, block = self._writing.add_block(
             caller,
             request.src,
             client_name=request.clientName,
@@ -237,7 +250,7 @@ class ClientProtocol(ClientQueries):
     def abandon_block(
         self, request: pb.AbandonBlockRequestProto, caller: Caller
     ) -> pb.AbandonBlockResponseProto:
-        self._files.abandon_block(
+        self._writing.abandon_block(
             request.src,
             client_name=request.holder,
             inode_id=request.fileId,
@@ -246,7 +259,7 @@ class ClientProtocol(ClientQueries):
         return pb.AbandonBlockResponseProto()
 
     def fsync(self, request: pb.FsyncRequestProto, caller: Caller) -> pb.FsyncResponseProto:
-        self._files.fsync(
+        self._writing.fsync(
             request.src,
             client_name=request.client,
             inode_id=request.fileId,
@@ -257,8 +270,36 @@ class ClientProtocol(ClientQueries):
     def renew_lease(
         self, request: pb.RenewLeaseRequestProto, caller: Caller
     ) -> pb.RenewLeaseResponseProto:
-        self._files.renew_lease(request.clientName)
+        self._writing.renew_lease(request.clientName)
         return pb.RenewLeaseResponseProto()
+
+    def recover_lease(
+        self, request: pb.RecoverLeaseRequestProto, caller: Caller
+    ) -> pb.RecoverLeaseResponseProto:
+        return pb.RecoverLeaseResponseProto(result=self._leases.recover(caller, request.src))
+
+    def truncate(
+        self, request: pb.TruncateRequestProto, caller: Caller
+    ) -> pb.TruncateResponseProto:
+        """Asking twice is harmless, and so nothing but the answer's loss is remembered."""
+
+        def run() -> pb.TruncateResponseProto:
+            done = self._truncation.truncate(
+                caller,
+                request.src,
+                messages.signed(request.newLength),
+                client_name=request.clientName,
+            )
+            return pb.TruncateResponseProto(result=done)
+
+        return self._once(caller, run, run)
+
+    def concat(self, request: pb.ConcatRequestProto, caller: Caller) -> pb.ConcatResponseProto:
+        def run() -> pb.ConcatResponseProto:
+            self._concat.concat(caller, request.trg, request.srcs)
+            return pb.ConcatResponseProto()
+
+        return self._once(caller, run, pb.ConcatResponseProto)
 
     # Pipelines that are built anew.
 
@@ -337,9 +378,11 @@ class ClientProtocol(ClientQueries):
     ) -> pb.ReportBadBlocksResponseProto:
         for located in request.blocks:
             for node in located.locs:
-                self._files.report_bad(
+                named = messages.client_block(self._core.settings, located.b)
+                self._core.blocks.found_bad(
                     self._core.datanodes.get(node.id.datanodeUuid),
-                    messages.client_block(self._core.settings, located.b),
+                    named.block_id,
+                    named.generation_stamp,
                 )
         return pb.ReportBadBlocksResponseProto()
 
@@ -349,7 +392,7 @@ class ClientProtocol(ClientQueries):
         self, request: pb.CompleteRequestProto, caller: Caller
     ) -> pb.CompleteResponseProto | Deferred:
         """Answered when the file is closed, or at the deadline with False (FS-135)."""
-        pending = self._files.complete(
+        pending = self._completion.complete(
             request.src,
             client_name=request.clientName,
             inode_id=request.fileId,
@@ -372,7 +415,7 @@ class ClientProtocol(ClientQueries):
             still = []
             for pending, answer in waiting:
                 try:
-                    self._files.try_close(pending)
+                    self._completion.try_close(pending)
                 except errors.HowdahError as error:
                     answer.settle(error)
                     continue

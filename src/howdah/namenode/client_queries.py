@@ -199,6 +199,25 @@ class ClientQueries:
     ) -> pb.IsFileClosedResponseProto:
         return pb.IsFileClosedResponseProto(result=self._queries.is_closed(caller, request.src))
 
+    def list_open_files(
+        self, request: pb.ListOpenFilesRequestProto, caller: Caller
+    ) -> pb.ListOpenFilesResponseProto:
+        """One page of them all: no node is ever decommissioned here, so none of them
+        stands in the way of one."""
+        answer = pb.ListOpenFilesResponseProto(hasMore=False)
+        if request.types and pb.ALL_OPEN_FILES not in request.types:
+            return answer
+        files, answer.hasMore = self._queries.open_files(caller, request.id, request.path)
+        for file in files:
+            answer.entries.add(
+                id=file.inode_id,
+                path=file.path,
+                clientName=file.writer or "",
+                clientMachine=file.writer_machine,
+            )
+        answer.types.append(pb.ALL_OPEN_FILES)
+        return answer
+
     def get_link_target(
         self, request: pb.GetLinkTargetRequestProto, caller: Caller
     ) -> pb.GetLinkTargetResponseProto:

@@ -18,6 +18,7 @@ from howdah import errors
 from howdah.namenode import paths
 from howdah.namenode.blocks import BlockMap
 from howdah.namenode.datanodes import DatanodeRegistry
+from howdah.namenode.file_blocks import edit_blocks
 from howdah.namenode.inodes import Directory, File, INode
 from howdah.namenode.namespace import Namespace
 from howdah.namenode.permissions import Access, Identity, Permissions
@@ -62,10 +63,14 @@ class Settings:
     max_component_bytes: int = 255
     max_directory_items: int = 1_048_576
     listing_limit: int = 1000
+    open_files_limit: int = 1000
     atime_precision_ms: int = 3_600_000
     heartbeat_expiry_ms: int = 630_000
     stale_datanode_ms: int = 30_000
+    lease_soft_limit_ms: int = 60_000
     lease_hard_limit_ms: int = 1_200_000
+    lease_recheck_ms: int = 2000
+    block_recovery_timeout_ms: int = 90_000
     safe_mode_threshold: float = 0.999
     safe_mode_min_datanodes: int = 0
     safe_mode_extension_ms: int = 30_000
@@ -121,6 +126,7 @@ class Core:
         self.racks = racks
         self.leases = namespace.leases
         self.leases.hard_limit_ms = settings.lease_hard_limit_ms
+        self.leases.soft_limit_ms = settings.lease_soft_limit_ms
         self.blocks = BlockMap(namespace.blocks, settings.min_replication)
         self.datanodes = DatanodeRegistry(
             expiry_ms=settings.heartbeat_expiry_ms, stale_ms=settings.stale_datanode_ms
@@ -161,6 +167,29 @@ class Core:
         for block in self.namespace.reap(max_inodes):
             self.blocks.removed(block)
         return self.namespace.must_reap
+
+    def show_length(self, file: File) -> None:
+        """Before an open file's length is told: what its writer synced becomes an edit,
+        so that the answer waits for it, and no crash takes back what was told (OS-158)."""
+        last = file.blocks[-1] if file.blocks else None
+        if last is None or last.synced_bytes <= last.length_bytes or self.safe_mode.on:
+            return
+        # What the log may not be able to name keeps the length that it has there.
+        if len(file.path) <= paths.MAX_PATH_CHARACTERS:
+            self.write_length(file)
+
+    def write_length(self, file: File) -> None:
+        """The length that the file's last block is known to have becomes an edit."""
+        last = file.blocks[-1]
+        synced = edits.EditBlock(last.block_id, last.known_bytes, last.generation_stamp)
+        self.commit(edits.UpdateBlocksOp(file.path, (*edit_blocks(file.blocks[:-1]), synced)))
+
+    def write_lengths(self) -> None:
+        """At an orderly end: nothing that was synced is forgotten."""
+        for inode_id in self.leases.held():
+            inode = self.namespace.inodes.get(inode_id)
+            if isinstance(inode, File) and self.namespace.is_attached(inode):
+                self.show_length(inode)
 
     def take_outbox(self) -> list[bytes]:
         """The records since the last call, in order; the last one is `last_txid`."""

@@ -16,10 +16,10 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode import messages
+from howdah.namenode.block_recovery import BlockRecovery, RecoveryOrder, RecoveryResult
 from howdah.namenode.blocks import ReplicaState, ReportedReplica
 from howdah.namenode.core import Core
 from howdah.namenode.datanodes import Datanode, DatanodeIdentity, StorageReport, Transfer
-from howdah.namenode.file_calls import FileCalls
 from howdah.namenode.inodes import BlockState
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
@@ -60,11 +60,12 @@ class DatanodeProtocol:
         self,
         core: Core,
         cluster: ClusterIdentity,
+        recovery: BlockRecovery,
         replicas_changed: Callable[[list[int]], None],
     ) -> None:
         self._core = core
         self._cluster = cluster
-        self._files = FileCalls(core)
+        self._recovery = recovery
         self._replicas_changed = replicas_changed
         self._storage_info = pb.StorageInfoProto(
             layoutVersion=cluster.layout_version & 0xFFFFFFFF,
@@ -110,6 +111,7 @@ class DatanodeProtocol:
         node, displaced = core.datanodes.register(identity, location, core.clock.monotonic_ms())
         core.blocks.orders_lost(node)
         core.repair.started_anew(node)
+        self._recovery.started_anew(node)
         for other in displaced:
             core.blocks.node_gone(other)
         answer = pb.RegisterDatanodeResponseProto(registration=registration)
@@ -164,6 +166,16 @@ class DatanodeProtocol:
     def _orders(self, node: Datanode) -> list[pb.DatanodeCommandProto]:
         orders = []
         pool_id = self._cluster.block_pool_id
+        recoveries = self._recovery.take_orders(node)
+        if recoveries:
+            orders.append(
+                pb.DatanodeCommandProto(
+                    cmdType=pb.DatanodeCommandProto.BlockRecoveryCommand,
+                    recoveryCmd=pb.BlockRecoveryCommandProto(
+                        blocks=[self._recovering(order) for order in recoveries]
+                    ),
+                )
+            )
         if node.to_transfer:
             command = pb.BlockCommandProto(
                 action=pb.BlockCommandProto.TRANSFER, blockPoolId=pool_id
@@ -251,11 +263,50 @@ class DatanodeProtocol:
     ) -> pb.ReportBadBlocksResponseProto:
         for located in request.blocks:
             for node in located.locs:
-                self._files.report_bad(
+                named = messages.client_block(self._core.settings, located.b)
+                self._core.blocks.found_bad(
                     self._core.datanodes.get(node.id.datanodeUuid),
-                    messages.client_block(self._core.settings, located.b),
+                    named.block_id,
+                    named.generation_stamp,
                 )
         return pb.ReportBadBlocksResponseProto()
+
+    def _recovering(self, order: RecoveryOrder) -> pb.RecoveringBlockProto:
+        """For a cut the block is named as it was, and `truncateBlock` is what it is to be."""
+        block = order.block
+        recovering = pb.RecoveringBlockProto(
+            newGenStamp=order.recovery_id,
+            block=messages.located_block(self._core.settings, block, 0, list(order.places)),
+        )
+        if block.truncating:
+            recovering.truncateBlock.blockId = block.block_id
+            recovering.truncateBlock.genStamp = order.recovery_id
+            recovering.truncateBlock.numBytes = block.length_bytes
+        return recovering
+
+    def commit_block_synchronization(
+        self, request: pb.CommitBlockSynchronizationRequestProto, caller: Caller
+    ) -> pb.CommitBlockSynchronizationResponseProto:
+        """A primary tells what came of a recovery. Datanodes that are not known, because
+        the namenode was started anew, are left out: they will report by themselves."""
+        targets = []
+        for told, storage_id in zip(request.newTaragets, request.newTargetStorages, strict=False):
+            node = self._core.datanodes.get(told.datanodeUuid)
+            storage = node.storages.get(storage_id) if node is not None else None
+            if storage is not None:
+                targets.append(storage)
+        self._recovery.commit(
+            RecoveryResult(
+                messages.client_block(self._core.settings, request.block),
+                request.newGenStamp,
+                request.newLength,
+                request.closeFile,
+                request.deleteBlock,
+                tuple(targets),
+            )
+        )
+        self._after_reports()
+        return pb.CommitBlockSynchronizationResponseProto()
 
     def error_report(
         self, request: pb.ErrorReportRequestProto, caller: Caller

@@ -38,6 +38,9 @@ class Block:
     `replicas` are the storages that hold a finalized replica of this generation
     stamp and length; `corrupt` those that were reported bad. While the block is
     under construction `expected` are the storages of its pipeline.
+
+    `synced_bytes` is what its writer synced so far, where no edit says so yet.
+    `truncating`: its replicas are being cut to `length_bytes`, and are longer still.
     """
 
     __slots__ = (
@@ -49,6 +52,8 @@ class Block:
         "length_bytes",
         "replicas",
         "state",
+        "synced_bytes",
+        "truncating",
     )
 
     def __init__(
@@ -67,6 +72,18 @@ class Block:
         self.replicas: list[Storage] = []
         self.expected: tuple[Storage, ...] = ()
         self.corrupt: tuple[Storage, ...] = ()
+        self.synced_bytes = 0
+        self.truncating = False
+
+    @property
+    def known_bytes(self) -> int:
+        """So many bytes of it were acknowledged, at least."""
+        return max(self.length_bytes, self.synced_bytes)
+
+    @property
+    def is_readable_to_the_end(self) -> bool:
+        """True if readers can rely on `length_bytes` without asking datanodes."""
+        return self.state is BlockState.COMPLETE or self.truncating
 
     @property
     def name(self) -> str:

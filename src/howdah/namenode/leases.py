@@ -2,7 +2,8 @@
 
 A client holds one lease for all the files that it writes and renews it by its
 client name. After the soft limit another client may take a file over; after the
-hard limit the namenode closes the files itself. Which files are held follows
+hard limit the namenode recovers the files itself. Either way the lease goes over to
+the namenode first, and the old holder is stopped. Which files are held follows
 from the edits; only the times of renewal are not in the log, so a started
 namenode counts from its start.
 
@@ -11,9 +12,37 @@ Times are milliseconds of one monotonic `now_ms` that the caller passes.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Final
 
+from howdah import errors
+
 SOFT_LIMIT_MS: Final = 60_000
+
+NAMENODE_HOLDER: Final = "HDFS_NameNode"
+"""How the names begin under which namenodes hold leases: of files that they recover."""
+
+
+def namenode_holder(wall_ms: int) -> str:
+    """The name under which a namenode that starts now holds leases, as Hadoop forms it.
+
+    >>> namenode_holder(1_700_000_000_123)
+    'HDFS_NameNode-2023-11-14 22:13:20,123+0000'
+    """
+    started = datetime.fromtimestamp(wall_ms // 1000, UTC)
+    return f"{NAMENODE_HOLDER}-{started:%Y-%m-%d %H:%M:%S},{wall_ms % 1000:03}+0000"
+
+
+def is_namenode_holder(holder: str) -> bool:
+    """True for this namenode's name, and for those of earlier starts."""
+    return holder.startswith(NAMENODE_HOLDER + "-")
+
+
+def check_client_name(client_name: str) -> None:
+    """Raises IllegalArgument for a name that only a namenode may go by: its bearer could
+    go on writing a file that is being recovered."""
+    if is_namenode_holder(client_name):
+        raise errors.IllegalArgument(f"the client name {client_name} is a namenode's")
 
 
 class Lease:
@@ -30,8 +59,11 @@ class Lease:
 class LeaseRegistry:
     """All leases, by holder; a file is in at most one of them (FS-005)."""
 
-    def __init__(self, hard_limit_ms: int = 20 * 60_000) -> None:
+    def __init__(
+        self, hard_limit_ms: int = 20 * 60_000, soft_limit_ms: int = SOFT_LIMIT_MS
+    ) -> None:
         self.hard_limit_ms = hard_limit_ms
+        self.soft_limit_ms = soft_limit_ms
         self._leases: dict[str, Lease] = {}
         self._holder_of: dict[int, str] = {}
         self._clock_ms = 0
@@ -84,7 +116,7 @@ class LeaseRegistry:
 
     def soft_expired(self, holder: str, now_ms: int) -> bool:
         lease = self._leases.get(holder)
-        return lease is None or now_ms - lease.renewed_ms > SOFT_LIMIT_MS
+        return lease is None or now_ms - lease.renewed_ms > self.soft_limit_ms
 
     def hard_expired(self, now_ms: int) -> list[Lease]:
         """Leases whose holders have been silent beyond the hard limit."""
@@ -93,3 +125,11 @@ class LeaseRegistry:
             for lease in self._leases.values()
             if now_ms - lease.renewed_ms > self.hard_limit_ms
         ]
+
+    def of_namenodes(self) -> list[Lease]:
+        """Leases of this namenode, and of it before it was started anew."""
+        return [lease for lease in self._leases.values() if is_namenode_holder(lease.holder)]
+
+    def held(self) -> list[int]:
+        """The inode ids of all files that somebody writes, in order."""
+        return sorted(self._holder_of)

@@ -7,7 +7,7 @@ from typing import Final
 from howdah import errors
 from howdah.namenode.core import Settings
 from howdah.namenode.datanodes import Datanode, Storage
-from howdah.namenode.file_calls import ClientBlock
+from howdah.namenode.file_blocks import ClientBlock
 from howdah.namenode.inodes import Block, Directory, File, INode, Symlink
 from howdah.namenode.queries import Located, Locations
 from howdah.proto import rpc_pb2, types_pb2
@@ -153,7 +153,7 @@ def located_blocks(settings: Settings, found: Locations) -> types_pb2.LocatedBlo
         blocks=[located(part) for part in found.blocks],
         underConstruction=found.file.under_construction,
         lastBlock=located(last) if last is not None else None,
-        isLastBlockComplete=last is not None and last.block.state == 2,
+        isLastBlockComplete=last is not None and last.block.is_readable_to_the_end,
     )
 
 

@@ -58,6 +58,8 @@ class Namespace:
             edits.AddBlockOp: self._add_block,
             edits.UpdateBlocksOp: self._update_blocks,
             edits.AppendOp: self._append,
+            edits.TruncateOp: self._truncate,
+            edits.ConcatDeleteOp: self._concat_delete,
             edits.ReassignLeaseOp: self._reassign_lease,
             edits.MkdirOp: self._mkdir,
             edits.SymlinkOp: self._symlink,
@@ -216,6 +218,7 @@ class Namespace:
         self._set_blocks(file, op.blocks, BlockState.COMPLETE)
         for block in file.blocks:
             block.state = BlockState.COMPLETE
+            block.truncating = False
         file.mtime_ms = op.mtime_ms
         file.atime_ms = op.atime_ms
         file.writer = None
@@ -251,8 +254,59 @@ class Namespace:
             if last.length_bytes < file.block_size_bytes:
                 last.state = BlockState.UNDER_CONSTRUCTION
 
+    def _truncate(self, op: edits.TruncateOp) -> None:
+        file = self._file(op.path, op)
+        if file.writer is not None:
+            raise EditDoesNotFit(f"OP_TRUNCATE of {op.path}: {file.writer} writes it")
+        if not 0 <= op.new_length_bytes < file.length_bytes:
+            raise EditDoesNotFit(
+                f"OP_TRUNCATE of {op.path} to {op.new_length_bytes} bytes: "
+                f"it has {file.length_bytes}"
+            )
+        length = file.length_bytes
+        while file.blocks and length - file.blocks[-1].length_bytes >= op.new_length_bytes:
+            length -= file.blocks[-1].length_bytes
+            self._drop_last_block(file)
+        cut = op.truncate_block
+        if (cut is None) is not (length == op.new_length_bytes):
+            raise EditDoesNotFit(f"OP_TRUNCATE of {op.path} does not say where it cuts: {op}")
+        file.mtime_ms = op.timestamp_ms
+        if cut is None:
+            return
+        last = file.blocks[-1]
+        if cut.block_id != last.block_id:
+            raise errors.UnsupportedOperation(
+                f"OP_TRUNCATE of {op.path} copies {last.name} to block {cut.block_id}: "
+                "blocks are cut in place only"
+            )
+        last.length_bytes -= length - op.new_length_bytes
+        last.state = BlockState.UNDER_CONSTRUCTION
+        last.truncating = True
+        self.generation_stamp = max(self.generation_stamp, cut.generation_stamp)
+        file.writer = op.client_name
+        file.writer_machine = op.client_machine
+        self.leases.grant(op.client_name, file.inode_id)
+
+    def _concat_delete(self, op: edits.ConcatDeleteOp) -> None:
+        target = self._file(op.target, op)
+        parent = target.parent
+        assert parent is not None, "it is attached"
+        for path in op.sources:
+            source = self._file(path, op)
+            if source is target or source.writer is not None or target.writer is not None:
+                raise EditDoesNotFit(f"OP_CONCAT_DELETE of {path} to {op.target}")
+            for block in source.blocks:
+                block.file = target
+            target.blocks += source.blocks
+            source.blocks = []
+            self._detach(source)
+        target.mtime_ms = op.timestamp_ms
+        parent.mtime_ms = op.timestamp_ms
+
     def _reassign_lease(self, op: edits.ReassignLeaseOp) -> None:
         file = self._file(op.path, op)
+        if file.writer is None:
+            raise EditDoesNotFit(f"OP_REASSIGN_LEASE of {op.path}: nobody writes it")
         self.leases.release(file.inode_id)
         file.writer = op.new_holder
         self.leases.grant(op.new_holder, file.inode_id)
@@ -386,11 +440,17 @@ class Namespace:
                         f"the generation stamp of {block.name} of {file.path} would go back "
                         f"to {want.generation_stamp}"
                     )
+                if want.generation_stamp > block.generation_stamp:
+                    # Its replicas were rebuilt; if it was to be cut, it is.
+                    block.truncating = False
                 block.length_bytes = want.length_bytes
                 block.generation_stamp = want.generation_stamp
             else:
                 self._new_block(file, want, new_state)
         while len(known) > len(wanted):
-            dropped = known.pop()
-            self.blocks.pop(dropped.block_id, None)
-            self._freed.append(dropped)
+            self._drop_last_block(file)
+
+    def _drop_last_block(self, file: File) -> None:
+        dropped = file.blocks.pop()
+        self.blocks.pop(dropped.block_id, None)
+        self._freed.append(dropped)

@@ -15,9 +15,10 @@ from __future__ import annotations
 from howdah import errors
 from howdah.namenode.core import Core
 from howdah.namenode.datanodes import Storage
-from howdah.namenode.file_calls import ClientBlock, FileCalls, edit_blocks
+from howdah.namenode.file_blocks import ClientBlock, check_fits, edit_blocks
 from howdah.namenode.inodes import Block, BlockState, File
 from howdah.namenode.placement import choose_targets
+from howdah.namenode.writing import Writing
 from howdah.rpc.service import Caller
 from howdah.storage import edits
 
@@ -25,9 +26,9 @@ from howdah.storage import edits
 class PipelineCalls:
     """Operations on the pipeline of a block that is being written."""
 
-    def __init__(self, core: Core, files: FileCalls) -> None:
+    def __init__(self, core: Core, writing: Writing) -> None:
         self._core = core
-        self._files = files
+        self._writing = writing
 
     def additional(
         self,
@@ -47,7 +48,7 @@ class PipelineCalls:
         """
         core = self._core
         core.safe_mode.check(f"Cannot add datanode; src={path}, blk=blk_{block.block_id}")
-        file = self._files.open_file(core.resolve(path), inode_id, client_name)
+        file = self._writing.open_file(core.resolve(path), inode_id, client_name)
         known = core.namespace.blocks.get(block.block_id)
         if known is None or known.file is not file or known.state is BlockState.COMPLETE:
             raise errors.RemoteError(
@@ -95,15 +96,15 @@ class PipelineCalls:
             raise errors.RemoteError(
                 f"Update {block.name} (length = {block.length_bytes}) to an older state: {new}"
             )
-        self._files.check_fits(file, block, new.length_bytes)
-        if new.length_bytes < block.length_bytes:
+        check_fits(file, block, new.length_bytes)
+        if new.length_bytes < block.known_bytes:
             raise errors.RemoteError(
-                f"Update {block.name} of {file.path} from {block.length_bytes} bytes "
+                f"Update {block.name} of {file.path} from {block.known_bytes} bytes "
                 f"to {new.length_bytes}: a replica never shrinks"
             )
         old_stamp = block.generation_stamp
         changed = list(edit_blocks(file.blocks))
-        changed[-1] = edits.EditBlock(new.block_id, new.length_bytes, new.generation_stamp)
+        changed[-1] = new.as_edit
         core.commit(
             edits.UpdateBlocksOp(
                 file.path,
@@ -121,7 +122,7 @@ class PipelineCalls:
                 f"blk_{named.block_id}_{named.generation_stamp} does not exist or is not "
                 "under construction"
             )
-        file = self._files.open_file(
+        file = self._writing.open_file(
             self._core.resolve(block.file.path), block.file.inode_id, client_name
         )
         if file.blocks[-1] is not block:

@@ -71,7 +71,13 @@ class Queries:
             if self._core.identity(caller).is_superuser:
                 return None
             raise
+        self._show(found.inode)
         return found.inode
+
+    def _show(self, inode: INode | None) -> None:
+        """Its length is about to be told."""
+        if isinstance(inode, File) and inode.writer is not None:
+            self._core.show_length(inode)
 
     def is_closed(self, caller: Caller, path: str) -> bool:
         _, found = self._core.resolve_checked(caller, path)
@@ -96,13 +102,16 @@ class Queries:
         if inode is None:
             return None
         if not isinstance(inode, Directory):
+            self._show(inode)
             return Listing([inode], 0, True)
         core.permissions.check(who, inode, Access.READ | Access.EXECUTE)
         names = inode.sorted_names()
         first = bisect.bisect_right(names, start_after) if start_after else 0
         page = names[first : first + core.settings.listing_limit]
-        children = inode.children
-        return Listing([children[name] for name in page], len(names) - first - len(page), False)
+        entries = [inode.children[name] for name in page]
+        for entry in entries:
+            self._show(entry)
+        return Listing(entries, len(names) - first - len(page), False)
 
     def block_locations(
         self, caller: Caller, path: str, offset_bytes: int, length_bytes: int
@@ -117,6 +126,7 @@ class Queries:
         file = core.require_file(found)
         core.permissions.check(who, file, Access.READ)
         self._touch(found.path, file)
+        self._show(file)
         return self._locations(file, offset_bytes, length_bytes, caller.address)
 
     def all_locations(self, file: File, client_ip: str) -> Locations:
@@ -128,7 +138,9 @@ class Queries:
     ) -> Locations:
         last = file.blocks[-1] if file.blocks else None
         total = file.length_bytes
-        if last is not None and last.state is not BlockState.COMPLETE:
+        # Of a block that is cut the length is known: nobody has to ask its datanodes,
+        # whose replicas may be longer still.
+        if last is not None and not last.is_readable_to_the_end:
             total -= last.length_bytes
         end = offset_bytes + length_bytes
         located = []
@@ -141,7 +153,7 @@ class Queries:
             position += block.length_bytes
         last_located = None
         if last is not None:
-            start = total - last.length_bytes if last.state is BlockState.COMPLETE else total
+            start = total - last.length_bytes if last.is_readable_to_the_end else total
             last_located = self._locate(last, start, client_ip)
         return Locations(file, total, located, last_located)
 
@@ -204,12 +216,33 @@ class Queries:
             else:
                 summary.files += isinstance(inode, File)
                 if isinstance(inode, File):
+                    self._show(inode)
                     length = inode.length_bytes
                     summary.length_bytes += length
                     summary.consumed_bytes += length * inode.replication
             if seen % SLICE_INODES == 0:
                 yield
         return summary
+
+    def open_files(self, caller: Caller, after_id: int, path: str) -> tuple[list[File], bool]:
+        """One page of the files that are being written under `path`, by inode id, and
+        whether there are more. Only for the superuser."""
+        core = self._core
+        core.permissions.check_superuser(core.identity(caller), "list open files")
+        top = paths.join(paths.split(path or "/"))
+        found: list[File] = []
+        for inode_id in core.leases.held():
+            inode = core.namespace.inodes.get(inode_id)
+            if inode_id <= after_id or not isinstance(inode, File):
+                continue
+            if not core.namespace.is_attached(inode):
+                continue
+            if inode.path != top and not paths.is_under(inode.path, top):
+                continue
+            if len(found) == core.settings.open_files_limit:
+                return found, True
+            found.append(inode)
+        return found, False
 
     def datanodes(self, kind: str) -> list[Datanode]:
         """Nodes by state: `all`, `live` or `dead`; none is ever decommissioned here."""

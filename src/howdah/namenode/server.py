@@ -23,11 +23,12 @@ import uvloop
 
 from howdah import __version__, errors, keys
 from howdah.config import Configuration, namenode_address
+from howdah.namenode.block_recovery import BlockRecovery
 from howdah.namenode.client_protocol import ClientProtocol
 from howdah.namenode.core import Core
 from howdah.namenode.datanode_protocol import ClusterIdentity, DatanodeProtocol
 from howdah.namenode.journal import Journal
-from howdah.namenode.lease_expiry import LeaseExpiry
+from howdah.namenode.lease_recovery import LeaseRecovery
 from howdah.namenode.loading import Loaded, load
 from howdah.namenode.racks import rack_map
 from howdah.namenode.settings import permissions_from, settings_from
@@ -121,7 +122,9 @@ class Namenode:
         self.core.retry_cache.rebuild(loaded.answered_calls, now_ms)
         loop = asyncio.get_running_loop()
         self._barrier = DurableBarrier(self.core, loop.call_soon)
-        self._client = ClientProtocol(self.core)
+        recovery = BlockRecovery(self.core)
+        self._leases = LeaseRecovery(self.core, recovery)
+        self._client = ClientProtocol(self.core, self._leases, recovery)
         datanode = DatanodeProtocol(
             self.core,
             ClusterIdentity(
@@ -131,6 +134,7 @@ class Namenode:
                 self._version.ctime_ms,
                 self._version.layout_version,
             ),
+            recovery,
             self._client.look_at_closing,
         )
         self._rpc = RpcServer(
@@ -159,7 +163,6 @@ class Namenode:
         self._failure: str | None = None
         self._next_repair_s = 0.0
         self._repair: Generator[None, None, None] | None = None
-        self._lease_expiry = LeaseExpiry(self.core)
         self._reaping = False
 
     async def serve(self, ready_file: Path | None) -> int:
@@ -192,6 +195,7 @@ class Namenode:
             await self._rpc.stop()
 
     def _close_journal(self) -> None:
+        self.core.write_lengths()
         self._barrier.hand_over()
         journal = self._barrier.journal
         assert journal is not None, "it was opened before"
@@ -259,7 +263,7 @@ class Namenode:
             self._repair = self.core.repair_round()
             self._go_on_with_repair()
         self._client.look_at_closing()
-        for line in self._lease_expiry.work():
+        for line in self._leases.work():
             log.warning("%s", line)
         self._barrier.hold()
         if self.core.namespace.must_reap and not self._reaping:

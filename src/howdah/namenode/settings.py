@@ -16,6 +16,9 @@ from howdah.kinds import Key
 from howdah.namenode.core import Settings
 from howdah.namenode.permissions import Permissions
 
+HEARTBEATS_OF_A_RECOVERY = 30
+"""So many intervals an attempt to recover a block may take, as in Hadoop."""
+
 CHECKSUM_TYPES = {"NULL": 0, "CRC32": 1, "CRC32C": 2}
 
 
@@ -49,7 +52,13 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
         atime_precision_ms=_ms(conf.get(keys.DFS_NAMENODE_ACCESSTIME_PRECISION)),
         heartbeat_expiry_ms=_ms(2 * recheck_s + 10 * heartbeat_s),
         stale_datanode_ms=_ms(conf.get(keys.DFS_NAMENODE_STALE_DATANODE_INTERVAL)),
+        lease_soft_limit_ms=_ms(conf.get(keys.HOWDAH_NAMENODE_LEASE_SOFT_LIMIT)),
         lease_hard_limit_ms=_ms(conf.get(keys.DFS_NAMENODE_LEASE_HARD_LIMIT_SEC)),
+        lease_recheck_ms=_ms(conf.get(keys.DFS_NAMENODE_LEASE_RECHECK_INTERVAL_MS)),
+        block_recovery_timeout_ms=_ms(
+            conf.get(keys.HOWDAH_NAMENODE_BLOCK_RECOVERY_TIMEOUT)
+            or HEARTBEATS_OF_A_RECOVERY * heartbeat_s
+        ),
         safe_mode_threshold=conf.get(keys.DFS_NAMENODE_SAFEMODE_THRESHOLD_PCT),
         safe_mode_min_datanodes=conf.get(keys.DFS_NAMENODE_SAFEMODE_MIN_DATANODES),
         safe_mode_extension_ms=_ms(conf.get(keys.DFS_NAMENODE_SAFEMODE_EXTENSION)),

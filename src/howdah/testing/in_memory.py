@@ -20,12 +20,13 @@ from dataclasses import dataclass, field, replace
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.namenode.block_recovery import BlockRecovery
 from howdah.namenode.blocks import ReplicaState
 from howdah.namenode.client_protocol import ClientProtocol
 from howdah.namenode.core import Core, Settings
 from howdah.namenode.datanode_protocol import ClusterIdentity, DatanodeProtocol
 from howdah.namenode.datanodes import Datanode
-from howdah.namenode.lease_expiry import LeaseExpiry
+from howdah.namenode.lease_recovery import LeaseRecovery
 from howdah.namenode.namespace import Namespace
 from howdah.namenode.permissions import Permissions
 from howdah.namenode.topology import RackMap
@@ -275,8 +276,10 @@ class InMemoryNamenode:
         )
         if not self.core.namespace.root.owner:
             self.core.commit(edits.SetOwnerOp("/", SUPERUSER, "supergroup"))
-        self.client = ClientProtocol(self.core)
-        self.datanode = DatanodeProtocol(self.core, CLUSTER, self.client.look_at_closing)
+        recovery = BlockRecovery(self.core)
+        self.leases = LeaseRecovery(self.core, recovery)
+        self.client = ClientProtocol(self.core, self.leases, recovery)
+        self.datanode = DatanodeProtocol(self.core, CLUSTER, recovery, self.client.look_at_closing)
         clients = client_namenode_pb2.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"]
         nodes = datanode_namenode_pb2.DESCRIPTOR.services_by_name["DatanodeProtocolService"]
         self._registry = Registry(
@@ -286,7 +289,6 @@ class InMemoryNamenode:
             ]
         )
         self._datanode_methods = {method.name for method in nodes.methods}
-        self._lease_expiry = LeaseExpiry(self.core)
         self._keep_log()
 
     def call(
@@ -330,7 +332,7 @@ class InMemoryNamenode:
         self.core.tick()
         deque(self.core.repair_round(), maxlen=0)
         self.client.look_at_closing()
-        said = self._lease_expiry.work()
+        said = self.leases.work()
         while self.core.reap():
             continue
         self._keep_log()

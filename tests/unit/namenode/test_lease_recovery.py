@@ -66,9 +66,9 @@ def test_block_with_a_replica_that_is_being_written_stays_for_recovery(
     node.store(block.b.blockId, block.b.generationStamp, 0, finalized=False)
     said = after_the_limit(client.namenode)
     assert len(said) == 1
-    assert said[0].startswith("/a stays open")
-    assert f"blk_{block.b.blockId}_{block.b.generationStamp} waits for recovery" in said[0]
-    assert found(client.namenode, "/a").writer == client.name
+    assert said[0].startswith("/a stays open for now")
+    assert f"blk_{block.b.blockId}_{block.b.generationStamp} are asked" in said[0]
+    assert found(client.namenode, "/a").writer == client.namenode.leases.holder
     assert len(found(client.namenode, "/a").blocks) == 1
 
 
@@ -96,7 +96,7 @@ def test_committed_block_without_a_replica_stays(client: Any, nodes: Nodes) -> N
     first.numBytes = 1024
     client.add_block("/a", first)
     after_the_limit(client.namenode)
-    assert found(client.namenode, "/a").writer == client.name
+    assert found(client.namenode, "/a").writer == client.namenode.leases.holder
 
 
 def test_writer_that_renews_its_lease_is_left_alone(client: Any) -> None:

@@ -1,0 +1,288 @@
+"""Block recovery: the datanodes of an open block agree on its length (pure).
+
+The namenode's part of what a dead writer, or a cut in the middle of a block, needs:
+
+1. `want`     the block is to be recovered
+2. attempt    a new generation stamp, the recovery id, and a primary among the datanodes
+              that have replicas; its next heartbeat takes the order home
+3. (primary)  it asks the others what they have, has all good replicas brought to one
+              length under the new stamp, and tells us
+4. `commit`   the result becomes an edit, replicas elsewhere are stale from then on and
+              go, and the file is closed
+
+An attempt that brings no result in time, or whose primary died or started anew, is
+followed by another one, with a higher recovery id and another primary in turn. Only
+the latest id counts: whoever comes with an older one is refused, also if the namenode
+was started anew in between and has forgotten it. A result that is told again, once the
+file is closed, changes nothing.
+
+**No acknowledged byte is dropped by mistake.** What a writer synced is known here
+(`Block.known_bytes`). A result below that is refused as long as a replica may be
+somewhere that took no part: at a node of the pipeline that is down or was not reached,
+or, when the namenode was started anew since and does not know the pipeline, at any
+node while fewer took part than the file has replicas. Then the next attempt follows,
+and the file stays open. If all took part and none has the bytes (the power failed
+before they were on any disk) the shorter length is all that there is; it is taken, and
+said so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from howdah import errors
+from howdah.namenode.blocks import ReplicaState, ReportedReplica
+from howdah.namenode.core import Core
+from howdah.namenode.datanodes import Datanode, Storage
+from howdah.namenode.file_blocks import ClientBlock, check_fits, close_edit, edit_blocks
+from howdah.namenode.inodes import Block, BlockState, File
+from howdah.storage import edits
+
+REFUSED_RETRY_MS = 10_000
+"""After a result that was refused the next attempt waits that long, as Hadoop's clients
+do between their calls (LEASE_RECOVER_PERIOD)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryOrder:
+    """What a primary is told."""
+
+    block: Block
+    recovery_id: int
+    places: tuple[Storage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryResult:
+    """What a primary tells: `commitBlockSynchronization`."""
+
+    block: ClientBlock
+    recovery_id: int
+    length_bytes: int
+    close_file: bool
+    delete_block: bool
+    targets: tuple[Storage, ...]
+
+
+@dataclass(slots=True)
+class _Recovery:
+    """One block's recovery; the latest attempt is all that counts."""
+
+    recovery_id: int = 0
+    stamp_at_hand: int = 0
+    primary: Datanode | None = None
+    deadline_ms: int = 0
+    given: bool = False
+    tried: set[str] = field(default_factory=set)
+
+
+class BlockRecovery:
+    """All recoveries that are wanted, by block id."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._recoveries: dict[int, _Recovery] = {}
+        self._orders: dict[Datanode, list[int]] = {}
+        self._said: list[str] = []
+        # Cuts that the last start of the namenode interrupted. What it recovered for
+        # silent writers it finds by its own leases.
+        for inode_id in core.leases.held():
+            file = core.namespace.inodes.get(inode_id)
+            if isinstance(file, File) and file.blocks and file.blocks[-1].truncating:
+                self._recoveries[file.blocks[-1].block_id] = _Recovery()
+
+    def __len__(self) -> int:
+        return len(self._recoveries)
+
+    def want(self, block: Block, stamp: int = 0) -> None:
+        """Recover the block, beginning now if that is possible. `stamp` is one that was
+        allocated for it already. A recovery that is under way goes on."""
+        if block.block_id not in self._recoveries:
+            self._recoveries[block.block_id] = _Recovery(stamp_at_hand=stamp)
+            self._go_on(block.block_id)
+
+    def recovery_id(self, block: Block) -> int:
+        """The stamp of the latest attempt; 0 if there was none since the start."""
+        recovery = self._recoveries.get(block.block_id)
+        return recovery.recovery_id if recovery is not None else 0
+
+    def work(self) -> list[str]:
+        """Begin attempts where one is due; what is worth a line in the log."""
+        if not self._core.safe_mode.on:
+            for block_id in list(self._recoveries):
+                self._go_on(block_id)
+        said, self._said = self._said, []
+        return said
+
+    def started_anew(self, node: Datanode) -> None:
+        """The node has registered: what it was told to recover it has forgotten."""
+        self._orders.pop(node, None)
+        for recovery in self._recoveries.values():
+            if recovery.primary is node:
+                recovery.primary = None
+
+    # Attempts.
+
+    def _go_on(self, block_id: int) -> None:
+        core = self._core
+        block = core.namespace.blocks.get(block_id)
+        if block is None or block.state is not BlockState.UNDER_CONSTRUCTION:
+            del self._recoveries[block_id]
+            return
+        if any(b.state is not BlockState.COMPLETE for b in block.file.blocks[:-1]):
+            return  # The file could not be closed yet.
+        recovery = self._recoveries[block_id]
+        now_ms = core.clock.monotonic_ms()
+        primary = recovery.primary
+        if primary is not None and primary.alive and now_ms < recovery.deadline_ms:
+            return
+        places = self._places(block, now_ms)
+        if not places:
+            return  # Nobody is there to be asked; datanodes may come back.
+        if recovery.stamp_at_hand > block.generation_stamp:
+            recovery.recovery_id = recovery.stamp_at_hand
+        else:
+            recovery.recovery_id = core.namespace.generation_stamp + 1
+            core.commit(edits.SetGenstampV2Op(recovery.recovery_id))
+        recovery.stamp_at_hand = 0
+        recovery.primary = self._next_primary(recovery, places)
+        recovery.deadline_ms = now_ms + core.settings.block_recovery_timeout_ms
+        recovery.given = False
+        self._orders.setdefault(recovery.primary, []).append(block_id)
+
+    def _places(self, block: Block, now_ms: int) -> tuple[Storage, ...]:
+        """Where there may be replicas. A node that was silent lately only makes everybody
+        wait, unless there are hardly others."""
+        nodes = self._core.datanodes
+        alive = [s for s in self._core.blocks.holders(block) if s.node.alive]
+        fresh = [s for s in alive if not nodes.is_stale(s.node, now_ms)]
+        return tuple(fresh if len(fresh) > 1 else alive)
+
+    @staticmethod
+    def _next_primary(recovery: _Recovery, places: Sequence[Storage]) -> Datanode:
+        """Whoever was heard last, among those who were not primary in this round."""
+        nodes = [storage.node for storage in places]
+        if all(node.identity.uuid in recovery.tried for node in nodes):
+            recovery.tried.clear()
+        rested = [node for node in nodes if node.identity.uuid not in recovery.tried]
+        primary = max(rested, key=lambda node: node.last_heartbeat_ms)
+        recovery.tried.add(primary.identity.uuid)
+        return primary
+
+    def take_orders(self, node: Datanode) -> list[RecoveryOrder]:
+        """The node's heartbeat is there: what it is to recover as a primary."""
+        orders = []
+        for block_id in self._orders.pop(node, ()):
+            recovery = self._recoveries.get(block_id)
+            block = self._core.namespace.blocks.get(block_id)
+            if recovery is None or block is None or recovery.primary is not node or recovery.given:
+                continue  # Overtaken by another attempt, or by the file's end.
+            recovery.given = True
+            places = self._places(block, self._core.clock.monotonic_ms())
+            orders.append(RecoveryOrder(block, recovery.recovery_id, places))
+        return orders
+
+    # Results.
+
+    def commit(self, result: RecoveryResult) -> None:
+        """The end of an attempt. Raises PathNotFound, SafeMode, and RemoteError for what
+        must not be; then nothing has changed."""
+        core = self._core
+        core.safe_mode.check("Cannot commitBlockSynchronization while in safe mode")
+        block = core.namespace.blocks.get(result.block.block_id)
+        if block is None:
+            if result.delete_block:
+                return  # Told again: it is gone already.
+            raise errors.RemoteError(f"Block (={result.block}) not found")
+        file = block.file
+        if not core.namespace.is_attached(file):
+            raise errors.PathNotFound(
+                f"File not found: {file.path}, likely due to delayed block removal"
+            )
+        if file.writer is None or block.state is BlockState.COMPLETE:
+            return  # Told again: the file was closed by it.
+        current = self.recovery_id(block)
+        if not current or result.recovery_id != current:
+            raise errors.RemoteError(
+                f"The recovery id {result.recovery_id} does not match current recovery id "
+                f"{current} for block {block.name} of {file.path}"
+            )
+        try:
+            self._check(file, block, result)
+        except errors.RemoteError:
+            recovery = self._recoveries[block.block_id]
+            retry_ms = core.clock.monotonic_ms() + REFUSED_RETRY_MS
+            recovery.deadline_ms = min(recovery.deadline_ms, retry_ms)
+            raise
+        if result.delete_block:
+            core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks[:-1])))
+            core.reap()
+        else:
+            self._settle(file, block, result)
+        del self._recoveries[block.block_id]
+        if result.close_file:
+            core.commit(close_edit(file, edit_blocks(file.blocks), core.clock.wall_ms()))
+            if not result.delete_block:
+                core.blocks.settled(block)
+            self._said.append(
+                f"{file.path} is closed: {block.name} was recovered with "
+                f"{0 if result.delete_block else block.length_bytes} bytes"
+            )
+
+    def _check(self, file: File, block: Block, result: RecoveryResult) -> None:
+        assert block is file.blocks[-1], "only a last block is recovered"
+        if any(other.state is not BlockState.COMPLETE for other in file.blocks[:-1]):
+            raise errors.RemoteError(f"{file.path} has earlier blocks with too few replicas")
+        length = 0 if result.delete_block else result.length_bytes
+        if block.truncating:
+            if length != block.length_bytes or result.delete_block:
+                raise errors.RemoteError(
+                    f"{block.name} of {file.path} is to be cut to {block.length_bytes} bytes, "
+                    f"its datanodes come with {length}"
+                )
+        elif length < block.known_bytes:
+            self._check_loss(file, block, length, result.targets)
+        if result.delete_block:
+            return
+        check_fits(file, block, length)
+        if not result.targets:
+            raise errors.RemoteError(
+                f"{block.name} of {file.path} was recovered at no datanode that is known"
+            )
+
+    def _check_loss(
+        self, file: File, block: Block, length_bytes: int, targets: Sequence[Storage]
+    ) -> None:
+        core = self._core
+        lost = f"{block.name} of {file.path} has {block.known_bytes} bytes that were synced"
+        absent = core.blocks.may_hold(block, targets)
+        if absent:
+            raise errors.RemoteError(
+                f"{lost}, its datanodes come with {length_bytes}; but {absent} took no part"
+            )
+        self._said.append(
+            f"{lost}, and no datanode has more than {length_bytes} of them any more: the rest "
+            "is lost"
+        )
+
+    def _settle(self, file: File, block: Block, result: RecoveryResult) -> None:
+        """The block has the new stamp and length, at these datanodes alone."""
+        core = self._core
+        old_stamp = block.generation_stamp
+        found = edits.EditBlock(block.block_id, result.length_bytes, result.recovery_id)
+        core.commit(edits.UpdateBlocksOp(file.path, (*edit_blocks(file.blocks[:-1]), found)))
+        block.synced_bytes = 0
+        core.blocks.new_pipeline(block, old_stamp, result.targets)
+        for storage in result.targets:
+            # They have finalized it before the primary told us.
+            if storage.node.alive:
+                core.blocks.reported(
+                    storage,
+                    ReportedReplica(
+                        block.block_id,
+                        result.length_bytes,
+                        result.recovery_id,
+                        ReplicaState.FINALIZED,
+                    ),
+                )

@@ -1,0 +1,197 @@
+"""A file is written, block by block (pure).
+
+    add_block -> (fsync) -> add_block …          \\-> abandon_block
+
+Every call names the file by inode id and the writer by its client name, and is refused
+unless that client holds the file's lease (FS-005): so a writer whose lease was taken
+away is stopped, whatever it tries. A call that a client repeats because it lost the
+answer gets the same answer again.
+"""
+
+from __future__ import annotations
+
+from howdah import errors
+from howdah.namenode.core import Core, Resolved
+from howdah.namenode.datanodes import Storage
+from howdah.namenode.file_blocks import (
+    ClientBlock,
+    check_commit,
+    check_fits,
+    edit_blocks,
+    ends_full,
+)
+from howdah.namenode.inodes import Block, BlockState, File
+from howdah.namenode.leases import is_namenode_holder
+from howdah.namenode.placement import choose_targets
+from howdah.rpc.service import Caller
+from howdah.storage import edits
+
+
+class Writing:
+    """Operations on the blocks of a file that is being written."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def open_file(self, found: Resolved, inode_id: int, client_name: str) -> File:
+        """The file that the client writes: by id where it gives one, as it may have
+        been renamed. Raises PathNotFound, LeaseExpired, RecoveryInProgress."""
+        core = self._core
+        inode = core.namespace.inodes.get(inode_id) if inode_id else found.inode
+        if inode is not None and not core.namespace.is_attached(inode):
+            inode = None
+        holder = f"Holder {client_name} does not have any open files."
+        where = f"{found.path} (inode {inode_id})"
+        if inode is None:
+            raise errors.PathNotFound(f"File does not exist: {where} {holder}")
+        if not isinstance(inode, File):
+            raise errors.LeaseExpired(f"INode is not a regular file: {where} {holder}")
+        if inode.writer is None:
+            raise errors.LeaseExpired(f"File is not open for writing: {where} {holder}")
+        if inode.writer != client_name or is_namenode_holder(client_name):
+            raise errors.LeaseExpired(
+                f"Client (={client_name}) is not the lease owner (={inode.writer}: {where}"
+            )
+        if inode.blocks and inode.blocks[-1].truncating:
+            raise errors.RecoveryInProgress(f"{inode.path} is being truncated.")
+        return inode
+
+    def add_block(
+        self,
+        caller: Caller,
+        path: str,
+        *,
+        client_name: str,
+        inode_id: int,
+        previous: ClientBlock | None,
+        excluded: frozenset[str],
+    ) -> tuple[File, Block]:
+        """A new last block, with its pipeline in `block.expected`.
+
+        `previous` is the block that the client just finished, with its final
+        length. Raises NotReplicatedYet while an earlier block is not safe.
+        """
+        core = self._core
+        core.safe_mode.check(f"Cannot add block to {path}")
+        found = core.resolve(path)
+        file = self.open_file(found, inode_id, client_name)
+        last = file.blocks[-1] if file.blocks else None
+        if previous is None and last is not None and ends_full(file, last):
+            # Who appends to a file that ends with a full block was given no block to name.
+            previous = ClientBlock(last.block_id, last.generation_stamp, last.length_bytes)
+        if (previous.block_id if previous else None) != (last.block_id if last else None):
+            again = self._repeated_block(file, previous)
+            if again is None:
+                raise errors.RemoteError(
+                    f"Cannot allocate block in {found.path}: passed 'previous' block "
+                    f"{previous} does not match actual last block in file {last}"
+                )
+            if not again.expected:
+                # The namenode was started anew since the first answer, and forgot it.
+                core.blocks.allocated(again, self._targets(caller, file, excluded))
+            return file, again
+        if last is not None and previous is not None:
+            check_commit(file, last, previous)
+        if any(block.state is not BlockState.COMPLETE for block in file.blocks[:-1]):
+            raise errors.NotReplicatedYet(f"Not replicated yet: {found.path}")
+        limit = core.settings.max_blocks_per_file
+        if limit and len(file.blocks) >= limit:
+            raise errors.RemoteError(
+                f"File has reached the limit on maximum number of blocks "
+                f"(dfs.namenode.fs-limits.max-blocks-per-file): {len(file.blocks)} >= {limit}"
+            )
+        targets = self._targets(caller, file, excluded)
+        stamp = core.namespace.generation_stamp + 1
+        block_id = core.namespace.last_block_id + 1
+        core.commit(edits.AllocateBlockIdOp(block_id))
+        core.commit(edits.SetGenstampV2Op(stamp))
+        before = previous.as_edit if previous else None
+        was_open = last is not None and last.state is not BlockState.COMPLETE
+        core.commit(edits.AddBlockOp(file.path, before, edits.EditBlock(block_id, 0, stamp)))
+        if last is not None and was_open:
+            core.blocks.settled(last)
+        block = file.blocks[-1]
+        core.blocks.allocated(block, targets)
+        return file, block
+
+    def _repeated_block(self, file: File, previous: ClientBlock | None) -> Block | None:
+        """The last block, if the client asks again for what it was given already."""
+        last = file.blocks[-1] if file.blocks else None
+        if last is None or last.known_bytes or last.state is not BlockState.UNDER_CONSTRUCTION:
+            return None
+        before = file.blocks[-2] if len(file.blocks) > 1 else None
+        if before is None:
+            return last if previous is None else None
+        if previous is None:
+            return last if ends_full(file, before) else None
+        return last if previous.is_settled(before) else None
+
+    def _targets(self, caller: Caller, file: File, excluded: frozenset[str]) -> tuple[Storage, ...]:
+        core = self._core
+        now_ms = core.clock.monotonic_ms()
+        host = caller.address
+        chosen = choose_targets(
+            core.datanodes,
+            file.replication,
+            block_size_bytes=file.block_size_bytes,
+            dice=core.dice,
+            writer=core.datanodes.by_ip(host),
+            excluded=excluded,
+            avoid=lambda node: core.datanodes.is_stale(node, now_ms),
+        )
+        if len(chosen) < core.settings.min_replication:
+            running = len(core.datanodes.live())
+            raise errors.RemoteError(
+                f"File {file.path} could only be written to {len(chosen)} of the "
+                f"{core.settings.min_replication} minReplication nodes. There are {running} "
+                f"datanode(s) running and {len(excluded) or 'no'} node(s) are excluded in "
+                "this operation."
+            )
+        return tuple(chosen)
+
+    def abandon_block(
+        self, path: str, *, client_name: str, inode_id: int, block: ClientBlock
+    ) -> None:
+        """The client could not write to the block's pipeline: forget the block.
+
+        Refused for a block with acknowledged bytes, which no client means to lose.
+        """
+        core = self._core
+        core.safe_mode.check(f"Cannot abandon block for file{path}")
+        file = self.open_file(core.resolve(path), inode_id, client_name)
+        if not file.blocks or file.blocks[-1].block_id != block.block_id:
+            return
+        last = file.blocks[-1]
+        if last.state is not BlockState.UNDER_CONSTRUCTION or last.known_bytes:
+            raise errors.RemoteError(
+                f"{last.name} of {file.path} cannot be abandoned: it is "
+                f"{last.state.name} and has {last.known_bytes} bytes that were synced"
+            )
+        core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks[:-1])))
+        core.reap()
+
+    def fsync(self, path: str, *, client_name: str, inode_id: int, last_bytes: int) -> None:
+        """Note how long the block being written is known to be (XC-003).
+
+        The first sync of a block is an edit: from then on no start of the namenode
+        takes the block for one that nobody wrote to. Of later ones the length is kept
+        beside the namespace, and becomes an edit when somebody asks for it
+        (`Core.show_length`): a writer that syncs often does not wait for our disk each
+        time, and still nobody is told a length that a crash could take back.
+        """
+        core = self._core
+        core.safe_mode.check(f"Cannot fsync file {path}")
+        file = self.open_file(core.resolve(path), inode_id, client_name)
+        last = file.blocks[-1] if file.blocks else None
+        # A block that is settled has its length; the next one is not allocated yet.
+        if last is None or last.state is not BlockState.UNDER_CONSTRUCTION:
+            core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks)))
+            return
+        check_fits(file, last, last_bytes)
+        was_synced = last.length_bytes > 0
+        last.synced_bytes = max(last.synced_bytes, last_bytes)
+        if not was_synced or last_bytes < 0:
+            core.write_length(file)
+
+    def renew_lease(self, client_name: str) -> None:
+        self._core.leases.renew(client_name, self._core.clock.monotonic_ms())
