@@ -37,6 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "req(id, ...): the requirements that the test proves")
+    config.addinivalue_line("markers", "kind(name, ...): the kinds of streams that it is about")
     proofs: dict[str, set[str]] = defaultdict(set)
     config.stash[_proofs] = proofs
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -23,10 +27,20 @@ def local(write_checksum: bool) -> LocalFileSystem:
     return fs
 
 
-@pytest.fixture(params=[pytest.param(True, id="checksummed"), pytest.param(False, id="raw")])
+def full_disk() -> AbstractContextManager[object]:
+    """A disk that takes nothing."""
+    return mock.patch.object(os, "write", side_effect=OSError(errno.ENOSPC, "no space left"))
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(True, id="checksummed", marks=pytest.mark.kind("checksummed")),
+        pytest.param(False, id="raw", marks=pytest.mark.kind("raw")),
+    ]
+)
 def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject]:
     with local(request.param) as fs, local(request.param) as other:
-        yield Subject(fs, str(tmp_path), other=other, traits=TRAITS)
+        yield Subject(fs, str(tmp_path), other=other, traits=TRAITS, write_faults=full_disk)
 
 
 @pytest.mark.parametrize("check", contract_parameters())

@@ -1,14 +1,16 @@
 """Strangers' filesystems as objects that the checks can be run against.
 
-An adapter translates names and nothing else: what the stranger does is what is tested.
+An adapter translates names and errors and nothing else: what the stranger does is what is
+tested.
 """
 
 from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from howdah import errors
@@ -105,11 +107,11 @@ class FsspecFiles(FileSystem):
         return True
 
     def get_file_status(self, path: PathLike) -> FileStatus:
-        return self._status(self._fs.info(self._name(path)))
+        return self._status(_found(self._fs.info, self._name(path)))
 
     def list_status_iter(self, path: PathLike) -> Iterator[FileStatus]:
-        for info in sorted(self._fs.ls(self._name(path), detail=True), key=lambda it: it["name"]):
-            yield self._status(info)
+        entries = _found(partial(self._fs.ls, detail=True), self._name(path))
+        yield from map(self._status, sorted(entries, key=lambda info: info["name"]))
 
     def _status(self, info: dict[str, Any]) -> FileStatus:
         name = "/" + info["name"].strip("/")
@@ -130,6 +132,13 @@ class FsspecFiles(FileSystem):
             owner="",
             group="",
         )
+
+
+def _found(ask: Callable[[str], Any], name: str) -> Any:
+    try:
+        return ask(name)
+    except FileNotFoundError as error:
+        raise errors.PathNotFound(f"File does not exist: {name}") from error
 
 
 class _Input(io.RawIOBase):

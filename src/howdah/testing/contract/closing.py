@@ -35,6 +35,7 @@ def only_the_first_close_does_anything(subject: Subject) -> None:
     for _ in range(4):
         out.close()
     expect_equal(subject.mtime_ms(path), mtime_ms, "modification time after further closes")
+    expect_equal(subject.see(path), b"first", "content after further closes")
     subject.put(path, b"second")
     out.close()
     expect_equal(subject.see(path), b"second", "content after a close of the first stream")

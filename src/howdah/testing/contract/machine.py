@@ -21,9 +21,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
+    MultipleResults,
     RuleBasedStateMachine,
     consumes,
+    initialize,
     invariant,
+    multiple,
     rule,
     run_state_machine_as_test,
 )
@@ -49,6 +52,9 @@ class _Writer:
     def __init__(self, path: str, out: FSDataOutputStream) -> None:
         self.path = path
         self.out = out
+
+
+_Opened = _Writer | MultipleResults[_Writer]
 
 
 class StreamMachine(RuleBasedStateMachine):
@@ -93,10 +99,14 @@ class StreamMachine(RuleBasedStateMachine):
 
     # --- streams ------------------------------------------------------------------------
 
+    @initialize(target=writers, name=st.sampled_from(NAMES))
+    def create_the_first(self, name: str) -> _Opened:
+        return self.create(name, False)
+
     @rule(target=writers, name=st.sampled_from(NAMES), overwrite=st.booleans())
-    def create(self, name: str, overwrite: bool) -> _Writer | None:
+    def create(self, name: str, overwrite: bool) -> _Opened:
         if name in self.fs.writers and (overwrite or not self.subject.traits.one_writer):
-            return None  # what becomes of the first writer is undefined (OS-128)
+            return multiple()  # what becomes of the first writer is undefined (OS-128)
         return self._opened(
             name,
             lambda: model.create(self.fs, name, overwrite=overwrite),
@@ -104,28 +114,30 @@ class StreamMachine(RuleBasedStateMachine):
         )
 
     @rule(target=writers, name=st.sampled_from(NAMES))
-    def append(self, name: str) -> _Writer | None:
+    def append(self, name: str) -> _Opened:
         if not self.subject.path_claims(capabilities.APPEND):
-            return None
+            return multiple()
         if name in self.fs.writers and not self.subject.traits.one_writer:
-            return None
+            return multiple()
         return self._opened(
             name,
             lambda: model.append(self.fs, name),
             lambda: self.subject.fs.append(self._at(name)),
         )
 
-    def _opened(
-        self, name: str, modelled: Callable[[], Any], real: Callable[[], Any]
-    ) -> _Writer | None:
+    def _opened(self, name: str, modelled: Callable[[], Any], real: Callable[[], Any]) -> _Opened:
         both = self._both(modelled, real)
         if both is None:
-            return None
+            return multiple()
         (self.fs, stream), out = both
         writer = _Writer(name, out)
         self.streams[writer] = stream
         expect_equal(out.get_pos(), len(stream.buffer), f"position of a new stream of {name}")
         return writer
+
+    @rule(writer=writers, size=st.sampled_from(SIZES))
+    def write(self, writer: _Writer, size: int) -> None:
+        self.write_slice(writer, size, 0, None)
 
     @rule(
         writer=writers,
@@ -133,9 +145,7 @@ class StreamMachine(RuleBasedStateMachine):
         off=st.integers(0, 3),
         length=st.none() | st.integers(-1, 600),
     )
-    def write(self, writer: _Writer | None, size: int, off: int, length: int | None) -> None:
-        if writer is None:
-            return
+    def write_slice(self, writer: _Writer, size: int, off: int, length: int | None) -> None:
         data = self._bytes(size)
         stream = self.streams[writer]
         try:
@@ -151,9 +161,7 @@ class StreamMachine(RuleBasedStateMachine):
                 writer.out.get_pos(), len(self.streams[writer].buffer), "position after a write"
             )
 
-    def _expect_index(
-        self, stream: Stream, data: bytes, off: int, length: int | None
-    ) -> None:
+    def _expect_index(self, stream: Stream, data: bytes, off: int, length: int | None) -> None:
         """What raised an IndexError must be a slice that the model refuses for its bounds."""
         try:
             model.write(self.fs, stream, data, off, length)
@@ -163,13 +171,12 @@ class StreamMachine(RuleBasedStateMachine):
         raise AssertionError(f"a slice of {len(data)} bytes was refused: {off}, {length}")
 
     @rule(writer=writers)
-    def flush(self, writer: _Writer | None) -> None:
-        if writer is not None:
-            writer.out.flush()
+    def flush(self, writer: _Writer) -> None:
+        writer.out.flush()
 
     @rule(writer=writers, name=st.sampled_from(("hflush", "hsync")))
-    def sync(self, writer: _Writer | None, name: str) -> None:
-        if writer is None or not self.subject.stream_claims(name):
+    def sync(self, writer: _Writer, name: str) -> None:
+        if not self.subject.stream_claims(name):
             return
         stream = self.streams[writer]
         both = self._both(lambda: model.sync(self.fs, stream), getattr(writer.out, name))
@@ -180,18 +187,15 @@ class StreamMachine(RuleBasedStateMachine):
                 expect_equal(found, len(stream.buffer), f"length after {name}")
 
     @rule(writer=writers)
-    def close(self, writer: _Writer | None) -> None:
-        if writer is None:
-            return
+    def close(self, writer: _Writer) -> None:
         self.fs, self.streams[writer] = model.close(self.fs, self.streams[writer])
         writer.out.close()
         expect(writer.out.closed, "a stream is open after close")
 
     @rule(writer=consumes(writers))
-    def close_and_forget(self, writer: _Writer | None) -> None:
-        if writer is not None:
-            self.close(writer)
-            del self.streams[writer]
+    def close_and_forget(self, writer: _Writer) -> None:
+        self.close(writer)
+        del self.streams[writer]
 
     # --- paths --------------------------------------------------------------------------
 
@@ -271,6 +275,7 @@ def check_against_model(
             stateful_step_count=steps,
             deadline=None,
             database=None,
+            report_multiple_bugs=False,
             suppress_health_check=list(HealthCheck),
         ),
     )

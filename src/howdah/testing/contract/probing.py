@@ -57,7 +57,7 @@ def both_names_of_syncing_have_the_same_answer(subject: Subject) -> None:
 
 @check("OS-102", "OS-103", "XC-009", "OS-017")
 def a_closed_stream_answers_as_it_did_when_it_was_open(subject: Subject) -> None:
-    """And does not raise. (False would be allowed as well; this is what we keep to.)"""
+    """Or false to everything, which would be allowed as well; and it does not raise."""
     path = subject.new_path()
     out = subject.fs.create(path)
     before = {name: out.has_capability(name) for name in (*OUTPUT_NAMES, *UNKNOWN)}
