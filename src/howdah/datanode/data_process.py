@@ -74,6 +74,7 @@ class DataProcess:
         self._server = DataServer(inheritance.data_listener, self._store, inheritance.settings)
         self._local_server: DataServer | None = None
         if inheritance.local_listener is not None:
+            self._store.short_circuit.gives_files = True
             # Idle segments keep a connection each: it has a limit, and a count, of its own.
             self._local_server = DataServer(
                 inheritance.local_listener, self._store, inheritance.settings

@@ -122,13 +122,24 @@ def sync_files(paths: tuple[str, str]) -> None:
             os.close(fd)
 
 
-def cut_files(opened: OpenReplica, paths: tuple[str, str], end: int, last_sum: bytes) -> None:
+def cut_files(
+    opened: OpenReplica,
+    paths: tuple[str, str],
+    end: int,
+    last_sum: bytes,
+    *,
+    copy_path: str | None = None,
+) -> None:
     """Shorten both files to `end` bytes of data, durably; `last_sum` is the checksum of the
     chunk that this cuts through, if it does.
 
     Checksums behind the cut go first, then the one of that chunk is replaced, then the data
     goes: at any point the last checksum that is left fits a prefix of its chunk, and the
     one that fits the cut is on the disk before the data that another would need is gone.
+
+    With a `copy_path`, on the same volume, the data isn't cut but a copy of what is left
+    takes its place: local readers may have mapped the file into their memory, and would be
+    killed by the kernel where it ends too early.
     """
     spec = opened.checksum
     block_fd, meta_fd = open_files(paths)
@@ -138,11 +149,28 @@ def cut_files(opened: OpenReplica, paths: tuple[str, str], end: int, last_sum: b
             chunk = end // spec.bytes_per_checksum
             os.pwrite(meta_fd, last_sum, block_files.sums_offset(spec, chunk))
         os.fsync(meta_fd)
-        os.ftruncate(block_fd, end)
-        os.fsync(block_fd)
+        if copy_path is None:
+            os.ftruncate(block_fd, end)
+            os.fsync(block_fd)
+        else:
+            _replace_by_copy(block_fd, paths[0], end, copy_path)
     finally:
         os.close(block_fd)
         os.close(meta_fd)
+
+
+def _replace_by_copy(block_fd: int, path: str, end: int, copy_path: str) -> None:
+    copy_fd = os.open(copy_path, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o644)
+    try:
+        _copy(block_fd, copy_fd, end)
+        os.fsync(copy_fd)
+        os.rename(copy_path, path)
+    except BaseException:
+        os.unlink(copy_path)
+        raise
+    finally:
+        os.close(copy_fd)
+    fsync_directory(Path(path).parent)
 
 
 def copy_files(opened: OpenReplica, block_fd: int, meta_fd: int, end: int, last_sum: bytes) -> None:

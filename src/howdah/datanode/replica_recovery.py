@@ -149,13 +149,27 @@ def _cut(store: BlockStore, pool_id: str, replica: Replica, end: int) -> None:
             )
         try:
             # Even where nothing is cut off, files of a writer that died may be longer.
-            cut_files(opened, store.paths(pool_id, replica), end, last_sum)
+            cut_files(
+                opened,
+                store.paths(pool_id, replica),
+                end,
+                last_sum,
+                copy_path=_copy_path(store, pool_id, replica) if end < before else None,
+            )
         except OSError as error:
             store.disk_failed(volume, error)
             raise
     replica.shorten(end, last_sum)
     freed = before + block_files.meta_bytes(on_disk, before)
     volume.count(pool_id, end + block_files.meta_bytes(on_disk, end) - freed)
+
+
+def _copy_path(store: BlockStore, pool_id: str, replica: Replica) -> str | None:
+    """Where the shorter file is made, if local readers may hold the present one."""
+    if not store.short_circuit.gives_files:
+        return None
+    name = f"{block_files.block_file_name(replica.block_id)}.cut"
+    return f"{store.volumes[replica.volume_id].tmp_path(pool_id)}/{name}"
 
 
 def _copy(store: BlockStore, pool_id: str, replica: Replica, target: ExtendedBlock) -> str:

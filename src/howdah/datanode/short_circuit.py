@@ -11,6 +11,10 @@ again. So whatever changes or deletes the replica first revokes the slots (see
 - the segment can't be shortened by the reader: that would kill this process when it
   writes to it.
 
+Readers may also have mapped a block file into their memory, for as long as they like.
+Its bytes stay as they are under them: an append only adds to it, a deleted file lives as
+long as it is mapped, and a replica that is cut gets another file (`replica_files`).
+
 Nothing is ever anchored: no replica is locked in memory here.
 """
 
@@ -60,6 +64,8 @@ class ShortCircuitRegistry:
     """Segments and slots of all local readers. Thread-safe."""
 
     def __init__(self) -> None:
+        self.gives_files = False
+        """Whether readers may hold files of this datanode, perhaps since before it started."""
         self._lock = threading.Lock()
         self._segments: dict[SegmentId, _Segment] = {}
         self._slots: dict[BlockKey, set[SlotId]] = {}

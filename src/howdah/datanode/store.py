@@ -354,6 +354,7 @@ class BlockStore:
             if self._replicas.find(pool_id, replica.block_id) is not replica:
                 return
             self._replicas.remove(pool_id, replica.block_id)
+            self.short_circuit.revoke(pool_id, replica.block_id)
             paths: tuple[str, ...] = replica_paths(volume, pool_id, replica)
             if replica.stored_as is not ReplicaState.FINALIZED:
                 # The next replica of this block may have files of the same names soon.

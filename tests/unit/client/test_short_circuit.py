@@ -24,7 +24,7 @@ from howdah.client.short_circuit import ShortCircuitCache, is_local_address
 from howdah.client.short_circuit_reader import ShortCircuitReader, ShortCircuitReaders
 from howdah.client.short_circuit_settings import ShortCircuitSettings
 from howdah.config import Configuration
-from howdah.datanode import reopening
+from howdah.datanode import reopening, replica_recovery
 from howdah.datanode.data_server import DataServer, listen
 from howdah.datanode.messages import Event
 from howdah.datanode.replicas import ReplicaMap
@@ -59,6 +59,7 @@ class LocalNode:
         replicas = ReplicaMap()
         self.store = BlockStore(VolumeSet([volume]), replicas, self._notify)
         self.store.serve_pool(POOL)
+        self.store.short_circuit.gives_files = True
         self.settings = DataSettings(socket_timeout_s=5, write_timeout_s=5, keepalive_s=2)
         self.path = str(root / "socket")
         self.start()
@@ -354,6 +355,31 @@ def test_a_view_outlives_the_replica(node: LocalNode, client: Client, block: Loc
     node.store.invalidate(block.block)
     client.close()
     assert view == DATA[:1000]
+
+
+def test_a_view_outlives_a_cut_of_the_replica(
+    node: LocalNode, client: Client, block: LocatedBlock
+) -> None:
+    with closing(client.reader(block)) as reader:
+        view = reader.view(len(DATA))
+    assert replica_recovery.take(node.store, block.block, 1002) is not None
+    replica_recovery.settle(node.store, block.block, 1002, 700)
+    assert node.block_file(ExtendedBlock(POOL, 1, 1002)).stat().st_size == 700
+    # Memory that the file no longer has would kill this process.
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if view == DATA else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_a_cut_replica_is_read_from_its_new_file(
+    node: LocalNode, client: Client, block: LocatedBlock
+) -> None:
+    client.read(block, 0, 10)
+    replica_recovery.take(node.store, block.block, 1002)
+    replica_recovery.settle(node.store, block.block, 1002, 700)
+    shorter = node.located(ExtendedBlock(POOL, 1, 1002, 700))
+    assert client.read(shorter) == DATA[:700]
 
 
 def test_a_restarted_datanode_is_noticed(
