@@ -105,6 +105,8 @@ class FsShell:
         jvm, system = self._jvm, self._jvm.java.lang.System
         self._log_in(line.user)
         conf = jvm.org.apache.hadoop.conf.Configuration()
+        # One that is used again would remember whether the last command wrote checksums.
+        conf.setBoolean("fs.file.impl.disable.cache", True)
         for name, value in line.settings.items():
             conf.set(name, value)
         out, err = jvm.java.io.ByteArrayOutputStream(), jvm.java.io.ByteArrayOutputStream()
@@ -252,6 +254,15 @@ def test_both_shells_do_and_say_the_same(
         if outcomes[0] != outcomes[1]:
             different.append(f"$ {text}\n  Hadoop: {outcomes[0]}\n  howdah: {outcomes[1]}")
     assert not different, "\n".join(different)
+    assert _tree(local[OURS]) == _tree(local[JAVAS])
+
+
+def _tree(top: Path) -> dict[str, bytes | None]:
+    """Everything below a local directory, checksum files too."""
+    return {
+        str(path.relative_to(top)): None if path.is_dir() else path.read_bytes()
+        for path in top.rglob("*")
+    }
 
 
 def user_of(root: str) -> str:

@@ -29,8 +29,9 @@ def make_directories(path: str, mode: int, mode_above: int) -> list[str]:
     above: str | None = path
     while above is not None and not os.path.isdir(above):
         if os.path.lexists(above):
-            kind = errors.PathExists if above == path else errors.ParentNotDirectory
-            raise kind(f"`{above}': it exists and is not a directory")
+            if above == path:
+                raise errors.PathExists(f"Path is not a directory: {above}")
+            raise errors.ParentNotDirectory(f"Parent path is not a directory: {above}")
         missing.append(above)
         above = paths.parent_of(above)
     made: list[str] = []

@@ -121,5 +121,5 @@ class Checksum(Command):
                 }
             )
             return
-        line = f"{item.name}\t{algorithm}\t{value}"
+        line = f"{item.name}\t{algorithm}" + (f"\t{value}" if value else "")
         self.out.line(f"{line}\tBlockSize={status.block_size}" if self._verbose else line)
