@@ -41,6 +41,7 @@ from howdah.datanode.messages import (
 )
 from howdah.datanode.recovery_worker import RecoveryWorker
 from howdah.datanode.replicas import ReplicaMap
+from howdah.datanode.restart import announce_restart
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.store import BlockStore
 from howdah.datanode.volumes import VolumeSet
@@ -69,6 +70,7 @@ class DataProcess:
 
     def __init__(self, inheritance: Inheritance, link: Link) -> None:
         self._link = link
+        self._settings = inheritance.settings
         self._store = BlockStore(inheritance.volumes, inheritance.replicas, self._tell)
         self._copies = Copies(self._store, inheritance.settings)
         self._server = DataServer(inheritance.data_listener, self._store, inheritance.settings)
@@ -128,7 +130,9 @@ class DataProcess:
                 self._copies.start(command)
             case CheckVolumes():
                 self._background.put(command)
-            case Stop():
+            case Stop(for_restart):
+                if for_restart:
+                    announce_restart(self._store, self._settings)
                 self._stop()
             case _:
                 log.error("the keeper sent %s, which is no command", type(command).__name__)

@@ -64,6 +64,7 @@ class BlockReceiver:
         self._request = request
         self._store = store
         self._settings = settings
+        self._responder_in_use: Responder | None = None
         self._mirror: Mirror | None = None
         self._to_mirror: Connection | None = None
         self._is_copy = request.is_datanode or request.stage.is_transfer
@@ -79,6 +80,15 @@ class BlockReceiver:
         self._connection.shutdown()
         if self._to_mirror is not None:
             self._to_mirror.shutdown()
+
+    def announce_restart(self, until_ms: int, timeout_s: float) -> bool:
+        """This datanode will be back before `until_ms`: tell the client, which may wait for it,
+        and keep the replica for it. False if there is no client, or it could not be told."""
+        responder = self._responder_in_use
+        if self._is_copy or responder is None:
+            return False
+        self._store.expect_back(self._request.block.pool_id, self._writer.replica, until_ms)
+        return responder.say(Status.OOB_RESTART, timeout_s)
 
     def run(self) -> None:
         """Serve the operation. Raises what ends the connection; the caller logs it."""
@@ -99,7 +109,7 @@ class BlockReceiver:
             raise
         self._writer.manage_cache(self._settings.cache, self._request.hints)
         finished = False
-        responder = self._responder()
+        responder = self._responder_in_use = self._responder()
         try:
             try:
                 if not self._is_copy:

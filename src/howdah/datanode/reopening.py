@@ -188,7 +188,7 @@ def _writer(
     # Clients name the file's block size as the length: the room that it may still take.
     promised_bytes = max(request.block.length_bytes - replica.length_bytes, 0)
     volume.promise(promised_bytes)
-    return ReplicaWriter(
+    writer = ReplicaWriter(
         pool_id,
         replica,
         volume,
@@ -200,3 +200,6 @@ def _writer(
         counted_bytes=counted_data_bytes + block_files.meta_bytes(on_disk, counted_data_bytes),
         holder=holder,
     )
+    # Its last chunk may have been synced, by whoever wrote it before.
+    writer.synced_bytes = replica.length_bytes
+    return writer

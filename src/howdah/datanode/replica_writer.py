@@ -87,7 +87,7 @@ class ReplicaWriter:
         self._counted_bytes = counted_bytes
         self._unsynced = unsynced
         self.synced_bytes = 0
-        """Bytes that are known to be on the disk."""
+        """Bytes that may have been synced: their checksum is handled with care."""
         self._cache = WriteCache(replica.length_bytes, DEFAULT_POLICY, NO_HINTS)
         self._cached_fd = -1
         self._closed = False

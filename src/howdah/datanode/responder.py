@@ -10,12 +10,15 @@ Rules:
 - a mirror that dies is told as [SUCCESS, ERROR]: this node is well, the next one
   isn't. The client then rebuilds the pipeline; until it hangs up, packets are
   still taken, written and acked in this way;
+- a datanode that restarts says so between the acks (out of band); those in front of it
+  pass that on, each with its own SUCCESS before it;
 - a mirror that reports a checksum error makes this node hang up without an ack:
   what it passed on was bad, and who is to blame is in front of the mirror.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from collections.abc import Callable, Sequence
@@ -26,7 +29,7 @@ from howdah import errors
 from howdah.datanode.mirror import Mirror
 from howdah.datanode.replicas import Replica
 from howdah.transfer.packet_stream import Packet
-from howdah.transfer.packets import PacketHeader, PipelineAck, encode_ack
+from howdah.transfer.packets import UNKNOWN_SEQNO, PacketHeader, PipelineAck, encode_ack
 from howdah.transfer.sockets import Connection
 from howdah.transfer.status import Status
 
@@ -34,6 +37,7 @@ log = logging.getLogger(__name__)
 
 _SUCCESS = (Status.SUCCESS,)
 _MIRROR_FAILED = (Status.SUCCESS, Status.ERROR)
+_NO_HURRY_S = 60.0
 
 
 Finalize = Callable[[], Status]
@@ -54,6 +58,30 @@ class Responder(Protocol):
     def abort(self) -> None:
         """The connection is over: returns when no ack is being sent any more."""
 
+    def say(self, status: Status, timeout_s: float) -> bool:
+        """Say something that answers no packet; False if nobody could be told in time."""
+
+
+class AckSender:
+    """The way back to whoever is in front. Acks have one sender, others speak in between."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._turn = threading.Lock()
+
+    def send(self, acks: bytes | bytearray) -> None:
+        with self._turn:
+            self._connection.send_all(acks)
+
+    def say(self, replies: Sequence[Status], timeout_s: float) -> bool:
+        if not self._turn.acquire(timeout=timeout_s):
+            return False
+        try:
+            self._connection.send_all(encode_ack(UNKNOWN_SEQNO, replies))
+        finally:
+            self._turn.release()
+        return True
+
 
 class SilentResponder:
     """For copies between datanodes, which have no acks."""
@@ -73,6 +101,9 @@ class SilentResponder:
     def abort(self) -> None:
         return
 
+    def say(self, status: Status, timeout_s: float) -> bool:
+        return False
+
 
 class LastResponder:
     """At the end of the pipeline: acks at once, from the receiving thread."""
@@ -80,7 +111,7 @@ class LastResponder:
     failure: Exception | None = None
 
     def __init__(self, connection: Connection, replica: Replica, finalize: Finalize) -> None:
-        self._connection = connection
+        self._acks = AckSender(connection)
         self._replica = replica
         self._finalize = finalize
 
@@ -97,13 +128,16 @@ class LastResponder:
         else:
             for packet in packets:
                 out += encode_ack(packet.header.seqno, (status,))
-        self._connection.send_all(out)
+        self._acks.send(out)
 
     def finish(self) -> None:
         return
 
     def abort(self) -> None:
         return
+
+    def say(self, status: Status, timeout_s: float) -> bool:
+        return self._acks.say((status,), timeout_s)
 
 
 class MirrorResponder:
@@ -118,7 +152,9 @@ class MirrorResponder:
         name: str,
     ) -> None:
         self._connection = connection
+        self._acks = AckSender(connection)
         self._mirror = mirror
+        self._heard_all = False
         self._replica = replica
         self._finalize = finalize
         self._queue: SimpleQueue[tuple[list[PacketHeader], Status] | None] = SimpleQueue()
@@ -143,6 +179,9 @@ class MirrorResponder:
         self._connection.shutdown()
         self._thread.join()
 
+    def say(self, status: Status, timeout_s: float) -> bool:
+        return self._acks.say((status,), timeout_s)
+
     def _run(self) -> None:
         try:
             pending = bytearray()
@@ -159,7 +198,7 @@ class MirrorResponder:
                     pending += encode_ack(header.seqno, replies)
                     # Acks that are already here travel together.
                     if not self._mirror.has_ack_waiting or (not left and self._queue.empty()):
-                        self._connection.send_all(pending)
+                        self._acks.send(pending)
                         pending.clear()
         except (errors.HowdahError, OSError) as error:
             self._fail(error)
@@ -176,9 +215,10 @@ class MirrorResponder:
         if status is not Status.SUCCESS:
             return (status,)
         if self._mirror.failed:
+            self._hear_last_words()
             return _MIRROR_FAILED
         try:
-            ack = self._mirror.read_ack()
+            ack = self._read_ack()
             self._check(ack, header)
         except (errors.HowdahError, OSError) as error:
             if isinstance(error, errors.ChecksumMismatch):
@@ -189,6 +229,21 @@ class MirrorResponder:
             )
             return _MIRROR_FAILED
         return (Status.SUCCESS, *ack.replies)
+
+    def _read_ack(self) -> PipelineAck:
+        """The next ack; what is said in between goes on to the front at once."""
+        while (ack := self._mirror.read_ack()).out_of_band is not None:
+            log.info("%s says %s", self._mirror.name, ack.out_of_band)
+            self._acks.say((Status.SUCCESS, *ack.replies), _NO_HURRY_S)
+        return ack
+
+    def _hear_last_words(self) -> None:
+        """A mirror that can't be written to may have said why: it restarts, and is awaited."""
+        if not self._heard_all:
+            self._heard_all = True
+            with contextlib.suppress(errors.HowdahError, OSError):
+                while True:
+                    self._read_ack()
 
     def _check(self, ack: PipelineAck, header: PacketHeader) -> None:
         if ack.seqno != header.seqno:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from howdah import keys
+from howdah import errors, keys
 from howdah.config import Configuration
 from howdah.datanode.page_cache import DEFAULT_POLICY, CachePolicy
 
@@ -33,6 +33,10 @@ class DataSettings:
     """Where readers on this machine connect; `_PORT` in it is still to be replaced."""
     reserved_bytes: int = 0
     """Bytes of each volume that are left to others."""
+    restart_notice_s: float = 1.5
+    """How long a client's turn is awaited to tell it of a restart."""
+    restart_expiry_s: float = 50.0
+    """How long a replica is kept for its client over a restart."""
 
     @classmethod
     def of(cls, conf: Configuration) -> DataSettings:
@@ -55,5 +59,18 @@ class DataSettings:
                 sync_behind_writes=conf.get(keys.DFS_DATANODE_SYNC_BEHIND_WRITES),
             ),
             local_socket_path=(conf.get(keys.DFS_DOMAIN_SOCKET_PATH) or None) if local else None,
+            restart_notice_s=_restart_notice_ms(conf) / 1000,
+            restart_expiry_s=conf.get(keys.DFS_DATANODE_RESTART_REPLICA_EXPIRATION),
             reserved_bytes=conf.get(keys.DFS_DATANODE_DU_RESERVED),
         )
+
+
+def _restart_notice_ms(conf: Configuration) -> int:
+    """The first of four time-outs, one for each thing that can be said out of band."""
+    values = conf.get(keys.DFS_DATANODE_OOB_TIMEOUT_MS)
+    if not values or not values[0].isdigit():
+        raise errors.InvalidConfiguration(
+            f"{keys.DFS_DATANODE_OOB_TIMEOUT_MS.name} begins with no number of milliseconds: "
+            f"{','.join(values)}"
+        )
+    return int(values[0])

@@ -16,6 +16,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 from howdah import errors
 from howdah.datanode.messages import (
@@ -324,6 +325,16 @@ class BlockStore:
         if writer.replica.state is ReplicaState.TEMPORARY:
             self._delete(writer.pool_id, writer.replica, tell=False)
         self.writers.release(writer.replica.as_block(writer.pool_id), writer.holder)
+
+    def expect_back(self, pool_id: str, replica: Replica, until_ms: int) -> None:
+        """If this datanode is back before `until_ms`, its client goes on with the replica."""
+        volume = self.volumes[replica.volume_id]
+        path = volume.restart_path(pool_id, replica.block_id)
+        try:
+            Path(path).write_text(str(until_ms), "ascii")
+        except OSError as error:
+            # It will be one that waits for recovery, as after any other end.
+            log.warning("cannot write %s: %s", path, error)
 
     def discard(self, writer: ReplicaWriter) -> None:
         """The pipeline of a new replica never came about: nobody knows of the replica."""

@@ -41,6 +41,16 @@ class Writers:
     def of(self, block: ExtendedBlock) -> Stoppable | None:
         return self._holders.get((block.pool_id, block.block_id))
 
+    def all(self) -> list[Stoppable]:
+        """Everybody who writes now."""
+        with self._changed:
+            return list(self._holders.values())
+
+    def wait_until_idle(self, timeout_s: float) -> bool:
+        """Whether the last writer has let go in time."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._holders, timeout_s)
+
     def hold(self, block: ExtendedBlock, holder: Stoppable) -> None:
         """`holder` writes this replica, which is new."""
         with self._changed:
