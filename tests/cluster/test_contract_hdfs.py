@@ -7,18 +7,23 @@ from collections.abc import Iterator
 
 import pytest
 
+import howdah
 from howdah.testing import MiniCluster
 from howdah.testing.contract import Check, Subject, Traits, contract_parameters, run
 from howdah.testing.contract.machine import check_against_model
 
 pytestmark = pytest.mark.kind("hdfs")
 
+BLOCK_BYTES = 1 << 20
+"""The smallest that the namenode takes, so that what is written crosses blocks."""
+
 TRAITS = Traits(flush_shows_nothing=True, several_clients=True)
 
 
 @pytest.fixture(scope="module")
 def subject(howdah_cluster: MiniCluster) -> Iterator[Subject]:
-    with howdah_cluster.connect() as fs, howdah_cluster.connect() as other:
+    conf = howdah_cluster.conf.with_values({"dfs.blocksize": str(BLOCK_BYTES)})
+    with howdah.connect(conf=conf) as fs, howdah.connect(conf=conf) as other:
         root = f"/contract-{uuid.uuid4().hex[:8]}"
         fs.mkdirs(root)
         yield Subject(fs, root, other=other, traits=TRAITS)
@@ -32,4 +37,10 @@ def test_contract(check: Check, subject: Subject) -> None:
 
 @pytest.mark.req("OS-009", "OS-010", "OS-016", "OS-055", "OS-082", "OS-142", "OS-158")
 def test_any_history_of_streams_is_one_of_the_models(subject: Subject) -> None:
-    check_against_model(subject, examples=8, steps=15)
+    check_against_model(subject, examples=12, steps=20)
+
+
+@pytest.mark.req("OS-009", "OS-016", "OS-082", "OS-152", "OS-158", "FS-148")
+def test_any_history_across_blocks_is_one_of_the_models(subject: Subject) -> None:
+    sizes = (1, 513, 300_000, BLOCK_BYTES - 1, BLOCK_BYTES)
+    check_against_model(subject, examples=6, steps=12, sizes=sizes)

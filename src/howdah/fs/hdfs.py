@@ -17,6 +17,7 @@ from howdah.client.settings import ClientSettings
 from howdah.config import DEFAULT_NAMENODE_PORT, Configuration
 from howdah.fs import capabilities, paths
 from howdah.fs.api import FileSystem, Progress
+from howdah.fs.path_handle import PathHandle, check_handle, make_handle
 from howdah.fs.paths import PathLike
 from howdah.fs.status import (
     BlockLocation,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from howdah.client.output import DFSOutputStream
     from howdah.client.output_statistics import OutputStatistics
 
+# Below it every file has its inode's number for a name, wherever it lies.
+_INODES = "/.reserved/.inodes"
 HOME_PREFIX = "/user"
 FILE_MODE = 0o666
 DIRECTORY_MODE = 0o777
@@ -58,6 +61,7 @@ _PATH_CAPABILITIES = frozenset(
         capabilities.CHECKSUMS,
         capabilities.CONCAT,
         capabilities.LEASE_RECOVERABLE,
+        capabilities.PATH_HANDLES,
         capabilities.PERMISSIONS,
         capabilities.TRUNCATE,
     )
@@ -187,6 +191,22 @@ class HdfsFileSystem(FileSystem):
         return FSDataInputStream(
             self._client.open(self.resolve(path)), buffer_size or _READ_BUFFER_BYTES
         )
+
+    def get_path_handle(
+        self, status: FileStatus, *, may_change: bool = True, may_move: bool = False
+    ) -> PathHandle:
+        return make_handle(status, may_change=may_change, may_move=may_move)
+
+    def open_path_handle(
+        self, handle: PathHandle, buffer_size: int | None = None
+    ) -> FSDataInputStream:
+        by_id = f"{_INODES}/{handle.file_id}"
+        try:
+            check_handle(handle, self.get_file_status(by_id if handle.may_move else handle.path))
+            # By its id, so that nothing that takes the path meanwhile is opened instead.
+            return self.open(by_id, buffer_size)
+        except errors.PathNotFound as error:
+            raise errors.InvalidPathHandle(f"{handle.path} is gone") from error
 
     # --- namespace --------------------------------------------------------------------
 
