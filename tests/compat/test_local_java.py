@@ -13,7 +13,7 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.local import LocalFileSystem
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.timeout(240), pytest.mark.kind("checksummed")]
 
 LENGTHS = [0, 1, 511, 512, 513, 4608, 65536, 200_001]
 CHUNKS = [512, 100, 4096]

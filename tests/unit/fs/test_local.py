@@ -37,7 +37,13 @@ def unsummed() -> LocalFileSystem:
     return fs
 
 
-@pytest.fixture(params=["checksummed", "switched off", "raw"])
+@pytest.fixture(
+    params=[
+        pytest.param("checksummed", marks=pytest.mark.kind("checksummed")),
+        pytest.param("switched off", marks=pytest.mark.kind("raw")),
+        pytest.param("raw", marks=pytest.mark.kind("raw")),
+    ]
+)
 def any_fs(request: pytest.FixtureRequest) -> RawLocalFileSystem:
     if request.param == "raw":
         return RawLocalFileSystem(conf=CONF)
@@ -94,6 +100,7 @@ def test_a_name_with_a_nul_is_refused(fs: LocalFileSystem) -> None:
 # --- checksums switched on and off -------------------------------------------------------
 
 
+@pytest.mark.kind("checksummed")
 @pytest.mark.req("OS-164")
 def test_checksummed_stream_does_not_claim_sync(fs: LocalFileSystem, tmp_path: Path) -> None:
     with fs.create(tmp_path / "f") as out:
@@ -101,6 +108,7 @@ def test_checksummed_stream_does_not_claim_sync(fs: LocalFileSystem, tmp_path: P
         assert not out.has_capability("HFLUSH")
 
 
+@pytest.mark.kind("checksummed")
 @pytest.mark.req("OS-075")
 @pytest.mark.req("OS-163")
 @pytest.mark.req("OS-184")
@@ -115,6 +123,7 @@ def test_checksummed_stream_refuses_to_sync(
     assert (tmp_path / "f").read_bytes() == b"still open"
 
 
+@pytest.mark.kind("raw")
 @pytest.mark.req("OS-165")
 def test_without_checksums_streams_sync(unsummed: LocalFileSystem, tmp_path: Path) -> None:
     with unsummed.create(tmp_path / "f") as out:
@@ -124,6 +133,7 @@ def test_without_checksums_streams_sync(unsummed: LocalFileSystem, tmp_path: Pat
         assert (tmp_path / "f").read_bytes() == b"seen"
 
 
+@pytest.mark.kind("checksummed")
 @pytest.mark.req("OS-165")
 def test_a_stream_keeps_what_it_was_created_with(fs: LocalFileSystem, tmp_path: Path) -> None:
     with fs.create(tmp_path / "f") as out:
@@ -133,12 +143,14 @@ def test_a_stream_keeps_what_it_was_created_with(fs: LocalFileSystem, tmp_path: 
     assert sums_of(tmp_path / "f").stat().st_size == 12
 
 
+@pytest.mark.kind("raw")
 @pytest.mark.req("OS-166")
 def test_without_checksums_none_are_written(unsummed: LocalFileSystem, tmp_path: Path) -> None:
     put(unsummed, tmp_path / "f")
     assert os.listdir(tmp_path) == ["f"]
 
 
+@pytest.mark.kind("raw")
 @pytest.mark.req("OS-166")
 def test_old_checksums_of_a_file_that_is_replaced_are_removed(
     fs: LocalFileSystem, unsummed: LocalFileSystem, tmp_path: Path
@@ -391,6 +403,7 @@ def closings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return closed
 
 
+@pytest.mark.kind("checksummed")
 @pytest.mark.req("OS-019")
 @pytest.mark.req("OS-168")
 def test_ten_threads_that_close_complete_it_once(
@@ -473,6 +486,7 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
+@pytest.mark.kind("raw")
 @pytest.mark.req("OS-093")
 @pytest.mark.req("OS-127")
 def test_hsync_forces_the_file_to_the_disk(

@@ -16,6 +16,8 @@ from howdah.config import Configuration
 from howdah.fs.local import LocalFileSystem
 from howdah.fs.local_checksums import decode_header, encode_header, sums_path
 
+pytestmark = pytest.mark.kind("checksummed")
+
 
 def local(bytes_per_checksum: int = 512) -> LocalFileSystem:
     return LocalFileSystem(conf=Configuration({"file.bytes-per-checksum": str(bytes_per_checksum)}))

@@ -1,4 +1,4 @@
-"""`mem://`: a filesystem within the process, held against the model of one."""
+"""`mem://`: a filesystem within the process; its streams: test_contract_memory.py."""
 
 from __future__ import annotations
 
@@ -6,23 +6,17 @@ import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, multiple, rule
 
 import howdah
 from howdah import errors
 from howdah.config import Configuration
 from howdah.fs import memory
 from howdah.fs.memory import MemoryFileSystem
-from howdah.fs.streams import FSDataOutputStream
-from howdah.model import filesystem as model
-from howdah.model.namespace import Refused
-from howdah.model.streams import Stream
 from howdah.options import FileRange, SyncFlag
+
+pytestmark = pytest.mark.kind("mem")
 
 CONF = Configuration()
 NAME = "unit"
@@ -498,159 +492,3 @@ def test_in_a_sticky_directory_the_owner_takes_out(
         anna.delete("/tmp/f")
     put(anna, "/tmp/g")
     assert anna.delete("/tmp/g")
-
-
-# --- against the model -------------------------------------------------------------------
-
-PATHS = st.sampled_from(["/a", "/b", "/d/a", "/d/b", "/d"])
-# What the model calls a refusal, and what may be raised for it.
-REFUSALS: dict[str, tuple[type[Exception], ...]] = {
-    "closed": (errors.ClosedStream, IndexError),
-    "exists": (errors.PathExists,),
-    "index": (IndexError,),
-    "is a directory": (errors.PathExists, errors.PathIsDirectory),
-    "is written": (errors.AlreadyBeingCreated,),
-    "not empty": (errors.DirectoryNotEmpty,),
-    "not found": (errors.PathNotFound, errors.ParentNotDirectory),
-    "not the writer": (errors.LeaseExpired,),
-    "parent is a file": (errors.ParentNotDirectory, errors.PathExists),
-    "under itself": (errors.RemoteError, errors.PathExists),
-}
-
-
-class AgainstTheModel(RuleBasedStateMachine):
-    """Any history of a filesystem's files and streams; afterwards both say the same."""
-
-    outputs = Bundle("outputs")
-
-    def __init__(self) -> None:
-        super().__init__()
-        memory.forget("model")
-        self.fs = MemoryFileSystem("model", CONF, user="root")
-        self.model = model.FileSystem()
-        self.streams: dict[FSDataOutputStream, Stream] = {}
-        # Their path was overwritten; the model, which compares streams by what is in
-        # them, could take such a one for the new writer.
-        self.put_out: set[FSDataOutputStream] = set()
-
-    def teardown(self) -> None:
-        memory.forget("model")
-
-    def _both(self, ours: Any, theirs: Any) -> tuple[Any, Any] | None:
-        """What both return; None if both refuse."""
-        try:
-            expected = theirs()
-        except Refused as refusal:
-            with pytest.raises(REFUSALS[refusal.why]):
-                ours()
-            return None
-        return ours(), expected
-
-    @rule(target=outputs, path=PATHS, overwrite=st.booleans())
-    def create(self, path: str, overwrite: bool) -> Any:
-        before = [out for out, stream in self.streams.items() if stream.path == path]
-        made = self._both(
-            lambda: self.fs.create(path, overwrite=overwrite),
-            lambda: model.create(self.model, path, overwrite=overwrite),
-        )
-        if made is not None:
-            self.put_out.update(out for out in before if self.streams[out].open)
-        return self._opened(made)
-
-    @rule(target=outputs, path=PATHS)
-    def append(self, path: str) -> Any:
-        return self._opened(
-            self._both(lambda: self.fs.append(path), lambda: model.append(self.model, path))
-        )
-
-    def _opened(self, made: tuple[Any, Any] | None) -> Any:
-        if made is None:
-            return multiple()
-        out, (self.model, self.streams[out]) = made
-        return out
-
-    def _is_put_out(self, out: FSDataOutputStream) -> bool:
-        if out not in self.put_out:
-            return False
-        with pytest.raises(errors.LeaseExpired):
-            out.hflush()
-        return True
-
-    @rule(out=outputs, data=st.binary(max_size=8), offset=st.integers(-1, 9))
-    def write(self, out: FSDataOutputStream, data: bytes, offset: int) -> None:
-        if self._is_put_out(out):
-            return
-        written = self._both(
-            lambda: out.write(data, offset),
-            lambda: model.write(self.model, self.streams[out], data, offset),
-        )
-        if written is not None:
-            _, (self.model, self.streams[out]) = written
-            assert out.get_pos() == len(self.streams[out].buffer)
-
-    @rule(out=outputs)
-    def flush(self, out: FSDataOutputStream) -> None:
-        out.flush()
-
-    @rule(out=outputs)
-    def hflush(self, out: FSDataOutputStream) -> None:
-        if self._is_put_out(out):
-            return
-        synced = self._both(out.hflush, lambda: model.sync(self.model, self.streams[out]))
-        if synced is not None:
-            self.model = synced[1]
-
-    @rule(out=outputs, times=st.integers(1, 2))
-    def close(self, out: FSDataOutputStream, times: int) -> None:
-        if self._is_put_out(out):
-            return
-        closed = self._both(out.close, lambda: model.close(self.model, self.streams[out]))
-        if closed is not None:
-            self.model, self.streams[out] = closed[1]
-        for _ in range(times):
-            out.close()
-
-    @rule(path=PATHS, recursive=st.booleans())
-    def delete(self, path: str, recursive: bool) -> None:
-        if any(other == path or other.startswith(path + "/") for other in self.model.writers):
-            return  # undefined for the writer (OS-132)
-        deleted = self._both(
-            lambda: self.fs.delete(path, recursive),
-            lambda: model.delete(self.model, path, recursive=recursive),
-        )
-        if deleted is not None:
-            self.model, expected = deleted[1]
-            assert deleted[0] == expected
-
-    @rule(src=PATHS, dst=PATHS)
-    def rename(self, src: str, dst: str) -> None:
-        if any(other == src or other.startswith(src + "/") for other in self.model.writers):
-            return
-        renamed = self._both(
-            lambda: self.fs.rename(src, dst),
-            lambda: model.rename(self.model, src, dst),
-        )
-        if renamed is not None:
-            self.model = renamed[1]
-
-    @rule(path=PATHS)
-    def read(self, path: str) -> None:
-        def content() -> tuple[bytes, int]:
-            with self.fs.open(path) as stream:
-                return stream.read(), self.fs.get_file_status(path).length
-
-        found = self._both(content, lambda: model.visible(self.model, path))
-        if found is not None:
-            (data, length), visible = found
-            assert visible.allows(data)
-            assert visible.allows_length(length)
-
-    @rule()
-    def list(self) -> None:
-        for path in self.model.directories:
-            names = [status.name for status in self.fs.list_status(path)]
-            assert names == model.children(self.model, path)
-
-
-TestAgainstTheModel = AgainstTheModel.TestCase
-TestAgainstTheModel.settings = settings(max_examples=150, stateful_step_count=25, deadline=None)
