@@ -31,8 +31,7 @@ class BlockMap:
     def add(self, blocks: Iterable[LocatedBlock]) -> None:
         """Take in a batch. `FileChanged`, with nothing taken in, if it is of another file."""
         fitting = [self._cut(block) for block in blocks]
-        for block in fitting:
-            self._check(block)
+        self.check(fitting)
         for block in fitting:
             index = bisect.bisect_left(self._offsets, block.offset)
             known = index < len(self._offsets) and self._offsets[index] == block.offset
@@ -43,6 +42,11 @@ class BlockMap:
             elif block.length_bytes > 0:
                 self._offsets.insert(index, block.offset)
                 self._blocks.insert(index, block)
+
+    def check(self, blocks: Iterable[LocatedBlock]) -> None:
+        """`FileChanged` if these are not blocks of the file that is known."""
+        for block in blocks:
+            self._check(block)
 
     def _cut(self, block: LocatedBlock) -> LocatedBlock:
         """Without what lies behind the limit."""
@@ -73,6 +77,10 @@ class BlockMap:
         if index < 0 or offset >= self._blocks[index].end:
             return None
         return self._blocks[index]
+
+    def first(self) -> LocatedBlock | None:
+        """The known block that is nearest to the beginning."""
+        return self._blocks[0] if self._blocks else None
 
     def __len__(self) -> int:
         return len(self._blocks)

@@ -93,21 +93,18 @@ class FileLocations:
         `FileChanged` when the path has become another file, or a shorter one;
         `PathNotFound` when it is gone.
         """
-        # One byte of the block before, if that is known: it must still be the same.
         with self._lock:
-            overlap = int(
-                offset > 0
-                and self._map.find(offset) is None
-                and self._map.find(offset - 1) is not None
-            )
-        try:
-            batch = self._namenode.get_block_locations(
-                self.path, offset - overlap, self._batch_bytes + overlap
-            )
-        except errors.PathNotFound as error:
-            raise errors.PathNotFound(
-                f"{self.path} was deleted or renamed while it was read: {error}"
-            ) from error
+            overlaps = self._map.find(offset) is not None
+            # One byte of the block before, if that is known: it must still be the same.
+            before = int(not overlaps and offset > 0 and self._map.find(offset - 1) is not None)
+            other = None if overlaps or before else self._map.first()
+        batch = self._ask(offset - before, self._batch_bytes + before)
+        if other is not None:
+            # Far from all that is known. Block ids are never used again: if a known block
+            # is still there now, the batch was of the same file.
+            known_part = self._ask(other.offset, 1).blocks
+            with self._lock:
+                self._map.check(known_part)
         known = list(batch.blocks)
         if batch.last_block is not None:
             known.append(batch.last_block)
@@ -117,6 +114,14 @@ class FileLocations:
         if block is None or block.offset not in {each.offset for each in known}:
             raise self._lost(offset, batch)
         return block
+
+    def _ask(self, offset: int, length: int) -> LocatedBlocks:
+        try:
+            return self._namenode.get_block_locations(self.path, offset, length)
+        except errors.PathNotFound as error:
+            raise errors.PathNotFound(
+                f"{self.path} was deleted or renamed while it was read: {error}"
+            ) from error
 
     def _with_known_length(self, block: LocatedBlock, batch: LocatedBlocks) -> LocatedBlock:
         """Of a block that is being written the namenode doesn't know the length; what

@@ -98,7 +98,7 @@ def test_threads_that_need_the_same_batch_ask_for_it_once() -> None:
 
     def look() -> None:
         go.wait(10)
-        found.append(known.block_at(15))
+        found.append(known.block_at(10))
 
     threads = [threading.Thread(target=look) for _ in range(4)]
     for thread in threads:
@@ -126,6 +126,25 @@ def test_a_file_that_was_replaced_between_two_batches_is_found_out() -> None:
     known = locations(namenode)
     with pytest.raises(errors.FileChanged, match="/f is not the file any more"):
         known.block_at(10)
+
+
+def test_a_replaced_file_is_found_out_far_from_all_that_is_known() -> None:
+    namenode = Namenode(
+        closed(block(0, 10, 1), length=90), closed(block(80, 10, 9)), closed(block(0, 10, 2))
+    )
+    known = locations(namenode)
+    with pytest.raises(errors.FileChanged, match="/f is not the file any more"):
+        known.block_at(85)
+    assert namenode.asked[1:] == [(85, 1280 * MIB), (0, 1)]
+
+
+def test_a_far_block_of_the_same_file_is_taken_in() -> None:
+    namenode = Namenode(
+        closed(block(0, 10, 1), length=90), closed(block(80, 10, 9)), closed(block(0, 10, 1))
+    )
+    known = locations(namenode)
+    assert known.block_at(85) == known.block_at(80) == block(80, 10, 9)
+    assert len(namenode.asked) == 3
 
 
 def test_a_file_that_was_cut_is_found_out() -> None:
