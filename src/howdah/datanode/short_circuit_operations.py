@@ -19,6 +19,7 @@ with the version of block files: then only this block is read in the ordinary wa
 
 from __future__ import annotations
 
+import contextlib
 import logging
 
 from howdah import errors
@@ -33,6 +34,7 @@ from howdah.transfer.short_circuit import (
     ReleaseSlot,
     RequestDescriptors,
     RequestSegment,
+    SlotId,
 )
 from howdah.transfer.sockets import Connection, PeerClosed, PeerSilent
 from howdah.transfer.status import Status
@@ -48,22 +50,24 @@ def give_descriptors(
     connection: Connection, store: BlockStore, request: RequestDescriptors
 ) -> None:
     """Answer REQUEST_SHORT_CIRCUIT_FDS."""
-    given = False
-    registered = False
     try:
+        if not connection.is_local:
+            raise errors.IllegalArgument(
+                "You cannot pass file descriptors over anything but a UNIX domain socket."
+            )
+        if request.slot is not None:
+            store.short_circuit.register(request.block, request.slot)
         try:
-            if not connection.is_local:
-                raise errors.IllegalArgument(
-                    "You cannot pass file descriptors over anything but a UNIX domain socket."
-                )
-            if request.slot is not None:
-                store.short_circuit.register(request.block, request.slot)
-                registered = True
             opened = _open(store, request)
-        except (errors.HowdahError, OSError) as error:
-            log.info("%s asked for the files of %s: %s", connection.peer, request.block, error)
-            connection.send_all(_refusal(error).encode())
-            return
+        except BaseException:
+            # Before the answer: the reader may use the slot for another block then.
+            _forget(store, request.slot)
+            raise
+    except (errors.HowdahError, OSError) as error:
+        log.info("%s asked for the files of %s: %s", connection.peer, request.block, error)
+        connection.send_all(_refusal(error).encode())
+        return
+    try:
         with opened:
             connection.send_all(
                 BlockOpResponse(Status.SUCCESS, short_circuit_version=BLOCK_FORMAT_VERSION).encode()
@@ -72,10 +76,16 @@ def give_descriptors(
             connection.send_with_descriptors(bytes((mark,)), (opened.block_fd, opened.meta_fd))
         if request.gives_receipt:
             connection.recv_exactly(1)
-        given = True
-    finally:
-        if registered and not given and request.slot is not None:
-            store.short_circuit.release(request.slot)
+    except BaseException:
+        _forget(store, request.slot)
+        raise
+
+
+def _forget(store: BlockStore, slot: SlotId | None) -> None:
+    if slot is not None:
+        # A reader that is gone may have ended its segment before.
+        with contextlib.suppress(errors.IllegalArgument):
+            store.short_circuit.release(slot)
 
 
 def _open(store: BlockStore, request: RequestDescriptors) -> OpenReplica:

@@ -151,6 +151,8 @@ class Connection:
             raise PeerSilent(
                 f"nothing came from {self.peer} in {self._read_timeout_s:g} s"
             ) from None
+        except errors.ProtocolViolation:
+            raise
         except OSError as error:
             raise PeerClosed(f"the connection to {self.peer} broke: {error}") from error
         if count == 0 and len(view):

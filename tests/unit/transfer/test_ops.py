@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -18,9 +19,18 @@ from howdah.transfer.responses import (
     BlockChecksumResult,
     BlockOpResponse,
     ReadChecksumInfo,
+    SegmentGiven,
+    SlotReleased,
     decode_read_status,
     encode_read_status,
     read_response,
+)
+from howdah.transfer.short_circuit import (
+    ReleaseSlot,
+    RequestDescriptors,
+    RequestSegment,
+    SegmentId,
+    SlotId,
 )
 from howdah.transfer.status import Status
 from howdah.transfer.varint import BytesSource, encode_varint, read_delimited
@@ -36,6 +46,8 @@ nodes = st.builds(
 hints = st.builds(CachingHints, st.none() | st.booleans(), st.none() | st.integers(0, 1 << 40))
 specs = st.builds(ChecksumSpec, st.sampled_from(ChecksumType), st.integers(1, 1 << 20))
 types = st.sampled_from(StorageType)
+signed64 = st.integers(-(1 << 63), (1 << 63) - 1)
+slots = st.builds(SlotId, st.builds(SegmentId, signed64, signed64), st.integers(0, 1 << 31 - 1))
 
 
 def tuples_of(values: st.SearchStrategy[object]) -> st.SearchStrategy[tuple[object, ...]]:
@@ -83,6 +95,11 @@ requests = st.one_of(
         tuples_of(names),
         tokens,
     ),
+    st.builds(
+        RequestDescriptors, blocks, st.none() | slots, st.integers(0, 9), st.booleans(), tokens
+    ),
+    st.builds(ReleaseSlot, slots),
+    st.builds(RequestSegment, names),
 )
 
 
@@ -189,12 +206,38 @@ responses = st.builds(
         st.sampled_from(BlockChecksumType),
         uint63,
     ),
+    st.none() | st.integers(0, 9),
 )
 
 
 @given(responses)
 def test_an_answer_comes_back_as_it_was(response: BlockOpResponse) -> None:
     assert read_response(BytesSource(response.encode())) == response
+
+
+@given(st.builds(SlotReleased, st.sampled_from(Status), names))
+def test_an_answer_about_a_slot_comes_back_as_it_was(answer: SlotReleased) -> None:
+    assert SlotReleased.decode(read_delimited(BytesSource(answer.encode()))) == answer
+
+
+@given(
+    st.builds(
+        SegmentGiven,
+        st.sampled_from(Status),
+        st.none() | st.builds(SegmentId, signed64, signed64),
+        names,
+    )
+)
+def test_an_answer_about_shared_memory_comes_back_as_it_was(answer: SegmentGiven) -> None:
+    assert SegmentGiven.decode(read_delimited(BytesSource(answer.encode()))) == answer
+
+
+@pytest.mark.parametrize("decode", [SlotReleased.decode, SegmentGiven.decode])
+def test_an_answer_that_is_no_message_breaks_the_protocol(
+    decode: Callable[[bytes], object],
+) -> None:
+    with pytest.raises(errors.ProtocolViolation, match="cannot be read"):
+        decode(b"\xff")
 
 
 @given(st.binary(max_size=60))
