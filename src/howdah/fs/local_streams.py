@@ -310,13 +310,18 @@ class LocalInput(io.RawIOBase):
         return count
 
     def readall(self) -> bytes:
-        """Everything from the position on."""
+        """Everything from the position on, however long that has become by then."""
         self._check_open()
-        piece = memoryview(bytearray(max(self.length - self._position, 0) + BUFFER_BYTES))
-        found = bytearray()
-        while count := self.readinto(piece):
-            found += piece[:count]
-        return bytes(found)
+        pieces: list[bytes] = []
+        while piece := _filled(max(self.length - self._position, BUFFER_BYTES), self._read_on):
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def _read_on(self, view: memoryview) -> int:
+        filled = 0
+        while filled < len(view) and (count := self.readinto(view[filled:])):
+            filled += count
+        return filled
 
     def pread(self, offset: int, length: int) -> bytes:
         """Up to `length` bytes from `offset`, fewer only at the end of the file."""
@@ -324,8 +329,8 @@ class LocalInput(io.RawIOBase):
             raise ValueError(f"cannot read {length} bytes")
         self._check_open()
         # Nobody gets more memory than the file could fill.
-        data = bytearray(max(min(length, self.length - offset), 0))
-        return bytes(data[: self.pread_into(offset, data)])
+        most = max(min(length, self.length - offset), 0)
+        return _filled(most, lambda view: self.pread_into(offset, view))
 
     def pread_into(self, offset: int, buffer: bytearray | memoryview) -> int:
         """Fill `buffer` from `offset`; how many bytes, fewer only at the end of the file."""
@@ -376,6 +381,16 @@ class LocalInput(io.RawIOBase):
 
     def _release(self) -> None:
         os.close(self._descriptor)
+
+
+def _filled(length: int, fill: Callable[[memoryview], int]) -> bytes:
+    """Up to `length` bytes that `fill` writes; nothing is copied to make bytes of them."""
+    out = io.BytesIO(bytes(length))
+    view = out.getbuffer()
+    count = fill(view)
+    view.release()
+    out.truncate(count)
+    return out.getvalue()
 
 
 def _has_positions(descriptor: int) -> bool:
