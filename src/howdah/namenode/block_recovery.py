@@ -18,12 +18,11 @@ file is closed, changes nothing.
 
 **No acknowledged byte is dropped by mistake.** What a writer synced is known here
 (`Block.known_bytes`). A result below that is refused as long as a replica may be
-somewhere that took no part: at a node of the pipeline that is down or was not reached,
-or, when the namenode was started anew since and does not know the pipeline, at any
-node while fewer took part than the file has replicas. Then the next attempt follows,
-and the file stays open. If all took part and none has the bytes (the power failed
-before they were on any disk) the shorter length is all that there is; it is taken, and
-said so.
+somewhere that has more: at a node of the pipeline that is down or was not reached, or,
+when the namenode was started anew since and does not know the pipeline, at any node
+while fewer than the file has replicas are accounted for. Then the next attempt follows,
+and the file stays open. If nobody can have the bytes (the power failed before they were
+on any disk) the shorter length is all that there is; it is taken, and said so.
 """
 
 from __future__ import annotations
@@ -256,8 +255,8 @@ class BlockRecovery:
     ) -> None:
         core = self._core
         lost = f"{block.name} of {file.path} has {block.known_bytes} bytes that were synced"
-        absent = core.blocks.may_hold(block, targets)
-        if absent:
+        absent = core.blocks.may_hold_more(block, length_bytes, targets)
+        if absent is not None:
             raise errors.RemoteError(
                 f"{lost}, its datanodes come with {length_bytes}; but {absent} took no part"
             )

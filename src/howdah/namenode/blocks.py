@@ -66,9 +66,9 @@ class BlockMap:
         """Blocks that gained a finalized replica since somebody last took the list."""
         # Deletions that nobody has taken yet: (node, block id) -> generation stamp.
         self._doomed: dict[tuple[Datanode, int], int] = {}
-        # What was reported of blocks under construction: the length of a finalized
-        # replica (the client's word about the length comes later and may differ),
-        # None of one that is being written.
+        # What was reported of blocks under construction: the length of a replica that is
+        # finalized (the client's word about the length comes later and may differ) or
+        # left over, None of one that is being written.
         self._early: dict[int, dict[Storage, int | None]] = {}
         # What was reported of them under a stamp that no client has told of yet.
         self._ahead: dict[int, dict[Storage, ReportedReplica]] = {}
@@ -171,8 +171,11 @@ class BlockMap:
             if replica.state is ReplicaState.RWR:
                 self.mark_corrupt(storage, block)
             return
-        if block.state is BlockState.UNDER_CONSTRUCTION:
-            self._early.setdefault(block.block_id, {}).setdefault(storage, None)
+        if block.state is BlockState.UNDER_CONSTRUCTION and storage not in block.replicas:
+            # One that a death left over does not grow: its length can be relied upon.
+            left_over = replica.state is ReplicaState.RWR
+            early = self._early.setdefault(block.block_id, {})
+            early[storage] = replica.length_bytes if left_over else None
         if all(other.node is not storage.node for other in block.expected):
             block.expected = (*block.expected, storage)
 
@@ -298,24 +301,28 @@ class BlockMap:
             by_node.setdefault(storage.node, storage)
         return list(by_node.values())
 
-    def may_hold(self, block: Block, apart_from: Iterable[Storage]) -> str:
-        """Who else may have a replica of the open block, in words; empty if nobody."""
-        block_id = block.block_id
-        others = {storage.node for storage in apart_from}
-        reported = {
-            *block.replicas,
-            *self._early.get(block_id, ()),
-            *self._ahead.get(block_id, ()),
-        }
+    def may_hold_more(
+        self, block: Block, length_bytes: int, apart_from: Iterable[Storage]
+    ) -> str | None:
+        """Who else may have a longer replica of the open block, in words; None if nobody."""
+        accounted = {storage.node for storage in apart_from}
+        early = self._early.get(block.block_id, {})
+        ahead = self._ahead.get(block.block_id, {})
         for storage in self.holders(block):
-            if storage.node in others:
+            node = storage.node
+            if node in accounted:
                 continue
-            # A node that lives, and has told all that it has, has not got it.
-            if storage in reported or not storage.reported or not storage.node.alive:
-                return f"datanode {storage.node.name}"
-        if block_id not in self._whole_pipelines and len(others) < block.file.replication:
+            if not node.alive or not storage.reported:
+                return f"datanode {node.name}"
+            # A node that has told all that it has, and not named the block, has not got it.
+            if storage in ahead or storage in early:
+                told = early.get(storage)
+                if storage in ahead or told is None or told > length_bytes:
+                    return f"datanode {node.name}"
+            accounted.add(node)
+        if block.block_id not in self._whole_pipelines and len(accounted) < block.file.replication:
             return "a datanode that nobody remembers"
-        return ""
+        return None
 
     def settled(self, block: Block) -> None:
         """The length of a block that was open is known now (an edit said so): drop

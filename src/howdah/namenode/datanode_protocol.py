@@ -272,12 +272,14 @@ class DatanodeProtocol:
         return pb.ReportBadBlocksResponseProto()
 
     def _recovering(self, order: RecoveryOrder) -> pb.RecoveringBlockProto:
-        """For a cut the block is named as it was, and `truncateBlock` is what it is to be."""
+        """The block with what is known of its length: the recovery is not to end below.
+        For a cut it is named as it was, and `truncateBlock` is what it is to be."""
         block = order.block
         recovering = pb.RecoveringBlockProto(
             newGenStamp=order.recovery_id,
             block=messages.located_block(self._core.settings, block, 0, list(order.places)),
         )
+        recovering.block.b.numBytes = block.known_bytes
         if block.truncating:
             recovering.truncateBlock.blockId = block.block_id
             recovering.truncateBlock.genStamp = order.recovery_id

@@ -3,7 +3,9 @@
 `Repair.work(now_ms)` is a round, begun at intervals; it fills the datanodes' queues;
 their heartbeats take the orders home. An order that brings no new replica in
 time is given again, to others if there are any; at once, if its source is gone
-or turned out to be bad, or one of its nodes has started anew.
+or turned out to be bad, one of its nodes has started anew, or all its targets turned
+out to have a replica that does not count: datanodes refuse a copy then, until they
+have deleted it.
 """
 
 from __future__ import annotations
@@ -141,9 +143,15 @@ class Repair:
             return False
         # By node: which of its volumes takes the copy is the target's own choice.
         holders = [storage.node for storage in block.replicas]
-        return order.source in holders and any(
-            target.node.alive and target.node not in holders for target in order.targets
-        )
+        if order.source in holders and any(
+            target.node.alive
+            and target.node not in holders
+            and not _is_in_the_way(target.node, block)
+            for target in order.targets
+        ):
+            return True
+        del self._pending[block.block_id]
+        return False
 
     def _cut(self, block: Block) -> None:
         """It has as many replicas as it wants: bad ones go, and those too many."""
@@ -190,12 +198,7 @@ class Repair:
 
     def _unfit(self, block: Block) -> set[str]:
         """Nodes that have a replica which is bad or about to go: it is in the way."""
-        return {
-            node.identity.uuid
-            for node in self._registry
-            if block.block_id in node.doomed
-            or any(block.block_id in storage.bad for storage in node.storages.values())
-        }
+        return {node.identity.uuid for node in self._registry if _is_in_the_way(node, block)}
 
     def _drop_excess(self, block: Block, excess: int) -> None:
         """Drop from the fullest node of the rack that holds the most replicas."""
@@ -209,3 +212,10 @@ class Repair:
             )
             self._map.lost(victim, block.block_id)
             self._map.doom(victim, block.block_id, block.generation_stamp)
+
+
+def _is_in_the_way(node: Datanode, block: Block) -> bool:
+    """True if the node has a replica of the block that is bad, or about to go."""
+    return block.block_id in node.doomed or any(
+        block.block_id in storage.bad for storage in node.storages.values()
+    )

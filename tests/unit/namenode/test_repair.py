@@ -204,3 +204,29 @@ def test_bad_replica_makes_room_where_every_node_has_one() -> None:
     bad.drop(cluster.block.blockId)
     ((what, _, targets),) = cluster.orders()
     assert (what, targets) == ("copy", (bad.uuid,))
+
+
+@pytest.mark.req("FS-015")
+def test_copy_to_a_node_that_turns_out_to_have_a_stale_replica_is_ordered_again_once_that_is_gone() -> (
+    None
+):
+    cluster = Cluster(nodes=3, holders=2, wanted=3)
+    ((_, _, (target,)),) = cluster.orders()
+    stale = cluster.node(target)
+    stale.store(cluster.block.blockId, cluster.block.generationStamp - 1, 3)
+    orders = cluster.orders() + cluster.orders()
+    assert orders == [("delete", target, ())], "it refuses copies as long as it has one"
+    stale.drop(cluster.block.blockId)
+    ((what, _, targets),) = cluster.orders()
+    assert (what, targets) == ("copy", (target,))
+
+
+@pytest.mark.req("FS-015")
+def test_copy_that_a_stale_replica_stands_in_the_way_of_goes_elsewhere_where_it_can() -> None:
+    cluster = Cluster(nodes=4, holders=2, wanted=3)
+    ((_, _, (target,)),) = cluster.orders()
+    cluster.node(target).store(cluster.block.blockId, cluster.block.generationStamp - 1, 3)
+    orders = cluster.orders()
+    assert ("delete", target, ()) in orders
+    (other,) = {n.uuid for n in cluster.nodes} - {n.uuid for n in cluster.holders()}
+    assert [targets for what, _, targets in orders if what == "copy"] == [(other,)]
