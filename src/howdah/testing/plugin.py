@@ -4,7 +4,9 @@
   whole session. Tests share it, so they keep to paths of their own and leave its
   servers alone.
 * `@pytest.mark.req("FS-023", …)`: the requirements that a test proves.
+* `@pytest.mark.kind("hdfs", …)`: the kinds of streams that it is about.
 * `--req-report`: list them after the run, each with its tests.
+* `--conformance FILE`: write a page of requirements and proofs (`howdah.testing.recording`).
 * a test that fails on a cluster shows the end of its servers' logs.
 
 The plugin is loaded in every pytest run where howdah is installed, so it imports
@@ -33,6 +35,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="list the requirements (marker req) and the tests that prove them",
     )
+    parser.getgroup("howdah").addoption(
+        "--conformance",
+        metavar="FILE",
+        help="write which requirement is proved by which tests, after a run of all tests",
+    )
+    parser.addini("requirements", "the table of requirements that tests prove")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -40,6 +48,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "kind(name, ...): the kinds of streams that it is about")
     proofs: dict[str, set[str]] = defaultdict(set)
     config.stash[_proofs] = proofs
+    if config.getini("requirements") or config.getoption("--conformance"):
+        from howdah.testing.recording import record
+
+        record(config)
 
 
 @pytest.fixture(scope="session")
