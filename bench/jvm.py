@@ -76,6 +76,11 @@ class JavaFileSystem:
         self._path = java.org.apache.hadoop.fs.Path
         self._copy = java.org.apache.hadoop.io.IOUtils.copyBytes
 
+    @property
+    def unwrapped(self) -> Any:
+        """Java's own object."""
+        return self._fs
+
     def write(self, local: Path, path: str) -> None:
         source = self._java.java.io.FileInputStream(str(local))
         self._copy(source, self._fs.create(self._path(path), True), _BUFFER_BYTES, True)
