@@ -64,7 +64,8 @@ def test_a_writer_goes_on_with_the_datanode_that_restarts(
         assert stream.read() == data
     assert blocks_of(cluster, path) == [block_id]
     wait_until(
-        lambda: [r.read_if_there() for r in replica_files(cluster, [block_id])]
-        == [data] * replication,
+        lambda: (
+            [r.read_if_there() for r in replica_files(cluster, [block_id])] == [data] * replication
+        ),
         what="every replica has all of it",
     )

@@ -70,4 +70,6 @@ def test_hadoops_client_goes_on_with_the_datanode_that_restarts(
     assert bytes(stream.readAllBytes()) == data
     stream.close()
     assert blocks_of(cluster, path) == [block_id]
-    assert [replica.read() for replica in replica_files(cluster, [block_id])] == [data] * replication
+    assert [replica.read() for replica in replica_files(cluster, [block_id])] == [
+        data
+    ] * replication

@@ -7,13 +7,15 @@ takes its directories, address and all; then ours takes them back.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.java import find_java_home
@@ -41,7 +43,7 @@ class Mixed:
             (self._conf_dir / "webapps" / pages).mkdir(parents=True)
 
     @contextmanager
-    def hadoops_datanode(self) -> Iterator[None]:
+    def hadoops_datanode(self) -> Iterator[subprocess.Popen[bytes]]:
         self.cluster.stop(OTHER)
         java = str(find_java_home() / "bin" / "java")
         command = [java, "-Xmx256m", "-cp", f"{self._conf_dir}:{self._class_path}", _MAIN]
@@ -55,7 +57,7 @@ class Mixed:
                     "Hadoop's datanode serves",
                 )
                 assert process.poll() is None, log.read_text()[-3000:]
-                yield
+                yield process
             finally:
                 process.kill()
                 process.wait()
@@ -158,3 +160,57 @@ def test_a_replica_is_copied_to_hadoops_datanode_and_from_it(mixed: Mixed, tmp_p
 
         wait_until(all_copied, 30, "every file has two replicas")
         wait_until(lambda: have_equal_replicas(cluster), what="both have the same replicas")
+
+
+@contextmanager
+def silenced(
+    mixed: Mixed, fs: FileSystem, who: str, java: subprocess.Popen[bytes]
+) -> Iterator[None]:
+    """Ours or Hadoop's is stopped, until the namenode has heard later of the other one."""
+    _, _, port = mixed.cluster.process("datanode0").addresses["data"].rpartition(":")
+
+    def heard(ours: bool) -> int:
+        (node,) = (n for n in fs.datanode_report() if (n.transfer_port == int(port)) is ours)
+        return node.last_update_ms
+
+    if who == "ours":
+        mixed.cluster.pause("datanode0")
+    else:
+        java.send_signal(signal.SIGSTOP)
+    try:
+        wait_until(lambda: heard(ours=who != "ours") > heard(ours=who == "ours"), 30)
+        yield
+    finally:
+        if who == "ours":
+            mixed.cluster.resume("datanode0")
+        else:
+            java.send_signal(signal.SIGCONT)
+
+
+@pytest.mark.req("AP-021", "AP-022", "AP-025", "AP-026", "AP-028")
+def test_a_block_is_recovered_whoever_is_the_primary(mixed: Mixed) -> None:
+    cluster, data = mixed.cluster, os.urandom(BLOCK // 2 + 123)
+    with cluster.connect() as fs, mixed.hadoops_datanode() as java:
+        for other in ("ours", "hadoops"):
+            path = f"/abandoned-beside-{other}"
+            with ExitStack() as stack:
+                # Closing it fails: by then the file is not its writer's any more.
+                stack.enter_context(suppress(errors.HowdahError))
+                writer = stack.enter_context(cluster.connect())
+                out = writer.create(path, replication=2, block_size=BLOCK)
+                out.write(data)
+                out.hflush()
+                with silenced(mixed, fs, other, java):
+                    fs.recover_lease(path)
+                wait_until(lambda path=path: fs.is_file_closed(path), 60, f"{path} is closed")
+            assert read_from_one(fs, path) == data
+            with silenced(mixed, fs, other, java):
+                assert not fs.truncate(path, 70_001)
+            wait_until(lambda path=path: fs.is_file_closed(path), 60, f"{path} is truncated")
+            assert read_from_one(fs, path) == data[:70_001]
+        wait_until(lambda: have_equal_replicas(cluster), what="both have the same replicas")
+        # Each was primary once, for the writer that went and for the cut.
+        ours = cluster.log("datanode0")
+        for length in (len(data), 70_001):
+            assert ours.count(f"is committed: {length} bytes at 2 nodes") == 1
+        assert ours.count("is done here") == 4
