@@ -14,6 +14,7 @@ of them are among the long tests.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Protocol
 
 import pytest
@@ -37,6 +38,7 @@ CONF = {
     "dfs.namenode.redundancy.interval.seconds": 1,
     "dfs.namenode.reconstruction.pending.timeout-sec": 5,
     "dfs.blocksize": BLOCK,
+    "howdah.namenode.block-recovery-timeout": "3s",
     # A cluster of four has no datanode left to replace the second one with.
     "dfs.client.block.write.replace-datanode-on-failure.best-effort": True,
 }
@@ -60,12 +62,16 @@ class Stream(Protocol):
 
 
 class Client(Protocol):
-    """Howdah's client or Java's."""
+    """Howdah's client or Java's; `failure` is what it raises."""
+
+    failure: type[Exception]
 
     def create(self, path: str) -> Stream: ...
 
 
 class OurClient:
+    failure: type[Exception] = OSError
+
     def __init__(self, fs: FileSystem) -> None:
         self._fs = fs
 
@@ -77,6 +83,9 @@ class JavaClient:
     """Hadoop's client in Spark's JVM, with a filesystem of its own on this cluster."""
 
     def __init__(self, spark: Any, cluster: MiniCluster) -> None:
+        from py4j.protocol import Py4JJavaError
+
+        self.failure: type[Exception] = Py4JJavaError
         self._jvm = spark._jvm
         conf = self._jvm.org.apache.hadoop.conf.Configuration(spark._jsc.hadoopConfiguration())
         for name, value in cluster.conf.items():
@@ -120,15 +129,14 @@ def client(request: pytest.FixtureRequest, fs: FileSystem) -> Client:
 
 @pytest.fixture(scope="module")
 def written(cluster: MiniCluster, fs: FileSystem) -> Iterator[list[str]]:
-    """The files that were written to their end: each gets its three replicas again. Looked at
+    """The files that were written: each gets its three replicas again. Looked at
     after the last test, for it takes seconds, but all of them the same seconds."""
     paths: list[str] = []
     yield paths
     all_back(cluster, fs)
     for path in paths:
-        wait_until(
-            lambda path=path: is_replicated(cluster, path), PATIENCE_S, f"{path} is whole again"
-        )
+        whole = partial(is_replicated, cluster, path, read(fs, path))
+        wait_until(whole, PATIENCE_S, f"{path} has three equal replicas again")
 
 
 @pytest.fixture
@@ -192,10 +200,10 @@ def survives(
     return victims
 
 
-def is_replicated(cluster: MiniCluster, path: str) -> bool:
+def is_replicated(cluster: MiniCluster, path: str, content: bytes) -> bool:
     """Whether each block has three finalized replicas, equal and of one stamp, and no other."""
     for number, replicas in enumerate(replicas_of(cluster, path)):
-        block = WRITTEN[number * BLOCK : (number + 1) * BLOCK]
+        block = content[number * BLOCK : (number + 1) * BLOCK]
         stamps = {
             meta.name
             for replica in replicas
@@ -237,6 +245,38 @@ def test_a_frozen_datanode_is_not_noticed_by_the_writer(
         cluster, fs, client, path, lambda: arm(cluster, Point.MIDDLE, Action.PAUSE, 1)
     )
     assert len(victims) == 1
+
+
+@pytest.mark.req("FS-156", "AP-015", "AP-025", "LM-059")
+@pytest.mark.parametrize("action", QUICK)
+@pytest.mark.parametrize("point", [Point.MIDDLE, Point.LAST_PACKET, Point.CLOSE])
+def test_when_every_datanode_fails_the_writer_is_told_and_nothing_acknowledged_is_lost(
+    cluster: MiniCluster, fs: FileSystem, client: Client, path: str, point: Point, action: Action
+) -> None:
+    out = client.create(path)
+    out.write(piece(0))
+    out.hflush()
+    fault = cluster.faults.arm(point, action, count=4)
+    acknowledged = PIECE
+    failure: Exception | None = None
+    try:
+        for number in range(1, PIECES):
+            out.write(piece(number))
+            out.hflush()
+            acknowledged += PIECE
+        out.close()
+    except client.failure as error:
+        failure = error
+    assert len(fault.victims()) >= 3
+    if action is not Action.DISK_FULL:
+        # A disk that has room again takes what comes next; the dead take nothing.
+        assert failure is not None
+        assert path in str(failure) or isinstance(client, JavaClient)
+    all_back(cluster, fs)
+    wait_until(lambda: fs.recover_lease(path), PATIENCE_S, f"{path} is closed")
+    found = read(fs, path)
+    assert len(found) >= acknowledged
+    assert found == WRITTEN[: len(found)]
 
 
 @pytest.mark.torture
