@@ -212,6 +212,58 @@ class InMemoryDatanode:
                     datanode_namenode_pb2.ReceivedDeletedBlockInfoProto.DELETED,
                 )
 
+    def orders(self) -> list[datanode_namenode_pb2.RecoveringBlockProto]:
+        """A heartbeat: the blocks of whose recovery it is the primary now."""
+        return [block for command in self.heartbeat() for block in command.recoveryCmd.blocks]
+
+    def settle(self, block_id: int, recovery_id: int, length_bytes: int) -> None:
+        """As a participant of a recovery: the replica has that length, under that stamp."""
+        for replicas in self.replicas.values():
+            if block_id in replicas:
+                replicas[block_id] = Replica(recovery_id, length_bytes)
+
+    def commit(
+        self,
+        order: datanode_namenode_pb2.RecoveringBlockProto,
+        length_bytes: int,
+        targets: Iterable[InMemoryDatanode],
+        *,
+        close_file: bool = True,
+        delete_block: bool = False,
+    ) -> None:
+        """As a primary: the namenode is told what came of a recovery. `targets` have it."""
+        holding = [
+            (target, storage_id)
+            for target in targets
+            for storage_id, replicas in target.replicas.items()
+            if order.block.b.blockId in replicas
+        ]
+        self.namenode.call(
+            "commitBlockSynchronization",
+            datanode_namenode_pb2.CommitBlockSynchronizationRequestProto(
+                block=order.block.b,
+                newGenStamp=order.newGenStamp,
+                newLength=length_bytes,
+                closeFile=close_file,
+                deleteBlock=delete_block,
+                newTaragets=[target.registration().datanodeID for target, _ in holding],
+                newTargetStorages=[storage_id for _, storage_id in holding],
+            ),
+            address=self.ip,
+        )
+
+    def recover(
+        self,
+        order: datanode_namenode_pb2.RecoveringBlockProto,
+        length_bytes: int,
+        targets: Iterable[InMemoryDatanode],
+    ) -> None:
+        """As a primary that meets no trouble: every target is set, the namenode is told."""
+        targets = list(targets)
+        for target in targets:
+            target.settle(order.block.b.blockId, order.newGenStamp, length_bytes)
+        self.commit(order, length_bytes, targets)
+
     def _tell(
         self, storage_id: str, block_id: int, generation_stamp: int, length_bytes: int, status: int
     ) -> None:

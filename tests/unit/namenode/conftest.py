@@ -106,6 +106,22 @@ class Client:
         assert isinstance(file, File)
         return file
 
+    def recover_lease(self, path: str, **how: Any) -> bool:
+        request = pb.RecoverLeaseRequestProto(src=path, clientName=self.name)
+        return bool(self.call("recoverLease", request, **how).result)
+
+    def renew_lease(self) -> None:
+        self.call("renewLease", pb.RenewLeaseRequestProto(clientName=self.name))
+
+    def truncate(self, path: str, length: int, **how: Any) -> bool:
+        request = pb.TruncateRequestProto(
+            src=path, newLength=length & (1 << 64) - 1, clientName=self.name
+        )
+        return bool(self.call("truncate", request, **how).result)
+
+    def concat(self, target: str, *sources: str, **how: Any) -> None:
+        self.call("concat", pb.ConcatRequestProto(trg=target, srcs=sources), **how)
+
     # The tree.
 
     def mkdirs(self, path: str, mode: int = 0o755, *, create_parent: bool = True) -> bool:

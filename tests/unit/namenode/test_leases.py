@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from howdah.namenode.leases import SOFT_LIMIT_MS, LeaseRegistry
+from howdah import errors
+from howdah.namenode.leases import (
+    SOFT_LIMIT_MS,
+    LeaseRegistry,
+    check_client_name,
+    is_namenode_holder,
+    namenode_holder,
+)
 
 HARD_MS = 10 * SOFT_LIMIT_MS
 
@@ -80,3 +87,31 @@ def test_time_never_goes_back(leases: LeaseRegistry) -> None:
     leases.advance(1000)
     leases.grant("a", 1)
     assert not leases.soft_expired("a", 9000 + SOFT_LIMIT_MS)
+
+
+@pytest.mark.req("AP-046")
+def test_limits_are_hadoops_unless_they_are_set() -> None:
+    leases = LeaseRegistry()
+    assert (leases.soft_limit_ms, leases.hard_limit_ms) == (60_000, 1_200_000)
+    leases.soft_limit_ms = 10
+    leases.grant("a", 1)
+    assert leases.soft_expired("a", 11)
+
+
+def test_the_namenodes_own_name_is_of_hadoops_form() -> None:
+    assert namenode_holder(1_700_000_000_123) == "HDFS_NameNode-2023-11-14 22:13:20,123+0000"
+    assert is_namenode_holder("HDFS_NameNode-2016-08-01 09:14:33,877-0700")
+    assert not is_namenode_holder("DFSClient_NONMAPREDUCE_1")
+
+
+def test_no_client_goes_by_a_namenodes_name() -> None:
+    with pytest.raises(errors.IllegalArgument):
+        check_client_name(namenode_holder(0))
+    check_client_name("DFSClient_1")
+
+
+def test_leases_of_earlier_starts_are_the_namenodes_too(leases: LeaseRegistry) -> None:
+    for holder, inode_id in ((namenode_holder(0), 1), (namenode_holder(1000), 2), ("a", 3)):
+        leases.grant(holder, inode_id)
+    assert {i for lease in leases.of_namenodes() for i in lease.inode_ids} == {1, 2}
+    assert leases.held() == [1, 2, 3]

@@ -207,9 +207,7 @@ def test_bad_replica_makes_room_where_every_node_has_one() -> None:
 
 
 @pytest.mark.req("FS-015")
-def test_copy_to_a_node_that_turns_out_to_have_a_stale_replica_is_ordered_again_once_that_is_gone() -> (
-    None
-):
+def test_copy_that_a_stale_replica_stands_in_the_way_of_is_ordered_again_once_it_is_gone() -> None:
     cluster = Cluster(nodes=3, holders=2, wanted=3)
     ((_, _, (target,)),) = cluster.orders()
     stale = cluster.node(target)
