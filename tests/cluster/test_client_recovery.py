@@ -391,7 +391,7 @@ def test_a_replacement_copies_what_is_there_and_joins_the_pipeline(
 # --- append ------------------------------------------------------------------------------------
 
 
-@pytest.mark.req("FS-131")
+@pytest.mark.req("FS-131", "LM-062")
 @pytest.mark.parametrize("position", [0, 1, 2])
 def test_an_append_goes_on_when_a_datanode_is_killed_on_the_way(
     cluster: MiniCluster, fs: FileSystem, writer: Writer, client: DFSClient, position: int

@@ -53,7 +53,7 @@ def replicas(cluster: MiniCluster, name: str, pattern: str) -> list[Path]:
 # --- create ---------------------------------------------------------------------------
 
 
-@pytest.mark.req("OS-001", "FS-115", "FS-118")
+@pytest.mark.req("OS-001", "FS-115", "FS-118", "OS-025")
 def test_create_hands_out_the_public_stream(fs: howdah.FileSystem, path: str) -> None:
     with fs.create(path) as out:
         assert isinstance(out, FSDataOutputStream)
@@ -191,7 +191,7 @@ def test_a_pipeline_is_as_long_as_the_replication_and_of_different_nodes(
         assert len(set(block.names)) == replication
 
 
-@pytest.mark.req("FS-122", "FS-149")
+@pytest.mark.req("FS-122", "FS-149", "OS-151")
 def test_every_datanode_of_the_pipeline_has_what_was_flushed(
     howdah_cluster: MiniCluster, fs: howdah.FileSystem, path: str
 ) -> None:

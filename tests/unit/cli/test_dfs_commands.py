@@ -111,7 +111,7 @@ def test_json_is_refused_where_it_means_nothing(dfs: Any) -> None:
 # -- copies ------------------------------------------------------------------------------
 
 
-@pytest.mark.req("OS-061")
+@pytest.mark.req("OS-061", "OS-065")
 def test_a_close_that_fails_makes_the_copy_fail_and_leaves_nothing(
     dfs: Any, tmp_path: Path
 ) -> None:

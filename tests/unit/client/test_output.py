@@ -32,7 +32,7 @@ def test_what_is_written_arrives(cluster: FakeCluster) -> None:
     assert cluster.content() == DATA
 
 
-@pytest.mark.req("FS-133", "FS-134")
+@pytest.mark.req("FS-133", "FS-134", "AP-038", "AP-040", "OS-068", "OS-190")
 def test_close_completes_the_file_after_the_last_ack(cluster: FakeCluster) -> None:
     out = cluster.create(block_size=512)
     out.write(b"hello")
@@ -60,6 +60,7 @@ def test_the_first_datanode_is_told_the_rest_of_the_pipeline(cluster: FakeCluste
     assert request.stage is Stage.PIPELINE_SETUP_CREATE
 
 
+@pytest.mark.req("AP-031", "AP-033", "AP-034", "FS-120")
 def test_every_block_is_asked_for_with_the_one_before(cluster: FakeCluster) -> None:
     with cluster.create(block_size=1024) as out:
         out.write(bytes(2500))
@@ -143,7 +144,7 @@ def test_flush_sends_nothing(cluster: FakeCluster) -> None:
         assert cluster.datanodes[0].packets == []
 
 
-@pytest.mark.req("FS-149", "OS-090")
+@pytest.mark.req("FS-149", "OS-090", "OS-151")
 def test_hflush_returns_when_the_acks_are_there(cluster: FakeCluster) -> None:
     cluster.datanodes[0].let_acks_go.clear()
     out = cluster.create()
@@ -190,6 +191,7 @@ def test_hsync_sends_the_order_to_go_to_disk(cluster: FakeCluster) -> None:
         assert [header.sync_block for header in cluster.datanodes[0].packets] == [True]
 
 
+@pytest.mark.req("FS-151")
 def test_hsync_after_hflush_sends_the_order_alone(cluster: FakeCluster) -> None:
     with cluster.create() as out:
         out.write(b"content")
@@ -219,6 +221,7 @@ def test_only_the_first_close_does_anything(cluster: FakeCluster) -> None:
     assert cluster.namenode.names().count("complete") == 1
 
 
+@pytest.mark.req("AP-042")
 def test_complete_is_asked_again_until_the_replicas_are_there(cluster: FakeCluster) -> None:
     cluster.namenode.incomplete_answers = 3
     with cluster.create() as out:
@@ -332,7 +335,7 @@ def test_a_stream_of_the_parent_is_refused_in_a_forked_child(cluster: FakeCluste
 # --- the capabilities ------------------------------------------------------------------
 
 
-@pytest.mark.req("OS-100", "OS-101", "OS-104", "OS-107", "OS-108", "OS-118")
+@pytest.mark.req("OS-100", "OS-101", "OS-104", "OS-107", "OS-108", "OS-118", "OS-187")
 @pytest.mark.parametrize(
     ("name", "expected"),
     [("hsync", True), ("HSYNC", True), ("hflush", True), ("dropbehind", True), ("other", False)],
@@ -401,6 +404,7 @@ def test_what_the_namenode_says_to_add_block_is_raised_as_it_is(cluster: FakeClu
         out.close()
 
 
+@pytest.mark.req("AP-037")
 def test_a_block_is_asked_for_again_while_the_one_before_is_short_of_replicas(
     cluster: FakeCluster,
 ) -> None:
@@ -543,6 +547,7 @@ def test_a_heartbeat_keeps_an_idle_pipeline_alive(cluster: FakeCluster) -> None:
 # --- append ----------------------------------------------------------------------------
 
 
+@pytest.mark.req("AP-029", "AP-030")
 def test_append_writes_on_in_the_last_block(cluster: FakeCluster) -> None:
     cluster.put(DATA[:1000])
     with cluster.append() as out:
@@ -551,6 +556,7 @@ def test_append_writes_on_in_the_last_block(cluster: FakeCluster) -> None:
     assert cluster.content() == DATA[:5000]
 
 
+@pytest.mark.req("AP-016", "LM-058")
 def test_append_gives_the_block_a_new_generation_stamp(cluster: FakeCluster) -> None:
     cluster.put(b"abc")
     with cluster.append() as out:
@@ -566,6 +572,7 @@ def test_append_gives_the_block_a_new_generation_stamp(cluster: FakeCluster) -> 
     assert cluster.namenode.files["/f"].blocks[-1].generation_stamp == 1002
 
 
+@pytest.mark.req("AP-017", "AP-045")
 def test_append_to_a_full_block_takes_a_new_one(cluster: FakeCluster) -> None:
     cluster.put(DATA[:1024], block_size=1024)
     with cluster.append() as out:

@@ -31,7 +31,7 @@ def ends_of_blocks(cluster: FakeCluster) -> list[bool]:
 # --- hsync and finished blocks ------------------------------------------------------------
 
 
-@pytest.mark.req("LM-041", "OS-093")
+@pytest.mark.req("LM-041", "OS-093", "OS-152", "FS-152")
 def test_hsync_brings_every_block_to_the_disk_that_was_finished_before_it(
     cluster: FakeCluster,
 ) -> None:
@@ -136,7 +136,7 @@ def test_a_block_whose_end_was_lost_with_a_datanode_is_synced_by_the_next_hsync(
 # --- flags -------------------------------------------------------------------------------
 
 
-@pytest.mark.req("OS-153")
+@pytest.mark.req("OS-153", "LM-042")
 def test_sync_block_syncs_every_block_as_it_is_finished_and_the_last_one_at_close(
     cluster: FakeCluster,
 ) -> None:
@@ -146,6 +146,7 @@ def test_sync_block_syncs_every_block_as_it_is_finished_and_the_last_one_at_clos
     assert all(node.synced == set(block_ids(cluster)) for node in cluster.datanodes)
 
 
+@pytest.mark.req("OS-189", "XC-002")
 def test_close_syncs_nothing_that_was_not_asked_for(cluster: FakeCluster) -> None:
     with cluster.create() as out:
         out.write(b"x")

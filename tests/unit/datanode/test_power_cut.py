@@ -123,7 +123,7 @@ def test_a_block_that_was_synced_once_is_whole_when_it_is_closed(bench: Bench) -
     bench.check(len(DATA), 1001, (ReplicaState.FINALIZED,))
 
 
-@pytest.mark.req("OS-071")
+@pytest.mark.req("OS-071", "XC-002", "LM-042")
 def test_a_closed_block_is_whole_where_closing_syncs(lab: Lab, tmp_path: Path) -> None:
     bench = Bench(lab, tmp_path, DataSettings(socket_timeout_s=5, sync_on_close=True))
     with bench.disk as disk:

@@ -124,7 +124,7 @@ def test_checksummed_stream_refuses_to_sync(
 
 
 @pytest.mark.kind("raw")
-@pytest.mark.req("OS-165")
+@pytest.mark.req("OS-165", "LM-053")
 def test_without_checksums_streams_sync(unsummed: LocalFileSystem, tmp_path: Path) -> None:
     with unsummed.create(tmp_path / "f") as out:
         assert out.has_capability("hsync")

@@ -238,7 +238,7 @@ def test_a_chunk_may_be_larger_than_the_file(tmp_path: Path) -> None:
         assert stream.read() == data
 
 
-@pytest.mark.req("OS-162")
+@pytest.mark.req("OS-162", "LM-053")
 def test_the_tail_stays_in_memory_until_close(tmp_path: Path) -> None:
     path = tmp_path / "f"
     with local().create(path) as out:

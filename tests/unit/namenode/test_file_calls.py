@@ -151,7 +151,7 @@ def test_client_name_that_no_record_holds_changes_nothing(client: Any, name: str
 # Blocks.
 
 
-@pytest.mark.req("FS-120", "FS-121")
+@pytest.mark.req("FS-120", "FS-121", "AP-033")
 def test_new_block_comes_with_a_pipeline_of_the_files_replication(
     client: Any, nodes: Nodes
 ) -> None:
@@ -162,7 +162,7 @@ def test_new_block_comes_with_a_pipeline_of_the_files_replication(
     assert (block.offset, block.b.numBytes) == (0, 0)
 
 
-@pytest.mark.req("FS-008")
+@pytest.mark.req("FS-008", "AP-034")
 def test_file_is_cut_into_blocks_with_their_own_lengths(client: Any, nodes: Nodes) -> None:
     client.write("/a", BLOCK, BLOCK, BLOCK // 2)
     blocks = client.locations("/a").blocks
@@ -226,6 +226,7 @@ def test_repeated_request_is_refused_once_the_block_has_synced_bytes(
         client.add_block("/a")
 
 
+@pytest.mark.req("AP-035", "AP-036", "XC-013")
 def test_next_block_waits_until_the_last_but_one_is_safe(client: Any, nodes: Nodes) -> None:
     client.create("/a")
     first = client.add_block("/a")
@@ -457,7 +458,7 @@ def test_sync_of_a_file_without_blocks_is_no_error(client: Any) -> None:
 # Closing.
 
 
-@pytest.mark.req("FS-134", "OS-056", "OS-058")
+@pytest.mark.req("FS-134", "OS-056", "OS-058", "AP-003", "AP-040", "AP-043", "AP-044")
 def test_closed_file_has_its_length_and_no_lease(client: Any, client_of: Any, nodes: Nodes) -> None:
     client.namenode.clock.advance(1000)
     client.write("/a", BLOCK, 10)
@@ -468,7 +469,7 @@ def test_closed_file_has_its_length_and_no_lease(client: Any, client_of: Any, no
     client_of().append("/a")
 
 
-@pytest.mark.req("FS-135", "FS-132")
+@pytest.mark.req("FS-135", "FS-132", "AP-041", "LM-061")
 def test_close_waits_for_one_replica_and_no_more(
     client: Any, nodes: Nodes, settled: Callable[[Any], Any]
 ) -> None:
@@ -482,6 +483,7 @@ def test_close_waits_for_one_replica_and_no_more(
     assert settled(answer) is True
 
 
+@pytest.mark.req("AP-042")
 def test_close_is_false_when_no_replica_comes_in_time(
     client: Any, nodes: Nodes, settled: Callable[[Any], Any]
 ) -> None:
@@ -512,6 +514,7 @@ def test_close_does_not_count_replicas_of_another_length(
     assert kept.node is second.known
 
 
+@pytest.mark.req("AP-041")
 def test_close_waits_for_earlier_blocks_too(
     client: Any, nodes: Nodes, settled: Callable[[Any], Any]
 ) -> None:
@@ -614,6 +617,7 @@ def test_two_closes_of_one_file_both_succeed(
 # Appending.
 
 
+@pytest.mark.req("AP-005", "AP-007", "AP-009", "AP-010")
 def test_append_goes_on_with_the_last_block(client: Any, nodes: Nodes) -> None:
     client.write("/a", BLOCK, 10)
     answer = client.append("/a")
@@ -625,6 +629,7 @@ def test_append_goes_on_with_the_last_block(client: Any, nodes: Nodes) -> None:
     assert file.blocks[-1].state is BlockState.UNDER_CONSTRUCTION
 
 
+@pytest.mark.req("AP-045")
 def test_append_behind_a_full_block_begins_a_new_one(client: Any, nodes: Nodes) -> None:
     client.write("/a", BLOCK)
     assert not client.append("/a").HasField("block")
@@ -660,6 +665,7 @@ def test_append_without_a_change_can_be_closed(client: Any, nodes: Nodes) -> Non
     assert length_of(client, "/a") == 10
 
 
+@pytest.mark.req("AP-011")
 def test_append_to_an_empty_file_has_no_last_block(client: Any) -> None:
     client.create("/a")
     client.complete("/a")
@@ -674,6 +680,7 @@ def test_append_to_a_file_that_is_written_is_refused(client_of: Any) -> None:
         second.append("/a")
 
 
+@pytest.mark.req("AP-006")
 def test_append_to_what_is_no_file_is_refused(client: Any) -> None:
     client.mkdirs("/d")
     with pytest.raises(errors.PathExists, match="Cannot append to directory /d"):
