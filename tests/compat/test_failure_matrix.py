@@ -32,7 +32,7 @@ BLOCK = 1 << 20
 PIECE = 300_001
 PIECES = 6
 PATIENCE_S = 90.0
-CONF = {
+CONF: dict[str, str | int | bool] = {
     "dfs.client.socket-timeout": 2000,
     "dfs.namenode.heartbeat.recheck-interval": 500,
     "dfs.namenode.redundancy.interval.seconds": 1,
