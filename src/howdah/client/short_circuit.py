@@ -141,7 +141,7 @@ class ShortCircuitCache:
                     self._idle[replica.key] = replica
                     if len(self._idle) > self.settings.cache_size:
                         gone.append(self._forget_longest_idle())
-                    self._watch_idle()
+                self._watch()
         for one in gone:
             one.let_go()
 
@@ -185,8 +185,8 @@ class ShortCircuitCache:
 
     # --- what nobody reads ---
 
-    def _watch_idle(self) -> None:
-        if not self._sweeping and self._idle:
+    def _watch(self) -> None:
+        if not self._sweeping and not self._closed:
             self._sweeping = True
             threading.Thread(target=self._sweep, name="short-circuit cache", daemon=True).start()
 
@@ -197,11 +197,14 @@ class ShortCircuitCache:
                 self._changed.wait(pause_s)
                 gone = self._expired(time.monotonic() - self.settings.cache_expiry_s)
                 done = not self._idle
+                datanodes = list(self._datanodes.values())
                 if done:
                     self._sweeping = False
             for one in gone:
                 one.let_go()
             if done:
+                for datanode in datanodes:
+                    datanode.end_unused()
                 return
 
     def _expired(self, limit_s: float) -> list[LocalReplica]:

@@ -3,8 +3,7 @@
 1. Claim a slot of a segment that it gave; with none free, ask for a segment.
 2. REQUEST_SHORT_CIRCUIT_FDS names block and slot; the answer is followed by one byte
    that carries both descriptors, which this side confirms with a byte if told to.
-3. When the files are let go, RELEASE_SHORT_CIRCUIT_FDS frees the slot. The last slot
-   of a segment ends with the segment instead.
+3. When the files are let go, RELEASE_SHORT_CIRCUIT_FDS frees the slot.
 
 Nothing here is an error to a reader: what can't be had this way, the datanode reads for
 it. A socket that is dead, or a datanode that doesn't do this at all, is left alone for
@@ -102,7 +101,7 @@ class LocalDatanode:
                 self._refused(block, response)
                 self._keep(connection)
                 if slot is not None:
-                    self._give_back(slot)
+                    slot.give_back()
                 return None
             mark = connection.recv_exactly(1)[0]
             descriptors = connection.take_descriptors()
@@ -186,16 +185,16 @@ class LocalDatanode:
             _log.info("all of segment %s is given up: %s", segment.name, error)
             self._end(segment)
             return
-        self._give_back(slot)
+        slot.give_back()
 
-    def _give_back(self, slot: Slot) -> None:
-        """Its datanode doesn't know the slot; a segment that nobody uses goes."""
+    def end_unused(self) -> None:
+        """Give back segments that serve nothing; a new one costs two messages."""
         with self._lock:
-            unused = slot.segment.give_back(slot.index)
-            if unused and slot.segment in self._segments:
-                self._segments.remove(slot.segment)
-        if unused:
-            slot.segment.close()
+            unused = [segment for segment in self._segments if segment.is_unused]
+            for segment in unused:
+                self._segments.remove(segment)
+        for segment in unused:
+            segment.close()
 
     def _end(self, segment: Segment) -> None:
         with self._lock:

@@ -16,10 +16,12 @@ from collections.abc import Callable
 from howdah import errors
 from howdah.client.short_circuit_segments import Slot
 from howdah.transfer.blocks import ExtendedBlock
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType, verify_chunks
+from howdah.transfer.checksum import SUM_BYTES, ChecksumSpec, ChecksumType, verify_chunks
 
 _META_HEADER = struct.Struct(">hBi")
 _META_VERSION = 1
+_SCRATCH_BYTES = 64 * 1024
+"""Up to here a copy costs less than care for every chunk."""
 _MAX_CHUNK_BYTES = 16 * 1024 * 1024
 UNCHECKED = ChecksumSpec(ChecksumType.NULL, 1)
 """For reads that check nothing: every byte is a chunk of its own."""
@@ -111,43 +113,45 @@ class LocalReplica:
 
     # --- reading ---
 
-    def read_into(self, offset: int, view: memoryview) -> int:
-        """Bytes from `offset` on, checked. All of `view`, which is within the replica."""
+    def read_into(self, offset: int, view: memoryview) -> None:
+        """Fill `view` with the bytes from `offset` on, checked. They are the replica's."""
+        start, stop = self._chunks_around(offset, offset + len(view))
+        if stop - start == len(view):
+            self._fill([view], start)
+            self._check(start, [view])
+        elif stop - start <= max(_SCRATCH_BYTES, 2 * self.checksum.bytes_per_checksum):
+            scratch = memoryview(bytearray(stop - start))
+            self._fill([scratch], start)
+            self._check(start, [scratch])
+            view[:] = scratch[offset - start : offset - start + len(view)]
+        else:
+            self._read_around(start, stop, offset, view)
+
+    def _read_around(self, start: int, stop: int, offset: int, view: memoryview) -> None:
+        """The first and the last chunk beside the caller's buffer, as far as they go beyond
+        it, and all others straight into it."""
         chunk = self.checksum.bytes_per_checksum
         end = offset + len(view)
-        start = offset - offset % chunk
-        stop = min(end + -end % chunk, self.length_bytes)
-        if start == offset and stop == end:
-            self._fill([view], start)
-            self._check(start, view)
-            return len(view)
-        # The first and the last chunk are read whole, beside the caller's buffer.
-        head_end = min(start + chunk, stop) if start < offset else start
-        tail_start = max(end - end % chunk, head_end) if stop > end else stop
+        head_end = start + chunk if start < offset else start
+        tail_start = end - end % chunk if stop > end else stop
         head = memoryview(bytearray(head_end - start))
         tail = memoryview(bytearray(stop - tail_start))
-        middle = view[head_end - offset : tail_start - offset]
-        self._fill([piece for piece in (head, middle, tail) if piece], start)
-        for at, piece in ((start, head), (head_end, middle), (tail_start, tail)):
-            if piece:
-                self._check(at, piece)
-        if head:
-            count = min(head_end, end) - offset
-            view[:count] = head[offset - start : offset - start + count]
-        if tail:
-            count = end - tail_start
-            view[len(view) - count :] = tail[:count]
-        return len(view)
+        pieces = [head, view[head_end - offset : tail_start - offset], tail]
+        self._fill([piece for piece in pieces if piece], start)
+        self._check(start, pieces)
+        view[: head_end - offset] = head[offset - start :] if head else b""
+        view[tail_start - offset :] = tail[: end - tail_start]
 
     def view(self, offset: int, count: int) -> memoryview:
         """The same without copying: read-only memory that is the file's, checked."""
-        chunk = self.checksum.bytes_per_checksum
-        end = offset + count
-        start = offset - offset % chunk
-        stop = min(end + -end % chunk, self.length_bytes)
+        start, stop = self._chunks_around(offset, offset + count)
         whole = memoryview(self._mapping())
-        self._check(start, whole[start:stop])
-        return whole[offset:end]
+        self._check(start, [whole[start:stop]])
+        return whole[offset : offset + count]
+
+    def _chunks_around(self, offset: int, end: int) -> tuple[int, int]:
+        chunk = self.checksum.bytes_per_checksum
+        return offset - offset % chunk, min(end + -end % chunk, self.length_bytes)
 
     def _mapping(self) -> mmap.mmap:
         with self._lock:
@@ -166,18 +170,25 @@ class LocalReplica:
             if count:
                 pieces[0] = pieces[0][count:]
 
-    def _check(self, start: int, data: memoryview) -> None:
+    def _check(self, start: int, pieces: list[memoryview]) -> None:
+        """Hold chunks, which lie one after the other from `start` on, against their sums."""
         spec = self.checksum
         if not spec.sum_bytes:
             return
-        wanted = spec.sums_length(len(data))
         first = start // spec.bytes_per_checksum
-        sums = os.pread(self.meta_fd, wanted, _META_HEADER.size + first * spec.sum_bytes)
-        bad = verify_chunks(spec, data, sums) if len(sums) == wanted else 0
-        if bad >= 0:
-            raise errors.ChecksumMismatch(
-                f"{_name(self.key)} is corrupt at offset {start + bad * spec.bytes_per_checksum}"
-            )
+        wanted = spec.sums_length(sum(map(len, pieces)))
+        sums = memoryview(os.pread(self.meta_fd, wanted, _META_HEADER.size + first * SUM_BYTES))
+        for piece in pieces:
+            own, sums = sums[: spec.sums_length(len(piece))], sums[spec.sums_length(len(piece)) :]
+            # Sums that are not there fit nothing.
+            whole = len(own) == spec.sums_length(len(piece))
+            bad = verify_chunks(spec, piece, own) if whole else 0
+            if bad >= 0:
+                raise errors.ChecksumMismatch(
+                    f"{_name(self.key)} is corrupt at offset "
+                    f"{start + bad * spec.bytes_per_checksum}"
+                )
+            start += len(piece)
 
     # --- the end ---
 

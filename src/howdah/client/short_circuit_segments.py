@@ -40,7 +40,6 @@ class Segment:
         self._slots = Slots(memoryview(memory))
         self._lock = threading.Lock()
         self._free = list(range(self._slots.count - 1, -1, -1))
-        self._used = 0
         self._ended = False
 
     @classmethod
@@ -81,7 +80,6 @@ class Segment:
             if not self._free or not self.is_alive:
                 return None
             index = self._free.pop()
-            self._used += 1
             self._slots.claim(index)
         return Slot(self, index)
 
@@ -89,12 +87,14 @@ class Segment:
         """Whether the datanode took the slot back. It can't do so any more when it is dead."""
         return self._ended or not self._slots.is_valid(index)
 
-    def give_back(self, index: int) -> bool:
-        """The datanode knows nothing of this slot any more. True if none is used now."""
+    def give_back(self, index: int) -> None:
+        """The datanode knows nothing of this slot any more."""
         with self._lock:
             self._free.append(index)
-            self._used -= 1
-            return not self._used
+
+    @property
+    def is_unused(self) -> bool:
+        return len(self._free) == self._slots.count
 
     def close(self) -> None:
         """Ends the segment at the datanode too; safe to repeat."""
@@ -118,6 +118,10 @@ class Slot:
     @property
     def id(self) -> SlotId:
         return SlotId(self.segment.name, self.index)
+
+    def give_back(self) -> None:
+        """Its datanode knows nothing of it any more."""
+        self.segment.give_back(self.index)
 
     @property
     def is_revoked(self) -> bool:

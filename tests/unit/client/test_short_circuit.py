@@ -36,7 +36,7 @@ from howdah.testing.waiting import wait_until
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
 from howdah.transfer.ops import CachingHints, Stage, WriteBlock
-from howdah.transfer.packet_stream import PacketStream
+from howdah.transfer.packet_stream import Packet, PacketStream
 from howdah.transfer.packets import PacketHeader, encode_packet
 from howdah.transfer.sockets import Connection, connect_local
 
@@ -82,13 +82,12 @@ class LocalNode:
         for server in self.servers:
             server.close()
 
-    def put(self, data: bytes, block_id: int = 1, stamp: int = 1001) -> LocatedBlock:
+    def put(self, data: bytes, block_id: int = 1, spec: ChecksumSpec = SPEC) -> LocatedBlock:
         """A finalized replica."""
-        block = ExtendedBlock(POOL, block_id, stamp)
+        block = ExtendedBlock(POOL, block_id, 1001)
         holder = _Holder()
-        writer = self.store.create(block, SPEC, StorageType.DISK, holder=holder)
-        if data:
-            writer.write([packet_of(data)])
+        writer = self.store.create(block, spec, StorageType.DISK, holder=holder)
+        writer.write([packet_of(data, spec=spec)])
         self.store.finalize(writer)
         return self.located(block.with_length(len(data)))
 
@@ -116,9 +115,9 @@ class LocalNode:
             return Path(f"/proc/self/fd/{opened.block_fd}").resolve()
 
 
-def packet_of(data: bytes, offset: int = 0):  # type: ignore[no-untyped-def]
-    sums = bytearray(SPEC.sums_length(len(data)))
-    checksum_chunks(SPEC, data, sums)
+def packet_of(data: bytes, offset: int = 0, spec: ChecksumSpec = SPEC) -> Packet:
+    sums = bytearray(spec.sums_length(len(data)))
+    checksum_chunks(spec, data, sums)
     encoded = encode_packet(PacketHeader(offset, 0, False, len(data)), bytes(sums), data)
     stream = PacketStream(limit_bytes=len(encoded) + 1)
     left = memoryview(encoded)
@@ -210,29 +209,40 @@ def test_a_local_replica_is_read_from_its_file(client: Client, block: LocatedBlo
 
 
 @pytest.fixture(scope="module")
-def shared() -> Iterator[tuple[Client, LocatedBlock]]:
+def shared() -> Iterator[tuple[Client, dict[int, LocatedBlock]]]:
+    """The same data, summed in chunks of several sizes."""
     with tempfile.TemporaryDirectory(prefix="howdah-") as root:
         node = LocalNode(Path(root))
         client = Client(node)
-        yield client, node.put(DATA)
+        sizes = (512, 5_000, 100_000, 1 << 20)
+        yield (
+            client,
+            {
+                size: node.put(DATA, size, spec=ChecksumSpec(ChecksumType.CRC32, size))
+                for size in sizes
+            },
+        )
         client.close()
         node.close()
 
 
-@given(st.integers(0, len(DATA)), st.integers(0, 5_000))
+@given(st.integers(0, len(DATA)), st.integers(0, 5_000) | st.integers(0, len(DATA)))
+@pytest.mark.parametrize("chunk_bytes", [512, 5_000, 100_000, 1 << 20])
 def test_any_range_is_what_the_file_has(
-    shared: tuple[Client, LocatedBlock], offset: int, length: int
+    shared: tuple[Client, dict[int, LocatedBlock]], chunk_bytes: int, offset: int, length: int
 ) -> None:
-    client, block = shared
+    client, blocks = shared
+    block = blocks[chunk_bytes]
     length = min(length, len(DATA) - offset)
     assert client.read(block, offset, length) == DATA[offset : offset + length]
 
 
 @given(st.integers(0, len(DATA) - 1), st.integers(1, 5_000))
 def test_any_view_is_what_the_file_has(
-    shared: tuple[Client, LocatedBlock], offset: int, length: int
+    shared: tuple[Client, dict[int, LocatedBlock]], offset: int, length: int
 ) -> None:
-    client, block = shared
+    client, blocks = shared
+    block = blocks[512]
     length = min(length, len(DATA) - offset)
     with closing(client.reader(block, offset, length)) as reader:
         view = reader.view(length)
@@ -417,6 +427,40 @@ def test_a_replica_that_is_shorter_than_its_block_is_left_to_the_datanode(
 ) -> None:
     longer = replace(block, block=block.block.with_length(len(DATA) + 1))
     assert client.open(longer) is None
+
+
+def test_readers_of_a_replica_that_is_appended_to_all_the_time_read_nothing_wrong(
+    node: LocalNode, client: Client, block: LocatedBlock
+) -> None:
+    content = bytearray(DATA)
+    versions = [block]
+    done = threading.Event()
+    wrong: list[str] = []
+
+    def read(seed: int) -> None:
+        randomness = random.Random(seed)
+        while not done.is_set():
+            version = randomness.choice(versions)
+            offset = randomness.randrange(version.length_bytes)
+            length = min(randomness.choice((10, 700, 90_000)), version.length_bytes - offset)
+            reader = client.open(version, offset, length)
+            if reader is None:
+                continue
+            with closing(reader):
+                if drain(reader) != content[offset : offset + length]:
+                    wrong.append(f"{version.block} at {offset}")
+
+    threads = [threading.Thread(target=read, args=(seed,)) for seed in range(3)]
+    for thread in threads:
+        thread.start()
+    for number in range(30):
+        more = random.Random(number).randbytes(number * 7 + 1)
+        content += more
+        versions.append(node.located(node.append(versions[-1].block, more)))
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert not wrong
 
 
 # --- where ---
