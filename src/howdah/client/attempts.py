@@ -8,8 +8,9 @@ Mirrors what Hadoop's DFSInputStream keeps of failures. Rules:
   `memory_s`, since a stream may live for days and a restart takes a minute.
 - A replica whose checksum is wrong is left out for this read of its block alone: the
   node is well, and so are its other replicas (FS-100).
-- When all nodes have failed in this read: wait, ask the namenode anew, try all again,
-  a limited number of times.
+- When all nodes have failed in this read: ask the namenode anew, wait, try all again, a
+  limited number of times. Nodes that have turned up meanwhile come before those that
+  failed: of a file that was just written the namenode may have known one replica only.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class NoneLeft(enum.Enum):
     ALL_CORRUPT = enum.auto()
     """Every replica is corrupt: only one that the namenode has meanwhile would do."""
     WAIT = enum.auto()
-    """Pause, ask the namenode again, and try all of them."""
+    """Ask the namenode again; if it knows no other node, pause and try all of them."""
     GIVE_UP = enum.auto()
 
 
@@ -113,8 +114,12 @@ class Attempts:
         if self.rounds >= self._max_rounds:
             return NoneLeft.GIVE_UP
         self.rounds += 1
-        self._dead.forget(nodes)
         return NoneLeft.WAIT
+
+    def forgive(self, nodes: Sequence[DatanodeAddress], now_s: float) -> None:
+        """Begin the round: all nodes get another chance, unless one of them had none yet."""
+        if self.next_node(nodes, now_s) is None:
+            self._dead.forget(nodes)
 
     def pause_s(self, window_s: float, fraction: float) -> float:
         """How long to wait before round `rounds`: Hadoop's pauses, which grow.

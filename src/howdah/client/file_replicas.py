@@ -212,6 +212,13 @@ class FileReplicas:
                     f"Could not obtain block {name} of {self.path}: {attempts.summary(block.nodes)}"
                 )
             case NoneLeft.WAIT:
-                window_s = self._context.settings.retry_window_s
-                time.sleep(attempts.pause_s(window_s, random.random()))
-                self.locations.refresh(block.offset)
+                self._wait(block, attempts)
+
+    def _wait(self, block: LocatedBlock, attempts: Attempts) -> None:
+        """Until the namenode knows of another node, or long enough to try all again."""
+        now = self.locations.refresh(block.offset)
+        if attempts.next_node(now.nodes, time.monotonic()) is None:
+            window_s = self._context.settings.retry_window_s
+            time.sleep(attempts.pause_s(window_s, random.random()))
+            now = self.locations.refresh(block.offset)
+            attempts.forgive(now.nodes, time.monotonic())

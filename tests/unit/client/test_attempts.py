@@ -73,6 +73,14 @@ def test_a_node_that_died_for_an_earlier_block_gets_its_chance_before_anybody_wa
     assert read.next_node([A, B], 0) == B
 
 
+def test_a_node_that_turned_up_comes_before_those_that_failed() -> None:
+    read = attempts()
+    read.failed(A, "silent", 0)
+    assert read.none_left([A], 0) is NoneLeft.WAIT
+    read.forgive([A, B], 0)
+    assert read.next_node([A, B], 0) == B
+
+
 def test_all_corrupt_is_told_from_all_failed() -> None:
     read = attempts()
     read.is_corrupt(A, "wrong sum")
@@ -87,6 +95,7 @@ def test_after_so_many_rounds_it_is_over(rounds: int) -> None:
     for _ in range(rounds):
         read.failed(A, "refused", 0)
         assert read.none_left([A], 0) is NoneLeft.WAIT
+        read.forgive([A], 0)
         assert read.next_node([A], 0) == A
     read.failed(A, "refused", 0)
     assert read.none_left([A], 0) is NoneLeft.GIVE_UP
@@ -99,6 +108,7 @@ def test_pauses_grow_from_round_to_round(fraction: float, window_s: float) -> No
     for _ in range(3):
         read.failed(A, "refused", 0)
         read.none_left([A], 0)
+        read.forgive([A], 0)
         pauses.append(read.pause_s(window_s, fraction))
     assert pauses == sorted(pauses)
     assert 0 <= pauses[0] < window_s
@@ -165,10 +175,12 @@ class Bookkeeping(RuleBasedStateMachine):
             case "broke":
                 self.read.broke_off(node, how)
 
-    @rule()
-    def give_another_chance(self) -> None:
+    @rule(found=st.sampled_from([None, *NODES]))
+    def give_another_chance(self, found: DatanodeAddress | None) -> None:
+        """`found`: what the namenode has heard of meanwhile."""
         if self.expected() is not None:
             return
+        self.found = None if found in self.nodes else found
         match self.read.none_left(self.nodes, self.now_s):
             case NoneLeft.ALL_CORRUPT:
                 assert self.corrupt >= set(self.nodes)
@@ -180,8 +192,12 @@ class Bookkeeping(RuleBasedStateMachine):
             case NoneLeft.WAIT:
                 self.waits += 1
                 assert self.waits <= 2
-                for node in self.nodes:
-                    self.died_s.pop(node, None)
+                if self.found is not None:
+                    self.nodes.append(self.found)
+                if self.expected() is None:
+                    for node in self.nodes:
+                        self.died_s.pop(node, None)
+                self.read.forgive(self.nodes, self.now_s)
             case NoneLeft.GIVE_UP:
                 assert self.waits == 2
                 # No node was left that this read has not tried.

@@ -84,6 +84,18 @@ def test_a_datanode_that_was_dead_for_an_earlier_block_is_asked_before_anybody_w
         assert stream.pread(BLOCK, 10) == DATA[BLOCK : BLOCK + 10]
 
 
+def test_replicas_that_were_not_reported_yet_at_the_opening_are_found_without_waiting(
+    filled: FakeCluster, attempts: Counter[tuple[str, int]]
+) -> None:
+    first = filled.datanodes[0]
+    filled.namenode.datanodes = [first]
+    with filled.open(retry_window_s=3600.0) as stream:
+        first.stop()
+        filled.namenode.datanodes = filled.datanodes
+        assert stream.read() == DATA
+    assert attempts[address_of(first)] == 1
+
+
 def read_some(stream: Any, count: int) -> bytes:
     """`count` bytes, past the buffer."""
     data = b""
