@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         ServerDefaults,
     )
     from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
+    from howdah.options import CreateFlag, FileRange, SyncFlag
 
 __version__ = "0.1.0"
 
@@ -33,15 +34,18 @@ __all__ = [
     "BlockLocation",
     "Configuration",
     "ContentSummary",
+    "CreateFlag",
     "DatanodeReport",
     "FSDataInputStream",
     "FSDataOutputStream",
     "FileChecksum",
+    "FileRange",
     "FileStatus",
     "FileSystem",
     "FsStatus",
     "HowdahError",
     "ServerDefaults",
+    "SyncFlag",
     "__version__",
     "connect",
 ]
@@ -60,6 +64,9 @@ _HOME = {
     "ServerDefaults": "howdah.fs.status",
     "FSDataInputStream": "howdah.fs.streams",
     "FSDataOutputStream": "howdah.fs.streams",
+    "CreateFlag": "howdah.options",
+    "FileRange": "howdah.options",
+    "SyncFlag": "howdah.options",
 }
 
 

@@ -11,6 +11,7 @@ import howdah
 from howdah.testing import MiniCluster
 from howdah.testing.contract import Check, Subject, Traits, contract_parameters, run
 from howdah.testing.contract.machine import check_against_model
+from howdah.testing.waiting import wait_until
 
 pytestmark = pytest.mark.kind("hdfs")
 
@@ -35,12 +36,26 @@ def test_contract(check: Check, subject: Subject) -> None:
     run(check, subject)
 
 
-@pytest.mark.req("OS-009", "OS-010", "OS-016", "OS-055", "OS-082", "OS-142", "OS-158")
+@pytest.mark.req("OS-007", "OS-009", "OS-010", "OS-016", "OS-055", "OS-082", "OS-142", "OS-158")
 def test_any_history_of_streams_is_one_of_the_models(subject: Subject) -> None:
     check_against_model(subject, examples=12, steps=20)
 
 
-@pytest.mark.req("OS-009", "OS-016", "OS-082", "OS-152", "OS-158", "FS-148")
+@pytest.mark.req("OS-009", "OS-016", "OS-082", "OS-158", "FS-148")
 def test_any_history_across_blocks_is_one_of_the_models(subject: Subject) -> None:
     sizes = (1, 513, 300_000, BLOCK_BYTES - 1, BLOCK_BYTES)
     check_against_model(subject, examples=6, steps=12, sizes=sizes)
+
+
+@pytest.mark.req("OS-067", "FS-119", "FS-148")
+def test_finished_blocks_are_written_before_anything_asks_for_it(subject: Subject) -> None:
+    path = subject.new_path()
+    data = bytes(range(256)) * (3 * BLOCK_BYTES // 256)
+    with subject.fs.create(path) as out:
+        out.write(data)
+        out.write(b"and a little")
+        wait_until(
+            lambda: len(subject.see(path)) >= 2 * BLOCK_BYTES, 60, "two of three blocks to be seen"
+        )
+        assert data.startswith(subject.see(path)[: len(data)])
+    assert subject.see(path) == data + b"and a little"

@@ -48,6 +48,6 @@ def test_contract(check: Check, subject: Subject) -> None:
     run(check, subject)
 
 
-@pytest.mark.req("OS-009", "OS-016", "OS-055", "OS-142")
+@pytest.mark.req("OS-007", "OS-009", "OS-016", "OS-055", "OS-142")
 def test_any_history_of_streams_is_one_of_the_models(subject: Subject) -> None:
     check_against_model(subject, examples=25, steps=25)

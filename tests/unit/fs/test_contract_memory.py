@@ -41,6 +41,6 @@ def test_contract(check: Check, subject: Subject) -> None:
     run(check, subject)
 
 
-@pytest.mark.req("OS-009", "OS-010", "OS-016", "OS-055", "OS-082", "OS-142", "OS-158")
+@pytest.mark.req("OS-007", "OS-009", "OS-010", "OS-016", "OS-055", "OS-082", "OS-142", "OS-158")
 def test_any_history_of_streams_is_one_of_the_models(subject: Subject) -> None:
     check_against_model(subject, examples=40, steps=30)

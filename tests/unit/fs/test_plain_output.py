@@ -57,7 +57,7 @@ def wrapped(inner: object, depth: int) -> FSDataOutputStream:
     return out
 
 
-@pytest.mark.req("OS-079", "OS-024", "OS-078", "LM-051", "XC-010")
+@pytest.mark.req("OS-075", "OS-079", "OS-024", "OS-078", "LM-051", "XC-010")
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_syncs_of_a_plain_stream_come_down_to_flush_and_are_not_claimed(depth: int) -> None:
     inner = Plain()
@@ -90,7 +90,7 @@ def test_syncs_reach_the_innermost_stream(depth: int) -> None:
     assert inner.calls == ["hflush", "hsync", f"hsync {SyncFlag.END_BLOCK}"]
 
 
-@pytest.mark.req("OS-080", "OS-105", "OS-186", "OS-052", "LM-052")
+@pytest.mark.req("OS-080", "OS-105", "OS-186", "LM-052")
 @pytest.mark.parametrize("capability", ["hsync", "hflush", "dropbehind"])
 def test_what_an_inner_stream_has_no_method_for_is_not_claimed(capability: str) -> None:
     assert not wrapped(Boaster(), 1).has_capability(capability)
@@ -104,7 +104,7 @@ def test_drop_behind_is_refused_where_there_is_none(depth: int) -> None:
         out.set_drop_behind(True)
 
 
-@pytest.mark.req("OS-154")
+@pytest.mark.req("OS-154", "OS-184")
 def test_sync_flags_are_refused_where_there_is_no_sync() -> None:
     with pytest.raises(errors.UnsupportedOperation, match="no sync flags"):
         wrapped(Plain(), 1).hsync(SyncFlag.UPDATE_LENGTH)

@@ -61,7 +61,7 @@ def writes_of_several_threads_stay_whole(subject: Subject) -> None:
     _expect_whole_records(subject.see(path), dict.fromkeys(range(WRITERS), RECORDS))
 
 
-@check("OS-026", "OS-135", "OS-136", needs=("serialises_writes", capabilities.HSYNC))
+@check("OS-026", "OS-135", needs=("serialises_writes", capabilities.HSYNC))
 def threads_write_while_others_sync(subject: Subject) -> None:
     """Each of them sees its own records after its own sync."""
     path = subject.new_path()

@@ -89,7 +89,7 @@ def syncs_of_a_closed_stream_are_refused(subject: Subject) -> None:
         expect_refused(_sync(out, name), OSError, f"{name} of a closed stream")
 
 
-@check("OS-083", "OS-089", "OS-127", needs=capabilities.HFLUSH)
+@check("OS-089", "OS-101", needs=capabilities.HFLUSH)
 def a_stream_that_flushes_to_readers_also_syncs(subject: Subject) -> None:
     """`hsync` includes what `hflush` promises; both probes answer alike."""
     expect(subject.stream_claims(capabilities.HSYNC), "hflush is claimed and hsync is not")
@@ -143,7 +143,7 @@ def sync_flags_are_followed_or_refused(subject: Subject) -> None:
     expect_equal(subject.see(path), wanted, "content")
 
 
-@check("OS-159", needs=SYNCS)
+@check("OS-159", "LM-046", needs=SYNCS)
 def a_tail_follower_reads_what_comes(subject: Subject) -> None:
     """Status, reopen, seek, read: all that was written, in order, and none of it twice."""
     path = subject.new_path()
@@ -169,7 +169,7 @@ def a_tail_follower_reads_what_comes(subject: Subject) -> None:
     expect(followed == written, "the follower has something else in the end")
 
 
-@check("OS-083", "OS-088", "OS-129", needs=SYNCS)
+@check("OS-083", "OS-129", "LM-046", needs=SYNCS)
 def an_earlier_reader_is_not_disturbed_by_a_writer(subject: Subject) -> None:
     """What it sees of later data is undefined; what it saw before stays."""
     path = subject.new_path()
