@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from howdah.errors import InvalidConfiguration
+from howdah.errors import InvalidConfiguration, PathComponentTooLong
 from howdah.testing import MiniCluster, ServerFailed
 from howdah.testing.processes import is_running
 
@@ -117,6 +117,17 @@ def test_data_is_there_after_an_orderly_restart(cluster: MiniCluster) -> None:
     write(cluster, "/kept2")
     cluster.restart()
     assert read(cluster, "/kept2") == CONTENT
+
+
+def test_a_value_is_changed_for_a_server_by_its_restart(cluster: MiniCluster) -> None:
+    cluster.configure({"dfs.namenode.fs-limits.max-component-length": 40})
+    with cluster.connect() as fs:
+        fs.mkdirs("/" + "a" * 41)
+        cluster.restart("namenode")
+        with pytest.raises(PathComponentTooLong):
+            fs.mkdirs("/" + "b" * 41)
+    cluster.configure({"dfs.namenode.fs-limits.max-component-length": 255})
+    cluster.restart("namenode")
 
 
 def test_cluster_can_be_written_to_when_its_namenode_alone_was_restarted(

@@ -1,8 +1,9 @@
 """Hadoop's own JUnit suites, run against a cluster of ours.
 
 Hadoop's tests start a `MiniDFSCluster`. A stand-in of that name, compiled from
-source and put before Hadoop's on the class path, gives them a cluster that is
-running already. So the tests are Hadoop's own, byte for byte, bindings included.
+source and put before Hadoop's on the class path, has one of ours started by
+`howdah.testing.hadoop_clusters`. So the tests are Hadoop's own, byte for byte,
+bindings included.
 
 All suites of a run share one Java process. Where no Java has a compiler
 `NoCompiler` says so.
@@ -82,14 +83,16 @@ def run_suites(
     scratch: Path,
     *,
     resources: Mapping[str, Mapping[str, str]],
+    properties: Mapping[str, str],
     timeout_s: float,
 ) -> dict[str, list[Outcome]]:
     """Run test classes one after the other, and say of each how its tests went.
 
-    `class_path` begins with the stand-ins and the cluster's configuration.
-    `resources` are Hadoop configurations by the name that the tests load them by.
+    `class_path` begins with the stand-ins. `resources` are Hadoop configurations by
+    the name that the tests load them by, `properties` Java's system properties.
     `scratch` is a new directory. Raises SuitesFailed where there is no report.
     """
+    (scratch / "resources").mkdir()
     for name, values in resources.items():
         target = scratch / "resources" / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -99,6 +102,7 @@ def run_suites(
     command = [str(find_java_home() / "bin" / "java"), *JAVA_OPTIONS]
     # What the tests write of local files goes below here.
     command += [f"-Dtest.build.data={scratch / 'data'}", f"-Djava.io.tmpdir={scratch}"]
+    command += [f"-D{name}={value}" for name, value in properties.items()]
     command += ["-cp", os.pathsep.join([str(scratch / "resources"), class_path]), _LAUNCHER]
     command += ["execute", "--disable-banner", "--disable-ansi-colors", "--details=none"]
     command += [f"--reports-dir={scratch / 'reports'}"]

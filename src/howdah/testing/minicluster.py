@@ -206,6 +206,13 @@ class MiniCluster:
             self._cluster.start(names)
             self._cluster.wait_ready(names, self._timeout_s)
 
+    def configure(self, conf: Mapping[str, str | int | float | bool]) -> None:
+        """Change values for clients and for servers that are started from now on."""
+        with self._lock:
+            values = {name: _text(value) for name, value in conf.items()}
+            self._cluster.layout = self._cluster.layout.with_values(values)
+            self._cluster.layout.save()
+
     def pause(self, name: str) -> None:
         """Freeze a server (SIGSTOP): it keeps its connections and says nothing."""
         self._check(name)

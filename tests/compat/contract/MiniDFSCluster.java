@@ -1,65 +1,425 @@
 package org.apache.hadoop.hdfs;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.net.Socket;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.StartupOption;
+import org.apache.hadoop.hdfs.server.datanode.DataNode;
+import org.apache.hadoop.test.GenericTestUtils;
 
 /**
- * Stands where Hadoop's tests expect the class of this name, before it on the class path: they
- * start a cluster, and get one that is running already, that of the class path's core-site.xml.
- * What they set for clients holds; what they set for servers has to be set where those are started.
+ * Stands where Hadoop's tests expect the class of this name, before it on the class path. What they
+ * ask of a cluster is asked of howdah.testing.hadoop_clusters, at the address that the system
+ * property "howdah.clusters" has. Tests that look into servers find nothing to look into: there is
+ * no getNamesystem here, and no getDataNodes.
  */
 public class MiniDFSCluster implements AutoCloseable {
-  private final Configuration conf;
+  public static final String PROP_TEST_BUILD_DATA = GenericTestUtils.SYSPROP_TEST_DATA_DIR;
+  public static final String HDFS_MINIDFS_BASEDIR = "hdfs.minidfs.basedir";
 
-  private MiniDFSCluster(Configuration conf) {
-    this.conf = conf;
+  private static final int RECONNECT_S = 30;
+
+  private final Control control = new Control();
+  private final Configuration conf;
+  private final int id;
+  private final URI uri;
+  private final String http;
+  private final String directory;
+  private final Map<String, String> dataAddresses = new TreeMap<>();
+  private final List<DataNodeProperties> running = new ArrayList<>();
+
+  private MiniDFSCluster(Builder wanted) throws IOException {
+    conf = wanted.conf;
+    Map<String, Object> call = new LinkedHashMap<>();
+    call.put("call", "start");
+    call.put("conf", valuesSetIn(conf));
+    call.put("datanodes", wanted.dataNodes);
+    call.put("racks", wanted.racks);
+    call.put("format", wanted.format);
+    JsonNode made = control.ask(call);
+    id = made.get("cluster").asInt();
+    uri = URI.create(made.get("uri").asText());
+    http = made.get("http").asText();
+    directory = made.get("dir").asText();
+    made.get("datanodes")
+        .fields()
+        .forEachRemaining(node -> dataAddresses.put(node.getKey(), node.getValue().asText()));
+    for (String name : dataAddresses.keySet()) {
+      running.add(new DataNodeProperties(name, conf));
+    }
+    FileSystem.setDefaultUri(conf, uri);
+    conf.set("dfs.namenode.rpc-address", uri.getAuthority());
+    conf.set("dfs.namenode.http-address", URI.create(http).getAuthority());
+    conf.setInt("dfs.replication", Math.min(conf.getInt("dfs.replication", 3), wanted.dataNodes));
+  }
+
+  /** What a test has set itself; the addresses and directories of servers are not for it to say. */
+  private static Map<String, String> valuesSetIn(Configuration conf) {
+    Map<String, String> values = new TreeMap<>();
+    for (Map.Entry<String, String> entry : conf) {
+      String name = entry.getKey();
+      String[] sources = conf.getPropertySources(name);
+      boolean isDefault = sources != null && sources[sources.length - 1].endsWith("-default.xml");
+      if (!isDefault
+          && name.matches("(dfs|fs|hadoop|io|ipc)\\..*")
+          && !name.matches(".*(address|\\.dirs?|defaultFS|contract\\..*)")) {
+        values.put(name, entry.getValue());
+      }
+    }
+    return values;
   }
 
   public static class Builder {
     private final Configuration conf;
+    private int dataNodes = 1;
+    private String[] racks;
+    private boolean format = true;
 
     public Builder(Configuration conf) {
       this.conf = conf;
     }
 
+    public Builder(Configuration conf, File directory) {
+      this.conf = conf;
+    }
+
     public Builder numDataNodes(int count) {
+      dataNodes = count;
       return this;
     }
 
-    public MiniDFSCluster build() {
-      return new MiniDFSCluster(conf);
+    public Builder racks(String[] racks) {
+      this.racks = racks;
+      return this;
+    }
+
+    public Builder format(boolean format) {
+      this.format = format;
+      return this;
+    }
+
+    // What follows is as it is in any case.
+
+    public Builder manageNameDfsDirs(boolean manages) {
+      return this;
+    }
+
+    public Builder manageDataDfsDirs(boolean manages) {
+      return this;
+    }
+
+    public Builder startupOption(StartupOption option) {
+      return this;
+    }
+
+    public Builder waitSafeMode(boolean waits) {
+      return this;
+    }
+
+    public Builder checkExitOnShutdown(boolean checks) {
+      return this;
+    }
+
+    public Builder checkDataNodeHostConfig(boolean checks) {
+      return this;
+    }
+
+    public Builder clusterId(String clusterId) {
+      return this;
+    }
+
+    public Builder hosts(String[] hosts) {
+      return this;
+    }
+
+    public Builder nameNodePort(int port) {
+      return this;
+    }
+
+    public Builder storagesPerDatanode(int count) {
+      return this;
+    }
+
+    public Builder simulatedCapacities(long[] capacities) {
+      return this;
+    }
+
+    public Builder storageTypes(StorageType[] types) {
+      return this;
+    }
+
+    public MiniDFSCluster build() throws IOException {
+      return new MiniDFSCluster(this);
     }
   }
 
-  public void waitClusterUp() {}
+  /** A datanode that was stopped, to be given back for its restart. */
+  public static class DataNodeProperties {
+    final String name;
+    final Configuration conf;
 
-  public void waitActive() {}
+    DataNodeProperties(String name, Configuration conf) {
+      this.name = name;
+      this.conf = conf;
+    }
+
+    public DataNode getDatanode() {
+      throw new UnsupportedOperationException("datanodes are other processes");
+    }
+  }
+
+  // Where it is.
 
   public URI getURI() {
-    return FileSystem.getDefaultUri(conf);
+    return uri;
+  }
+
+  public URI getURI(int nameNode) {
+    return uri;
+  }
+
+  public int getNameNodePort() {
+    return uri.getPort();
+  }
+
+  public int getNameNodePort(int nameNode) {
+    return uri.getPort();
+  }
+
+  public int getNumNameNodes() {
+    return 1;
+  }
+
+  public String getHttpUri(int nameNode) {
+    return http;
   }
 
   public Configuration getConfiguration(int nameNode) {
     return conf;
   }
 
-  public DistributedFileSystem getFileSystem() throws IOException {
-    return (DistributedFileSystem) FileSystem.get(getURI(), conf);
+  public String getDataDirectory() {
+    return directory;
   }
 
-  /** The next cluster's client is a new one, for it may be configured otherwise. */
+  public static String getBaseDirectory() {
+    return GenericTestUtils.getTestDir("dfs").getAbsolutePath() + File.separator;
+  }
+
+  public DistributedFileSystem getFileSystem() throws IOException {
+    return (DistributedFileSystem) FileSystem.get(uri, conf);
+  }
+
+  public DistributedFileSystem getFileSystem(int nameNode) throws IOException {
+    return getFileSystem();
+  }
+
+  public FileSystem getNewFileSystemInstance(int nameNode) throws IOException {
+    return FileSystem.newInstance(uri, conf);
+  }
+
+  // It is up when it is there.
+
+  public void waitActive() throws IOException {}
+
+  public void waitActive(int nameNode) throws IOException {}
+
+  public void waitClusterUp() throws IOException {}
+
+  public void waitFirstBRCompleted(int nameNode, int timeoutMs) {}
+
+  public boolean isClusterUp() {
+    return true;
+  }
+
+  public boolean isNameNodeUp(int nameNode) {
+    return true;
+  }
+
+  public boolean isDataNodeUp() {
+    return !running.isEmpty();
+  }
+
+  // Stopping and starting.
+
+  public synchronized DataNodeProperties stopDataNode(int index) {
+    if (index < 0 || index >= running.size()) {
+      return null;
+    }
+    DataNodeProperties stopped = running.remove(index);
+    tell("stop", stopped.name);
+    return stopped;
+  }
+
+  public synchronized DataNodeProperties stopDataNode(String address) {
+    for (int index = 0; index < running.size(); index++) {
+      if (dataAddresses.get(running.get(index).name).equals(address)) {
+        return stopDataNode(index);
+      }
+    }
+    throw new IllegalArgumentException(
+        address + " is none of " + Arrays.toString(dataAddresses.values().toArray()));
+  }
+
+  public synchronized boolean restartDataNode(DataNodeProperties stopped, boolean keepsPort) {
+    tell("restart", stopped.name);
+    running.add(stopped);
+    return true;
+  }
+
+  public boolean restartDataNode(DataNodeProperties stopped) {
+    return restartDataNode(stopped, true);
+  }
+
+  public synchronized boolean restartDataNode(int index, boolean keepsPort) {
+    return restartDataNode(stopDataNode(index), keepsPort);
+  }
+
+  public boolean restartDataNode(int index) {
+    return restartDataNode(index, true);
+  }
+
+  public synchronized void shutdownDataNodes() {
+    while (!running.isEmpty()) {
+      stopDataNode(0);
+    }
+  }
+
+  public void shutdownNameNode(int index) {
+    tell("stop", "namenode");
+  }
+
+  public void shutdownNameNodes() {
+    tell("stop", "namenode");
+  }
+
+  public void restartNameNode(boolean waits) throws IOException {
+    tell(waits ? "restart" : "restart-soon", "namenode");
+    reconnect();
+  }
+
+  public void restartNameNode(String... arguments) throws IOException {
+    restartNameNode(true);
+  }
+
+  public void restartNameNode(int index) throws IOException {
+    restartNameNode(true);
+  }
+
+  public void restartNameNode(int index, boolean waits, String... arguments) throws IOException {
+    restartNameNode(waits);
+  }
+
+  public void restartNameNodes() throws IOException {
+    restartNameNode(true);
+  }
+
+  /** The lease limits, soft and hard, both in milliseconds. */
+  public void setLeasePeriod(long soft, long hard) throws IOException {
+    Map<String, Object> values = new TreeMap<>();
+    values.put("howdah.namenode.lease-soft-limit", soft + "ms");
+    values.put("dfs.namenode.lease-hard-limit-sec", hard + "ms");
+    tell("configure", "namenode", values);
+    reconnect();
+  }
+
+  /** Java's client fails the first call on a connection whose other end has gone. */
+  private void reconnect() throws IOException {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(RECONNECT_S);
+    while (true) {
+      try {
+        getFileSystem().getFileStatus(new Path("/"));
+        return;
+      } catch (IOException error) {
+        if (System.nanoTime() > end) {
+          throw error;
+        }
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
+      }
+    }
+  }
+
   public void shutdown() {
+    shutdown(false);
+  }
+
+  public void shutdown(boolean deletesDirectory) {
     try {
+      // The next cluster's client is a new one, for it may be configured otherwise.
       FileSystem.closeAll();
     } catch (IOException error) {
-      throw new IllegalStateException("clients could not be closed", error);
+      System.err.println("closing clients: " + error);
     }
+    tell("close", null);
   }
 
   @Override
   public void close() {
     shutdown();
+  }
+
+  public void shutdown(boolean deletesDirectory, boolean checks) {
+    shutdown();
+  }
+
+  private void tell(String call, String server) {
+    tell(call, server, null);
+  }
+
+  private void tell(String call, String server, Map<String, Object> values) {
+    Map<String, Object> message = new LinkedHashMap<>();
+    message.put("call", call);
+    message.put("cluster", id);
+    message.put("server", server);
+    message.put("conf", values);
+    try {
+      control.ask(message);
+    } catch (IOException error) {
+      throw new IllegalStateException(error);
+    }
+  }
+
+  /** Calls to the one who has the clusters. */
+  private static class Control {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    JsonNode ask(Map<String, Object> message) throws IOException {
+      String[] address = System.getProperty("howdah.clusters").split(":");
+      try (Socket socket = new Socket(address[0], Integer.parseInt(address[1]))) {
+        OutputStream output = socket.getOutputStream();
+        output.write((JSON.writeValueAsString(message) + "\n").getBytes(StandardCharsets.UTF_8));
+        BufferedReader input =
+            new BufferedReader(
+                new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));
+        String answer = input.readLine();
+        if (answer == null) {
+          throw new IOException("no answer to " + message);
+        }
+        JsonNode answered = JSON.readTree(answer);
+        if (answered.has("error")) {
+          throw new IOException(answered.get("error").asText());
+        }
+        return answered;
+      }
+    }
   }
 }

@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from howdah.testing import MiniCluster
 from howdah.testing.hadoop import NoHadoop, hadoop_tests_class_path
+from howdah.testing.hadoop_clusters import ClusterServer
 from howdah.testing.hadoop_tests import NoCompiler, Outcome, compile_java, run_suites
 from howdah.testing.java import NoJava
 
@@ -38,10 +38,13 @@ SUITES: dict[str, frozenset[str]] = {
         # HDFS deletes in bulk one path at a time.
         ("testChildPaths", "testDeletePathsDirectory", "testDeleteSamePathsMoreThanOnce")
     ),
+    f"{HDFS}TestHDFSContractConcat": frozenset(),
     f"{HDFS}TestHDFSContractCreate": frozenset(),
     f"{HDFS}TestHDFSContractDelete": frozenset(),
     f"{HDFS}TestHDFSContractGetFileStatus": frozenset(),
+    f"{HDFS}TestHDFSContractLeaseRecovery": frozenset(),
     f"{HDFS}TestHDFSContractMkdir": frozenset(),
+    f"{HDFS}TestHDFSContractMultipartUploader": frozenset(),
     f"{HDFS}TestHDFSContractOpen": frozenset(),
     f"{HDFS}TestHDFSContractPathHandle": frozenset(),
     f"{HDFS}TestHDFSContractRename": frozenset(),
@@ -98,13 +101,14 @@ def outcomes(
     except (NoHadoop, NoJava, NoCompiler) as error:
         pytest.skip(str(error))
     # The tests' blocks are of 1 KiB.
-    conf = {"dfs.namenode.fs-limits.min-block-size": 0}
-    with MiniCluster(datanodes=2, conf=conf) as cluster:
+    conf = {"dfs.namenode.fs-limits.min-block-size": "0"}
+    with ClusterServer(scratch, conf) as clusters:
         return run_suites(
             wanted,
-            os.pathsep.join([str(classes), str(cluster.conf_dir), jars]),
+            os.pathsep.join([str(classes), jars]),
             scratch,
             resources={"contract/hdfs.xml": OPTIONS},
+            properties={"howdah.clusters": clusters.address},
             timeout_s=TIMEOUT_S,
         )
 

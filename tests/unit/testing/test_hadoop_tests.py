@@ -56,4 +56,4 @@ def test_a_run_without_a_report_says_what_it_said_last(
 ) -> None:
     fake_java(tmp_path, "echo out of memory; exit 3", monkeypatch)
     with pytest.raises(SuitesFailed, match="out of memory"):
-        run_suites(["a.TestA"], "", tmp_path, resources={"x.xml": {"a": "b"}}, timeout_s=60)
+        run_suites(["a.TestA"], "", tmp_path, resources={}, properties={}, timeout_s=60)

@@ -1,0 +1,215 @@
+"""Clusters of ours for Java tests: the far side of the stand-in for `MiniDFSCluster`.
+
+`ClusterServer` listens on the loopback interface. A connection carries calls, a
+JSON object a line, each answered by one: `{"call": "start", "conf": {...},
+"datanodes": 2, ...}` by the cluster's id and addresses, `{"call": "stop",
+"cluster": 1, "server": "datanode0"}` by `{}`, and what fails by `{"error": ...}`.
+
+Starting a cluster takes a second, and there are many tests. So one that is closed
+as it was started is kept, and handed out again, emptied, to who wants the like.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import tempfile
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from howdah.errors import HowdahError, IllegalArgument
+from howdah.testing.minicluster import MiniCluster
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a cluster is started with."""
+
+    conf: tuple[tuple[str, str], ...]
+    datanodes: int
+    racks: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, call: Mapping[str, Any]) -> Wanted:
+        racks = call.get("racks")
+        return cls(
+            tuple(sorted(call["conf"].items())),
+            int(call["datanodes"]),
+            None if racks is None else tuple(racks),
+        )
+
+
+@dataclass(slots=True)
+class _Lent:
+    """A cluster, and whether it is as it was started but for its files."""
+
+    cluster: MiniCluster
+    wanted: Wanted
+    is_whole: bool = True
+
+
+class ClusterServer:
+    """Starts and stops clusters on request, all of them below `scratch`.
+
+    >>> with ClusterServer(scratch, {}) as clusters:
+    ...     run_suites(..., properties={"howdah.clusters": clusters.address})
+    """
+
+    def __init__(self, scratch: Path, conf: Mapping[str, str]) -> None:
+        """`conf` is for every cluster; what a test sets wins."""
+        self._scratch = scratch
+        self._conf = dict(conf)
+        self._lock = threading.Lock()
+        self._lent: dict[int, _Lent] = {}
+        self._kept: _Lent | None = None
+        # Where the cluster was that was closed last: the next one may want its data.
+        self._last_dir: Path | None = None
+        self._ids = 0
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._thread = threading.Thread(target=self._accept, name="clusters", daemon=True)
+        self._thread.start()
+
+    @property
+    def address(self) -> str:
+        """`host:port`."""
+        host, port = self._listener.getsockname()
+        return f"{host}:{port}"
+
+    def close(self) -> None:
+        """Close all clusters, and take no more calls."""
+        self._listener.close()
+        with self._lock:
+            for lent in self._lent.values():
+                lent.cluster.close()
+            self._lent.clear()
+            self._drop_kept()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -- the wire ------------------------------------------------------------------------
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return  # closed
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection, connection.makefile("rw", encoding="utf-8") as stream:
+            for line in stream:
+                stream.write(json.dumps(self._answer(json.loads(line))) + "\n")
+                stream.flush()
+
+    def _answer(self, call: Mapping[str, Any]) -> Mapping[str, Any]:
+        try:
+            with self._lock:
+                if call["call"] == "start":
+                    return self._start(Wanted.of(call), keeps_data=not call["format"])
+                return self._on_server(call)
+        except (HowdahError, OSError, KeyError) as error:
+            return {"error": f"{call.get('call')}: {type(error).__name__}: {error}"}
+
+    # -- the calls -----------------------------------------------------------------------
+
+    def _start(self, wanted: Wanted, *, keeps_data: bool) -> Mapping[str, Any]:
+        kept, self._kept = self._kept, None
+        if kept is not None and not keeps_data and kept.wanted == wanted:
+            _empty(kept.cluster)
+            lent = kept
+        else:
+            if kept is not None:
+                kept.cluster.close()
+            directory = self._last_dir if keeps_data else None
+            if directory is None:
+                self._remove_last()
+                directory = Path(tempfile.mkdtemp(prefix="cluster-", dir=self._scratch))
+            lent = _Lent(
+                MiniCluster(
+                    datanodes=wanted.datanodes,
+                    racks=wanted.racks,
+                    conf={**self._conf, **dict(wanted.conf)},
+                    dir=directory,
+                ),
+                wanted,
+            )
+        self._ids += 1
+        self._lent[self._ids] = lent
+        cluster = lent.cluster
+        return {
+            "cluster": self._ids,
+            "uri": cluster.uri,
+            "http": cluster.http,
+            "dir": str(cluster.dir),
+            "datanodes": {
+                server.name: server.addresses["data"]
+                for server in cluster.processes
+                if server.name != "namenode"
+            },
+        }
+
+    def _on_server(self, call: Mapping[str, Any]) -> Mapping[str, Any]:
+        lent = self._lent.get(call["cluster"])
+        if lent is None:
+            return {}  # Closing twice is no error.
+        match call["call"]:
+            case "close":
+                del self._lent[call["cluster"]]
+                self._close(lent)
+            case "stop":
+                lent.is_whole = False
+                lent.cluster.stop(call["server"])
+            case "configure":
+                # The values are the namenode's; its clients hardly notice.
+                lent.is_whole = False
+                lent.cluster.configure(call["conf"])
+                lent.cluster.restart("namenode")
+            case "restart-soon":
+                lent.is_whole = False
+                lent.cluster.stop(call["server"])
+                lent.cluster.start(call["server"])
+            case "restart":
+                lent.is_whole = False
+                lent.cluster.restart(call["server"])
+            case other:
+                raise IllegalArgument(f"there is no call {other!r}")
+        return {}
+
+    def _close(self, lent: _Lent) -> None:
+        if lent.is_whole and self._kept is None:
+            self._kept = lent
+        else:
+            lent.cluster.close()
+        self._last_dir = lent.cluster.dir
+
+    def _drop_kept(self) -> None:
+        if self._kept is not None:
+            self._kept.cluster.close()
+            self._kept = None
+
+    def _remove_last(self) -> None:
+        if self._last_dir is not None:
+            shutil.rmtree(self._last_dir, ignore_errors=True)
+            self._last_dir = None
+
+
+def _empty(cluster: MiniCluster) -> None:
+    with cluster.connect() as fs:
+        for status in fs.list_status("/"):
+            fs.delete(status.path, recursive=True)
+        fs.set_permission("/", 0o755)
