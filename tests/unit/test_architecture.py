@@ -61,6 +61,7 @@ PURE = {
         "blocks",
         "create_flags",
         "excluded",
+        "naming",
         "output_statistics",
         "packetizer",
         "pipeline",

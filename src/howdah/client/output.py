@@ -29,6 +29,7 @@ from dataclasses import asdict, dataclass
 from howdah import errors
 from howdah.client.blocks import LocatedBlock
 from howdah.client.namenode import NamenodeProxy
+from howdah.client.naming import naming
 from howdah.client.output_statistics import OutputStatistics
 from howdah.client.packetizer import Buffer, OutgoingPacket, Packetizer
 from howdah.client.pipeline import Pipeline
@@ -269,7 +270,7 @@ class DFSOutputStream:
                     self._check_whole()
                     self._enqueue(self._packetizer.end_block(sync=self._must_be_synced))
                 last = self._streamer.finish()
-                with self._streamer.naming_the_file():
+                with naming(self.path):
                     self._complete(last)
                 self._completed = True
             finally:

@@ -18,14 +18,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 from howdah import errors
 from howdah.client.actions import Abandon, Action, Allocate, Connect, Heartbeat, Replace, Send
 from howdah.client.blocks import LocatedBlock
 from howdah.client.namenode import NamenodeProxy
+from howdah.client.naming import named, naming
 from howdah.client.output_statistics import PipelineCounts
 from howdah.client.packetizer import OutgoingPacket
 from howdah.client.pipeline import Pipeline
@@ -60,7 +60,9 @@ class Streamer:
         self._file_id = file_id
         self._setup = setup
         self._flags = flags
-        self._lock = threading.Lock()
+        # Reentrant, for the garbage collector may close a forgotten stream on a thread of
+        # its own that holds it.
+        self._lock = threading.RLock()
         self._work = threading.Condition(self._lock)
         self._progress = threading.Condition(self._lock)
         # Held while the namenode is asked for a block, and while it is told a length,
@@ -151,7 +153,7 @@ class Streamer:
                 last = self._pipeline.last_block
             if last is None or (last.block_id, last.length_bytes) == self._length_told:
                 return
-            with self.naming_the_file():
+            with naming(self._pipeline.path):
                 self._namenode.fsync(
                     self._pipeline.path, self._client_name, last.length_bytes, self._file_id
                 )
@@ -184,23 +186,6 @@ class Streamer:
                 f"{self._pipeline.path}: the finished block {block.block.name} could not be "
                 f"brought to the disk of any datanode: {'; '.join(refusals)}"
             )
-
-    @contextmanager
-    def naming_the_file(self) -> Iterator[None]:
-        """What is raised within names the file."""
-        try:
-            yield
-        except errors.HowdahError as error:
-            named = self._named(error)
-            if named is error:
-                raise
-            raise named from error
-
-    def _named(self, error: errors.HowdahError) -> errors.HowdahError:
-        path = self._pipeline.path
-        if path in error.message:
-            return error
-        return type(error)(f"{path}: {error.message}", java_class=error.remote_class)
 
     def finish(self) -> ExtendedBlock | None:
         """Wait until everything is acknowledged and end the threads; the file's last block."""
@@ -312,7 +297,7 @@ class Streamer:
             else errors.PipelineFailed(f"{self._pipeline.path}: {error}")
         )
         with self._lock:
-            self._pipeline.fail(self._named(known))
+            self._pipeline.fail(named(known, self._pipeline.path))
             self._progress.notify_all()
             self._work.notify_all()
 

@@ -409,8 +409,9 @@ TestRecoveryModel.settings = settings(max_examples=150, stateful_step_count=40, 
 
 
 @pytest.mark.torture
+@pytest.mark.timeout(900)
 def test_long_histories_of_failures() -> None:
     run_state_machine_as_test(
         RecoveryModel,
-        settings=settings(max_examples=5_000, stateful_step_count=100, deadline=None),
+        settings=settings(max_examples=3_000, stateful_step_count=100, deadline=None),
     )
