@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import random
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -284,6 +286,69 @@ def test_the_namenode_says_whether_it_is_in_safe_mode(fs: HdfsFileSystem) -> Non
     assert fs.set_safe_mode("get") is False
     with pytest.raises(ValueError, match="no safe mode action 'open'"):
         fs.set_safe_mode("open")
+
+
+@pytest.mark.req("AP-003", "AP-009", "AP-010")
+def test_an_append_puts_the_file_under_construction_and_gives_its_last_block(
+    fs: HdfsFileSystem, path: str
+) -> None:
+    with create(fs, path) as out:
+        out.write(DATA[:700])
+    wait_until(lambda: len(fs.block_locations(path)[0].names) == 3, PATIENCE_S)
+    block, status = fs.client.namenode.append(path, fs.client.client_name)
+    assert block is not None
+    assert status is not None
+    assert (block.length_bytes, len(block.nodes), status.length) == (700, 3, 700)
+    assert not fs.is_file_closed(path)
+    wait_until(lambda: fs.recover_lease(path), PATIENCE_S, "the file is closed")
+
+
+@pytest.mark.req("AP-011", "AP-017")
+def test_an_append_to_an_empty_file_has_no_block_to_go_on_with(
+    fs: HdfsFileSystem, path: str
+) -> None:
+    create(fs, path).close()
+    block, _ = fs.client.namenode.append(path, fs.client.client_name)
+    assert block is None
+    wait_until(lambda: fs.recover_lease(path), PATIENCE_S, "the file is closed")
+    with fs.append(path) as out:
+        out.write(b"content")
+    assert content(fs, path) == b"content"
+
+
+@pytest.mark.req("AP-032", "AP-039")
+def test_every_datanode_reports_each_block_that_is_finished(fs: HdfsFileSystem, path: str) -> None:
+    with create(fs, path) as out:
+        out.write(DATA[: MIB + 5])
+    wait_until(
+        lambda: [len(block.names) for block in fs.block_locations(path)] == [3, 3], PATIENCE_S
+    )
+
+
+WRITER = """
+import sys, time, howdah
+fs = howdah.connect({uri!r})
+out = fs.create({path!r}, block_size={block})
+out.write(bytes(range(256)) * 2048)
+out.write(b"the rest of a packet")
+while out.statistics().bytes_acknowledged < 2048 * 256:
+    time.sleep(0.005)
+print("there", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.req("LM-032", "FS-156")
+def test_whole_packets_survive_their_writer_even_if_it_never_synced(
+    howdah_cluster: MiniCluster, fs: HdfsFileSystem, path: str
+) -> None:
+    program = WRITER.format(uri=howdah_cluster.uri, path=path, block=MIB)
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == b"there\n"
+        writer.kill()
+    wait_until(lambda: fs.recover_lease(path), PATIENCE_S, "the file is closed")
+    assert content(fs, path) == bytes(range(256)) * 2048
 
 
 # --- truncate and concat -------------------------------------------------------------------------

@@ -127,6 +127,7 @@ def test_packets_stay_under_what_datanodes_take() -> None:
     assert settings.packet_data_bytes <= 8 << 20
 
 
+@pytest.mark.req("LM-061")
 def test_waiting_for_replicas_begins_with_short_pauses_and_ends() -> None:
     pauses = list(ClientSettings(next_block_retries=2).next_block_delays_s())
     assert pauses[0] < 0.01

@@ -94,6 +94,7 @@ def test_writes_of_several_threads_are_whole(cluster: FakeCluster) -> None:
     assert all(len(set(record)) == 1 for record in records)
 
 
+@pytest.mark.req("OS-067")
 def test_a_writer_waits_while_too_much_is_unacknowledged(cluster: FakeCluster) -> None:
     cluster.datanodes[0].let_acks_go.clear()
     out = cluster.create(max_packets_in_flight=4, packet_data_bytes=512)
@@ -281,6 +282,7 @@ def test_an_exception_in_a_with_block_still_closes_the_file(cluster: FakeCluster
     assert cluster.content() == b"before"
 
 
+@pytest.mark.req("OS-053")
 def test_threads_end_with_the_stream(cluster: FakeCluster) -> None:
     with cluster.create() as out:
         out.write(b"x")
@@ -394,6 +396,20 @@ def test_no_reachable_node_ends_in_an_error_that_names_each(cluster: FakeCluster
     assert cluster.namenode.names().count("abandonBlock") == 3
 
 
+@pytest.mark.req("OS-037", "LM-034")
+def test_datanodes_without_room_are_an_i_o_error_in_the_middle_of_writing(
+    cluster: FakeCluster,
+) -> None:
+    out = cluster.create(max_packets_in_flight=2, packet_data_bytes=512)
+    full = BlockOpResponse(Status.ERROR, "Out of space: the volume has no room for 65536 bytes")
+    for node in cluster.datanodes:
+        node.refuse_write = full
+    with pytest.raises(errors.PipelineFailed, match=r"/f.*Out of space"):
+        out.write(bytes(512 * 10))
+    with pytest.raises(errors.PipelineFailed):
+        out.close()
+
+
 def test_what_the_namenode_says_to_add_block_is_raised_as_it_is(cluster: FakeCluster) -> None:
     cluster.namenode.add_block_errors = [errors.SpaceQuotaExceeded("no room")]
     out = cluster.create()
@@ -404,7 +420,7 @@ def test_what_the_namenode_says_to_add_block_is_raised_as_it_is(cluster: FakeClu
         out.close()
 
 
-@pytest.mark.req("AP-037")
+@pytest.mark.req("AP-037", "AP-036")
 def test_a_block_is_asked_for_again_while_the_one_before_is_short_of_replicas(
     cluster: FakeCluster,
 ) -> None:
@@ -424,6 +440,7 @@ def break_all(cluster: FakeCluster, fault: Any = close_connection) -> None:
         node.on_packet = fault
 
 
+@pytest.mark.req("OS-069", "LM-033")
 def test_connections_that_break_name_file_block_and_every_node(cluster: FakeCluster) -> None:
     break_all(cluster)
     out = cluster.create()
@@ -443,6 +460,7 @@ def test_silence_of_all_ends_in_an_error(cluster: FakeCluster) -> None:
         out.hflush()
 
 
+@pytest.mark.req("OS-037", "OS-069")
 def test_a_blocked_writer_is_woken_by_a_failure(cluster: FakeCluster) -> None:
     break_all(cluster)
     out = cluster.create(max_packets_in_flight=2, packet_data_bytes=512)
@@ -465,6 +483,7 @@ def test_a_failed_close_is_not_tried_again(cluster: FakeCluster) -> None:
     assert out.closed
 
 
+@pytest.mark.req("OS-069")
 def test_writes_after_a_failure_raise_it_again(cluster: FakeCluster) -> None:
     break_all(cluster)
     out = cluster.create()
@@ -547,7 +566,7 @@ def test_a_heartbeat_keeps_an_idle_pipeline_alive(cluster: FakeCluster) -> None:
 # --- append ----------------------------------------------------------------------------
 
 
-@pytest.mark.req("AP-029", "AP-030")
+@pytest.mark.req("AP-029", "AP-030", "OS-007", "AP-005")
 def test_append_writes_on_in_the_last_block(cluster: FakeCluster) -> None:
     cluster.put(DATA[:1000])
     with cluster.append() as out:
@@ -556,7 +575,7 @@ def test_append_writes_on_in_the_last_block(cluster: FakeCluster) -> None:
     assert cluster.content() == DATA[:5000]
 
 
-@pytest.mark.req("AP-016", "LM-058")
+@pytest.mark.req("AP-016", "LM-058", "AP-007", "AP-029")
 def test_append_gives_the_block_a_new_generation_stamp(cluster: FakeCluster) -> None:
     cluster.put(b"abc")
     with cluster.append() as out:

@@ -404,7 +404,7 @@ class RecoveryModel(RuleBasedStateMachine):
             assert self.blocks == self.expected
 
 
-TestRecoveryModel = RecoveryModel.TestCase
+TestRecoveryModel = pytest.mark.req("FS-123", "FS-125", "FS-131", "LM-062")(RecoveryModel.TestCase)
 TestRecoveryModel.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
 
 
