@@ -59,3 +59,9 @@ def test_finished_blocks_are_written_before_anything_asks_for_it(subject: Subjec
         )
         assert data.startswith(subject.see(path)[: len(data)])
     assert subject.see(path) == data + b"and a little"
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(900)
+def test_long_histories_of_streams(subject: Subject) -> None:
+    check_against_model(subject, examples=200, steps=40)

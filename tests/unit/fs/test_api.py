@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.fs import paths
+from howdah.fs import capabilities, paths
 from howdah.fs.api import FileSystem, access_mode
 from howdah.fs.status import FileStatus, permission_string
 
@@ -163,6 +163,31 @@ def test_files_and_directories_are_told_apart(fs: Tree) -> None:
 def test_what_is_not_offered_is_named(fs: Tree) -> None:
     with pytest.raises(errors.UnsupportedOperation, match="tree://x does not offer set_owner"):
         fs.set_owner("/a", "o")
+
+
+@pytest.mark.req("OS-105")
+@pytest.mark.parametrize(
+    ("operation", "arguments"),
+    [
+        ("append", ("/a/1.txt",)),
+        ("truncate", ("/a/1.txt", 0)),
+        ("concat", ("/a/1.txt", ["/a/2.txt"])),
+        ("recover_lease", ("/a/1.txt",)),
+        ("is_file_closed", ("/a/1.txt",)),
+        ("get_path_handle", (status("/a/1.txt", False),)),
+        ("multipart_uploader", ("/a",)),
+    ],
+)
+def test_an_operation_that_a_filesystem_does_not_bring_is_refused_by_name(
+    fs: Tree, operation: str, arguments: tuple[Any, ...]
+) -> None:
+    with pytest.raises(errors.UnsupportedOperation, match=f"tree://x does not offer {operation}"):
+        getattr(fs, operation)(*arguments)
+
+
+def test_only_bulk_deletes_are_claimed_of_any_filesystem(fs: Tree) -> None:
+    claimed = {name for name in capabilities.PATH_CAPABILITIES if fs.has_path_capability("/", name)}
+    assert claimed == {capabilities.BULK_DELETE}
 
 
 def test_a_with_block_closes_it(fs: Tree) -> None:

@@ -44,3 +44,9 @@ def test_contract(check: Check, subject: Subject) -> None:
 @pytest.mark.req("OS-007", "OS-009", "OS-010", "OS-016", "OS-055", "OS-082", "OS-142", "OS-158")
 def test_any_history_of_streams_is_one_of_the_models(subject: Subject) -> None:
     check_against_model(subject, examples=40, steps=30)
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(900)
+def test_long_histories_of_streams(subject: Subject) -> None:
+    check_against_model(subject, examples=2000, steps=60)

@@ -10,6 +10,7 @@ import fsspec
 import pytest
 
 import howdah
+from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.fs.memory import MemoryFileSystem
@@ -55,15 +56,27 @@ def test_a_good_filesystem_passes_and_its_root_is_removed(fs: FileSystem) -> Non
 
 def test_a_report_can_be_read(fs: FileSystem) -> None:
     text = str(check_filesystem(fs, "/contract", only=["flushing"]))
-    assert "     passed  flushing/flush_on_a_closed_stream_does_nothing\n" in text
-    assert text.endswith(f"{fs.uri}: 3 passed, 0 FAILED, 0 not claimed")
+    assert " passed  flushing/flush_on_a_closed_stream_does_nothing\n" in text
+    assert text.endswith(f"{fs.uri}: 3 passed, 0 FAILED, 0 skipped")
 
 
 def test_what_is_not_claimed_is_said(fs: FileSystem) -> None:
     report = check_filesystem(fs, "/contract", only=["drop_behind_is_set_where_it_is_claimed"])
-    assert [str(result) for result in report.of(Outcome.NOT_CLAIMED)] == [
-        "not claimed  probing/drop_behind_is_set_where_it_is_claimed: dropbehind"
+    assert [str(result) for result in report.of(Outcome.SKIPPED)] == [
+        "skipped  probing/drop_behind_is_set_where_it_is_claimed: not claimed: dropbehind"
     ]
+
+
+def test_what_cannot_be_made_to_fail_is_told_apart(fs: FileSystem) -> None:
+    report = check_filesystem(fs, "/contract", only=["a_failed_close_is_the_only_attempt"])
+    assert [result.reason for result in report.results] == ["nothing can be made to fail here"]
+
+
+def test_a_root_with_something_in_it_is_left_alone(fs: FileSystem) -> None:
+    fs.create("/contract/precious").close()
+    with pytest.raises(errors.IllegalArgument, match="/contract is not empty"):
+        check_filesystem(fs, "/contract")
+    assert fs.exists("/contract/precious")
 
 
 @pytest.mark.parametrize("name", ["memory", "file"])

@@ -65,7 +65,9 @@ def check_filesystem(
     only: Iterable[str] = (),
     strict: bool = True,
 ) -> Report:
-    """Hold a filesystem against the contract, below the directory `root`, which is removed.
+    """Hold a filesystem against the contract, below the directory `root`.
+
+    That must be empty or not be there, and is removed in the end.
 
     `other` is a second client of the same filesystem, if there is one: it looks at what
     the first one writes. `traits` say what the filesystem does where the contract leaves
@@ -97,5 +99,5 @@ def run(check: Check, subject: Subject) -> None:
 
     missing = check.missing(subject)
     if missing:
-        pytest.skip(f"not claimed: {', '.join(missing)}")
+        pytest.skip(check.why_skipped(missing))
     check(subject)

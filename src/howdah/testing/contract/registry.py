@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from howdah.testing.contract.subject import Subject
+from howdah.testing.contract.subject import FAULTS, Subject
 
 Function = Callable[[Subject], None]
 
@@ -53,6 +53,16 @@ class Check:
     def missing(self, subject: Subject) -> list[str]:
         """What the check needs and the filesystem doesn't claim."""
         return [need for need in self.needs if not subject.claims(need)]
+
+    def why_skipped(self, missing: list[str]) -> str:
+        """What to say of a check that is not run.
+
+        That a thing is not claimed is an answer; that nothing can be made to fail here
+        leaves a question open.
+        """
+        if missing == [FAULTS]:
+            return "nothing can be made to fail here"
+        return f"not claimed: {', '.join(need for need in missing if need != FAULTS)}"
 
     def __call__(self, subject: Subject) -> None:
         self.function(subject)

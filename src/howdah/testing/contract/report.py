@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from howdah import errors
 from howdah.testing.contract.registry import Check, all_checks
 from howdah.testing.contract.subject import ContractViolated, Subject
 
@@ -16,12 +17,12 @@ class Outcome(enum.Enum):
 
     PASSED = "passed"
     FAILED = "FAILED"
-    NOT_CLAIMED = "not claimed"
+    SKIPPED = "skipped"
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A check with its outcome; `reason` says what failed, or what isn't claimed."""
+    """A check with its outcome; `reason` says what failed, or why it was not run."""
 
     check: Check
     outcome: Outcome
@@ -29,7 +30,7 @@ class Result:
 
     def __str__(self) -> str:
         reason = f": {self.reason}" if self.reason else ""
-        return f"{self.outcome.value:>11}  {self.check.topic}/{self.check.name}{reason}"
+        return f"{self.outcome.value:>7}  {self.check.topic}/{self.check.name}{reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def run_check(check: Check, subject: Subject) -> Result:
     """One check, whose errors become its result."""
     missing = check.missing(subject)
     if missing:
-        return Result(check, Outcome.NOT_CLAIMED, ", ".join(missing))
+        return Result(check, Outcome.SKIPPED, check.why_skipped(missing))
     try:
         check(subject)
     except ContractViolated as error:
@@ -77,8 +78,12 @@ def run_check(check: Check, subject: Subject) -> Result:
 
 
 def check_subject(subject: Subject, checks: Iterable[Check] | None = None) -> Report:
-    """Every check, or `checks`, one after the other."""
+    """Every check, or `checks`, one after the other, in a root of their own."""
     chosen = all_checks() if checks is None else checks
+    if subject.fs.exists(subject.root) and subject.fs.list_status(subject.root):
+        raise errors.IllegalArgument(
+            f"{subject.root} is not empty; it would be removed with what is in it"
+        )
     subject.fs.mkdirs(subject.root)
     try:
         results = tuple(run_check(check, subject) for check in chosen)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from howdah.fs.streams import FSDataOutputStream
 
 PATIENCE_S = 60.0
+FAULTS = "faults"
+"""The need for `write_faults`."""
 Faults = Callable[[], AbstractContextManager[object]]
 
 
@@ -136,7 +138,7 @@ class Subject:
         """Whether there is what a check needs: a trait, `faults`, a capability; `!` negates."""
         if need.startswith("!"):
             return not self.claims(need[1:])
-        if need == "faults":
+        if need == FAULTS:
             return self.write_faults is not None
         if hasattr(Traits, need):
             return bool(getattr(self.traits, need))
