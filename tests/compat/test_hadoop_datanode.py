@@ -17,6 +17,9 @@ import pytest
 
 from howdah import errors
 from howdah.fs.api import FileSystem
+from howdah.fs.hdfs import HdfsFileSystem
+from howdah.proto import client_datanode_pb2 as pb
+from howdah.rpc.client import RpcClient
 from howdah.testing import MiniCluster
 from howdah.testing.java import find_java_home
 from howdah.testing.layout import Layout
@@ -26,6 +29,7 @@ BLOCK = 1 << 20
 LENGTH = 3 * BLOCK + 12_345
 OTHER = "datanode1"
 _START_S = 60.0
+_DATANODE_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
 _MAIN = "org.apache.hadoop.hdfs.server.datanode.DataNode"
 
 
@@ -38,6 +42,7 @@ class Mixed:
         assert layout is not None
         self._conf_dir = layout.server_conf_dir(OTHER)
         self._class_path = class_path
+        self._log = cluster.dir / "hadoop.log"
         # Its web server doesn't start without these; the jars don't have them.
         for pages in ("datanode", "static"):
             (self._conf_dir / "webapps" / pages).mkdir(parents=True)
@@ -45,24 +50,29 @@ class Mixed:
     @contextmanager
     def hadoops_datanode(self) -> Iterator[subprocess.Popen[bytes]]:
         self.cluster.stop(OTHER)
-        java = str(find_java_home() / "bin" / "java")
-        command = [java, "-Xmx256m", "-cp", f"{self._conf_dir}:{self._class_path}", _MAIN]
-        log = self.cluster.dir / "hadoop.log"
-        with log.open("ab") as output, self.cluster.connect() as fs:
-            process = subprocess.Popen(command, stdout=output, stderr=output)
-            try:
-                wait_until(
-                    lambda: process.poll() is not None or serves(fs, 2),
-                    _START_S,
-                    "Hadoop's datanode serves",
-                )
-                assert process.poll() is None, log.read_text()[-3000:]
-                yield process
-            finally:
-                process.kill()
-                process.wait()
+        with self.java() as process, self.cluster.connect() as fs:
+            wait_until(
+                lambda: process.poll() is not None or serves(fs, 2),
+                _START_S,
+                "Hadoop's datanode serves",
+            )
+            assert process.poll() is None, self._log.read_text()[-3000:]
+            yield process
         self.cluster.start(OTHER)
         self.cluster.wait_ready()
+
+    @contextmanager
+    def java(self) -> Iterator[subprocess.Popen[bytes]]:
+        """Hadoop's datanode, as soon as it is started."""
+        java = str(find_java_home() / "bin" / "java")
+        command = [java, "-Xmx256m", "-cp", f"{self._conf_dir}:{self._class_path}", _MAIN]
+        with self._log.open("ab") as output:
+            process = subprocess.Popen(command, stdout=output, stderr=output)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
 
 
 def serves(fs: FileSystem, count: int) -> bool:
@@ -160,6 +170,43 @@ def test_a_replica_is_copied_to_hadoops_datanode_and_from_it(mixed: Mixed, tmp_p
 
         wait_until(all_copied, 30, "every file has two replicas")
         wait_until(lambda: have_equal_replicas(cluster), what="both have the same replicas")
+
+
+@pytest.mark.torture
+def test_our_writer_waits_for_hadoops_datanode_that_restarts_for_an_upgrade(mixed: Mixed) -> None:
+    data = os.urandom(BLOCK)
+    with mixed.cluster.connect() as fs, mixed.hadoops_datanode() as java:
+        assert isinstance(fs, HdfsFileSystem)
+        with fs.create("/restarted", replication=2, block_size=4 * BLOCK) as out:
+            out.write(data)
+            out.hflush()
+            assert out.current_block_replication() == 2
+            shut_down_for_an_upgrade(mixed, fs)
+            java.wait(_START_S)
+            with mixed.java():
+                out.write(data)
+                out.hflush()
+                assert out.current_block_replication() == 2
+                counts = out.statistics()
+                assert (counts.restarts_awaited, counts.datanodes_failed) == (1, 0)
+                out.close()
+                assert read_from_one(fs, "/restarted") == data * 2
+                wait_until(lambda: have_equal_replicas(mixed.cluster))
+
+
+def shut_down_for_an_upgrade(mixed: Mixed, fs: FileSystem) -> None:
+    """As `dfsadmin -shutdownDatanode HOST:PORT upgrade` does it."""
+    _, _, ours = mixed.cluster.process("datanode0").addresses["data"].rpartition(":")
+    (node,) = (each for each in fs.datanode_report() if each.transfer_port != int(ours))
+    rpc = RpcClient((node.ip, node.ipc_port), _DATANODE_PROTOCOL)
+    try:
+        rpc.call(
+            "shutdownDatanode",
+            pb.ShutdownDatanodeRequestProto(forUpgrade=True),
+            pb.ShutdownDatanodeResponseProto,
+        )
+    finally:
+        rpc.close()
 
 
 @contextmanager
