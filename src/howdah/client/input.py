@@ -9,6 +9,9 @@ Rules:
   (OS-088), and a file that was cut or replaced is an error and never other data.
 - One thread at a time reads sequentially; positioned reads need no lock, move nothing
   and go on beside it.
+- The first request after the opening, or after a seek, is for no more than the caller's
+  buffer takes: most who jump jump again, and a connection whose bytes were all taken
+  serves the next request. Who reads on gets the rest of the block with the second one.
 - A stream that is closed wakes up whoever still reads.
 
 The stream is raw: `howdah.fs.streams.FSDataInputStream` buffers it.
@@ -37,7 +40,7 @@ from howdah.transfer.blocks import DatanodeAddress
 from howdah.transfer.ops import CachingHints
 
 SHORT_SKIP_BYTES = 128 * 1024
-"""Seeking forward so far reads on, since the bytes are on their way already."""
+"""Seeking forward so far reads on: the bytes are on their way already, or would be soon."""
 
 _CAPABILITIES = frozenset(
     ("in:readahead", "in:unbuffer", "in:readbytebuffer", "in:preadbytebuffer", "dropbehind")
@@ -66,6 +69,7 @@ class DFSInputStream(io.RawIOBase):
         self._reader: ReplicaReader | None = None
         self._block: LocatedBlock | None = None
         self._reader_start = 0
+        self._read_up_to: int | None = None
         self._lock = threading.RLock()
         self._closing = Cancellation()
         self._pid = os.getpid()
@@ -148,7 +152,7 @@ class DFSInputStream(io.RawIOBase):
                 return 0
             attempts = self._replicas.attempts()
             while True:
-                block, reader = self._reader_here(attempts)
+                block, reader = self._reader_here(attempts, len(view))
                 try:
                     self._skip_to_position(block, reader)
                     count = reader.read_into(view)
@@ -156,9 +160,10 @@ class DFSInputStream(io.RawIOBase):
                     self._reader_failed(block, reader, error, attempts)
                     continue
                 self._position += count
+                self._read_up_to = self._position
                 self._replicas.counter.read(reader.source, count)
                 if not reader.remaining:
-                    self._drop_reader()
+                    reader.close()
                 return count
 
     def readall(self) -> bytes:
@@ -174,19 +179,26 @@ class DFSInputStream(io.RawIOBase):
 
             return _filled(left, fill)
 
-    def _reader_here(self, attempts: Attempts) -> tuple[LocatedBlock, ReplicaReader]:
+    def _reader_here(self, attempts: Attempts, wanted: int) -> tuple[LocatedBlock, ReplicaReader]:
         """A reader from which the position can be reached; the present one if it will do."""
         block, reader = self._block, self._reader
-        if block is not None and reader is not None:
+        if block is not None and reader is not None and reader.remaining:
             ahead = self._position - block.offset - reader.position
             if ahead == 0 or 0 < ahead < min(SHORT_SKIP_BYTES, reader.remaining):
                 return block, reader
-            self._drop_reader()
+        self._drop_reader()
+        before = self._read_up_to
+        goes_on = before is not None and 0 <= self._position - before < SHORT_SKIP_BYTES
         # Between two blocks the connection ends; the last one may serve the next file.
-        last = self._locations.block_at(self._position).end >= self._locations.length
+        end = self._locations.block_at(self._position).end
+        keep = end >= self._locations.length or not (goes_on or self._position + wanted >= end)
         try:
             block, reader = self._replicas.open(
-                self._position, None, attempts, keep=last, cancellation=self._closing
+                self._position,
+                None if goes_on else wanted,
+                attempts,
+                keep=keep,
+                cancellation=self._closing,
             )
         except ReadCancelled as error:
             raise errors.ClosedStream(f"{self.name} was closed while it was read") from error
@@ -343,9 +355,14 @@ class DFSInputStream(io.RawIOBase):
         """Let go of everything, and wake up who still reads; safe to repeat."""
         if not self.closed:
             lock = self._own()
-            self._closing.cancel()
-            with lock:
+            if not lock.acquire(blocking=False):
+                # Somebody is reading, who may have to wait for a datanode.
+                self._closing.cancel()
+                lock.acquire()
+            try:
                 self._drop_reader()
+            finally:
+                lock.release()
         super().close()
 
 

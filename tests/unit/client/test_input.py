@@ -203,12 +203,35 @@ def test_no_connection_is_kept_where_the_cache_is_off(filled: FakeCluster) -> No
 
 
 def test_a_connection_with_an_unread_rest_is_not_kept(filled: FakeCluster) -> None:
-    stream = filled.open()
-    stream.raw.read(10)
-    stream.close()
-    with filled.open() as other:
+    client = filled.client()
+    with client.open("/f") as stream:
+        stream.read(10)
+        stream.read(10)
+    with client.open("/f") as other:
         assert other.pread(0, 10) == DATA[:10]
     assert filled.datanodes[0].connections == 2
+
+
+def test_a_read_after_a_jump_asks_for_no_more_than_the_buffer_takes(filled: FakeCluster) -> None:
+    with filled.client().open("/f") as stream:
+        for offset in (0, 150_000, 3):
+            stream.seek(offset)
+            assert stream.read(500) == DATA[offset : offset + 500]
+    asked = [(read.offset, read.length_bytes) for read in filled.datanodes[0].reads]
+    assert asked == [(0, 500), (150_000 - 2 * BLOCK, 500), (3, 500)]
+    assert filled.datanodes[0].connections == 1
+
+
+def test_who_reads_on_gets_the_rest_of_the_block_with_the_second_request(
+    filled: FakeCluster,
+) -> None:
+    got = b""
+    with filled.client().open("/f") as stream:
+        while len(got) < BLOCK + 1000:
+            got += stream.read(1000)
+    assert got == DATA[: len(got)]
+    asked = [(read.offset, read.length_bytes) for read in filled.datanodes[0].reads]
+    assert asked == [(0, 1000), (1000, BLOCK - 1000), (0, BLOCK)]
 
 
 def test_pread_does_not_move(filled: FakeCluster) -> None:
