@@ -649,6 +649,11 @@ DFS_CLIENT_PIPELINE_RECOVERY_MAX_RETRIES = integer(
 DFS_CLIENT_DATANODE_RESTART_TIMEOUT = duration(
     "dfs.client.datanode-restart.timeout", "30", "s", "How long a restarting datanode is awaited."
 )
+HOWDAH_CLIENT_HFLUSH_TO_DISK = boolean(
+    "howdah.client.hflush.to-disk",
+    False,
+    "Whether hflush does what hsync does, for programs that rely on the weaker one.",
+)
 DFS_CLIENT_MARK_SLOWNODE_AS_BADNODE_THRESHOLD = integer(
     "dfs.client.mark.slownode.as.badnode.threshold",
     10,

@@ -25,6 +25,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from typing import NoReturn
 
 from howdah import errors
 from howdah.client.blocks import LocatedBlock
@@ -178,28 +179,35 @@ class DFSOutputStream:
 
     def hflush(self) -> None:
         """Return when all that was written is on every datanode, and its length known."""
-        self._sync(to_disk=False, end_block=False)
+        self._check_process()
+        with self._write_lock:
+            self._check_writable()
+            self._hflushes += 1
+            seqno = self._cut(to_disk=self._settings.hflush_to_disk)
+        self._wait(seqno, to_disk=self._settings.hflush_to_disk)
 
     def hsync(self, flags: SyncFlag = SyncFlag.NONE) -> None:
         """As `hflush`, and on the disks, whichever block it is in.
 
         UPDATE_LENGTH asks for nothing that isn't done anyway; END_BLOCK ends the block.
         """
-        self._sync(to_disk=True, end_block=bool(flags & SyncFlag.END_BLOCK))
-
-    def _sync(self, *, to_disk: bool, end_block: bool) -> None:
         self._check_process()
-        # Other threads may write on while this one waits, so the lock is let go.
         with self._write_lock:
             self._check_writable()
-            if to_disk:
-                self._hsyncs += 1
-                self._packetizer.sync_blocks = True
-            else:
-                self._hflushes += 1
-            cut = self._packetizer.end_block if end_block else self._packetizer.flush
-            self._enqueue(cut(sync=to_disk))
-            seqno = self._streamer.last_queued_seqno
+            self._hsyncs += 1
+            seqno = self._cut(to_disk=True, end_block=bool(flags & SyncFlag.END_BLOCK))
+        self._wait(seqno, to_disk=True)
+
+    def _cut(self, *, to_disk: bool, end_block: bool = False) -> int:
+        """Queue what there is, and perhaps the end of the block; the last packet's number."""
+        if to_disk:
+            self._packetizer.sync_blocks = True
+        cut = self._packetizer.end_block if end_block else self._packetizer.flush
+        self._enqueue(cut(sync=to_disk))
+        return self._streamer.last_queued_seqno
+
+    def _wait(self, seqno: int, *, to_disk: bool) -> None:
+        # Other threads may write on meanwhile: no lock is held here.
         self._streamer.wait_acked(seqno)
         if to_disk:
             self._streamer.sync_finished(seqno)
@@ -221,31 +229,34 @@ class DFSOutputStream:
         self._check_open()
         self._setup.drop_behind = drop
 
+    def _check_open(self) -> None:
+        self._check_process()
+        if self._closed:
+            self._refuse()
+
+    def _check_process(self) -> None:
+        # Comes before any lock: the parent may have held it when the child was forked.
+        if self._pid != os.getpid():
+            raise errors.ClosedStream(
+                f"{self.path} was opened for writing by process {self._pid}, which a forked "
+                f"child cannot share; open it in the child"
+            )
+
     def _check_writable(self) -> None:
-        self._check_open()
+        if self._closed:
+            self._refuse()
         self._check_whole()
+
+    def _refuse(self) -> NoReturn:
+        error = self._streamer.error
+        why = f"; it had failed: {error}" if error is not None else ""
+        raise errors.ClosedStream(f"{self.path} is closed{why}")
 
     def _check_whole(self) -> None:
         self._streamer.check()
         if self._torn:
             raise errors.PipelineFailed(
                 f"{self.path}: a write was interrupted half-way, so what follows it is unknown"
-            )
-
-    def _check_open(self) -> None:
-        if self._closed:
-            error = self._streamer.error
-            raise errors.ClosedStream(
-                f"{self.path} is closed" + (f"; it had failed: {error}" if error else "")
-            )
-        self._check_process()
-
-    def _check_process(self) -> None:
-        # Before any lock is taken: the parent may have held it when the child was forked.
-        if self._pid != os.getpid():
-            raise errors.ClosedStream(
-                f"{self.path} was opened for writing by process {self._pid}, which a forked "
-                f"child cannot share; open it in the child"
             )
 
     # --- the end ------------------------------------------------------------------------

@@ -290,11 +290,7 @@ class Pipeline:
             said = "said" if status.is_out_of_band else "answered"
             self._lost(bad, f"{said} {status.name}", restarts=status is Status.OOB_RESTART)
             return False
-        slow = self._slow.seen(nodes[index] for index in ack.slow if index < len(nodes))
-        if slow is not None and len(nodes) > 1:
-            self._lost(
-                nodes.index(slow), f"said in {self._slow.threshold} acks in a row that it is slow"
-            )
+        if (ack.slow or self._slow) and self._leaves_behind_a_slow_one(ack):
             return False
         if ack.seqno == HEARTBEAT_SEQNO:
             return False
@@ -310,6 +306,16 @@ class Pipeline:
         if not packet.last_in_block:
             return False
         self._end_block(synced=packet.sync_block)
+        return True
+
+    def _leaves_behind_a_slow_one(self, ack: PipelineAck) -> bool:
+        assert self.block is not None
+        nodes = self.block.nodes
+        slow = self._slow.seen(nodes[index] for index in ack.slow if index < len(nodes))
+        if slow is None or len(nodes) == 1:
+            return False
+        why = f"said in {self._slow.threshold} acks in a row that it is slow"
+        self._lost(nodes.index(slow), why)
         return True
 
     def _end_block(self, *, synced: bool) -> None:

@@ -31,6 +31,7 @@ class ClientSettings:
     exclude_nodes_s: float = 600.0
     restart_timeout_s: float = 30.0
     slow_acks: int = 10
+    hflush_to_disk: bool = False
     lease_renewal_s: float = 30.0
     lease_hard_limit_s: float = 1200.0
     next_block_retries: int = 5
@@ -120,6 +121,8 @@ class ClientSettings:
             ),
             restart_timeout_s=conf.get(keys.DFS_CLIENT_DATANODE_RESTART_TIMEOUT),
             slow_acks=conf.get(keys.DFS_CLIENT_MARK_SLOWNODE_AS_BADNODE_THRESHOLD),
+            hflush_to_disk=conf.get(keys.HOWDAH_CLIENT_HFLUSH_TO_DISK),
+            lease_renewal_s=min(conf.get(keys.HOWDAH_NAMENODE_LEASE_SOFT_LIMIT) / 2, 30.0),
             lease_hard_limit_s=conf.get(keys.DFS_NAMENODE_LEASE_HARD_LIMIT_SEC),
             next_block_retries=conf.get(keys.DFS_CLIENT_BLOCK_WRITE_LOCATEFOLLOWINGBLOCK_RETRIES),
             next_block_first_delay_s=conf.get(

@@ -20,6 +20,10 @@ class SlowNodes:
         self.threshold = threshold
         self._counts: dict[DatanodeAddress, int] = {}
 
+    def __bool__(self) -> bool:
+        """Whether somebody said so in the last ack."""
+        return bool(self._counts)
+
     def seen(self, slow: Iterable[DatanodeAddress]) -> DatanodeAddress | None:
         """An ack in which these said so; the node that is to be left behind, if one is."""
         if self.threshold <= 0:

@@ -115,6 +115,12 @@ def test_settings_come_from_hadoops_keys() -> None:
     assert settings.replication is None
 
 
+def test_leases_are_renewed_at_half_of_the_limit_at_the_latest_and_every_30_seconds() -> None:
+    for limit, interval_s in (("10s", 5.0), ("60s", 30.0), ("20m", 30.0)):
+        conf = Configuration({"howdah.namenode.lease-soft-limit": limit})
+        assert ClientSettings.from_configuration(conf).lease_renewal_s == interval_s
+
+
 def test_no_call_waits_for_ever_even_if_the_configuration_says_so() -> None:
     settings = ClientSettings.from_configuration(Configuration({"ipc.client.rpc-timeout.ms": "0"}))
     assert 0 < settings.call_timeout_s < float("inf")

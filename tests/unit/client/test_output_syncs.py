@@ -133,6 +133,15 @@ def test_a_block_whose_end_was_lost_with_a_datanode_is_synced_by_the_next_hsync(
         assert first in cluster.datanodes[1].synced & cluster.datanodes[2].synced
 
 
+@pytest.mark.req("LM-040", "OS-089")
+def test_hflush_reaches_the_disks_where_that_is_configured(cluster: FakeCluster) -> None:
+    with cluster.create(block_size=1024, hflush_to_disk=True) as out:
+        out.write(DATA[:1500])
+        out.hflush()
+        assert all(node.synced == set(block_ids(cluster)) for node in cluster.datanodes)
+        assert (out.statistics().hflushes, out.statistics().hsyncs) == (1, 0)
+
+
 # --- flags -------------------------------------------------------------------------------
 
 
