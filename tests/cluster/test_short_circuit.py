@@ -133,13 +133,29 @@ def held_blocks(cluster: MiniCluster) -> list[str]:
 
 
 def test_the_room_of_a_deleted_file_is_given_back(
-    cluster: MiniCluster, fs: howdah.FileSystem, path: str
+    cluster: MiniCluster, fs: howdah.FileSystem, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("howdah.client.short_circuit._SWEEP_S", 0.05)
     with fs.open(path) as stream:
         stream.read()
     assert held_blocks(cluster)
     fs.delete(path)
     wait_until(lambda: not held_blocks(cluster), what="the client lets go of deleted blocks")
+
+
+def test_a_view_outlives_a_truncate(fs: howdah.FileSystem, path: str) -> None:
+    with fs.open(path) as stream:
+        view = stream.pread_view(0, MIB)
+    if not fs.truncate(path, 100_000):
+        wait_until(lambda: fs.is_file_closed(path), what="the last block is recovered")
+    assert fs.get_file_status(path).length == 100_000
+    # Memory that its file no longer has kills whoever looks at it.
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if view == DATA[:MIB] else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    with fs.open(path) as stream:
+        assert stream.read() == DATA[:100_000]
 
 
 def test_a_closed_filesystem_holds_no_blocks(cluster: MiniCluster, path: str) -> None:
