@@ -46,7 +46,7 @@ def order_of(nodes: Nodes) -> tuple[InMemoryDatanode, dn.RecoveringBlockProto]:
     return primary, order
 
 
-@pytest.mark.req("AP-015", "AP-024", "AP-028")
+@pytest.mark.req("AP-015", "AP-018", "AP-019", "AP-020", "AP-024", "AP-028")
 def test_a_primary_is_told_the_block_its_places_and_a_new_stamp(client: Any, nodes: Nodes) -> None:
     block = pipeline(client, nodes)
     client.recover_lease("/a")
