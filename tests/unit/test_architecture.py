@@ -58,6 +58,8 @@ SHELLS = {
 PURE = {
     "client": {
         "actions",
+        "attempts",
+        "block_map",
         "blocks",
         "create_flags",
         "excluded",
@@ -67,6 +69,7 @@ PURE = {
         "pipeline",
         "pipeline_rules",
         "queues",
+        "ranges",
         "recovery",
         "replacement",
         "restart",

@@ -43,7 +43,14 @@ SHORT_SKIP_BYTES = 128 * 1024
 """Seeking forward so far reads on: the bytes are on their way already, or would be soon."""
 
 _CAPABILITIES = frozenset(
-    ("in:readahead", "in:unbuffer", "in:readbytebuffer", "in:preadbytebuffer", "dropbehind")
+    (
+        "in:readahead",
+        "in:unbuffer",
+        "in:readbytebuffer",
+        "in:preadbytebuffer",
+        "in:readvectored",
+        "dropbehind",
+    )
 )
 _Replica = tuple[LocatedBlock, DatanodeAddress]
 

@@ -214,6 +214,7 @@ def test_positioned_reads_do_not_disturb_a_sequential_reader(filled: FakeCluster
 def test_vectored_results_are_in_the_order_of_the_ranges(filled: FakeCluster) -> None:
     ranges = [FileRange(150_000, 10), FileRange(0, 5), FileRange(60_000, 20_000)]
     with filled.open() as stream:
+        assert stream.has_capability("in:readvectored")
         futures = stream.read_vectored(ranges)
         results = [bytes(future.result(10)) for future in futures]
         assert stream.tell() == 0
