@@ -468,7 +468,7 @@ def test_a_blocked_writer_is_woken_by_a_failure(cluster: FakeCluster) -> None:
         out.write(bytes(512 * 10))
 
 
-@pytest.mark.req("OS-021", "OS-062")
+@pytest.mark.req("OS-021", "OS-060", "OS-062")
 def test_a_failed_close_is_not_tried_again(cluster: FakeCluster) -> None:
     break_all(cluster)
     out = cluster.create()
