@@ -237,24 +237,24 @@ def test_the_page_names_only_tests_that_exist(own_page: str) -> None:
     checks = {check.name for check in all_checks()}
     names = set(re.findall(r"^  - `(.+?)`", own_page, re.MULTILINE))
     assert names
-    functions: dict[str, set[str]] = {}
+    defined: dict[str, set[str]] = {}
     missing = []
     for name in names:
         if name.startswith(CONTRACT):
             found = name.removeprefix(CONTRACT) in checks
         else:
-            path, *_, function = name.split("::")
-            found = function in functions.setdefault(path, _functions(ROOT / path))
+            path, test, *_ = name.split("::")
+            found = test in defined.setdefault(path, _defined(ROOT / path))
         if not found:
             missing.append(name)
     assert not missing, "run the tests, then ./dev conformance"
 
 
-def _functions(path: Path) -> set[str]:
+def _defined(path: Path) -> set[str]:
+    """The functions of a module, its classes, and what is given a name (a state machine)."""
     if not path.exists():
         return set()
-    return {
-        node.name
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.FunctionDef)
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    return {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)} | {
+        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
