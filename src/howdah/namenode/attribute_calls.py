@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from howdah import errors
 from howdah.namenode.core import Core
-from howdah.namenode.inodes import MODE_MASK, STICKY_BIT, File
+from howdah.namenode.inodes import MODE_MASK, File
 from howdah.namenode.permissions import Access
 from howdah.rpc.service import Caller
 from howdah.storage import edits
@@ -22,10 +22,7 @@ class AttributeCalls:
         who, found = core.resolve_checked(caller, path)
         inode = core.require(found)
         core.permissions.check_owner(who, inode)
-        mode &= MODE_MASK
-        if isinstance(inode, File):
-            mode &= ~STICKY_BIT
-        core.commit(edits.SetPermissionsOp(found.path, mode))
+        core.commit(edits.SetPermissionsOp(found.path, mode & MODE_MASK))
 
     def set_owner(self, caller: Caller, path: str, owner: str | None, group: str | None) -> None:
         """The superuser gives files away; an owner may choose among the own groups."""

@@ -85,7 +85,9 @@ class Queries:
 
     def check_access(self, caller: Caller, path: str, access: Access) -> None:
         who, found = self._core.resolve_checked(caller, path)
-        self._core.permissions.check(who, self._core.require(found), access)
+        if found.inode is None:
+            raise errors.PathNotFound(f"Path not found: {found.path}")
+        self._core.permissions.check(who, found.inode, access)
 
     def link_target(self, caller: Caller, path: str) -> str:
         _, found = self._core.resolve_checked(caller, path)
@@ -127,7 +129,11 @@ class Queries:
         core.permissions.check(who, file, Access.READ)
         self._touch(found.path, file)
         self._show(file)
-        return self._locations(file, offset_bytes, length_bytes, caller.address)
+        found_blocks = self._locations(file, offset_bytes, length_bytes, caller.address)
+        if not all(located.places for located in found_blocks.blocks):
+            # Not lost, as far as one can say: their datanodes are still to report.
+            core.safe_mode.check(f"Zero blocklocations for {path}")
+        return found_blocks
 
     def all_locations(self, file: File, client_ip: str) -> Locations:
         """Of the whole file, for a listing: that does not count as reading it."""

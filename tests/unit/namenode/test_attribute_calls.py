@@ -29,3 +29,9 @@ def test_replication_over_the_limit_is_refused(client: Any) -> None:
     client.create("/a")
     with pytest.raises(errors.RemoteError, match="exceeds maximum of 512"):
         client.set_replication("/a", 513)
+
+
+def test_a_file_keeps_the_sticky_bit_though_it_means_nothing(client: Any) -> None:
+    client.create("/f")
+    client.chmod("/f", 0o1777)
+    assert client.status("/f").permission.perm == 0o1777

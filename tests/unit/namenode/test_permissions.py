@@ -239,6 +239,8 @@ def test_access_is_checked_on_request(alice: Any, client_of: Any) -> None:
     client_of("bob").call("checkAccess", request)
     with pytest.raises(errors.AccessDenied, match="user=eve, access=READ"):
         client_of("eve").call("checkAccess", request)
+    with pytest.raises(errors.PathNotFound, match=r"^Path not found: /user/alice/none$"):
+        alice.call("checkAccess", pb.CheckAccessRequestProto(path="/user/alice/none", mode=4))
 
 
 def test_file_above_a_path_denies_access_to_anybody(alice: Any, client: Any) -> None:

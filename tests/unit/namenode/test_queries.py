@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -218,6 +219,16 @@ def test_block_with_only_bad_replicas_is_marked(client: Any, nodes: Nodes) -> No
     assert block.corrupt
     assert len(block.locs) == 1
     assert not file.blocks[0].replicas
+
+
+def test_in_safe_mode_a_block_that_nobody_has_is_no_lost_one(client: Any, nodes: Nodes) -> None:
+    client.write("/f", BLOCK, 10)
+    fresh = client.namenode.restarted()
+    fresh.core.safe_mode.enter()
+    with pytest.raises(
+        errors.SafeMode, match=r"^Zero blocklocations for /f\. Name node is in safe"
+    ):
+        replace(client, namenode=fresh).locations("/f")
 
 
 @pytest.mark.parametrize(("offset", "length"), [(-1, 10), (0, -1)])
