@@ -27,7 +27,7 @@ def flush_shows_a_beginning_of_what_was_written(subject: Subject) -> None:
     expect_equal(subject.see(path), data, "content in the end")
 
 
-@check("OS-051", "OS-027", "OS-170", "OS-030")
+@check("OS-051", "OS-027", "OS-170")
 def flush_on_a_closed_stream_does_nothing(subject: Subject) -> None:
     """However often: no error, and the file stays as it is."""
     path = subject.new_path()

@@ -46,7 +46,7 @@ def _expect_whole_records(content: bytes, wanted: dict[int, int]) -> None:
     expect_equal(found, wanted, "records of each thread")
 
 
-@check("OS-026", "OS-029", "OS-030", "OS-031", "OS-134", "OS-135", needs="serialises_writes")
+@check("OS-026", "OS-029", "OS-031", "OS-134", "OS-135", needs="serialises_writes")
 def writes_of_several_threads_stay_whole(subject: Subject) -> None:
     """No record torn, mixed up or lost."""
     path = subject.new_path()

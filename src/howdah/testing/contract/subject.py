@@ -36,6 +36,7 @@ class Traits:
     `serialises_writes`: a stream may be shared by threads (OS-026, OS-029).
     `exact_length`: a status is exact after each sync (OS-139, XC-003).
     `flush_shows_nothing`: what is flushed stays with the writer (FS-147).
+    `typed`: streams have `write_int`, `read_int` and their kin (OS-023).
     `builders`: it has `create_file` and `open_file`.
     `several_clients`: `other` is a client of its own and not the same object.
     """
@@ -45,6 +46,7 @@ class Traits:
     serialises_writes: bool = True
     exact_length: bool = True
     flush_shows_nothing: bool = False
+    typed: bool = True
     builders: bool = True
     several_clients: bool = False
 

@@ -8,7 +8,7 @@ from howdah.testing.contract.registry import check
 from howdah.testing.contract.subject import Subject, expect_equal, expect_refused
 
 
-@check("OS-023", needs="builders")
+@check("OS-023", needs="typed")
 def numbers_are_written_big_endian(subject: Subject) -> None:
     """Each form has its own size."""
     path = subject.new_path()
@@ -26,7 +26,7 @@ def numbers_are_written_big_endian(subject: Subject) -> None:
     expect_equal(subject.see(path), wanted, "content")
 
 
-@check("OS-023", needs="builders")
+@check("OS-023", needs="typed")
 def text_is_written_in_javas_forms(subject: Subject) -> None:
     """Low bytes, UTF-16 units, and modified UTF-8 with its length."""
     path = subject.new_path()
@@ -38,7 +38,7 @@ def text_is_written_in_javas_forms(subject: Subject) -> None:
     expect_equal(subject.see(path), wanted, "content")
 
 
-@check("OS-023", needs="builders")
+@check("OS-023", needs="typed")
 def what_is_written_typed_is_read_typed(subject: Subject) -> None:
     """By the input stream's twins of the writes."""
     path = subject.new_path()
@@ -60,7 +60,7 @@ def what_is_written_typed_is_read_typed(subject: Subject) -> None:
     expect_equal(read, (-(2**63), "grüße 🦓", 2**31 - 1, 0.1, True), "what was read")
 
 
-@check("OS-023", needs="builders")
+@check("OS-023", needs="typed")
 def a_value_that_has_no_form_writes_nothing(subject: Subject) -> None:
     """Too long a text, too large a number."""
     path = subject.new_path()
