@@ -20,6 +20,7 @@ from howdah import errors
 from howdah.client.input import DFSInputStream
 from howdah.fs.streams import FSDataInputStream
 from howdah.testing import MiniCluster
+from howdah.testing.waiting import wait_until
 
 MIB = 1 << 20
 DATA = random.Random(2).randbytes(3 * MIB + 77)
@@ -38,7 +39,13 @@ def path(fs: howdah.FileSystem) -> str:
     name = f"/read/file-{next(_numbers)}"
     with fs.create(name, block_size=MIB) as out:
         out.write(DATA)
+    wait_until_reported(fs, name)
     return name
+
+
+def wait_until_reported(fs: howdah.FileSystem, path: str) -> None:
+    """A file is complete with its first replicas; the namenode hears of the others soon."""
+    wait_until(lambda: all(len(block.names) == 3 for block in fs.block_locations(path)))
 
 
 def io_bytes(pid: int | None) -> int:
@@ -284,6 +291,7 @@ def broken(fragile: MiniCluster) -> Iterator[tuple[MiniCluster, howdah.FileSyste
     with fragile.connect() as fs:
         with fs.create(name, block_size=MIB) as out:
             out.write(DATA)
+        wait_until_reported(fs, name)
         yield fragile, fs, name
     for process in fragile.processes:
         if process.pid is None:

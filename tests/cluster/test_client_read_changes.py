@@ -89,6 +89,24 @@ def test_a_reader_of_an_open_file_reads_on_after_it_was_closed(
         assert again.read() == DATA
 
 
+def test_a_reader_goes_on_while_the_lease_of_the_writer_is_taken_and_its_block_recovered(
+    howdah_cluster: MiniCluster, fs: howdah.FileSystem, path: str
+) -> None:
+    with howdah_cluster.connect() as writer:
+        out = writer.create(path, block_size=MIB)
+        out.write(DATA[: MIB + 5000])
+        out.hflush()
+        with fs.open(path) as stream:
+            begin = stream.read(10)
+            fs.recover_lease(path)
+            wait_until(lambda: fs.is_file_closed(path), 60)
+            # The last block has a new generation stamp, and other locations maybe.
+            assert begin + stream.read() == DATA[: MIB + 5000]
+            assert stream.pread(MIB + 1, 5000) == DATA[MIB + 1 : MIB + 5000]
+        with pytest.raises(errors.HowdahError):
+            out.close()
+
+
 # --- other changes under an open stream -------------------------------------------------------
 
 
@@ -155,6 +173,19 @@ def test_a_reader_of_a_file_that_was_cut_reads_what_is_left_and_no_more(
             assert stream.pread(2 * MIB, 10) == DATA[2 * MIB : 2 * MIB + 10]
     with fs.open(written) as again:
         assert again.read() == DATA[:MIB]
+
+
+def test_a_reader_of_a_file_that_was_cut_within_a_block_reads_up_to_there(
+    fs: howdah.FileSystem, written: str
+) -> None:
+    with fs.open(written) as stream:
+        if not fs.truncate(written, MIB + 1000):
+            wait_until(lambda: fs.is_file_closed(written), 60)
+        assert stream.pread(0, MIB + 1000) == DATA[: MIB + 1000]
+        with pytest.raises(errors.FileChanged, match=f"{written} was cut or replaced"):
+            stream.pread(MIB + 900, 200)
+    with fs.open(written) as again:
+        assert again.read() == DATA[: MIB + 1000]
 
 
 # --- reads of several ranges --------------------------------------------------------------

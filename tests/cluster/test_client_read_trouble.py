@@ -87,6 +87,11 @@ def put(
 ) -> None:
     with fs.create(path, block_size=block_size, replication=replication) as out:
         out.write(data)
+    # A file is complete with its first replicas; the namenode hears of the others soon.
+    wait_until(
+        lambda: all(len(block.names) == replication for block in fs.block_locations(path)),
+        PATIENCE_S,
+    )
 
 
 def name_at(cluster: MiniCluster, address: str) -> str:

@@ -215,10 +215,11 @@ class FileReplicas:
                 self._wait(block, attempts)
 
     def _wait(self, block: LocatedBlock, attempts: Attempts) -> None:
-        """Until the namenode knows of another node, or long enough to try all again."""
+        """Until the namenode knows better, or for long enough to try all again."""
         now = self.locations.refresh(block.offset)
-        if attempts.next_node(now.nodes, time.monotonic()) is None:
+        if now.block == block.block and (attempts.next_node(now.nodes, time.monotonic()) is None):
             window_s = self._context.settings.retry_window_s
             time.sleep(attempts.pause_s(window_s, random.random()))
             now = self.locations.refresh(block.offset)
-            attempts.forgive(now.nodes, time.monotonic())
+        # A block that was recovered or cut meanwhile was asked for wrongly until now.
+        attempts.forgive(now.nodes, time.monotonic())

@@ -179,7 +179,7 @@ def test_a_deleted_file_is_missing(filled: FakeCluster) -> None:
 
 
 def test_a_file_that_was_cut_is_read_up_to_there_and_then_an_error(filled: FakeCluster) -> None:
-    with filled.open() as stream:
+    with filled.open(retry_window_s=3600.0) as stream:
         for node in filled.datanodes:
             del node.replicas[1000][1000:]
             for gone in (1001, 1002, 1003):
