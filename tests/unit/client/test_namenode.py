@@ -8,6 +8,7 @@ import pytest
 
 from howdah import errors
 from howdah.client.namenode import NamenodeProxy
+from howdah.options import CreateFlag
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.retry import RetryPolicy
 
@@ -95,3 +96,22 @@ def test_an_answer_without_locations_is_a_missing_file() -> None:
 def test_a_status_of_nothing_is_none() -> None:
     namenode, _ = proxy(pb.GetFileInfoResponseProto())
     assert namenode.get_file_info("/f") is None
+
+
+def test_flags_go_where_the_protocol_has_a_place_for_them() -> None:
+    flags = CreateFlag.SYNC_BLOCK | CreateFlag.NEW_BLOCK | CreateFlag.NO_LOCAL_WRITE
+    namenode, calls = proxy(pb.AppendResponseProto(), errors.SpaceQuotaExceeded("full"))
+    namenode.append("/f", "me", flags)
+    with pytest.raises(errors.SpaceQuotaExceeded):
+        namenode.add_block("/f", "me", None, (), 1, flags)
+    append, add_block = (request for _, request, _, _ in calls.made)
+    assert append.flag == pb.APPEND | pb.NEW_BLOCK
+    assert list(add_block.flags) == [pb.NO_LOCAL_WRITE]
+
+
+def test_truncate_concat_and_safe_mode_say_what_is_wanted() -> None:
+    namenode, calls = proxy(
+        pb.TruncateResponseProto(result=False),
+        pb.ConcatResponseProto(),
+        pb.SetSafeModeResponseProto(result=True),
+    )
