@@ -115,3 +115,10 @@ def test_truncate_concat_and_safe_mode_say_what_is_wanted() -> None:
         pb.ConcatResponseProto(),
         pb.SetSafeModeResponseProto(result=True),
     )
+    assert not namenode.truncate("/f", 7, "me")
+    namenode.concat("/f", ["/g", "/h"])
+    assert namenode.set_safe_mode("SAFEMODE_ENTER", checked=True)
+    truncate, concat, safe_mode = (request for _, request, _, _ in calls.made)
+    assert (truncate.src, truncate.newLength, truncate.clientName) == ("/f", 7, "me")
+    assert (concat.trg, list(concat.srcs)) == ("/f", ["/g", "/h"])
+    assert (safe_mode.action, safe_mode.checked) == (pb.SAFEMODE_ENTER, True)
