@@ -22,7 +22,7 @@ class ReplicaMachine(RuleBasedStateMachine):
         super().__init__()
         self.replica = Replica(1, 1000, ReplicaState.RBW, "DS")
         self.promised = 0
-        self.stamp = 1000
+        self.stamp = self.recovery_id = 1000
 
     @precondition(lambda self: self.replica.state is ReplicaState.RBW)
     @rule(more=st.integers(0, 5000))
@@ -70,6 +70,43 @@ class ReplicaMachine(RuleBasedStateMachine):
         self.stamp = stamp
         self.replica.recover(stamp, kept, b"")
 
+    @rule(step=st.integers(-2, 3))
+    def begin_recovery(self, step: int) -> None:
+        replica, recovery_id = self.replica, max(self.stamp, self.recovery_id) + step
+        before = replica.stored_as, replica.tail
+        try:
+            replica.begin_recovery(self.stamp, recovery_id)
+        except errors.RecoveryInProgress:
+            assert step <= 0
+            return
+        self.recovery_id = recovery_id
+        assert replica.state is ReplicaState.RUR
+        assert (replica.stored_as, replica.tail) == before
+
+    @precondition(lambda self: self.replica.state is ReplicaState.RUR)
+    @rule(step=st.integers(-1, 1), data=st.data(), told=st.integers(-1, 0))
+    def complete_recovery(self, step: int, data: Any, told: int) -> None:
+        replica, recovery_id = self.replica, self.recovery_id + step
+        length = data.draw(st.integers(0, replica.length_bytes + 1))
+        try:
+            replica.check_agreed(recovery_id, replica.length_bytes + told, length)
+        except errors.HowdahError:
+            assert step or told or length > replica.length_bytes
+            assert replica.state is ReplicaState.RUR
+            return
+        if length < replica.length_bytes and replica.stored_as is ReplicaState.FINALIZED:
+            replica.set_aside()
+        replica.shorten(length, b"")
+        replica.complete_recovery()
+        self.stamp, self.promised = recovery_id, length
+
+    @precondition(lambda self: self.replica.state is ReplicaState.RUR)
+    @rule()
+    def end_recovery(self) -> None:
+        before = self.replica.stored_as
+        self.replica.end_recovery()
+        assert self.replica.state is before
+
     @rule(step=st.integers(-2, 3), missing=st.integers(0, 2))
     def close_again(self, step: int, missing: int) -> None:
         replica, stamp = self.replica, self.stamp + step
@@ -77,7 +114,12 @@ class ReplicaMachine(RuleBasedStateMachine):
         try:
             replica.check_whole(self.stamp, stamp, expected)
         except errors.ReplicaNotFound:
-            assert step < 0 or missing or self.promised < replica.length_bytes
+            assert (
+                step < 0
+                or missing
+                or self.promised < replica.length_bytes
+                or replica.state is ReplicaState.RUR
+            )
             return
         self.stamp = stamp
         if replica.state is ReplicaState.FINALIZED:

@@ -231,6 +231,20 @@ def test_every_byte_that_had_its_checksum_survives_a_kill(
     )
 
 
+@pytest.mark.req("AP-047")
+@pytest.mark.parametrize("at_once", [512, 1024, 1 << 20])
+@pytest.mark.parametrize("hole", [0, 511, 512, 1300])
+def test_what_a_power_cut_tore_ends_where_the_first_bad_chunk_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hole: int, at_once: int
+) -> None:
+    monkeypatch.setattr("howdah.datanode.scan._VERIFY_BYTES", at_once)
+    spec = ChecksumSpec(ChecksumType.CRC32C, 512)
+    (tmp_path / "blk").write_bytes(DATA[:hole] + b"\xff" + DATA[hole + 1 : 2000])
+    (tmp_path / "meta").write_bytes(meta_of(DATA[:2000], spec))
+    expected = hole - hole % 512
+    assert good_length(str(tmp_path / "blk"), str(tmp_path / "meta")) == (expected, b"")
+
+
 def test_a_replica_without_checksums_has_the_length_of_its_file(tmp_path: Path) -> None:
     spec = ChecksumSpec(ChecksumType.NULL, 512)
     (tmp_path / "blk").write_bytes(DATA)

@@ -42,6 +42,7 @@ def test_a_block_is_final_before_its_last_ack(lab: Lab) -> None:
     assert node.content(1) == DATA
 
 
+@pytest.mark.req("AP-032", "AP-039")
 def test_the_keeper_hears_of_the_block_when_it_is_opened_and_when_it_is_final(lab: Lab) -> None:
     node = lab.node()
     lab.write_block(node, lab.block(), DATA)
