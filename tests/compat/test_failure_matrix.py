@@ -154,7 +154,10 @@ def everybody_is_back(cluster: MiniCluster, fs: FileSystem) -> Iterator[None]:
 
 
 def all_back(cluster: MiniCluster, fs: FileSystem) -> None:
+    killed = cluster.faults.killed()
     cluster.faults.heal()
+    # Connections end a moment before their process does.
+    wait_until(lambda: all(cluster.process(name).pid is None for name in killed), PATIENCE_S)
     for server in cluster.processes:
         if server.pid is None:
             cluster.restart(server.name)

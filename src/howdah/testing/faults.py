@@ -100,6 +100,15 @@ class Faults:
         for blow in self._directory.glob(f"{point}.*"):
             blow.unlink(missing_ok=True)
 
+    def killed(self) -> list[str]:
+        """Whom a fault that is armed still has killed, if it is dead already or about to be."""
+        names: set[str] = set()
+        for point in Point:
+            armed = self._directory / point
+            if armed.exists() and json.loads(armed.read_text())["action"] == Action.KILL:
+                names.update(Fault(self._directory, point).victims())
+        return sorted(names)
+
     def heal(self) -> list[str]:
         """Nothing is armed any more, and networks that were cut are whole; whose they were."""
         for point in Point:
