@@ -6,6 +6,9 @@ Served on the IPC port, by the data process, which has the replicas. The two cal
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 from howdah import errors
 from howdah.datanode import replica_recovery
 from howdah.datanode.block_recovery import Candidate
@@ -23,6 +26,17 @@ PROTOCOL = "org.apache.hadoop.hdfs.server.protocol.InterDatanodeProtocol"
 _MASK = (1 << 64) - 1
 
 
+@contextlib.contextmanager
+def _told_by_name() -> Iterator[None]:
+    """What a disk does wrong is told to the primary as what it is, and is no defect."""
+    try:
+        yield
+    except errors.HowdahError:
+        raise
+    except OSError as error:
+        raise errors.RemoteError(f"a disk failed: {error}") from error
+
+
 class InterDatanodeProtocol:
     """Each method answers the call of its name."""
 
@@ -35,7 +49,8 @@ class InterDatanodeProtocol:
         order = recovery_order(request.block)
         if not isinstance(order, RecoverBlock):
             raise errors.UnsupportedOperation(f"{order.name} is not supported")
-        found = replica_recovery.take(self._store, order.block, order.recovery_id)
+        with _told_by_name():
+            found = replica_recovery.take(self._store, order.block, order.recovery_id)
         if found is None:
             return pb.InitReplicaRecoveryResponseProto(replicaFound=False)
         return pb.InitReplicaRecoveryResponseProto(
@@ -51,13 +66,14 @@ class InterDatanodeProtocol:
     def update_replica_under_recovery(
         self, request: pb.UpdateReplicaUnderRecoveryRequestProto, caller: Caller
     ) -> pb.UpdateReplicaUnderRecoveryResponseProto:
-        storage_id = replica_recovery.settle(
-            self._store,
-            ExtendedBlock.from_proto(request.block),
-            signed64(request.recoveryId),
-            request.newLength,
-            signed64(request.newBlockId) or None,
-        )
+        with _told_by_name():
+            storage_id = replica_recovery.settle(
+                self._store,
+                ExtendedBlock.from_proto(request.block),
+                signed64(request.recoveryId),
+                request.newLength,
+                signed64(request.newBlockId) or None,
+            )
         return pb.UpdateReplicaUnderRecoveryResponseProto(storageUuid=storage_id)
 
 

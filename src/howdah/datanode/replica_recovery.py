@@ -66,7 +66,7 @@ def take(store: BlockStore, block: ExtendedBlock, recovery_id: int) -> Candidate
         return None
     found.check_recovery(block.generation_stamp, recovery_id)
     holder = _Recovery()
-    store.writers.claim(block, holder)
+    store.writers.claim(block, holder, why=f"recovery {recovery_id} of its block begins")
     try:
         replica = store.find(block)
         if replica is None:

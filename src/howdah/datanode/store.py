@@ -202,7 +202,7 @@ class BlockStore:
         if holder is None:
             self.invalidate(replica.as_block(block.pool_id))
             return
-        self.writers.claim(block, holder)
+        self.writers.claim(block, holder, why=f"{block} takes the place of its replica")
         if replica.generation_stamp < block.generation_stamp:
             self._delete(block.pool_id, replica, tell=replica.state is not ReplicaState.TEMPORARY)
 

@@ -57,9 +57,15 @@ class Writers:
             self._holders[block.pool_id, block.block_id] = holder
 
     def claim(
-        self, block: ExtendedBlock, holder: Stoppable, timeout_s: float = STOP_TIMEOUT_S
+        self,
+        block: ExtendedBlock,
+        holder: Stoppable,
+        timeout_s: float = STOP_TIMEOUT_S,
+        *,
+        why: str = "its pipeline is built anew",
     ) -> None:
-        """`holder` writes this replica from now on; whoever did so before has let go.
+        """`holder` writes this replica from now on; whoever did so before is told `why`, and
+        has let go.
 
         `RemoteError` if that one does not end in time; it is the writer still.
         """
@@ -68,7 +74,7 @@ class Writers:
         with self._changed:
             while (present := self._holders.get(key)) is not None:
                 # Again and again: it may have opened another connection since.
-                present.stop("its pipeline is built anew")
+                present.stop(why)
                 left_s = deadline_s - time.monotonic()
                 if left_s <= 0:
                     raise errors.RemoteError(

@@ -138,7 +138,10 @@ def test_a_datanode_that_says_nothing_costs_one_time_out(lab: Lab, nodes: list[D
 
 @pytest.mark.req("AP-048")
 def test_a_participant_that_cannot_be_set_is_left_out(
-    lab: Lab, nodes: list[Datanode], monkeypatch: pytest.MonkeyPatch
+    lab: Lab,
+    nodes: list[Datanode],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     write_part(lab, nodes)
     real = replica_recovery.settle
@@ -153,6 +156,8 @@ def test_a_participant_that_cannot_be_set_is_left_out(
     assert result is not None
     assert result.nodes == (nodes[0].address, nodes[2].address)
     check_identical(lab, [nodes[0], nodes[2]], DATA[:700])
+    assert "No space left on device" in caplog.text
+    assert "defect" not in caplog.text
 
 
 @pytest.mark.req("AP-048")
