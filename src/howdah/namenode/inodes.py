@@ -8,10 +8,14 @@ block map in `blocks` keeps those beside them, from what datanodes report.
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Final
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from howdah.namenode.features import NO_FEATURES, Features, Quota
 
 if TYPE_CHECKING:
     from howdah.namenode.datanodes import Storage
+    from howdah.storage.edits import AclEntry, XAttr
 
 ROOT_INODE_ID: Final = 16385
 """The root's id; Hadoop reserves those below."""
@@ -95,21 +99,72 @@ class Block:
 
 
 class INode:
-    """What files, directories and links have in common. Times are in milliseconds."""
+    """What files, directories and links have in common. Times are in milliseconds.
 
-    __slots__ = ("atime_ms", "group", "inode_id", "mode", "mtime_ms", "name", "owner", "parent")
+    What few of them have is in `features`, and shown as attributes: `acl`, `xattrs`,
+    `storage_policy_id` (0 where the inode has none of its own).
+    """
+
+    __slots__ = (
+        "atime_ms",
+        "features",
+        "group",
+        "inode_id",
+        "mode",
+        "mtime_ms",
+        "name",
+        "owner",
+        "parent",
+    )
 
     def __init__(
         self, inode_id: int, name: str, owner: str, group: str, mode: int, mtime_ms: int
     ) -> None:
         self.inode_id = inode_id
         self.name = name
-        self.owner = owner
-        self.group = group
+        # A log that is replayed brings each of them as a string of its own.
+        self.owner = sys.intern(owner)
+        self.group = sys.intern(group)
         self.mode = mode
         self.mtime_ms = mtime_ms
         self.atime_ms = 0
         self.parent: Directory | None = None
+        self.features: Features = NO_FEATURES
+
+    def _set_feature(self, name: str, value: Any) -> None:
+        if self.features is NO_FEATURES:
+            if value == getattr(NO_FEATURES, name):
+                return
+            self.features = Features()
+        setattr(self.features, name, value)
+        if self.features.is_empty:
+            self.features = NO_FEATURES
+
+    @property
+    def acl(self) -> tuple[AclEntry, ...]:
+        """The entries that the mode does not stand for (see `features`)."""
+        return self.features.acl
+
+    @acl.setter
+    def acl(self, entries: tuple[AclEntry, ...]) -> None:
+        self._set_feature("acl", entries)
+
+    @property
+    def xattrs(self) -> tuple[XAttr, ...]:
+        return self.features.xattrs
+
+    @xattrs.setter
+    def xattrs(self, xattrs: tuple[XAttr, ...]) -> None:
+        self._set_feature("xattrs", xattrs)
+
+    @property
+    def storage_policy_id(self) -> int:
+        """Its own, 0 if it has none and its parents decide."""
+        return self.features.storage_policy_id
+
+    @storage_policy_id.setter
+    def storage_policy_id(self, policy_id: int) -> None:
+        self._set_feature("storage_policy_id", policy_id)
 
     @property
     def path(self) -> str:
@@ -135,6 +190,15 @@ class Directory(INode):
         self.children: dict[str, INode] = {}
         self._sorted: list[str] | None = None
 
+    @property
+    def quota(self) -> Quota | None:
+        """Bounds of what is below, with what is used of them; None if there are none."""
+        return self.features.quota
+
+    @quota.setter
+    def quota(self, quota: Quota | None) -> None:
+        self._set_feature("quota", quota)
+
     def add(self, child: INode) -> None:
         assert child.name not in self.children, f"{child.name} stands already in {self.path}"
         self.children[child.name] = child
@@ -155,14 +219,7 @@ class Directory(INode):
 class File(INode):
     """A file; `writer` is set while somebody writes it (its lease holder)."""
 
-    __slots__ = (
-        "block_size_bytes",
-        "blocks",
-        "replication",
-        "storage_policy_id",
-        "writer",
-        "writer_machine",
-    )
+    __slots__ = ("block_size_bytes", "blocks", "replication")
 
     def __init__(
         self,
@@ -180,14 +237,30 @@ class File(INode):
         super().__init__(inode_id, name, owner, group, mode, mtime_ms)
         self.replication = replication
         self.block_size_bytes = block_size_bytes
-        self.storage_policy_id = storage_policy_id
         self.blocks: list[Block] = []
-        self.writer: str | None = None
-        self.writer_machine = ""
+        self.storage_policy_id = storage_policy_id
+
+    @property
+    def writer(self) -> str | None:
+        return self.features.writer
+
+    @writer.setter
+    def writer(self, writer: str | None) -> None:
+        self._set_feature("writer", writer)
+
+    @property
+    def writer_machine(self) -> str:
+        """Where the writer is; it goes with the writer."""
+        return self.features.writer_machine
+
+    @writer_machine.setter
+    def writer_machine(self, machine: str) -> None:
+        assert self.writer is not None, f"nobody writes {self.path}"
+        self.features.writer_machine = machine
 
     @property
     def under_construction(self) -> bool:
-        return self.writer is not None
+        return self.features.writer is not None
 
     @property
     def length_bytes(self) -> int:

@@ -14,6 +14,7 @@ Pure: no clock, no files; times come with the edits.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
@@ -220,10 +221,16 @@ class Namespace:
             block.state = BlockState.COMPLETE
             block.truncating = False
         file.mtime_ms = op.mtime_ms
-        file.atime_ms = op.atime_ms
-        file.writer = None
-        file.writer_machine = ""
+        # Most often the same time: one number less to keep.
+        file.atime_ms = op.mtime_ms if op.atime_ms == op.mtime_ms else op.atime_ms
+        self._no_writer(file)
         self.leases.release(file.inode_id)
+
+    @staticmethod
+    def _no_writer(file: File) -> None:
+        if file.writer is not None:
+            file.writer_machine = ""
+            file.writer = None
 
     def _add_block(self, op: edits.AddBlockOp) -> None:
         file = self._file(op.path, op)
@@ -383,9 +390,9 @@ class Namespace:
     def _set_owner(self, op: edits.SetOwnerOp) -> None:
         inode = self._existing(op.path, op)
         if op.owner is not None:
-            inode.owner = op.owner
+            inode.owner = sys.intern(op.owner)
         if op.group is not None:
-            inode.group = op.group
+            inode.group = sys.intern(op.group)
 
     def _times(self, op: edits.TimesOp) -> None:
         inode = self._existing(op.path, op)
