@@ -20,7 +20,7 @@ from hypothesis.stateful import (
 )
 
 from howdah import errors
-from howdah.model.namespace import ModelNamespace, Refused
+from howdah.model.namespace import NAMENODE, ModelNamespace, Refused, parent_of
 from howdah.namenode.core import Settings
 from howdah.namenode.inodes import BlockState, Directory, File, INode
 from howdah.namenode.namespace import Namespace
@@ -28,7 +28,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Deferred
 from howdah.storage.edit_codec import decode_record
-from howdah.testing.in_memory import POOL_ID, InMemoryNamenode
+from howdah.testing.in_memory import POOL_ID, InMemoryNamenode, Replica
 
 BLOCK = 1024
 REFUSALS: dict[str, tuple[type[errors.HowdahError], ...]] = {
@@ -39,7 +39,10 @@ REFUSALS: dict[str, tuple[type[errors.HowdahError], ...]] = {
     "root": (errors.RemoteError,),
     "under itself": (errors.RemoteError,),
     "kinds differ": (errors.RemoteError,),
-    "is written": (errors.AlreadyBeingCreated,),
+    "is written": (errors.AlreadyBeingCreated, errors.RecoveryInProgress),
+    "is cut": (errors.RecoveryInProgress,),
+    "too long": (errors.IllegalArgument,),
+    "cannot be joined": (errors.IllegalArgument,),
     "not the writer": (errors.LeaseExpired,),
 }
 
@@ -100,6 +103,7 @@ def fingerprint(namespace: Namespace) -> dict[str, Any]:
                         block.generation_stamp,
                         block.length_bytes,
                         block.state is BlockState.UNDER_CONSTRUCTION,
+                        block.truncating,
                     )
                     for block in inode.blocks
                 ],
@@ -145,6 +149,13 @@ class NamespaceMachine(RuleBasedStateMachine):
     def open_files(self) -> list[tuple[str, str]]:
         entries = self.model.entries.items()
         return sorted((p, e.writer) for p, e in entries if e.writer) or [("/a", "DFSClient_1")]
+
+    def writer_of(self, path: str) -> str | None:
+        """As the model knows it."""
+        file = self.namenode.core.namespace.find(path)
+        if not isinstance(file, File):
+            return None
+        return NAMENODE if file.writer == self.namenode.leases.holder else file.writer
 
     # Both sides.
 
@@ -400,6 +411,97 @@ class NamespaceMachine(RuleBasedStateMachine):
 
         self.both(lambda: self.call("complete", request).result, model)
 
+    # Several steps at once, which would hardly ever come about by themselves.
+
+    @rule(path=beside, writer=writers, blocks=st.lists(st.integers(1, BLOCK), max_size=3))
+    def whole_file(self, path: str, writer: str, blocks: list[int]) -> None:
+        self.create(path, writer, False, 0o644)
+        for before in [0, *blocks][: len(blocks)]:
+            self.add_block((path, writer), before)
+        self.complete((path, writer), blocks[-1] if blocks else 0)
+
+    @rule(path=beside, writer=writers, length=st.integers(1, BLOCK))
+    def file_that_is_given_up(self, path: str, writer: str, length: int) -> None:
+        self.create(path, writer, False, 0o644)
+        self.add_block((path, writer), 0)
+        self.fsync((path, writer), length)
+
+    # Cut, joined, taken away.
+
+    @rule(path=closed | there, writer=writers, length=st.integers(0, 3 * BLOCK))
+    def truncate(self, path: str, writer: str, length: int) -> None:
+        now_ms = self.now()
+        request = pb.TruncateRequestProto(src=path, newLength=length, clientName=writer)
+        self.both(
+            lambda: self.call("truncate", request).result,
+            lambda: self.model.truncate(path, length, writer=writer, now_ms=now_ms),
+        )
+
+    @rule(data=st.data(), path=closed)
+    def truncate_to_a_part(self, data: st.DataObject, path: str) -> None:
+        """Drawn at random the length is mostly more than there is."""
+        entry = self.model.entries.get(path)
+        if entry is not None:
+            self.truncate(path, "DFSClient_1", data.draw(st.integers(0, entry.length_bytes)))
+
+    @rule(data=st.data(), whole=closed)
+    def concat_neighbours(self, data: st.DataObject, whole: str) -> None:
+        for name in ("a", "b", "ü €"):
+            self.whole_file(parent_of(whole).rstrip("/") + "/" + name, "DFSClient_1", [1, 2])
+        beside = [p for p in self.closed_files() if parent_of(p) == parent_of(whole) and p != whole]
+        sources = st.lists(st.sampled_from(beside), min_size=1, max_size=3, unique=True)
+        self.concat(whole, data.draw(sources) if beside else [whole])
+
+    @rule(whole=closed, sources=st.lists(closed | there, min_size=1, max_size=3))
+    def concat(self, whole: str, sources: list[str]) -> None:
+        now_ms = self.now()
+        request = pb.ConcatRequestProto(trg=whole, srcs=sources)
+
+        def real() -> None:
+            self.call("concat", request)
+
+        self.both(real, lambda: self.model.concat(whole, sources, now_ms=now_ms))
+
+    @rule(path=there, writer=writers)
+    def recover_lease(self, path: str, writer: str) -> None:
+        self.take_over(path, writer)
+
+    @rule(which=opened, writer=writers)
+    def recover_the_lease_of_an_open_file(self, which: tuple[str, str], writer: str) -> None:
+        self.take_over(which[0], writer)
+
+    def take_over(self, path: str, writer: str) -> None:
+        now_ms = self.now()
+        request = pb.RecoverLeaseRequestProto(src=path, clientName=writer)
+        file = self.namenode.core.namespace.find(path)
+        keep: int | None = None
+        if isinstance(file, File):
+            count = len(file.blocks)
+            if not count or file.blocks[-1].state is BlockState.COMPLETE:
+                keep = count
+            elif self.namenode.core.blocks.is_unwritten(file.blocks[-1]):
+                keep = count - 1
+        self.both(
+            lambda: self.call("recoverLease", request).result,
+            lambda: self.model.take_over(path, keep=keep, now_ms=now_ms),
+        )
+
+    @rule(length=lengths)
+    def recover_blocks(self, length: int) -> None:
+        """The datanode does what it is told as a primary, and has so many bytes, or what
+        was synced if that is more."""
+        now_ms = self.now()
+        for order in self.node.orders():
+            block = self.namenode.core.namespace.blocks[order.block.b.blockId]
+            told = max(length, block.known_bytes)
+            if order.HasField("truncateBlock"):
+                told = order.truncateBlock.numBytes
+            self.node.replicas[self.node.first_storage].setdefault(
+                block.block_id, Replica(block.generation_stamp, told)
+            )
+            self.model.recovered(block.file.path, told, now_ms=now_ms)
+            self.node.recover(order, told, [self.node])
+
     # What must hold.
 
     @invariant()
@@ -418,7 +520,10 @@ class NamespaceMachine(RuleBasedStateMachine):
             assert (inode.mtime_ms, inode.atime_ms) == (entry.mtime_ms, entry.atime_ms), path
             if isinstance(inode, File):
                 assert tuple(b.known_bytes for b in inode.blocks) == entry.blocks
-                assert (inode.replication, inode.writer) == (entry.replication, entry.writer)
+                assert (inode.replication, self.writer_of(path)) == (
+                    entry.replication,
+                    entry.writer,
+                )
             elif isinstance(inode, Directory):
                 assert inode.sorted_names() == self.model.children(path)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 ROOT = "/"
+NAMENODE = "the namenode"
 
 
 class Refused(Exception):
@@ -21,7 +22,11 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A directory or a file. `blocks` are the lengths of a file's blocks."""
+    """A directory or a file. `blocks` are the lengths of a file's blocks.
+
+    `is_cut`: its last block is being cut, for `writer`. A file that was taken away from
+    its writer has `NAMENODE` for one.
+    """
 
     is_directory: bool
     owner: str = ""
@@ -32,6 +37,7 @@ class Entry:
     replication: int = 0
     blocks: tuple[int, ...] = ()
     writer: str | None = None
+    is_cut: bool = False
 
     @property
     def length_bytes(self) -> int:
@@ -205,8 +211,10 @@ class ModelNamespace:
         entry = self.entries.get(path)
         if entry is None:
             raise Refused("not found")
-        if entry.is_directory or entry.writer != writer:
+        if entry.is_directory or entry.writer != writer or writer == NAMENODE:
             raise Refused("not the writer")
+        if entry.is_cut:
+            raise Refused("is cut")
         return entry
 
     def append(self, path: str, *, writer: str) -> None:
@@ -227,6 +235,82 @@ class ModelNamespace:
     def close(self, path: str, *, writer: str, now_ms: int) -> None:
         self.entries[path] = replace(self._open(path, writer), writer=None, mtime_ms=now_ms)
 
+    # Files that get shorter, longer, or are taken away.
+
+    def _file(self, path: str) -> Entry:
+        self._check_parents(path)
+        entry = self.entries.get(path)
+        if entry is None or entry.is_directory:
+            raise Refused("not found")
+        return entry
+
+    def truncate(self, path: str, length_bytes: int, *, writer: str, now_ms: int) -> bool:
+        """False if the cut goes through a block: the file is open until that is done."""
+        entry = self._file(path)
+        if entry.writer is not None:
+            if entry.is_cut and entry.length_bytes == length_bytes:
+                return False
+            raise Refused("is written")
+        if length_bytes > entry.length_bytes:
+            raise Refused("too long")
+        if length_bytes == entry.length_bytes:
+            return True
+        blocks: list[int] = []
+        is_cut = False
+        for block in entry.blocks:
+            left = length_bytes - sum(blocks)
+            if left:
+                blocks.append(min(block, left))
+                is_cut = left < block
+        self.entries[path] = replace(
+            entry,
+            blocks=tuple(blocks),
+            mtime_ms=now_ms,
+            writer=writer if is_cut else None,
+            is_cut=is_cut,
+        )
+        return not is_cut
+
+    def concat(self, target: str, sources: list[str], *, now_ms: int) -> None:
+        """The blocks of the sources go to the end of the target, and the sources go."""
+        whole = self._file(target)
+        if whole.writer is not None:
+            raise Refused("cannot be joined")
+        for path in sources:
+            part = self._file(path)
+            if parent_of(path) != parent_of(target) or path == target:
+                raise Refused("cannot be joined")
+            if part.writer is not None or not part.blocks:
+                raise Refused("cannot be joined")
+        if len(set(sources)) < len(sources):
+            raise Refused("cannot be joined")
+        parts = [self.entries.pop(path).blocks for path in sources]
+        blocks = whole.blocks + tuple(length for part in parts for length in part)
+        self.entries[target] = replace(whole, blocks=blocks, mtime_ms=now_ms)
+        self._touch(parent_of(target), now_ms)
+
+    def take_over(self, path: str, *, keep: int | None, now_ms: int) -> bool:
+        """Whoever writes the file is stopped. True if it is closed: at once, with its first
+        `keep` blocks, if its datanodes need not be asked (else None)."""
+        entry = self._file(path)
+        if entry.writer is None:
+            return True
+        if keep is None:
+            self.entries[path] = replace(entry, writer=NAMENODE)
+            return False
+        self.entries[path] = replace(
+            entry, writer=None, blocks=entry.blocks[:keep], mtime_ms=now_ms
+        )
+        return True
+
+    def recovered(self, path: str, length_bytes: int, *, now_ms: int) -> None:
+        """Its datanodes have said how long the last block is; the file is closed."""
+        entry = self._file(path)
+        blocks = (*entry.blocks[:-1], length_bytes)
+        self.entries[path] = replace(
+            entry, blocks=blocks, writer=None, is_cut=False, mtime_ms=now_ms
+        )
+
     # Attributes.
 
     def _existing(self, path: str) -> Entry:
@@ -237,9 +321,7 @@ class ModelNamespace:
         return entry
 
     def set_mode(self, path: str, mode: int) -> None:
-        entry = self._existing(path)
-        # A sticky bit means nothing on a file.
-        self.entries[path] = replace(entry, mode=mode if entry.is_directory else mode & 0o777)
+        self.entries[path] = replace(self._existing(path), mode=mode)
 
     def set_owner(self, path: str, owner: str | None, group: str | None) -> None:
         entry = self._existing(path)

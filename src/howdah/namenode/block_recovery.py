@@ -172,13 +172,15 @@ class BlockRecovery:
     def take_orders(self, node: Datanode) -> list[RecoveryOrder]:
         """The node's heartbeat is there: what it is to recover as a primary."""
         orders = []
+        now_ms = self._core.clock.monotonic_ms()
         for block_id in self._orders.pop(node, ()):
             recovery = self._recoveries.get(block_id)
             block = self._core.namespace.blocks.get(block_id)
             if recovery is None or block is None or recovery.primary is not node or recovery.given:
                 continue  # Overtaken by another attempt, or by the file's end.
             recovery.given = True
-            places = self._places(block, self._core.clock.monotonic_ms())
+            recovery.deadline_ms = now_ms + self._core.settings.block_recovery_timeout_ms
+            places = self._places(block, now_ms)
             orders.append(RecoveryOrder(block, recovery.recovery_id, places))
         return orders
 
