@@ -209,6 +209,12 @@ class CorruptEditLog(HowdahError, OSError):
     java_class = "java.io.IOException"
 
 
+class CorruptImage(HowdahError, OSError):
+    """A namespace image is damaged; names the file and what is wrong with it."""
+
+    java_class = "java.io.IOException"
+
+
 class RpcNoSuchMethod(HowdahError, OSError):
     java_class = "org.apache.hadoop.ipc.RpcNoSuchMethodException"
     errno_code = errno.ENOSYS
