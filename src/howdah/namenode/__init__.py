@@ -5,13 +5,16 @@ Pure (no sockets, files, threads, clocks or dice):
 - `inodes`, `paths`, `namespace`   the tree, and `apply(edit)`, its only change
 - `permissions`                    who may do what
 - `leases`, `retry_cache`          who writes which file; calls already answered
-- `lease_expiry`                   what becomes of files whose writers fell silent
+- `lease_recovery`, `block_recovery` what becomes of files whose writers fell silent
 - `topology`, `placement`          racks, distances, where replicas go
 - `datanodes`, `blocks`, `repair`  the nodes, their replicas, what must be copied or dropped
 - `safe_mode`                      when the cluster may change
 - `core`                           the state in one place; requests become edits here
-- `tree_calls`, `file_calls`, `attribute_calls`, `queries`
-                                   the operations of ClientProtocol on the core
+- `tree_calls`, `attribute_calls`, `queries`
+                                   the operations of ClientProtocol on the core:
+- `opening`, `writing`, `closing`, `pipeline_calls`
+                                   the life of a file while it is written, and
+- `truncation`, `concat`           what else changes a file's blocks
 - `client_protocol`, `client_queries`, `datanode_protocol`, `messages`
                                    protobuf in, operations out, and back
 
@@ -22,6 +25,7 @@ Shells:
 - `format`                         a new filesystem
 - `server`                         sockets, timers, signals
 
-Arrows: `server -> *_protocol -> *_calls, queries -> core -> namespace, blocks …`;
+Arrows: `server -> *_protocol -> *_calls, opening …, queries -> core -> namespace,
+blocks …`;
 `journal, loading, format -> storage`.
 """
