@@ -15,7 +15,8 @@ DFSInputStream does when it opens a file:
   which may take as long as a lease: `CannotObtainBlockLength` says so at once.
 
 Better than Hadoop: where the namenode knows of bytes, from an earlier sync or from
-before an append, a block without replicas is an error and not an empty block.
+before an append, a block without replicas is an error and not an empty block, and a
+datanode that shows fewer bytes, since it lost its power, is not believed.
 """
 
 from __future__ import annotations
@@ -191,9 +192,10 @@ class FileLocations:
                 unanswered += 1
                 tried.append(f"{node}: {error}")
             else:
-                if length >= 0:
+                if length >= block.length_bytes:
                     return length
-                tried.append(f"{node}: its replica waits for recovery")
+                lost = f"it shows {length} of {block.length_bytes} bytes that were there"
+                tried.append(f"{node}: {lost if length >= 0 else 'its replica waits for recovery'}")
         if absent == len(block.nodes) and not block.length_bytes:
             # The pipeline isn't open yet.
             return 0

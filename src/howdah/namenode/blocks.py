@@ -89,6 +89,7 @@ class BlockMap:
         """
         storage.reported = True
         missing = storage.block_ids | storage.bad.keys() | self._told_to_go(storage)
+        missing |= self._unsettled_at(storage)
         for position, replica in enumerate(replicas, 1):
             block_id = replica.block_id
             missing.discard(block_id)
@@ -102,6 +103,15 @@ class BlockMap:
                     return
         for block_id in missing:
             self.deleted(storage, block_id)
+
+    def _unsettled_at(self, storage: Storage) -> set[int]:
+        """The open blocks of which the storage reported a replica before."""
+        return {
+            block_id
+            for reports in (self._early, self._ahead)
+            for block_id, storages in reports.items()
+            if storage in storages
+        }
 
     def _told_to_go(self, storage: Storage) -> set[int]:
         node = storage.node

@@ -221,6 +221,18 @@ def test_bytes_that_the_namenode_knows_of_are_not_read_as_nothing(
         locations(Namenode(written(block(0, 5, nodes=()))))
 
 
+@pytest.mark.req("OS-082")
+def test_a_datanode_that_shows_less_than_is_known_is_not_believed(
+    says: dict[str, list[int | Exception]],
+) -> None:
+    """It lost its power, say, with what it had not synced."""
+    says.update(dn0=[0], dn1=[errors.Unreachable("gone")], dn2=[7])
+    assert locations(Namenode(written(block(0, 5)))).length == 7
+    says.update(dn2=[4])
+    with pytest.raises(errors.CannotObtainBlockLength, match=r"dn2\(10.0.0.2:1\): it shows 4 of"):
+        locations(Namenode(written(block(0, 5))))
+
+
 def test_a_datanode_that_reports_a_moment_later_is_waited_for(
     says: dict[str, list[int | Exception]],
 ) -> None:

@@ -326,6 +326,40 @@ def test_after_a_start_nothing_is_given_up_while_replicas_are_missing(
     assert found(fresh).length_bytes == 5
 
 
+@pytest.mark.req("AP-047")
+def test_a_node_that_has_lost_its_replica_is_not_waited_for(client: Any, nodes: Nodes) -> None:
+    """A power cut may take the file's name; the node reports what it has then."""
+    block = pipeline(client, nodes, synced=7)
+    del nodes[2].replicas[nodes[2].first_storage][block.block_id]
+    nodes[1].replicas[nodes[1].first_storage][block.block_id] = Replica(
+        block.generation_stamp, 5, finalized=False, left_over=True
+    )
+    nodes[0].replicas[nodes[0].first_storage][block.block_id] = Replica(
+        block.generation_stamp, 4, finalized=False, left_over=True
+    )
+    for node in nodes:
+        node.register()
+        node.heartbeat()
+        node.report()
+    client.recover_lease("/a")
+    primary, order = order_of(nodes)
+    primary.recover(order, 5, nodes[1:2])
+    assert (found(client.namenode).writer, found(client.namenode).length_bytes) == (None, 5)
+
+
+@pytest.mark.req("FS-126")
+def test_a_node_that_has_lost_its_replica_may_get_another(client: Any, nodes: Nodes) -> None:
+    block = pipeline(client, nodes)
+    del nodes[2].replicas[nodes[2].first_storage][block.block_id]
+    nodes[2].register()
+    nodes[2].heartbeat()
+    nodes[2].report()
+    client.recover_lease("/a")
+    primary, order = order_of(nodes)
+    primary.recover(order, 7, nodes[:2])
+    assert block.block_id not in nodes[2].known.doomed
+
+
 @pytest.mark.req("AP-014")
 def test_a_block_without_a_byte_is_dropped(client: Any, nodes: Nodes) -> None:
     block = pipeline(client, nodes, length=0, synced=0)
