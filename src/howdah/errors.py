@@ -166,6 +166,13 @@ class SpaceQuotaExceeded(QuotaExceeded):
     java_class = "org.apache.hadoop.hdfs.protocol.DSQuotaExceededException"
 
 
+class InvalidAcl(HowdahError, ValueError, OSError):
+    """An access control list that cannot be, or ACLs where they are switched off."""
+
+    java_class = "org.apache.hadoop.hdfs.protocol.AclException"
+    errno_code = errno.EINVAL
+
+
 class PathComponentTooLong(HowdahError, OSError):
     java_class = "org.apache.hadoop.hdfs.protocol.FSLimitException$PathComponentTooLongException"
     errno_code = errno.ENAMETOOLONG

@@ -288,6 +288,11 @@ DFS_PERMISSIONS_SUPERUSERGROUP = string(
     "dfs.permissions.superusergroup", "supergroup", "The group whose members are superusers."
 )
 DFS_NAMENODE_ACLS_ENABLED = boolean("dfs.namenode.acls.enabled", True, "Whether ACLs work.")
+DFS_NAMENODE_POSIX_ACL_INHERITANCE_ENABLED = boolean(
+    "dfs.namenode.posix.acl.inheritance.enabled",
+    True,
+    "Whether a default ACL takes the place of the client's umask.",
+)
 DFS_NAMENODE_XATTRS_ENABLED = boolean(
     "dfs.namenode.xattrs.enabled", True, "Whether extended attributes work."
 )

@@ -7,16 +7,14 @@ may not run twice go through the retry cache.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.namenode import messages
-from howdah.namenode.attribute_calls import AttributeCalls
 from howdah.namenode.block_recovery import BlockRecovery
-from howdah.namenode.client_queries import ClientQueries
+from howdah.namenode.client_attributes import ClientAttributes
 from howdah.namenode.closing import Closing, PendingClose
 from howdah.namenode.concat import Concat
 from howdah.namenode.core import Core
@@ -25,7 +23,6 @@ from howdah.namenode.inodes import Block, BlockState, File
 from howdah.namenode.lease_recovery import LeaseRecovery
 from howdah.namenode.opening import Opening
 from howdah.namenode.pipeline_calls import PipelineCalls
-from howdah.namenode.retry_cache import REBUILT, RetryCache
 from howdah.namenode.tree_calls import TreeCalls
 from howdah.namenode.truncation import Truncation
 from howdah.namenode.writing import Writing
@@ -33,11 +30,10 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Caller, Deferred
 
-M = TypeVar("M", bound=Message)
 
-
-class ClientProtocol(ClientQueries):
-    """The namenode as its clients see it: `ClientQueries`, and what changes something."""
+class ClientProtocol(ClientAttributes):
+    """The namenode as its clients see it: `ClientQueries`, `ClientAttributes`, and what
+    changes the tree and its files."""
 
     PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 
@@ -51,26 +47,7 @@ class ClientProtocol(ClientQueries):
         self._pipelines = PipelineCalls(core, self._writing)
         self._truncation = Truncation(core, leases, recovery)
         self._concat = Concat(core)
-        self._attributes = AttributeCalls(core)
         self._closing: dict[int, list[tuple[PendingClose, Deferred]]] = {}
-
-    def _once(self, caller: Caller, run: Callable[[], M], rebuild: Callable[[], M]) -> M:
-        """Run a call that may not run twice; for a repeated one, the first answer.
-
-        `rebuild` makes the answer anew where it was not kept.
-        """
-        if not RetryCache.applies(caller):
-            return run()
-        cache = self._core.retry_cache
-        known = cache.find(caller)
-        if known is REBUILT:
-            return rebuild()
-        if known is not None:
-            remembered: M = known
-            return remembered
-        answer = run()
-        cache.remember(caller.client_id, caller.call_id, answer, self._core.clock.monotonic_ms())
-        return answer
 
     # The cluster.
 
@@ -91,7 +68,11 @@ class ClientProtocol(ClientQueries):
 
     def mkdirs(self, request: pb.MkdirsRequestProto, caller: Caller) -> pb.MkdirsResponseProto:
         done = self._tree.mkdirs(
-            caller, request.src, request.masked.perm, create_parent=request.createParent
+            caller,
+            request.src,
+            request.masked.perm,
+            create_parent=request.createParent,
+            unmasked=request.unmasked.perm if request.HasField("unmasked") else None,
         )
         return pb.MkdirsResponseProto(result=done)
 
@@ -129,36 +110,7 @@ class ClientProtocol(ClientQueries):
     def create_symlink(self, request: pb.CreateSymlinkRequestProto, caller: Caller) -> Message:
         raise errors.UnsupportedOperation("Symlinks not supported")
 
-    # Attributes.
-
-    def set_permission(
-        self, request: pb.SetPermissionRequestProto, caller: Caller
-    ) -> pb.SetPermissionResponseProto:
-        self._attributes.set_permission(caller, request.src, request.permission.perm)
-        return pb.SetPermissionResponseProto()
-
-    def set_owner(
-        self, request: pb.SetOwnerRequestProto, caller: Caller
-    ) -> pb.SetOwnerResponseProto:
-        self._attributes.set_owner(
-            caller, request.src, request.username or None, request.groupname or None
-        )
-        return pb.SetOwnerResponseProto()
-
-    def set_times(
-        self, request: pb.SetTimesRequestProto, caller: Caller
-    ) -> pb.SetTimesResponseProto:
-        self._attributes.set_times(
-            caller, request.src, messages.signed(request.mtime), messages.signed(request.atime)
-        )
-        return pb.SetTimesResponseProto()
-
-    def set_replication(
-        self, request: pb.SetReplicationRequestProto, caller: Caller
-    ) -> pb.SetReplicationResponseProto:
-        return pb.SetReplicationResponseProto(
-            result=self._attributes.set_replication(caller, request.src, request.replication)
-        )
+    # Files.
 
     def create(self, request: pb.CreateRequestProto, caller: Caller) -> pb.CreateResponseProto:
         if request.ecPolicyName:
@@ -177,6 +129,7 @@ class ClientProtocol(ClientQueries):
                 create_parent=request.createParent,
                 replication=request.replication,
                 block_size_bytes=messages.signed(request.blockSize),
+                unmasked=request.unmasked.perm if request.HasField("unmasked") else None,
             )
             return pb.CreateResponseProto(fs=messages.file_status(file, b""))
 

@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.namenode import messages
 from howdah.namenode.core import Core
-from howdah.namenode.inodes import STICKY_BIT, File
+from howdah.namenode.inodes import File
 from howdah.namenode.permissions import Access
 from howdah.namenode.queries import Queries
 from howdah.proto import client_namenode_pb2 as pb
@@ -263,35 +263,8 @@ class ClientQueries:
         found = self._core.resolve(path)
         return messages.UNLIMITED if found.components else messages.ROOT_NAMESPACE_QUOTA
 
-    # Nothing has ACLs, extended attributes, erasure coding or encryption yet; the
-    # paths are looked up all the same, so that a missing one is an error.
-
-    def get_acl_status(self, request: Message, caller: Caller) -> Message:
-        assert isinstance(request, types_pb2.GetAclStatusRequestProto)
-        _, found = self._core.resolve_checked(caller, request.src)
-        inode = self._core.require(found)
-        return types_pb2.GetAclStatusResponseProto(
-            result=types_pb2.AclStatusProto(
-                owner=inode.owner,
-                group=inode.group,
-                sticky=bool(inode.mode & STICKY_BIT),
-                permission=types_pb2.FsPermissionProto(perm=inode.mode),
-            )
-        )
-
-    def get_xattrs(self, request: Message, caller: Caller) -> Message:
-        assert isinstance(request, types_pb2.GetXAttrsRequestProto)
-        _, found = self._core.resolve_checked(caller, request.src)
-        self._core.require(found)
-        if request.xAttrs:
-            raise errors.RemoteError("At least one of the attributes provided was not found.")
-        return types_pb2.GetXAttrsResponseProto()
-
-    def list_xattrs(self, request: Message, caller: Caller) -> Message:
-        assert isinstance(request, types_pb2.ListXAttrsRequestProto)
-        _, found = self._core.resolve_checked(caller, request.src)
-        self._core.require(found)
-        return types_pb2.ListXAttrsResponseProto()
+    # Nothing has erasure coding or encryption yet; the paths are looked up all the
+    # same, so that a missing one is an error.
 
     def get_erasure_coding_policy(self, request: Message, caller: Caller) -> Message:
         assert isinstance(request, types_pb2.GetErasureCodingPolicyRequestProto)

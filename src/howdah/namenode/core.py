@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from howdah import errors
-from howdah.namenode import paths
+from howdah.namenode import acls, paths
 from howdah.namenode.blocks import BlockMap
 from howdah.namenode.datanodes import DatanodeRegistry
 from howdah.namenode.file_blocks import edit_blocks
@@ -62,6 +62,11 @@ class Settings:
     encrypt_data_transfer: bool = False
     max_component_bytes: int = 255
     max_directory_items: int = 1_048_576
+    acls_enabled: bool = True
+    posix_acl_inheritance: bool = True
+    xattrs_enabled: bool = True
+    max_xattrs_per_inode: int = 32
+    max_xattr_bytes: int = 16384
     listing_limit: int = 1000
     open_files_limit: int = 1000
     atime_precision_ms: int = 3_600_000
@@ -211,8 +216,11 @@ class Core:
         return identity
 
     def resolve(self, path: str) -> Resolved:
-        """A path from a request. `/.reserved/.inodes/ID/…` is resolved by id."""
+        """A path from a request. `/.reserved/.inodes/ID/…` is resolved by id, and
+        `/.reserved/raw/…` is the path without that."""
         components = paths.split(path)
+        if components[:2] == [".reserved", "raw"]:
+            components = components[2:]
         if len(components) > 2 and components[:2] == [".reserved", ".inodes"]:
             components = self._by_inode_id(path, components)
         return Resolved(paths.join(components), components, self.namespace.trail(components))
@@ -236,6 +244,8 @@ class Core:
         a ParentNotDirectory.
         """
         who = self.identity(caller)
+        if paths.is_raw(path):
+            self.permissions.check_superuser(who, f"use {paths.RESERVED_RAW}")
         found = self.resolve(path)
         try:
             self.permissions.check_traverse(who, found.trail)
@@ -272,12 +282,35 @@ class Core:
                 f"limit={limit} items={len(parent.children)}"
             )
 
+    def initial_acl(
+        self, parent: Directory, mode: int, unmasked: int | None, *, is_directory: bool
+    ) -> tuple[int, tuple[edits.AclEntry, ...]]:
+        """Mode and whole ACL (empty: the mode says all) of what is about to be made.
+
+        In a directory with a default ACL that takes the place of the client's umask, if
+        the client says what the mode was before.
+        """
+        if not parent.acl:
+            return mode, ()
+        if unmasked is None or not self.settings.posix_acl_inheritance:
+            unmasked = mode
+        inherits = any(entry.scope is edits.AclScope.DEFAULT for entry in parent.acl)
+        bound = unmasked if inherits else mode
+        mode, stored = acls.inherited(parent.acl, bound, by_directory=is_directory)
+        return mode, acls.entries_of(mode, stored) if stored else ()
+
     def new_inode_id(self) -> int:
         """The next id; it counts as used once an edit carries it."""
         return self.namespace.last_inode_id + 1
 
     def make_parents(
-        self, who: Identity, found: Resolved, count: int, mode: int | None, now_ms: int
+        self,
+        who: Identity,
+        found: Resolved,
+        count: int,
+        mode: int | None,
+        now_ms: int,
+        unmasked: int | None = None,
     ) -> None:
         """Commit one MkdirOp for each missing directory among the first `count`
         components. With `mode` None they inherit the mode of the nearest existing
@@ -295,13 +328,19 @@ class Core:
                     found.path, name, parent.path, self.settings.max_component_bytes
                 )
                 self.check_room(parent)
-                wanted = parent.mode if mode is None else mode
+                wanted, acl = self.initial_acl(
+                    parent,
+                    (parent.mode if mode is None else mode) | 0o300,
+                    None if unmasked is None else unmasked | 0o300,
+                    is_directory=True,
+                )
                 self.commit(
                     edits.MkdirOp(
                         self.new_inode_id(),
                         path,
                         now_ms,
-                        edits.Permission(who.user, parent.group, wanted | 0o300),
+                        edits.Permission(who.user, parent.group, wanted),
+                        acl,
                     )
                 )
                 child = parent.children[name]

@@ -54,6 +54,8 @@ def file_status(
     status.modification_time = inode.mtime_ms & LONG_MASK
     status.access_time = inode.atime_ms & LONG_MASK
     status.fileId = inode.inode_id
+    if inode.acl:
+        status.flags = types_pb2.HdfsFileStatusProto.HAS_ACL
     if isinstance(inode, File):
         status.fileType = types_pb2.HdfsFileStatusProto.IS_FILE
         status.length = inode.length_bytes

@@ -14,13 +14,13 @@ Pure: no clock, no files; times come with the edits.
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
 from howdah import errors
 from howdah.namenode import paths
+from howdah.namenode.attribute_edits import AttributeEdits, begin_with
 from howdah.namenode.inodes import (
     LAST_RESERVED_BLOCK_ID,
     LAST_RESERVED_GENERATION_STAMP,
@@ -67,14 +67,11 @@ class Namespace:
             edits.RenameOldOp: self._rename_old,
             edits.RenameOp: self._rename,
             edits.DeleteOp: self._delete,
-            edits.SetReplicationOp: self._set_replication,
-            edits.SetPermissionsOp: self._set_permissions,
-            edits.SetOwnerOp: self._set_owner,
-            edits.TimesOp: self._times,
             edits.SetGenstampV2Op: self._set_generation_stamp,
             edits.AllocateBlockIdOp: self._allocate_block_id,
             edits.StartLogSegmentOp: self._no_change,
             edits.EndLogSegmentOp: self._no_change,
+            **AttributeEdits(self._existing, self._file).appliers,
         }
 
     # Looking.
@@ -207,6 +204,7 @@ class Namespace:
             storage_policy_id=op.storage_policy_id,
         )
         file.atime_ms = op.atime_ms
+        begin_with(file, op.acl, op.xattrs)
         file.writer = op.client_name
         file.writer_machine = op.client_machine
         self._attach(file, parent, op)
@@ -328,6 +326,7 @@ class Namespace:
             op.permission.mode,
             op.timestamp_ms,
         )
+        begin_with(directory, op.acl, op.xattrs)
         self._attach(directory, parent, op)
         parent.mtime_ms = op.timestamp_ms
 
@@ -380,26 +379,6 @@ class Namespace:
             raise EditDoesNotFit("OP_DELETE of the root")
         self._detach(inode)
         parent.mtime_ms = op.timestamp_ms
-
-    def _set_replication(self, op: edits.SetReplicationOp) -> None:
-        self._file(op.path, op).replication = op.replication
-
-    def _set_permissions(self, op: edits.SetPermissionsOp) -> None:
-        self._existing(op.path, op).mode = op.mode
-
-    def _set_owner(self, op: edits.SetOwnerOp) -> None:
-        inode = self._existing(op.path, op)
-        if op.owner is not None:
-            inode.owner = sys.intern(op.owner)
-        if op.group is not None:
-            inode.group = sys.intern(op.group)
-
-    def _times(self, op: edits.TimesOp) -> None:
-        inode = self._existing(op.path, op)
-        if op.mtime_ms != -1:
-            inode.mtime_ms = op.mtime_ms
-        if op.atime_ms != -1:
-            inode.atime_ms = op.atime_ms
 
     def _set_generation_stamp(self, op: edits.SetGenstampV2Op) -> None:
         if op.generation_stamp < self.generation_stamp:

@@ -39,10 +39,12 @@ class Opening:
         create_parent: bool,
         replication: int,
         block_size_bytes: int,
+        unmasked: int | None = None,
     ) -> File:
         """A new, empty file under construction by `client_name`.
 
         It takes the place of an old one with `overwrite`, and has to without `create`.
+        `unmasked` is the mode before the client's umask, if it says so.
         """
         core = self._core
         paths.check_length("create", path)
@@ -75,6 +77,7 @@ class Opening:
         assert isinstance(parent, Directory), "its parents exist now"
         if old is None:
             core.check_room(parent)
+        mode, acl = core.initial_acl(parent, mode & MODE_MASK, unmasked, is_directory=False)
         core.commit(
             edits.AddOp(
                 core.new_inode_id(),
@@ -83,10 +86,11 @@ class Opening:
                 now_ms,
                 now_ms,
                 block_size_bytes,
-                edits.Permission(who.user, parent.group, mode & MODE_MASK),
+                edits.Permission(who.user, parent.group, mode),
                 client_name,
                 caller.address,
                 overwrite=overwrite,
+                acl=acl,
                 rpc_client_id=caller.client_id,
                 rpc_call_id=caller.call_id,
             )

@@ -17,6 +17,8 @@ LONGEST_PATH_CHARACTERS: Final = 65_535
 """A record of the edit log holds no longer string. Paths over `MAX_PATH_CHARACTERS` are
 not created, but come about where a directory is moved further down."""
 RESERVED_INODES: Final = "/.reserved/.inodes"
+RESERVED_RAW: Final = "/.reserved/raw"
+"""The whole tree once more, for the superuser, who sees and sets `raw` attributes there."""
 
 
 def split(path: str) -> list[str]:
@@ -49,6 +51,11 @@ def parent_of(path: str) -> str:
 def is_under(path: str, ancestor: str) -> bool:
     """True if `path` lies below `ancestor`, not being it."""
     return path != ancestor and (ancestor == "/" or path.startswith(ancestor + "/"))
+
+
+def is_raw(path: str) -> bool:
+    """True for what is named below `/.reserved/raw`."""
+    return path == RESERVED_RAW or path.startswith(RESERVED_RAW + "/")
 
 
 def check_length(operation: str, path: str) -> None:

@@ -1,4 +1,4 @@
-"""Who may do what: POSIX modes on the tree (pure).
+"""Who may do what: POSIX modes and ACLs on the tree (pure).
 
 The superuser is whoever started the namenode, and the members of
 `dfs.permissions.superusergroup`. Everybody else needs execute on every
@@ -16,6 +16,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.inodes import STICKY_BIT, Directory, INode, mode_string
+from howdah.storage.edits import AclKind, AclScope
 
 
 class Access(enum.IntFlag):
@@ -73,6 +74,8 @@ class Permissions:
 
     @staticmethod
     def _allows(who: Identity, inode: INode, access: Access) -> bool:
+        if inode.acl and inode.acl[0].scope is AclScope.ACCESS:
+            return _acl_allows(who, inode, access)
         if who.user == inode.owner:
             granted = inode.mode >> 6
         elif inode.group in who.groups:
@@ -145,3 +148,25 @@ class Permissions:
                 self.check_sticky(who, directory, child)
                 if isinstance(child, Directory):
                     stack.append(child)
+
+
+def _acl_allows(who: Identity, inode: INode, access: Access) -> bool:
+    """The first that fits: the owner by the mode, an entry with the user's name, any
+    entry of one of the groups; and if none does, all others by the mode. The group's bits
+    of the mode are the mask here, and bound all but the owner and the others."""
+    if who.user == inode.owner:
+        return inode.mode >> 6 & access == access
+    mask = inode.mode >> 3
+    is_member = False
+    for entry in inode.acl:
+        if entry.scope is AclScope.DEFAULT:
+            break
+        grants = entry.permission & mask & access == access
+        if entry.kind is AclKind.USER:
+            if entry.name == who.user:
+                return grants
+        elif (inode.group if entry.name is None else entry.name) in who.groups:
+            if grants:
+                return True
+            is_member = True
+    return not is_member and inode.mode & access == access

@@ -19,8 +19,19 @@ class TreeCalls:
     def __init__(self, core: Core) -> None:
         self._core = core
 
-    def mkdirs(self, caller: Caller, path: str, mode: int, *, create_parent: bool) -> bool:
-        """Make a directory and, if wanted, what is missing above it. True if it is there."""
+    def mkdirs(
+        self,
+        caller: Caller,
+        path: str,
+        mode: int,
+        *,
+        create_parent: bool,
+        unmasked: int | None = None,
+    ) -> bool:
+        """Make a directory and, if wanted, what is missing above it. True if it is there.
+
+        `unmasked` is the mode before the client's umask, if it says so.
+        """
         core = self._core
         paths.check_length("mkdirs", path)
         core.safe_mode.check(f"Cannot create directory {path}")
@@ -38,16 +49,18 @@ class TreeCalls:
         check_names(core, found)
         now_ms = core.clock.wall_ms()
         mode &= MODE_MASK
-        core.make_parents(who, found, len(found.components) - 1, mode, now_ms)
+        core.make_parents(who, found, len(found.components) - 1, mode, now_ms, unmasked)
         parent = core.namespace.find(paths.parent_of(found.path))
         assert isinstance(parent, Directory), "its parents were just made"
         core.check_room(parent)
+        mode, acl = core.initial_acl(parent, mode, unmasked, is_directory=True)
         core.commit(
             edits.MkdirOp(
                 core.new_inode_id(),
                 found.path,
                 now_ms,
                 edits.Permission(who.user, parent.group, mode),
+                acl,
             )
         )
         return True
