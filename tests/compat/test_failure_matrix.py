@@ -20,6 +20,9 @@ from typing import Any, Protocol
 
 import pytest
 
+from howdah.client.dfs import DFSClient
+from howdah.client.settings import ClientSettings
+from howdah.config import namenode_address
 from howdah.datanode.fault_points import Point
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
@@ -39,7 +42,7 @@ CONF: dict[str, str | int | bool] = {
     "dfs.namenode.redundancy.interval.seconds": 1,
     "dfs.namenode.reconstruction.pending.timeout-sec": 5,
     "dfs.blocksize": BLOCK,
-    "howdah.namenode.block-recovery-timeout": "3s",
+    "howdah.namenode.block-recovery-timeout": "1s",
     # A cluster of four has no datanode left to replace the second one with.
     "dfs.client.block.write.replace-datanode-on-failure.best-effort": True,
 }
@@ -68,16 +71,46 @@ class Client(Protocol):
     failure: type[Exception]
 
     def create(self, path: str) -> Stream: ...
+    def append(self, path: str) -> Stream: ...
+    def abandon(self, path: str) -> None:
+        """Write and flush the first piece, write another one, and be gone."""
+
+    def recover_lease(self, path: str) -> bool: ...
 
 
 class OurClient:
     failure: type[Exception] = OSError
 
-    def __init__(self, fs: FileSystem) -> None:
+    def __init__(self, fs: FileSystem, cluster: MiniCluster) -> None:
         self._fs = fs
+        self._cluster = cluster
 
     def create(self, path: str) -> Stream:
         return self._fs.create(path, replication=3)
+
+    def append(self, path: str) -> Stream:
+        return self._fs.append(path)
+
+    def abandon(self, path: str) -> None:
+        settings = ClientSettings.from_configuration(self._cluster.conf)
+        client = DFSClient.at(namenode_address(self._cluster.conf), settings)
+        out = client.create(
+            path,
+            masked=0o644,
+            unmasked=0o666,
+            overwrite=False,
+            create_parent=True,
+            replication=3,
+            block_size=BLOCK,
+        )
+        out.write(piece(0))
+        out.hflush()
+        out.write(piece(1))
+        out.abort()
+        client.close()
+
+    def recover_lease(self, path: str) -> bool:
+        return self._fs.recover_lease(path)
 
 
 class JavaClient:
@@ -88,17 +121,38 @@ class JavaClient:
 
         self.failure: type[Exception] = Py4JJavaError
         self._jvm = spark._jvm
-        conf = self._jvm.org.apache.hadoop.conf.Configuration(spark._jsc.hadoopConfiguration())
+        self._conf = self._jvm.org.apache.hadoop.conf.Configuration(
+            spark._jsc.hadoopConfiguration()
+        )
         for name, value in cluster.conf.items():
-            conf.set(name, value)
-        uri = self._jvm.java.net.URI(cluster.uri)
-        self.fs = self._jvm.org.apache.hadoop.fs.FileSystem.newInstance(uri, conf)
+            self._conf.set(name, value)
+        self._uri = self._jvm.java.net.URI(cluster.uri)
+        self.fs = self._connect()
+
+    def _connect(self) -> Any:
+        return self._jvm.org.apache.hadoop.fs.FileSystem.newInstance(self._uri, self._conf)
+
+    def _path(self, path: str) -> Any:
+        return self._jvm.org.apache.hadoop.fs.Path(path)
 
     def create(self, path: str) -> Stream:
-        stream: Stream = self.fs.create(
-            self._jvm.org.apache.hadoop.fs.Path(path), True, 4096, 3, BLOCK
-        )
+        stream: Stream = self.fs.create(self._path(path), True, 4096, 3, BLOCK)
         return stream
+
+    def append(self, path: str) -> Stream:
+        stream: Stream = self.fs.append(self._path(path))
+        return stream
+
+    def abandon(self, path: str) -> None:
+        fs = self._connect()
+        out = fs.create(self._path(path), True, 4096, 3, BLOCK)
+        out.write(piece(0))
+        out.hflush()
+        out.write(piece(1))
+        fs.getClient().closeAllFilesBeingWritten(True)
+
+    def recover_lease(self, path: str) -> bool:
+        return bool(self.fs.recoverLease(self._path(path)))
 
 
 @pytest.fixture(scope="module")
@@ -121,11 +175,11 @@ def java(spark: Any, cluster: MiniCluster) -> Iterator[JavaClient]:
 
 
 @pytest.fixture(params=["howdah", "java"])
-def client(request: pytest.FixtureRequest, fs: FileSystem) -> Client:
+def client(request: pytest.FixtureRequest, fs: FileSystem, cluster: MiniCluster) -> Client:
     if request.param == "java":
         java: Client = request.getfixturevalue("java")
         return java
-    return OurClient(fs)
+    return OurClient(fs, cluster)
 
 
 @pytest.fixture(scope="module")
@@ -279,9 +333,59 @@ def test_when_every_datanode_fails_the_writer_is_told_and_nothing_acknowledged_i
         assert failure is not None
         assert path in str(failure) or isinstance(client, JavaClient)
     all_back(cluster, fs)
-    wait_until(lambda: fs.recover_lease(path), PATIENCE_S, f"{path} is closed")
+    wait_until(lambda: client.recover_lease(path), PATIENCE_S, f"{path} is closed")
     found = read(fs, path)
     assert len(found) >= acknowledged
+    assert found == WRITTEN[: len(found)]
+
+
+@pytest.mark.req("AP-008", "AP-016", "AP-018", "AP-029", "AP-030", "FS-131")
+@pytest.mark.parametrize("action", QUICK)
+@pytest.mark.parametrize("point", [Point.SET_UP, Point.FIRST_PACKET, Point.LAST_PACKET])
+def test_a_failing_datanode_is_not_noticed_by_who_appends(
+    cluster: MiniCluster, fs: FileSystem, client: Client, path: str, point: Point, action: Action
+) -> None:
+    out = client.create(path)
+    out.write(piece(0))
+    out.close()
+    wait_until(lambda: is_replicated(cluster, path, piece(0)), PATIENCE_S)
+    fault = cluster.faults.arm(point, action)
+    out = client.append(path)
+    for number in range(1, PIECES):
+        out.write(piece(number))
+        out.hflush()
+        assert read(fs, path) == WRITTEN[: (number + 1) * PIECE]
+    out.close()
+    assert read(fs, path) == WRITTEN
+    assert len(fault.victims()) == 1
+
+
+@pytest.mark.req("AP-015", "AP-021", "AP-022", "AP-025", "AP-026", "AP-028", "AP-047", "AP-048")
+@pytest.mark.parametrize(
+    ("point", "action"),
+    [
+        (Point.INIT_RECOVERY, Action.KILL),
+        (Point.INIT_RECOVERY, Action.DISK_FULL),
+        pytest.param(Point.INIT_RECOVERY, Action.CUT, marks=pytest.mark.torture),
+        pytest.param(Point.INIT_RECOVERY, Action.PAUSE, marks=pytest.mark.torture),
+        (Point.UPDATE_RECOVERY, Action.KILL),
+        (Point.UPDATE_RECOVERY, Action.DISK_FULL),
+        pytest.param(Point.UPDATE_RECOVERY, Action.CUT, marks=pytest.mark.torture),
+        pytest.param(Point.UPDATE_RECOVERY, Action.PAUSE, marks=pytest.mark.torture),
+        (Point.COMMIT_RECOVERY, Action.KILL),
+        pytest.param(Point.COMMIT_RECOVERY, Action.CUT, marks=pytest.mark.torture),
+        pytest.param(Point.COMMIT_RECOVERY, Action.PAUSE, marks=pytest.mark.torture),
+    ],
+)
+def test_a_datanode_that_fails_in_a_recovery_costs_no_acknowledged_byte(
+    cluster: MiniCluster, fs: FileSystem, client: Client, path: str, point: Point, action: Action
+) -> None:
+    client.abandon(path)
+    fault = cluster.faults.arm(point, action)
+    wait_until(lambda: client.recover_lease(path), PATIENCE_S, f"{path} is closed")
+    assert len(fault.victims()) == 1
+    found = read(fs, path)
+    assert len(found) >= PIECE
     assert found == WRITTEN[: len(found)]
 
 
