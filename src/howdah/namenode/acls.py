@@ -100,7 +100,8 @@ def modified(entries: Iterable[AclEntry], spec: Sequence[AclEntry]) -> tuple[Acl
 def reduced(entries: Iterable[AclEntry], spec: Sequence[AclEntry]) -> tuple[AclEntry, ...]:
     """Without what `spec` is about; its permissions mean nothing."""
     unwanted = _checked(spec)
-    kept, gone = [], []
+    kept: list[AclEntry] = []
+    gone: list[AclEntry] = []
     for entry in entries:
         (gone if key_of(entry) in unwanted else kept).append(entry)
     return _finished(kept, gone, deleted=True)

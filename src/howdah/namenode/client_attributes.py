@@ -132,9 +132,9 @@ class ClientAttributes(ClientQueries):
         )
         for entry in inode.acl:
             answer.result.entries.add(
-                type=int(entry.kind),  # type: ignore[arg-type]
-                scope=int(entry.scope),  # type: ignore[arg-type]
-                permissions=entry.permission,  # type: ignore[arg-type]
+                type=int(entry.kind),
+                scope=int(entry.scope),
+                permissions=entry.permission,
                 name=entry.name,
             )
         return answer
