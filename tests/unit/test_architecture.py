@@ -120,7 +120,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "spark": BOTTOM | {"fs"},
     # Starts servers, as the command line does.
     "testing": BOTTOM
-    | {"cli", "namenode", "datanode", "model", "rpc", "fs", "storage", "transfer"},
+    | {"cli", "client", "namenode", "datanode", "model", "rpc", "fs", "storage", "transfer"},
     "cli": BOTTOM | {"fs", "namenode", "datanode", "journalnode", "storage", "testing", "transfer"},
 }
 

@@ -1,0 +1,176 @@
+"""What must hold after every step, whatever has happened (pure).
+
+- A generation stamp never goes back, neither a replica's at a datanode nor a block's at
+  the namenode.
+- Nothing is shown to readers that isn't there.
+- What a writer was promised by `hflush`, `hsync` or `close`, and what a closed file
+  holds, lies on a disk, in replicas that are not older than the block.
+- All replicas that the namenode counts for a complete block hold the file's bytes.
+
+A power cut may take what was not synced. Whatever it takes from the last disk that had it
+is promised no more; but what was synced is.
+"""
+
+from __future__ import annotations
+
+from howdah.namenode.inodes import Block, BlockState, File
+from howdah.testing.in_memory import POOL_ID
+from howdah.testing.simulator.datanode import Datanode
+from howdah.testing.simulator.disk import Disk, Place
+from howdah.testing.simulator.history import Violation
+from howdah.testing.simulator.namenode import Namenode
+
+
+class Checks:
+    """Holds the promises of `Namenode.history` against all disks."""
+
+    def __init__(self, namenode: Namenode, nodes: list[Datanode]) -> None:
+        self._namenode = namenode
+        self._nodes = nodes
+        self._stamps: dict[tuple[str, int], int] = {}
+        self._block_stamps: dict[int, int] = {}
+        self.damaged: set[tuple[str, int]] = set()
+        """(node, block id) of replicas that a power cut may have damaged."""
+
+    def check(self) -> None:
+        self._namenode.history.check_promises()
+        self._check_stamps()
+        for path in self._namenode.history.files:
+            self._check_file(path)
+
+    # --- stamps, lengths ---
+
+    def _check_stamps(self) -> None:
+        for node in self._nodes:
+            if not node.process.alive:
+                continue
+            for replica in node.store.replicas.of_pool(POOL_ID):
+                key = node.name, replica.block_id
+                stamp = replica.generation_stamp
+                if stamp < self._stamps.get(key, 0):
+                    raise Violation(f"the stamp of {replica!r} at {node} went back")
+                self._stamps[key] = stamp
+                length = len(node.store.files(replica).block.content)
+                is_there = replica.visible_bytes <= replica.length_bytes <= length
+                if not is_there and key not in self.damaged:
+                    raise Violation(f"{node} shows more of {replica!r} than it has")
+        if self._namenode.process.alive:
+            for block in self._namenode.inner.core.namespace.blocks.values():
+                if block.generation_stamp < self._block_stamps.get(block.block_id, 0):
+                    raise Violation(f"the stamp of {block} went back")
+                self._block_stamps[block.block_id] = block.generation_stamp
+
+    def forget_stamps(self, node: Datanode) -> None:
+        """Its power was cut: a name that was not synced is the old one again."""
+        for key in [key for key in self._stamps if key[0] == node.name]:
+            del self._stamps[key]
+
+    def forget_block_stamps(self) -> None:
+        """The namenode lost edits of which nobody was told."""
+        self._block_stamps.clear()
+
+    # --- bytes ---
+
+    def _file(self, path: str) -> File | None:
+        found = self._namenode.inner.core.namespace.find(path)
+        return found if isinstance(found, File) else None
+
+    def _check_file(self, path: str) -> None:
+        file, history = self._file(path), self._namenode.history
+        if file is None:
+            return
+        text = history.text(path)
+        promised, synced = history.promised_bytes(path), history.synced_bytes(path)
+        start = 0
+        for block in file.blocks:
+            is_open = block.state is BlockState.UNDER_CONSTRUCTION
+            expected = text[start:] if is_open else text[start : start + block.length_bytes]
+            if not is_open and block.state is BlockState.COMPLETE:
+                self._check_replicas(path, block, expected)
+            if path not in history.lost_to_power:
+                self._check_available(path, block, expected, promised - start, "promised")
+            self._check_available(path, block, expected, synced - start, "synced")
+            start += block.length_bytes
+        end = start if not file.blocks or not is_open else len(text)
+        if promised > end and path not in history.lost_to_power:
+            raise Violation(f"{path}: {promised} bytes are promised, it has blocks for {end}")
+
+    def _check_available(
+        self, path: str, block: Block, expected: bytes, wanted: int, what: str
+    ) -> None:
+        wanted = min(wanted, len(expected))
+        if wanted > 0 and self.available(block, expected) < wanted:
+            raise Violation(
+                f"{path}: {wanted} bytes of {block} are {what}, and no disk has them: "
+                f"{self._describe(block)}"
+            )
+
+    def available(self, block: Block, expected: bytes) -> int:
+        """The most that one disk has of what the block is to hold."""
+        best = 0
+        for node in self._nodes:
+            entry = node.disk.names.get(block.block_id)
+            if entry is None:
+                continue
+            name, files = entry
+            if name.place is not Place.TMP and name.generation_stamp >= block.generation_stamp:
+                best = max(best, _common(bytes(files.block.content), expected))
+        return best
+
+    def _check_replicas(self, path: str, block: Block, expected: bytes) -> None:
+        for storage in block.replicas:
+            node = self._node(storage.node.identity.uuid)
+            if (node.name, block.block_id) in self.damaged:
+                continue
+            entry = node.disk.names.get(block.block_id)
+            if (
+                entry is None
+                or entry[0].place is not Place.FINALIZED
+                or entry[0].generation_stamp != block.generation_stamp
+                or bytes(entry[1].block.content) != expected
+            ):
+                raise Violation(
+                    f"{path}: {node} is counted for {block} and has {_tell(node.disk, block)}, "
+                    f"not {expected!r}"
+                )
+
+    def _node(self, uuid: str) -> Datanode:
+        return next(node for node in self._nodes if node.address.uuid == uuid)
+
+    def _describe(self, block: Block) -> str:
+        return "; ".join(f"{node}: {_tell(node.disk, block)}" for node in self._nodes)
+
+    # --- power ---
+
+    def power_was_cut(self, node: Datanode, block_ids: set[int]) -> None:
+        """Take note of what nobody can be held to any more. `block_ids` were on its disk."""
+        self.forget_stamps(node)
+        self.damaged |= {(node.name, block_id) for block_id in block_ids}
+        history = self._namenode.history
+        for path in history.files:
+            file = self._file(path)
+            if file is None:
+                continue
+            text, start = history.text(path), 0
+            for block in file.blocks:
+                is_open = block.state is BlockState.UNDER_CONSTRUCTION
+                expected = text[start:] if is_open else text[start : start + block.length_bytes]
+                wanted = min(history.promised_bytes(path) - start, len(expected))
+                if wanted > 0 and self.available(block, expected) < wanted:
+                    history.lost_to_power.add(path)
+                start += block.length_bytes
+
+
+def _common(one: bytes, other: bytes) -> int:
+    limit = min(len(one), len(other))
+    if one[:limit] == other[:limit]:
+        return limit
+    return next(index for index in range(limit) if one[index] != other[index])
+
+
+def _tell(disk: Disk, block: Block) -> str:
+    entry = disk.names.get(block.block_id)
+    if entry is None:
+        return "nothing"
+    name, files = entry
+    return f"{name.place.value}_{name.generation_stamp} {bytes(files.block.content)!r}"

@@ -1,0 +1,144 @@
+"""The simulated namenode: the real core in a process that can die (pure).
+
+It is `howdah.testing.in_memory`, called through the network. As in the real server no
+answer leaves before every edit is on the disk that the call made or may have seen, so a
+namenode that is killed forgets edits, but none that anybody was told of. A start replays
+the log that is left.
+"""
+
+from __future__ import annotations
+
+from google.protobuf.message import Message
+
+from howdah import errors
+from howdah.namenode.core import Settings
+from howdah.rpc.service import Deferred
+from howdah.storage import edits
+from howdah.storage.edit_codec import decode_record
+from howdah.testing.in_memory import InMemoryNamenode, ManualClock, outcome
+from howdah.testing.simulator.history import History
+from howdah.testing.simulator.network import Network
+from howdah.testing.simulator.tasks import PAUSE, Process, Steps, Wait, World
+
+CALL_TIMEOUT_S = 60.0
+TICK_S = 2.0
+
+
+class Namenode:
+    """`core` is the present start's; `durable` are the records that are on the disk."""
+
+    def __init__(
+        self, world: World, network: Network, settings: Settings, clock: ManualClock
+    ) -> None:
+        self.world = world
+        self.network = network
+        self.history = History()
+        self.inner = InMemoryNamenode(settings, clock=clock)
+        self.durable = 0
+        self._seen = 0
+        self.process = Process("namenode", "namenode")
+        self._start()
+
+    def _start(self) -> None:
+        self.process = Process("namenode", "namenode")
+        process = self.process
+        process.at_death.append(lambda: self.network.process_died(process))
+        self.world.spawn(process, "journal", self._sync())
+        self.world.spawn(process, "tick", self._tick())
+
+    def kill(self) -> None:
+        """What was not on the disk may be lost, from some edit on."""
+        self.world.kill(self.process)
+        log = self.inner.log
+        lost = self.world.choices.below(len(log) - self.durable + 1)
+        self.inner.log = log[: len(log) - lost]
+
+    def stop(self) -> None:
+        """In order: what was synced is written down."""
+        self.inner.core.write_lengths()
+        self.inner.tick()
+        self.world.kill(self.process)
+
+    def start(self) -> None:
+        self.inner = self.inner.restarted()
+        self.inner.core.last_txid = len(self.inner.log)
+        self.durable = len(self.inner.log)
+        self._seen = 0
+        self.history.start_over()
+        self._look()
+        self._start()
+
+    # --- what goes on by itself ---
+
+    def _sync(self) -> Steps[None]:
+        while True:
+            yield Wait(lambda: self.durable < len(self.inner.log))
+            handed_over = len(self.inner.log)
+            yield PAUSE
+            self.durable = handed_over
+
+    def _tick(self) -> Steps[None]:
+        while True:
+            yield from self.world.sleep(TICK_S)
+            for line in self.inner.tick():
+                self.world.note("namenode", line)
+            self._look()
+
+    def _look(self) -> None:
+        """Tell the history what has been decided."""
+        while self._seen < len(self.inner.log):
+            edit = decode_record(self.inner.log[self._seen]).edit
+            self._seen += 1
+            if not isinstance(edit, edits.SetGenstampV2Op | edits.AllocateBlockIdOp):
+                self.world.note("namenode", _brief(edit))
+            self.history.follow(edit)
+
+    # --- calls ---
+
+    def call(
+        self,
+        caller: Process,
+        method: str,
+        request: Message,
+        address: str,
+        client_id: bytes = b"",
+        call_id: int = 0,
+    ) -> Steps[Message]:
+        """One attempt at a call."""
+
+        def handler() -> Steps[Message]:
+            yield PAUSE
+            try:
+                answer = self.inner.call(
+                    method, request, client_id=client_id, call_id=call_id, address=address
+                )
+                self._look()
+                if isinstance(answer, Deferred):
+                    deferred = answer
+                    yield Wait(lambda: deferred.settled)
+                    settled = outcome(deferred)
+                    assert settled is not None, "it is settled"
+                    answer = settled
+            except errors.HowdahError:
+                self._look()
+                yield from self._until_durable()
+                raise
+            yield from self._until_durable()
+            return answer
+
+        return self.network.call(caller, self.process, method, handler, CALL_TIMEOUT_S)
+
+    def _until_durable(self) -> Steps[None]:
+        txid = len(self.inner.log)
+        yield Wait(lambda: self.durable >= txid)
+
+
+def _brief(edit: edits.Edit) -> str:
+    blocks = getattr(edit, "blocks", None)
+    told = f"{edit.opcode.name} {getattr(edit, 'path', '')}"
+    if blocks is not None:
+        told += " " + ", ".join(
+            f"blk_{block.block_id}_{block.generation_stamp} of {block.length_bytes}"
+            for block in blocks
+        )
+    return told
