@@ -66,6 +66,11 @@ class FileReplicas:
     def path(self) -> str:
         return self.locations.path
 
+    def forked(self) -> None:
+        """This is a child's copy now: no thread of the parent will release a lock here."""
+        self.locations.forked()
+        self.counter.forked()
+
     def attempts(self) -> Attempts:
         """The history of a read that begins now."""
         return Attempts(self._dead, self._context.settings.max_acquire_failures)
@@ -164,6 +169,9 @@ class FileReplicas:
         Raises the error where another node would not help.
         """
         if isinstance(error, errors.FileChanged | ReadCancelled):
+            raise error
+        if isinstance(error, TimeoutError) and not isinstance(error, errors.HowdahError):
+            # Time-outs here have types of their own, so this is a signal handler's of the caller.
             raise error
         _log.warning("%s: reading %s from %s: %s", self.path, block.block.name, node, error)
         self.counter.retried()

@@ -118,6 +118,8 @@ class DFSInputStream(io.RawIOBase):
     def _check_open(self) -> None:
         if self.closed:
             raise errors.ClosedStream(f"{self.name} is closed")
+        if self._pid != os.getpid():
+            self._own()
 
     def _own(self) -> threading.RLock:
         """The lock of this process: a forked child has a connection of its own, and a lock
@@ -128,6 +130,7 @@ class DFSInputStream(io.RawIOBase):
             self._pid = os.getpid()
             # Not closed but forgotten, for closing takes locks that are the parent's.
             self._reader = self._block = None
+            self._replicas.forked()
         return self._lock
 
     # --- sequential reading -------------------------------------------------------------
@@ -166,6 +169,11 @@ class DFSInputStream(io.RawIOBase):
                 except (errors.HowdahError, OSError) as error:
                     self._reader_failed(block, reader, error, attempts)
                     continue
+                except BaseException:
+                    # Ctrl-C, between bytes that were taken and their count: what comes
+                    # next on that connection is anybody's guess.
+                    self._drop_reader()
+                    raise
                 self._position += count
                 self._read_up_to = self._position
                 self._replicas.counter.read(reader.source, count)
@@ -368,9 +376,9 @@ class DFSInputStream(io.RawIOBase):
                 lock.acquire()
             try:
                 self._drop_reader()
+                super().close()
             finally:
                 lock.release()
-        super().close()
 
 
 class _Race:

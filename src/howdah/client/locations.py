@@ -74,6 +74,11 @@ class FileLocations:
         self._map = BlockMap(path, length)
         self._map.add(known)
 
+    def forked(self) -> None:
+        """A child's copy has locks of its own; the parent's may be held during a call."""
+        self._lock = threading.Lock()
+        self._fetching = threading.Lock()
+
     # --- looking up -------------------------------------------------------------------
 
     def block_at(self, offset: int) -> LocatedBlock:

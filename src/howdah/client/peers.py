@@ -69,8 +69,10 @@ class PeerCache:
     def give_back(self, address: Address, connection: Connection) -> None:
         """Keep a connection that has nothing more under way."""
         dropped = connection
+        if self._pid != os.getpid():
+            self._reset()
         with self._lock:
-            if self._pid == os.getpid() and not self._closed and self._capacity:
+            if not self._closed and self._capacity:
                 self._idle[connection] = (time.monotonic(), address)
                 if len(self._idle) <= self._capacity:
                     return
@@ -79,6 +81,8 @@ class PeerCache:
 
     def close(self) -> None:
         """Close what is idle, and keep nothing from now on."""
+        if self._pid != os.getpid():
+            self._reset()
         with self._lock:
             self._closed = True
             idle = list(self._idle)

@@ -36,6 +36,10 @@ class ReadCounter:
         self._hedged_wins = 0
         self._retries = 0
 
+    def forked(self) -> None:
+        """A child's copy has a lock of its own."""
+        self._lock = threading.Lock()
+
     def read(self, source: ReadSource, count: int) -> None:
         with self._lock:
             self._bytes[source] += count

@@ -288,7 +288,8 @@ class RpcClient:
     def close(self) -> None:
         """Close idle connections; calls under way end normally. Safe to repeat."""
         self._closed = True
-        self._pool.close()
+        # A forked child leaves the parent's pool alone, whose lock may be held for ever.
+        self._own_pool().close()
 
     def _own_pool(self) -> _Pool:
         pool = self._pool

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from howdah import errors
+from howdah.testing.waiting import wait_until
 from howdah.transfer.blocks import StorageType
 from howdah.transfer.responses import BlockOpResponse
 from howdah.transfer.status import Status
@@ -20,6 +21,7 @@ from howdah.transfer.status import Status
 FakeCluster = Any
 DATA = random.Random(8).randbytes(200_001)
 BLOCK = 64 * 1024
+PATIENCE_S = 10.0
 
 
 @pytest.fixture
@@ -343,6 +345,44 @@ def test_a_forked_child_and_its_parent_both_read_on(filled: FakeCluster) -> None
     assert os.waitpid(child, 0)[1] == 0
     assert stream.raw.readall() == DATA[here:]
     stream.close()
+
+
+def test_a_forked_child_reads_whatever_its_parent_was_just_asking(filled: FakeCluster) -> None:
+    """Locks that another thread of the parent holds are never released in the child."""
+    stream = filled.open()
+    raw = stream.raw
+    with raw._locations._fetching, raw._locations._lock, raw._replicas.counter._lock:
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                status = 0 if stream.pread(1000, 150_000) == DATA[1000:151_000] else 2
+            finally:
+                os._exit(status)
+        assert os.waitpid(child, 0)[1] == 0
+    stream.close()
+
+
+def test_closing_wakes_up_a_thread_that_reads(filled: FakeCluster) -> None:
+    filled.datanodes[0].hang_reads = True
+    filled.datanodes[0].let_acks_go.clear()
+    stream = filled.open(socket_timeout_s=3600.0)
+    failed: list[BaseException] = []
+
+    def read() -> None:
+        try:
+            stream.read(10)
+        except (errors.HowdahError, ValueError) as error:
+            failed.append(error)
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    wait_until(lambda: bool(filled.datanodes[0].reads), PATIENCE_S)
+    stream.close()
+    reader.join(PATIENCE_S)
+    assert not reader.is_alive()
+    assert isinstance(failed[0], errors.ClosedStream)
+    assert "/f" in str(failed[0])
 
 
 @pytest.mark.parametrize(

@@ -231,3 +231,54 @@ def test_a_closed_raw_stream_names_itself_when_it_refuses(filled: FakeCluster, c
     }
     with pytest.raises(ValueError, match="/f is closed"):
         calls[call]()
+
+
+# --- signals ------------------------------------------------------------------------------
+
+
+class Interrupting:
+    """A connection whose reader is interrupted by a signal, with bytes taken off it."""
+
+    def __init__(self, connection: Any, error: BaseException) -> None:
+        self._connection = connection
+        self._error: BaseException | None = error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    def recv_into_exactly(self, view: memoryview) -> None:
+        error, self._error = self._error, None
+        self._connection.recv_into_exactly(view[: len(view) // 2] if error else view)
+        if error:
+            raise error
+
+
+def test_a_read_that_was_interrupted_is_gone_on_with(filled: FakeCluster) -> None:
+    """And what was half read lays no blame on the replica."""
+    with filled.open() as stream:
+        begin = stream.raw.read(512) + stream.raw.read(1024)
+        reader = stream.raw._reader
+        reader._connection = Interrupting(reader._connection, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            stream.raw.read(20_000)
+        assert begin + read_some(stream, len(DATA) - len(begin)) == DATA
+        assert stream.statistics().retries == 0
+    assert filled.namenode.bad_blocks == []
+
+
+@pytest.mark.parametrize("positioned", [False, True])
+def test_a_time_out_that_the_caller_has_set_is_the_callers(
+    filled: FakeCluster, monkeypatch: pytest.MonkeyPatch, positioned: bool
+) -> None:
+    """As by `signal.alarm`; a time-out of a datanode is of another class."""
+
+    def alarm(*_: object) -> int:
+        raise TimeoutError("the caller's")
+
+    with filled.open() as stream:
+        monkeypatch.setattr(block_reader.BlockReader, "read_into", alarm)
+        with pytest.raises(TimeoutError, match="the caller's"):
+            stream.pread(0, 10) if positioned else stream.read(10)
+        monkeypatch.undo()
+        assert stream.read(10) == DATA[:10]
+        assert stream.statistics().retries == 0

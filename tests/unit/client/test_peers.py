@@ -113,3 +113,20 @@ def test_a_forked_child_takes_none_of_its_parents(pairs: Pairs) -> None:
             os._exit(status)
     assert os.waitpid(child, 0)[1] == 0
     assert cache.take(A) is connection
+
+
+def test_a_forked_child_closes_what_it_has_though_the_parent_held_the_lock(pairs: Pairs) -> None:
+    cache = PeerCache(4, 10)
+    connection = pairs.new()
+    cache.give_back(A, connection)
+    with cache._lock:
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                cache.close()
+                status = 0
+            finally:
+                os._exit(status)
+        assert os.waitpid(child, 0)[1] == 0
+    assert cache.take(A) is connection
