@@ -59,7 +59,9 @@ class _Identity:
             hard_limit_s=settings.lease_hard_limit_s,
             lost=self._lost_lease,
         )
-        self.lock = threading.Lock()
+        # Reentrant, for the garbage collector may close a forgotten stream on a thread that
+        # holds it.
+        self.lock = threading.RLock()
         self.open_files: set[DFSOutputStream] = set()
 
     def _lost_lease(self, why: str) -> None:

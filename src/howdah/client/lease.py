@@ -62,10 +62,16 @@ class LeaseRenewer:
         with self._changed:
             self._files.add(file)
             if self._thread is None:
-                self._thread = threading.Thread(
+                thread = threading.Thread(
                     target=self._run, name="howdah-lease-renewer", daemon=True
                 )
-                self._thread.start()
+                try:
+                    thread.start()
+                except BaseException:
+                    # Without it the file would be taken away unnoticed.
+                    self._files.discard(file)
+                    raise
+                self._thread = thread
 
     def remove(self, file: object) -> None:
         """`file` is closed, or given up."""

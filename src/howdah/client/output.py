@@ -136,6 +136,7 @@ class DFSOutputStream:
     @property
     def pipeline(self) -> tuple[DatanodeAddress, ...]:
         """The datanodes that the current block goes to, nearest first; none between blocks."""
+        self._check_process()
         return self._streamer.nodes
 
     def get_pos(self) -> int:
@@ -148,6 +149,7 @@ class DFSOutputStream:
 
     def statistics(self) -> OutputStatistics:
         """Counts of what the stream has done; also after it is closed."""
+        self._check_process()
         return OutputStatistics(
             bytes_written=self._position - self._file.length,
             hflushes=self._hflushes,
@@ -295,6 +297,9 @@ class DFSOutputStream:
         stays in it. Every later call raises `ClosedStream` with the reason.
         """
         already_closed, self._closed = self._closed, True
+        if self._pid != os.getpid():
+            # A forked child's copy: shutting its connection down would break the parent's.
+            return AbortableResult(already_closed)
         if not self._completed:
             self._streamer.give_up(errors.PipelineFailed(f"{self.path}: {why}"))
         self._on_end(self)

@@ -12,10 +12,12 @@ answers it only when the replica is on its disk.
 
 from __future__ import annotations
 
+import logging
 import socket
 
 from howdah import errors
 from howdah.client.blocks import LocatedBlock
+from howdah.client.readers import Cancellation
 from howdah.client.settings import ClientSettings
 from howdah.transfer import sockets
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
@@ -23,6 +25,8 @@ from howdah.transfer.checksum import ChecksumSpec
 from howdah.transfer.ops import CachingHints, Stage, TransferBlock, WriteBlock, encode_request
 from howdah.transfer.responses import BlockOpResponse, read_response
 from howdah.transfer.status import Status
+
+_log = logging.getLogger(__name__)
 
 TRANSFER_BYTES_PER_TIMEOUT = 200 * 64 * 1024
 """A copy may take one read time-out more for each so many bytes, as in Hadoop."""
@@ -56,11 +60,26 @@ class PipelineSetup:
         self._block_size = block_size
         self._lazy_persist = lazy_persist
         self.drop_behind = settings.drop_behind_writes
+        self._stopped = Cancellation()
+
+    def stop(self) -> None:
+        """The stream ends: wake up whoever waits for a datanode here, and begin nothing more."""
+        self._stopped.cancel()
 
     def open(
         self, block: LocatedBlock, known: ExtendedBlock, stage: Stage, sent_bytes: int
     ) -> sockets.Connection:
         """A pipeline to the nodes of `block`, which they know as `known` until now."""
+        return self._open(block, known, stage, sent_bytes, self._stopped)
+
+    def _open(
+        self,
+        block: LocatedBlock,
+        known: ExtendedBlock,
+        stage: Stage,
+        sent_bytes: int,
+        cancellation: Cancellation,
+    ) -> sockets.Connection:
         if not block.nodes:
             raise errors.PipelineFailed(f"the namenode gave {block.block.name} no datanodes")
         first, *rest = block.nodes
@@ -90,7 +109,7 @@ class PipelineSetup:
         connection = self._connect(
             first, settings.socket_timeout_s + settings.timeout_per_node_s * len(block.nodes)
         )
-        response = self._ask(connection, encode_request(request), first)
+        response = self._ask(connection, encode_request(request), first, cancellation)
         if response.is_success:
             return connection
         connection.close()
@@ -104,10 +123,33 @@ class PipelineSetup:
             restarts=response.status is Status.OOB_RESTART,
         )
 
-    def sync(self, block: LocatedBlock, node: DatanodeAddress) -> None:
-        """Have `node` put its finished replica of `block` on the disk."""
-        self.open(
-            block.at(node), block.block, Stage.PIPELINE_CLOSE_RECOVERY, block.length_bytes
+    def sync(self, block: LocatedBlock) -> None:
+        """Have the finished replicas of `block` brought to the disk.
+
+        Each of its datanodes is asked, for the disks of those that are gone count for
+        nothing; one that says yes is enough, as one survivor of a pipeline is.
+        """
+        refusals: list[str] = []
+        for node in block.nodes:
+            try:
+                self._sync_at(node, block)
+            except SetupFailed as failure:
+                _log.warning("%s is not synced at %s: %s", block.block, node, failure)
+                refusals.append(f"{node}: {failure}")
+        if len(refusals) == len(block.nodes):
+            raise errors.PipelineFailed(
+                f"the finished block {block.block.name} could not be brought to the disk of "
+                f"any datanode: {'; '.join(refusals)}"
+            )
+
+    def _sync_at(self, node: DatanodeAddress, block: LocatedBlock) -> None:
+        # By a writer who waits for it, whatever becomes of the stream's own threads.
+        self._open(
+            block.at(node),
+            block.block,
+            Stage.PIPELINE_CLOSE_RECOVERY,
+            block.length_bytes,
+            Cancellation(),
         ).close()
 
     def transfer(self, block: LocatedBlock, source: DatanodeAddress, added: LocatedBlock) -> None:
@@ -124,7 +166,7 @@ class PipelineSetup:
         patience = 2 + block.length_bytes // TRANSFER_BYTES_PER_TIMEOUT
         connection = self._connect(source, self._settings.socket_timeout_s * patience)
         # The source is known to be good, so a copy that fails is laid at the target.
-        response = self._ask(connection, encode_request(request), target)
+        response = self._ask(connection, encode_request(request), target, self._stopped)
         connection.close()
         if not response.is_success:
             raise SetupFailed(
@@ -144,14 +186,21 @@ class PipelineSetup:
             raise SetupFailed(node, str(error)) from error
 
     def _ask(
-        self, connection: sockets.Connection, request: bytes, blamed: DatanodeAddress
+        self,
+        connection: sockets.Connection,
+        request: bytes,
+        blamed: DatanodeAddress,
+        cancellation: Cancellation,
     ) -> BlockOpResponse:
         try:
+            cancellation.watch(connection)
             connection.send_all(request)
             return read_response(connection)
         except (errors.HowdahError, OSError) as error:
             connection.close()
             raise SetupFailed(blamed, str(error)) from error
+        finally:
+            cancellation.release()
 
 
 def is_local(node: DatanodeAddress) -> bool:

@@ -32,13 +32,13 @@ class ReadSource(enum.Enum):
 
 
 class ReadCancelled(errors.HowdahError, OSError):
-    """Somebody else was faster, so this read is not wanted any more."""
+    """Nobody wants the answer any more: somebody else was faster, or the stream is closed."""
 
 
 class Cancellation:
-    """Ends a read from another thread, at whatever point it is. Thread-safe.
+    """Ends an exchange from another thread, at whatever point it is. Thread-safe.
 
-    A reader tells `watch` each connection before it waits for it, and `release` when
+    Who waits tells `watch` each connection before it waits for it, and `release` when
     the connection is no longer its own.
     """
 
@@ -69,7 +69,7 @@ class Cancellation:
 
     def _check(self) -> None:
         if self._cancelled:
-            raise ReadCancelled("the read is not wanted any more")
+            raise ReadCancelled("it is not wanted any more")
 
     def cancel(self) -> None:
         """Wake up whoever reads; what it reads from now on fails."""

@@ -37,6 +37,9 @@ from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.packets import HEARTBEAT, decode_ack, encode_packet, encode_prelude
 from howdah.transfer.varint import read_delimited
 
+STOP_WAIT_S = 2.0
+"""A call to the namenode can't be interrupted, so threads aren't waited for any longer."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -88,10 +91,11 @@ class Streamer:
             self._check()
             self._pipeline.enqueue(packet)
             if self._thread is None:
-                self._thread = threading.Thread(
+                thread = threading.Thread(
                     target=self._run, name=f"howdah-streamer {self._pipeline.path}", daemon=True
                 )
-                self._thread.start()
+                thread.start()
+                self._thread = thread
             self._work.notify()
 
     @property
@@ -160,32 +164,15 @@ class Streamer:
             self._length_told = (last.block_id, last.length_bytes)
 
     def sync_finished(self, seqno: int) -> None:
-        """Bring the blocks to disk that were finished by packet `seqno` without being synced.
-
-        Each of its datanodes is asked, for the disks of those that are gone count for
-        nothing; one that says yes is enough, as one survivor of a pipeline is.
-        """
+        """Bring the blocks to disk that were finished by packet `seqno` without being synced."""
         with self._lock:
             blocks = self._pipeline.unsynced.up_to(seqno)
         for block in blocks:
-            self._sync_finished(block)
+            with naming(self._pipeline.path):
+                self._setup.sync(block)
             with self._lock:
                 if self._pipeline.unsynced.synced(block):
                     self._pipeline.counts.blocks_synced_late += 1
-
-    def _sync_finished(self, block: LocatedBlock) -> None:
-        refusals: list[str] = []
-        for node in block.nodes:
-            try:
-                self._setup.sync(block, node)
-            except SetupFailed as failure:
-                _log.warning("%s is not synced at %s: %s", block.block, node, failure)
-                refusals.append(f"{node}: {failure}")
-        if len(refusals) == len(block.nodes):
-            raise errors.PipelineFailed(
-                f"{self._pipeline.path}: the finished block {block.block.name} could not be "
-                f"brought to the disk of any datanode: {'; '.join(refusals)}"
-            )
 
     def finish(self) -> ExtendedBlock | None:
         """Wait until everything is acknowledged and end the threads; the file's last block."""
@@ -207,15 +194,20 @@ class Streamer:
             connection = self._connection
             self._work.notify_all()
             self._progress.notify_all()
+        self._setup.stop()
         if connection is not None:
             connection.shutdown()
 
     def stop(self) -> None:
-        """End the threads; what isn't acknowledged is given up."""
+        """End the threads; what isn't acknowledged is given up.
+
+        One that is in a call to the namenode ends by itself when that is answered.
+        """
         self._tell_to_stop()
+        until_s = time.monotonic() + STOP_WAIT_S
         for thread in (self._thread, self._reader):
             if thread is not None and thread is not threading.current_thread():
-                thread.join()
+                thread.join(max(until_s - time.monotonic(), 0.0))
 
     def is_own_thread(self) -> bool:
         """Whether the caller runs on a thread that must not wait for itself."""
@@ -224,17 +216,18 @@ class Streamer:
     # --- the streamer thread ----------------------------------------------------------
 
     def _run(self) -> None:
-        ended = False
         try:
             while (action := self._next_action()) is not None:
                 self._perform(action)
-            ended = True
         except (errors.HowdahError, OSError) as error:
             self._fail(error)
-            ended = True
+        except BaseException as error:
+            # A defect, or a system that has no thread left: writers must not wait in vain.
+            self._fail(
+                errors.PipelineFailed(f"{self._pipeline.path}: the streamer died: {error!r}")
+            )
+            raise
         finally:
-            if not ended:
-                self._fail(errors.PipelineFailed(f"{self._pipeline.path}: the streamer died"))
             self._disconnect()
 
     def _next_action(self) -> Action | None:
@@ -355,14 +348,18 @@ class Streamer:
         with self._lock:
             stays_open = self._pipeline.connected(opened, time.monotonic())
             if stays_open:
-                self._connection = connection
-                self._reader = threading.Thread(
+                reader = threading.Thread(
                     target=self._read_acks,
                     args=(connection,),
                     name=f"howdah-ack-reader {self._pipeline.path}",
                     daemon=True,
                 )
-                self._reader.start()
+                try:
+                    reader.start()
+                except BaseException:
+                    connection.close()
+                    raise
+                self._connection, self._reader = connection, reader
                 if self._stopping:
                     connection.shutdown()
             else:

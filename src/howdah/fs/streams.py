@@ -22,6 +22,7 @@ import io
 import operator
 from collections.abc import Sequence
 from concurrent.futures import Future
+from types import TracebackType
 from typing import Any, Protocol, SupportsIndex, runtime_checkable
 
 from howdah import errors
@@ -205,6 +206,21 @@ class FSDataOutputStream(io.BufferedIOBase, DataOutput):
         """Write back everything and complete the file; only the first call does anything."""
         self._inner.close()
 
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self.close()
+        except Exception as failure:
+            # Who is told to stop (Ctrl-C, sys.exit) must hear of that, whatever is lost:
+            # an error of the file would be taken for one, and handled.
+            if error is None or isinstance(error, Exception):
+                raise
+            error.add_note(f"{self.name} could not be closed: {failure}")
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}{' closed' if self.closed else ''}>"
 
@@ -310,6 +326,12 @@ class FSDataInputStream(io.BufferedReader, DataInput):
     def unbuffer(self) -> None:
         """Let go of connections until the next read."""
         self._inner.unbuffer()
+
+    def close(self) -> None:
+        """Let go of everything; a thread that waits for bytes is woken up where that can be."""
+        # The stream below comes first: BufferedReader would wait until that thread has read.
+        self.raw.close()
+        super().close()
 
     def set_drop_behind(self, drop: bool | None) -> None:
         self._inner.set_drop_behind(drop)

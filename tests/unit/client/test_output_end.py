@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from howdah import errors
+from howdah.client.lease import LeaseRenewer
 from howdah.options import SyncFlag
 from howdah.testing.waiting import wait_until
 
@@ -365,3 +366,90 @@ def test_a_file_whose_lease_is_lost_is_given_up_and_its_writer_told(
         out.write(b"y")
     out.close()
     assert "complete" not in cluster.namenode.names()
+
+
+# --- interruptions, forks, and a system that has nothing left ------------------------------
+
+
+def test_a_forked_child_that_aborts_leaves_the_parents_pipeline_alone(
+    cluster: FakeCluster,
+) -> None:
+    out = cluster.create()
+    out.write(b"before")
+    out.hflush()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            out._inner.abort()
+            with pytest.raises(errors.ClosedStream):
+                out.write(b"from the child")
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    out.write(b" and after")
+    out.close()
+    assert cluster.content() == b"before and after"
+    assert out.statistics().recoveries == 0
+
+
+def test_who_gives_up_does_not_wait_for_a_datanode_that_is_silent(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pipeline would be waited for as long as the time-out is, an hour here."""
+    asked, over = threading.Event(), threading.Event()
+
+    def silent(*_: object) -> None:
+        asked.set()
+        over.wait()
+
+    monkeypatch.setattr(cluster.datanodes[0], "_write", silent)
+    out = cluster.create(socket_timeout_s=3600.0)
+    out.write(b"x")
+    syncer = Running(out.hflush)
+    assert asked.wait(PATIENCE_S)
+    streamer = out._inner._streamer._thread
+    out._inner.abort()
+    assert isinstance(syncer.end(), errors.PipelineFailed)
+    streamer.join(PATIENCE_S)
+    assert not streamer.is_alive()
+    over.set()
+
+
+def test_a_system_without_another_thread_is_an_error_and_no_hanging_close(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+
+    def none_left(thread: threading.Thread) -> None:
+        if thread.name.startswith("howdah-streamer"):
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", none_left)
+    out = cluster.create()
+    out.write(b"x")
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        out.hflush()
+    with pytest.raises(errors.PipelineFailed, match="/f"):
+        out.close()
+
+
+def test_a_lease_without_a_thread_to_renew_it_is_renewed_when_there_is_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    renewed = threading.Event()
+    leases = LeaseRenewer(renewed.set, 0.01)
+
+    def none_left(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", none_left)
+        with pytest.raises(RuntimeError):
+            leases.add("a")
+    leases.add("b")
+    assert renewed.wait(PATIENCE_S)
+    leases.remove("b")
+    wait_until(lambda: not leases.is_running, PATIENCE_S)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from howdah import errors
 from howdah.fs.streams import FSDataOutputStream
 
 
@@ -185,3 +186,21 @@ def test_a_with_block_closes_it(inner: Recorder) -> None:
     with FSDataOutputStream(inner):
         pass
     assert inner.calls == ["close"]
+
+
+class Unclosable(Recorder):
+    def close(self) -> None:
+        raise errors.PipelineFailed("/f: no datanode is left")
+
+
+def test_an_interrupt_is_not_hidden_by_a_close_that_fails() -> None:
+    """Whoever handles errors of files would take Ctrl-C for one of them."""
+    with pytest.raises(KeyboardInterrupt) as caught, FSDataOutputStream(Unclosable()):
+        raise KeyboardInterrupt
+    assert caught.value.__notes__ == ["/f could not be closed: /f: no datanode is left"]
+
+
+def test_a_close_that_fails_is_told_after_an_error_in_the_block() -> None:
+    with pytest.raises(errors.PipelineFailed) as caught, FSDataOutputStream(Unclosable()):
+        raise ValueError("of the block")
+    assert isinstance(caught.value.__context__, ValueError)
