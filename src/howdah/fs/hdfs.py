@@ -105,6 +105,7 @@ class HdfsFileSystem(FileSystem):
                 f"(dfs.nameservices), which is not supported yet; name one as hdfs://host:port"
             )
         self._authority = authority
+        self._conf = conf
         self.user = user or current_user()
         self._umask = paths.parse_umask(conf.get(keys.FS_PERMISSIONS_UMASK_MODE))
         self._client = DFSClient.at(
@@ -117,6 +118,10 @@ class HdfsFileSystem(FileSystem):
     @property
     def uri(self) -> str:
         return f"hdfs://{self._authority}"
+
+    def __reduce__(self) -> tuple[type[HdfsFileSystem], tuple[str, Configuration, str]]:
+        """Pickled for another process, it is one that connects anew, as the same user."""
+        return type(self), (self._authority, self._conf, self.user)
 
     @property
     def client(self) -> DFSClient:

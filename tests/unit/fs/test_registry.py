@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -106,3 +107,13 @@ def test_every_public_name_can_be_imported() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="nothing"):
         howdah.nothing  # noqa: B018
+
+
+def test_a_filesystem_that_is_pickled_connects_anew_as_the_same_user() -> None:
+    """As `multiprocessing`, dask and their kin do with what they hand to another process."""
+    conf = CONF.with_values({"dfs.client.socket-timeout": "1234"})
+    fs = howdah.connect("hdfs://nn:8020/", conf=conf, user="her")
+    twin = pickle.loads(pickle.dumps(fs))
+    assert (twin.uri, twin.user) == (fs.uri, "her")
+    assert twin.client.settings == fs.client.settings
+    assert twin.client.client_name != fs.client.client_name
