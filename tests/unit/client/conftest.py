@@ -45,6 +45,7 @@ from howdah.transfer.varint import read_delimited
 
 POOL = "BP-test"
 SPEC = ChecksumSpec(ChecksumType.CRC32C, 512)
+_replicas_change = threading.Lock()
 
 
 class FakeDatanode:
@@ -137,7 +138,8 @@ class FakeDatanode:
                 )
                 connection.send_all(bad.encode())
                 return
-            node.open_replica(request)
+            with _replicas_change:
+                node.open_replica(request)
         connection.send_all(BlockOpResponse(Status.SUCCESS).encode())
         if request.stage is Stage.PIPELINE_CLOSE_RECOVERY:
             return
@@ -156,20 +158,26 @@ class FakeDatanode:
             assert self.let_acks_go.wait(20)
             assert verify_chunks(request.checksum, packet.data, packet.sums) == -1
             replies = []
-            for node in pipeline:
-                replies.append(Status.ERROR if node.stopped else Status.SUCCESS)
-                if node.stopped:
-                    break
-                if header.data_length_bytes:
-                    assert header.offset_in_block <= len(node.replicas[block_id])
-                    node.replicas[block_id][header.offset_in_block :] = packet.data
-                    node.synced.discard(block_id)
-                if header.sync_block:
-                    node.synced.add(block_id)
-                if header.last_in_block:
-                    node.finalized.add(block_id)
+            with _replicas_change:
+                if self.stamps[block_id] != request.latest_generation_stamp:
+                    return  # another pipeline writes the replica now
+                for node in pipeline:
+                    replies.append(Status.ERROR if node.stopped else Status.SUCCESS)
+                    if node.stopped:
+                        break
+                    node.take(header, block_id, packet.data)
             connection.send_all(encode_ack(header.seqno, replies))
-            done = header.last_in_block
+            done = header.last_in_block or Status.ERROR in replies
+
+    def take(self, header: PacketHeader, block_id: int, data: memoryview) -> None:
+        if header.data_length_bytes:
+            assert header.offset_in_block <= len(self.replicas[block_id])
+            self.replicas[block_id][header.offset_in_block :] = data
+            self.synced.discard(block_id)
+        if header.sync_block:
+            self.synced.add(block_id)
+        if header.last_in_block:
+            self.finalized.add(block_id)
 
     def open_replica(self, request: WriteBlock) -> None:
         """As a datanode does: a recovery keeps what was acknowledged and no more."""

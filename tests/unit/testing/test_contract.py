@@ -82,7 +82,13 @@ def test_a_root_with_something_in_it_is_left_alone(fs: FileSystem) -> None:
 @pytest.mark.parametrize("name", ["memory", "file"])
 def test_a_strangers_filesystem_can_be_held_against_it(name: str, tmp_path: Path) -> None:
     stranger = fsspec.filesystem(name, skip_instance_cache=True)
-    report = check_filesystem(FsspecFiles(stranger, str(tmp_path)), traits=FSSPEC_TRAITS)
+    checks = {each.name for each in all_checks()}
+    if name == "memory":
+        # It sets the time when a file is opened.
+        checks.remove("the_modification_time_is_when_the_store_handled_the_close")
+    report = check_filesystem(
+        FsspecFiles(stranger, str(tmp_path)), traits=FSSPEC_TRAITS, only=checks
+    )
     assert len(report.of(Outcome.PASSED)) > 40
 
 
