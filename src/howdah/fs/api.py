@@ -15,13 +15,14 @@ catch. What a filesystem doesn't offer raises `errors.UnsupportedOperation`, and
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import ClassVar, NoReturn, Self
 
 from howdah import errors
 from howdah.fs import capabilities, glob, paths
+from howdah.fs.attributes import AttributeOperations
 from howdah.fs.builders import CreateFileBuilder, OpenFileBuilder
 from howdah.fs.bulk_delete import BulkDelete
 from howdah.fs.path_handle import PathHandle
@@ -59,7 +60,7 @@ __all__ = [
 Progress = Callable[[], None]
 
 
-class FileSystem(ABC):
+class FileSystem(AttributeOperations):
     """A filesystem; also a context manager that closes it."""
 
     scheme: ClassVar[str]

@@ -16,7 +16,8 @@ from howdah.client.dfs import DFSClient
 from howdah.client.settings import ClientSettings
 from howdah.config import DEFAULT_NAMENODE_PORT, Configuration
 from howdah.fs import capabilities, paths
-from howdah.fs.api import FileSystem, Progress
+from howdah.fs.api import Progress
+from howdah.fs.hdfs_attributes import HdfsAttributes
 from howdah.fs.path_handle import PathHandle, check_handle, make_handle
 from howdah.fs.paths import PathLike
 from howdah.fs.status import (
@@ -57,6 +58,7 @@ _ACTIONS = (
 )
 _PATH_CAPABILITIES = frozenset(
     (
+        capabilities.ACLS,
         capabilities.APPEND,
         capabilities.CHECKSUMS,
         capabilities.CONCAT,
@@ -64,6 +66,7 @@ _PATH_CAPABILITIES = frozenset(
         capabilities.PATH_HANDLES,
         capabilities.PERMISSIONS,
         capabilities.TRUNCATE,
+        capabilities.XATTRS,
     )
 )
 
@@ -88,7 +91,7 @@ class HdfsDataOutputStream(FSDataOutputStream):
         return self._dfs.statistics()
 
 
-class HdfsFileSystem(FileSystem):
+class HdfsFileSystem(HdfsAttributes):
     """One HDFS, as one user."""
 
     scheme = "hdfs"

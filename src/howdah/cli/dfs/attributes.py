@@ -1,4 +1,4 @@
-"""`-chmod`, `-chown`, `-chgrp`, `-setrep` and `-getfacl`: attributes of what is there.
+"""`-chmod`, `-chown`, `-chgrp` and `-setrep`: attributes of what is there.
 
 With -R a directory is changed before what is below it. Nothing is sent for a
 path that has the mode or owner already.
@@ -159,30 +159,3 @@ class SetRep(Command):
         return all(
             len(block.names) == self._replication for block in item.fs.block_locations(item.path)
         )
-
-
-class GetFacl(Command):
-    """Shows the list that a mode stands for; longer ones are not supported yet."""
-
-    FLAGS = ("R",)
-    MOST = 1
-
-    def prepare(self, parsed: Parsed) -> list[str]:
-        self.recursive = "R" in parsed
-        return list(parsed.arguments)
-
-    def process_path(self, item: Item) -> None:
-        status = item.found()
-        if status.has_acl:
-            raise CommandProblem(
-                f"`{item.name}': it has an access control list, which howdah cannot show yet"
-            )
-        self.out.line(f"# file: {item.name}")
-        self.out.line(f"# owner: {status.owner}")
-        self.out.line(f"# group: {status.group}")
-        if status.permission & modes.STICKY:
-            self.out.line(f"# flags: --{'t' if status.permission & 1 else 'T'}")
-        letters = status.permission_string[1:10].replace("t", "x").replace("T", "-")
-        for who, bits in zip(("user", "group", "other"), (0, 3, 6), strict=True):
-            self.out.line(f"{who}::{letters[bits : bits + 3]}")
-        self.out.line()

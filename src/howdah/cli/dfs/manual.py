@@ -110,10 +110,16 @@ the expression picks:
   A -a B          A and B; the same as A B, A -and B""",
     "get": _GET,
     "getfacl": """
-Shows owner, group and the access control list that the mode stands for.
+Shows owner, group and access control list, the default one of directories as well.
 
   -R  of everything below, too""",
-    "getfattr": "Shows extended attributes. Not supported yet.",
+    "getfattr": """
+Shows extended attributes.
+
+  -n NAME  one, named with its namespace: user.mark
+  -d       all of them
+  -e HOW   values as text, hex or base64
+  -R       of everything below, too""",
     "getmerge": """
 Copies files, and the files in directories, one behind the other to a local file.
 
@@ -166,8 +172,21 @@ Deletes files, or moves them to the trash where there is one.
 Deletes empty directories.
 
   --ignore-fail-on-non-empty  no complaint about others""",
-    "setfacl": "Sets access control lists. Not supported yet.",
-    "setfattr": "Sets extended attributes. Not supported yet.",
+    "setfacl": """
+Sets access control lists.
+
+  -m SPEC     add entries, or change them: user:bob:rw-,default:group::r-x
+  -x SPEC     remove entries: user:bob,group:staff
+  --set SPEC  replace them all
+  -b          remove all but those that the mode stands for
+  -k          remove the default entries
+  -R          of everything below, too""",
+    "setfattr": """
+Sets extended attributes.
+
+  -n NAME   the attribute, named with its namespace: user.mark
+  -v VALUE  its value: text, "text", 0x… (hexadecimal) or 0s… (base64)
+  -x NAME   remove this one""",
     "setrep": """
 Sets the number of replicas, of directories for all files below.
 

@@ -56,8 +56,8 @@ COMMANDS: dict[str, Entry] = {
     "get": Entry(
         "download", "Get", f"[-f] [-p] [-crc] [-ignoreCrc] {_THREADS} <src> ... <localdst>"
     ),
-    "getfacl": Entry("attributes", "GetFacl", "[-R] <path>"),
-    "getfattr": Entry("unsupported", "GetFattr", "[-R] {-n name | -d} [-e en] <path>"),
+    "getfacl": Entry("lists", "GetFacl", "[-R] <path>"),
+    "getfattr": Entry("lists", "GetFattr", "[-R] {-n name | -d} [-e en] <path>"),
     "getmerge": Entry("merge", "GetMerge", "[-nl] [-skip-empty-file] <src> <localdst>"),
     "head": Entry("show", "Head", "<file>"),
     "help": Entry("help", "Help", "[cmd ...]"),
@@ -75,11 +75,11 @@ COMMANDS: dict[str, Entry] = {
     "rmdir": Entry("remove", "Rmdir", "[--ignore-fail-on-non-empty] <dir> ..."),
     "rmr": Entry("remove", "Rmr", "", replaced_by="-rm -r"),
     "setfacl": Entry(
-        "unsupported",
+        "lists",
         "SetFacl",
         "[-R] [{-b|-k} {-m|-x <acl_spec>} <path>]|[--set <acl_spec> <path>]",
     ),
-    "setfattr": Entry("unsupported", "SetFattr", "{-n name [-v value] | -x name} <path>"),
+    "setfattr": Entry("lists", "SetFattr", "{-n name [-v value] | -x name} <path>"),
     "setrep": Entry("attributes", "SetRep", "[-R] [-w] <rep> <path> ..."),
     "stat": Entry("status", "Stat", "[format] <path> ...", json=True),
     "tail": Entry("show", "Tail", "[-f] [-s <sleep interval>] <file>"),

@@ -30,7 +30,7 @@ PIECE_BYTES = 4 << 20
 DEFAULT_THREADS = 1
 DEFAULT_WAITING = 1024
 
-TIMES, OWNER, MODE = "t", "o", "p"
+TIMES, OWNER, MODE, ACL, XATTRS = "t", "o", "p", "a", "x"
 PRESERVE_ALL = frozenset((TIMES, OWNER, MODE))
 
 
@@ -172,6 +172,12 @@ class CopyCommand(DestinationCommand):
             target.fs.set_owner(target.path, status.owner, status.group)
         if MODE in self.preserved:
             target.fs.set_permission(target.path, status.permission)
+        if ACL in self.preserved and status.has_acl:
+            acl = source.fs.get_acl_status(source.path)
+            target.fs.set_acl(target.path, acl.all_entries())
+        if XATTRS in self.preserved:
+            for name, value in source.fs.get_xattrs(source.path).items():
+                target.fs.set_xattr(target.path, name, value)
         if TIMES in self.preserved:
             target.fs.set_times(target.path, status.modification_time_ms, status.access_time_ms)
 

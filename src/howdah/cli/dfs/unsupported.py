@@ -49,18 +49,6 @@ class RenameSnapshot(CreateSnapshot):
     """Snapshots, as well."""
 
 
-class SetFacl(Unsupported):
-    FEATURE = "access control lists are"
-
-
-class GetFattr(Unsupported):
-    FEATURE = "extended attributes are"
-
-
-class SetFattr(GetFattr):
-    """Extended attributes, as well."""
-
-
 class MoveToLocal(Command):
     """Hadoop never made it either, and says so in these words."""
 

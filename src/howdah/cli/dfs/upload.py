@@ -11,7 +11,7 @@ from howdah.cli.dfs import options
 from howdah.cli.dfs.items import Item
 from howdah.cli.dfs.options import Parsed
 from howdah.cli.dfs.problems import CommandProblem, PathProblem, UsageProblem
-from howdah.cli.dfs.transfer import MODE, CopyCommand
+from howdah.cli.dfs.transfer import ACL, MODE, CopyCommand
 
 STANDARD_INPUT = "-"
 LAZY_REPLICATION = 1
@@ -68,8 +68,6 @@ class Cp(CopyCommand):
     FLAGS = ("f", "d")
     LEAST = 2
 
-    _preserve_acl = False
-
     def read_options(self, arguments: list[str]) -> Parsed:
         """-p may carry letters: t(imes) o(wner) p(ermission) a(cl) x(attr)."""
         preserving = tuple(word[1:] for word in arguments if word.startswith("-p"))
@@ -87,17 +85,7 @@ class Cp(CopyCommand):
 
     def _preserve(self, letters: str) -> None:
         for letter in letters:
-            if letter == "x":
-                raise CommandProblem("-px: extended attributes are not supported by howdah yet")
-            if letter not in "topa":
+            if letter not in "topax":
                 raise UsageProblem(f"No attribute for {letter}")
         # Access control lists extend the mode, so keeping them keeps it.
-        self.preserved |= frozenset(letters.replace("a", MODE))
-        self._preserve_acl |= "a" in letters
-
-    def preserve(self, source: Item, target: Item) -> None:
-        if self._preserve_acl and source.found().has_acl:
-            raise CommandProblem(
-                f"`{source.name}': it has an access control list, which howdah cannot copy yet"
-            )
-        super().preserve(source, target)
+        self.preserved |= frozenset(letters.replace(ACL, ACL + MODE))

@@ -1,0 +1,63 @@
+"""ClientProtocol's calls about ACLs and extended attributes, as typed methods."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import TypeVar
+
+from google.protobuf.message import Message
+
+from howdah.proto import types_pb2 as pb
+
+M = TypeVar("M", bound=Message)
+
+
+class AttributeMethods(ABC):
+    """The part of `NamenodeProxy` that is about what inodes have."""
+
+    @abstractmethod
+    def call(self, method: str, request: Message, response_type: type[M]) -> M:
+        """Any method of the protocol."""
+
+    def get_acl_status(self, path: str) -> pb.AclStatusProto:
+        request = pb.GetAclStatusRequestProto(src=path)
+        return self.call("getAclStatus", request, pb.GetAclStatusResponseProto).result
+
+    def modify_acl_entries(self, path: str, spec: Iterable[pb.AclEntryProto]) -> None:
+        request = pb.ModifyAclEntriesRequestProto(src=path, aclSpec=spec)
+        self.call("modifyAclEntries", request, pb.ModifyAclEntriesResponseProto)
+
+    def remove_acl_entries(self, path: str, spec: Iterable[pb.AclEntryProto]) -> None:
+        request = pb.RemoveAclEntriesRequestProto(src=path, aclSpec=spec)
+        self.call("removeAclEntries", request, pb.RemoveAclEntriesResponseProto)
+
+    def remove_default_acl(self, path: str) -> None:
+        request = pb.RemoveDefaultAclRequestProto(src=path)
+        self.call("removeDefaultAcl", request, pb.RemoveDefaultAclResponseProto)
+
+    def remove_acl(self, path: str) -> None:
+        self.call("removeAcl", pb.RemoveAclRequestProto(src=path), pb.RemoveAclResponseProto)
+
+    def set_acl(self, path: str, spec: Iterable[pb.AclEntryProto]) -> None:
+        request = pb.SetAclRequestProto(src=path, aclSpec=spec)
+        self.call("setAcl", request, pb.SetAclResponseProto)
+
+    def set_xattr(self, path: str, xattr: pb.XAttrProto, flags: int) -> None:
+        """`flags` are bits of XAttrSetFlagProto."""
+        request = pb.SetXAttrRequestProto(src=path, xAttr=xattr, flag=flags)
+        self.call("setXAttr", request, pb.SetXAttrResponseProto)
+
+    def get_xattrs(self, path: str, wanted: Iterable[pb.XAttrProto]) -> list[pb.XAttrProto]:
+        """Those that are named, or all that the caller may see."""
+        request = pb.GetXAttrsRequestProto(src=path, xAttrs=wanted)
+        return list(self.call("getXAttrs", request, pb.GetXAttrsResponseProto).xAttrs)
+
+    def list_xattrs(self, path: str) -> list[pb.XAttrProto]:
+        """Names without values."""
+        request = pb.ListXAttrsRequestProto(src=path)
+        return list(self.call("listXAttrs", request, pb.ListXAttrsResponseProto).xAttrs)
+
+    def remove_xattr(self, path: str, xattr: pb.XAttrProto) -> None:
+        request = pb.RemoveXAttrRequestProto(src=path, xAttr=xattr)
+        self.call("removeXAttr", request, pb.RemoveXAttrResponseProto)

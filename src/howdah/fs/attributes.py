@@ -1,0 +1,93 @@
+"""The part of the FileSystem interface that is about ACLs and extended attributes.
+
+Not every filesystem offers them: `has_path_capability` says so, and the methods raise
+`UnsupportedOperation`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Final, NoReturn
+
+from howdah import errors
+from howdah.fs.acl import AclEntry, AclStatus
+from howdah.fs.paths import PathLike
+
+XATTR_NAMESPACES: Final = ("user", "trusted", "security", "system", "raw")
+
+
+class AttributeOperations(ABC):
+    """What `howdah.fs.api.FileSystem` says of ACLs and extended attributes."""
+
+    @abstractmethod
+    def _unsupported(self, operation: str) -> NoReturn:
+        """Raise UnsupportedOperation for an operation that is not offered."""
+
+    def get_acl_status(self, path: PathLike) -> AclStatus:
+        """Owner, group, mode and ACL of a path."""
+        self._unsupported("get_acl_status")
+
+    def modify_acl_entries(self, path: PathLike, entries: Iterable[AclEntry]) -> None:
+        """Add entries to an ACL, or replace those of the same kind and name."""
+        self._unsupported("modify_acl_entries")
+
+    def remove_acl_entries(self, path: PathLike, entries: Iterable[AclEntry]) -> None:
+        """Take entries out of an ACL; their permissions mean nothing."""
+        self._unsupported("remove_acl_entries")
+
+    def remove_default_acl(self, path: PathLike) -> None:
+        """Take all default entries out of a directory's ACL."""
+        self._unsupported("remove_default_acl")
+
+    def remove_acl(self, path: PathLike) -> None:
+        """Leave nothing of an ACL but the mode."""
+        self._unsupported("remove_acl")
+
+    def set_acl(self, path: PathLike, entries: Iterable[AclEntry]) -> None:
+        """Replace the access entries, the default ones, or both: those that are given."""
+        self._unsupported("set_acl")
+
+    def get_xattr(self, path: PathLike, name: str) -> bytes:
+        """The value of an extended attribute, named with its namespace: `user.mark`."""
+        self._unsupported("get_xattr")
+
+    def get_xattrs(self, path: PathLike, names: Iterable[str] = ()) -> dict[str, bytes]:
+        """The attributes of these names, or all that the caller may see."""
+        self._unsupported("get_xattrs")
+
+    def list_xattrs(self, path: PathLike) -> list[str]:
+        """The names of all attributes that the caller may see."""
+        self._unsupported("list_xattrs")
+
+    def set_xattr(
+        self,
+        path: PathLike,
+        name: str,
+        value: bytes | None = None,
+        *,
+        create: bool = True,
+        replace: bool = True,
+    ) -> None:
+        """Give a path an attribute: a new one if `create`, in place of an old if `replace`."""
+        self._unsupported("set_xattr")
+
+    def remove_xattr(self, path: PathLike, name: str) -> None:
+        """Take an attribute away."""
+        self._unsupported("remove_xattr")
+
+
+def xattr_parts(name: str) -> tuple[str, str]:
+    """Namespace and rest of an attribute's name. Raises IllegalArgument for one that
+    is in none of the namespaces."""
+    namespace, point, rest = name.partition(".")
+    if not name:
+        raise errors.IllegalArgument("XAttr name cannot be null or empty.")
+    if not point or namespace.lower() not in XATTR_NAMESPACES:
+        raise errors.IllegalArgument(
+            "An XAttr name must be prefixed with user/trusted/security/system/raw, "
+            "followed by a '.'"
+        )
+    if not rest:
+        raise errors.IllegalArgument("XAttr name cannot be empty.")
+    return namespace.lower(), rest

@@ -1,0 +1,102 @@
+"""ACLs and extended attributes of HDFS: the interface's methods as calls of the namenode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from howdah.fs.acl import AclEntry, AclStatus
+from howdah.fs.api import FileSystem
+from howdah.fs.attributes import xattr_parts
+from howdah.fs.paths import PathLike
+from howdah.proto import types_pb2 as pb
+
+if TYPE_CHECKING:
+    from howdah.client.namenode import NamenodeProxy
+
+_Kind = pb.AclEntryProto.AclEntryTypeProto
+_Namespace = pb.XAttrProto.XAttrNamespaceProto
+
+
+class HdfsAttributes(FileSystem):
+    """The part of `HdfsFileSystem` that is about what inodes have."""
+
+    _namenode: NamenodeProxy
+
+    def get_acl_status(self, path: PathLike) -> AclStatus:
+        found = self._namenode.get_acl_status(self.resolve(path))
+        return AclStatus(
+            found.owner,
+            found.group,
+            found.sticky,
+            found.permission.perm,
+            tuple(map(_entry, found.entries)),
+        )
+
+    def modify_acl_entries(self, path: PathLike, entries: Iterable[AclEntry]) -> None:
+        self._namenode.modify_acl_entries(self.resolve(path), map(_entry_message, entries))
+
+    def remove_acl_entries(self, path: PathLike, entries: Iterable[AclEntry]) -> None:
+        self._namenode.remove_acl_entries(self.resolve(path), map(_entry_message, entries))
+
+    def remove_default_acl(self, path: PathLike) -> None:
+        self._namenode.remove_default_acl(self.resolve(path))
+
+    def remove_acl(self, path: PathLike) -> None:
+        self._namenode.remove_acl(self.resolve(path))
+
+    def set_acl(self, path: PathLike, entries: Iterable[AclEntry]) -> None:
+        self._namenode.set_acl(self.resolve(path), map(_entry_message, entries))
+
+    def get_xattr(self, path: PathLike, name: str) -> bytes:
+        found = self._namenode.get_xattrs(self.resolve(path), [_xattr_message(name)])
+        return found[0].value
+
+    def get_xattrs(self, path: PathLike, names: Iterable[str] = ()) -> dict[str, bytes]:
+        found = self._namenode.get_xattrs(self.resolve(path), map(_xattr_message, names))
+        return {_full_name(xattr): xattr.value for xattr in found}
+
+    def list_xattrs(self, path: PathLike) -> list[str]:
+        return [_full_name(xattr) for xattr in self._namenode.list_xattrs(self.resolve(path))]
+
+    def set_xattr(
+        self,
+        path: PathLike,
+        name: str,
+        value: bytes | None = None,
+        *,
+        create: bool = True,
+        replace: bool = True,
+    ) -> None:
+        flags = (pb.XATTR_CREATE if create else 0) | (pb.XATTR_REPLACE if replace else 0)
+        self._namenode.set_xattr(self.resolve(path), _xattr_message(name, value), flags)
+
+    def remove_xattr(self, path: PathLike, name: str) -> None:
+        self._namenode.remove_xattr(self.resolve(path), _xattr_message(name))
+
+
+def _entry(message: pb.AclEntryProto) -> AclEntry:
+    return AclEntry(
+        _Kind.Name(message.type).lower(),
+        message.name or None,
+        int(message.permissions),
+        message.scope == pb.AclEntryProto.DEFAULT,
+    )
+
+
+def _entry_message(entry: AclEntry) -> pb.AclEntryProto:
+    return pb.AclEntryProto(
+        type=entry.kind.upper(),
+        scope=pb.AclEntryProto.DEFAULT if entry.default else pb.AclEntryProto.ACCESS,
+        permissions=entry.permission,  # type: ignore[arg-type]
+        name=entry.name,
+    )
+
+
+def _full_name(xattr: pb.XAttrProto) -> str:
+    return f"{_Namespace.Name(xattr.namespace).lower()}.{xattr.name}"
+
+
+def _xattr_message(name: str, value: bytes | None = None) -> pb.XAttrProto:
+    namespace, rest = xattr_parts(name)
+    return pb.XAttrProto(namespace=namespace.upper(), name=rest, value=value)
