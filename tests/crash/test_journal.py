@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from howdah.namenode.journal import Journal
-from howdah.storage import edits, segments
+from howdah.storage import edits, files
 from howdah.storage.edit_codec import encode_record
 from howdah.storage.segments import list_segments, read_segment, recover_segment
 
@@ -74,7 +74,7 @@ class Disks:
 @pytest.fixture
 def disks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Disks]:
     disks = Disks()
-    monkeypatch.setattr(segments, "_fdatasync", disks.fdatasync)
+    monkeypatch.setattr(files, "_fdatasync", disks.fdatasync)
     monkeypatch.setattr(os, "fsync", disks.fsync)
     yield disks
     disks.gate.set()
@@ -222,7 +222,7 @@ def test_defect_in_the_journals_thread_is_a_failure_and_no_silence(
     def broken(descriptor: int) -> None:
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr(segments, "_fdatasync", broken)
+    monkeypatch.setattr(files, "_fdatasync", broken)
     write(journal)
     watcher.wait(lambda: bool(watcher.failures))
     assert "a defect" in watcher.failures[0]

@@ -12,7 +12,9 @@ from pathlib import Path
 
 from howdah import errors, keys
 from howdah.config import Configuration
-from howdah.storage.layout import StorageDirectory, StorageState
+from howdah.storage import files
+from howdah.storage.atomic import fsync_directory
+from howdah.storage.layout import VERSION_NAME, StorageDirectory, StorageState
 from howdah.storage.version import (
     NamenodeVersion,
     new_block_pool_id,
@@ -46,10 +48,10 @@ def format_namenode(
         ctime_ms=0,
     )
     for storage in storages:
-        storage.root.mkdir(parents=True, exist_ok=True)
+        files.make_directory(storage.root)
         with storage.lock():
             if storage.current.exists():
-                shutil.rmtree(storage.current)
+                _erase(storage.current)
             storage.create()
             storage.write_seen_txid(0)
             storage.write_version(version, now_ms)
@@ -65,6 +67,13 @@ def _check_free(storages: Sequence[StorageDirectory], *, force: bool) -> None:
                 f"{storage.root} is not empty ({state.value}); -force formats it all the same, "
                 "and loses what it holds"
             )
+
+
+def _erase(directory: Path) -> None:
+    """VERSION goes first: what a crash leaves of an erased directory is not formatted."""
+    files.unlink(directory / VERSION_NAME, missing_ok=True)
+    fsync_directory(directory)
+    shutil.rmtree(directory)
 
 
 def _own_address() -> str:

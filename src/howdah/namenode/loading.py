@@ -1,34 +1,30 @@
 """From directories to a namespace: what happens between start and serving (shell).
 
-1. lock every name directory, and see that all are of one filesystem
-2. finish the segment that a dead namenode left in progress, cutting a torn tail
-3. take the directory whose log reaches furthest; the others are brought up to it
-4. replay its edits through `Namespace.apply`, as live calls would
+1. lock every name directory, and see that all are of one filesystem; an empty one
+   is new, and is filled from the others
+2. put the log together from all directories (`edit_log`)
+3. replay its edits through `Namespace.apply`, as live calls would
+4. make all directories alike, so that the next start can be from any one of them
 
-Damage before the end of the log stops the start, naming file, offset and
-transaction. There are no images yet: a directory that has one is refused.
+A directory that cannot be reached stops the start, for it may be the only one that
+holds the last edits: whoever knows better takes it out of the configuration.
+There are no images yet: a directory that has one is refused.
 """
 
 from __future__ import annotations
 
 import logging
+import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from howdah import errors
+from howdah.namenode.edit_log import EditLog
 from howdah.namenode.namespace import EditDoesNotFit, Namespace
 from howdah.storage import edits
-from howdah.storage.atomic import replace_file
 from howdah.storage.layout import StorageDirectory, StorageLock, StorageState
-from howdah.storage.segments import (
-    Segment,
-    list_segments,
-    read_segment,
-    recover_segment,
-    select_segments,
-)
 from howdah.storage.version import NamenodeVersion
 
 log = logging.getLogger(__name__)
@@ -59,20 +55,28 @@ def load(name_directories: Sequence[Path], edits_directories: Sequence[Path]) ->
     try:
         roots = list(dict.fromkeys([*name_directories, *edits_directories]))
         storages = [StorageDirectory(root) for root in roots]
+        formatted, empty = _by_state(storages)
         for storage in storages:
-            _check_formatted(storage)
             locks.append(storage.lock())
-        version = _common_version(storages)
+        version = _common_version(formatted)
+        for storage in empty:
+            log.warning("%s is empty: it is filled from the others", storage.root)
+            storage.create()
         logs = [StorageDirectory(root) for root in edits_directories]
+        seen = _seen_txid([storage for storage in logs if storage not in empty])
         namespace = Namespace()
         loaded = Loaded(namespace, version, 0, [s.current for s in logs], locks)
-        _replay(_reconciled(logs), loaded)
-        seen = max(storage.read_seen_txid() for storage in logs)
+        edit_log = EditLog(logs, loaded.last_txid + 1)
+        _replay(edit_log, loaded)
         if loaded.last_txid < seen - 1:
             raise errors.CorruptEditLog(
                 f"the edit log in {loaded.edits_directories[0]} ends at transaction "
                 f"{loaded.last_txid}, but it had reached {seen}: its tail is lost"
             )
+        edit_log.mend()
+        for storage in empty:
+            storage.write_seen_txid(seen)
+            storage.write_version(version, time.time_ns() // 1_000_000)
         namespace.reap(len(namespace.inodes) * 2 + 1)
         return loaded
     except BaseException:
@@ -81,18 +85,48 @@ def load(name_directories: Sequence[Path], edits_directories: Sequence[Path]) ->
         raise
 
 
-def _check_formatted(storage: StorageDirectory) -> None:
-    state = storage.state()
-    if state is not StorageState.NORMAL:
-        raise errors.InconsistentStorage(
-            f"name directory {storage.root} is {state.value}: format it first with "
-            "'howdah namenode -format'"
+def _by_state(
+    storages: Sequence[StorageDirectory],
+) -> tuple[list[StorageDirectory], list[StorageDirectory]]:
+    """The formatted ones and the empty ones. Raises InconsistentStorage for others."""
+    states = [(storage, storage.state()) for storage in storages]
+    formatted = [storage for storage, state in states if state is StorageState.NORMAL]
+    empty = [storage for storage, state in states if state is StorageState.EMPTY]
+    for storage, state in states:
+        if not formatted or (storage not in formatted and storage not in empty):
+            raise errors.InconsistentStorage(
+                f"name directory {storage.root} is {state.value}: "
+                + _advice(state, has_others=bool(formatted))
+            )
+        images = sorted(storage.current.glob("fsimage_*"))
+        if images:
+            raise errors.UnsupportedOperation(
+                f"{images[-1]} is a namespace image, and images cannot be read yet"
+            )
+    return formatted, empty
+
+
+def _advice(state: StorageState, *, has_others: bool) -> str:
+    if not has_others:
+        return "format it first with 'howdah namenode -format'"
+    if state is StorageState.MISSING:
+        return (
+            "mount it; or, if it is lost for good, make it an empty directory, "
+            "which is then filled from the others, or take it out of the configuration"
         )
-    images = sorted(storage.current.glob("fsimage_*"))
-    if images:
-        raise errors.UnsupportedOperation(
-            f"{images[-1]} is a namespace image, and images cannot be read yet"
-        )
+    return "empty it, to have it filled from the other directories"
+
+
+def _seen_txid(logs: Sequence[StorageDirectory]) -> int:
+    """The highest of what the directories have seen; one that has seen less is stale."""
+    seen = {storage.root: storage.read_seen_txid() for storage in logs}
+    highest = max(seen.values(), default=0)
+    for root, txid in seen.items():
+        if txid < highest:
+            log.warning(
+                "%s is stale: its log had reached %d, that of others %d", root, txid, highest
+            )
+    return highest
 
 
 def _common_version(storages: Sequence[StorageDirectory]) -> NamenodeVersion:
@@ -107,54 +141,17 @@ def _common_version(storages: Sequence[StorageDirectory]) -> NamenodeVersion:
     return first
 
 
-def _reconciled(logs: Sequence[StorageDirectory]) -> list[Segment]:
-    """Recover what is in progress everywhere, then make all logs alike."""
-    recovered = [_recover(storage) for storage in logs]
-    best = max(recovered, key=lambda segments: segments[-1].last_txid or 0 if segments else 0)
-    for storage, segments in zip(logs, recovered, strict=True):
-        if segments is not best:
-            _catch_up(storage, segments, best)
-    return best
-
-
-def _recover(storage: StorageDirectory) -> list[Segment]:
-    for segment in list_segments(storage.current):
-        if segment.in_progress:
-            finished, end = recover_segment(segment)
-            if end.torn_bytes:
-                log.warning(
-                    "cut %d torn bytes off %s: %s", end.torn_bytes, segment.path, end.torn_reason
-                )
-            if finished is not None:
-                log.info("recovered %s", finished.path)
-    return select_segments(list_segments(storage.current), 1)
-
-
-def _catch_up(storage: StorageDirectory, have: list[Segment], best: list[Segment]) -> None:
-    """Copy what this directory missed, setting aside segments that end too early."""
-    names = {segment.path.name for segment in best}
-    for segment in have:
-        if segment.path.name not in names:
-            segment.path.rename(segment.path.with_name(segment.path.name + ".stale"))
-    mine = {segment.path.name for segment in have}
-    for segment in best:
-        if segment.path.name not in mine:
-            log.warning("copying %s to %s, which missed it", segment.path, storage.current)
-            replace_file(storage.current / segment.path.name, segment.path.read_bytes())
-
-
-def _replay(segments: Sequence[Segment], loaded: Loaded) -> None:
+def _replay(edit_log: EditLog, loaded: Loaded) -> None:
     namespace = loaded.namespace
-    for segment in segments:
-        for placed in read_segment(segment):
-            edit = placed.logged.edit
-            try:
-                namespace.apply(edit)
-            except (EditDoesNotFit, errors.UnsupportedOperation) as error:
-                raise errors.CorruptEditLog(
-                    f"{segment.path}, offset {placed.offset}, transaction "
-                    f"{placed.logged.txid}: {error}"
-                ) from error
-            if isinstance(edit, edits.RetryableEdit) and edit.rpc_client_id:
-                loaded.answered_calls.append((edit.rpc_client_id, edit.rpc_call_id))
-            loaded.last_txid = placed.logged.txid
+    for segment, placed in edit_log.edits():
+        edit = placed.logged.edit
+        try:
+            namespace.apply(edit)
+        except (EditDoesNotFit, errors.UnsupportedOperation) as error:
+            raise errors.CorruptEditLog(
+                f"{segment.path}, offset {placed.offset}, transaction "
+                f"{placed.logged.txid}: {error}"
+            ) from error
+        if isinstance(edit, edits.RetryableEdit) and edit.rpc_client_id:
+            loaded.answered_calls.append((edit.rpc_client_id, edit.rpc_call_id))
+        loaded.last_txid = placed.logged.txid

@@ -14,21 +14,24 @@ are the caller's mistake; storage directories have a lock against it.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Final
 
-TEMPORARY_SUFFIX = ".tmp"
+from howdah.storage import files
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+TEMPORARY_SUFFIX: Final = ".tmp"
+_BUFFER_BYTES: Final = 1 << 16
 
 
 def fsync_directory(directory: Path) -> None:
     """Makes creations, renames and removals in a directory durable."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    files.sync_directory(directory)
 
 
 @contextlib.contextmanager
@@ -42,17 +45,43 @@ def replacing(target: Path, *, mode: int = 0o644) -> Iterator[BinaryIO]:
     ...     file.write(b"17\\n")
     """
     temporary = target.with_name(target.name + TEMPORARY_SUFFIX)
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
+    descriptor = files.open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with io.BufferedWriter(_Raw(descriptor, temporary), _BUFFER_BYTES) as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
+            files.sync(descriptor, temporary)
+        files.rename(temporary, target)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        files.unlink(temporary, missing_ok=True)
         raise
     fsync_directory(target.parent)
+
+
+class _Raw(io.RawIOBase):
+    """A new file whose writes are seen by `files`."""
+
+    def __init__(self, descriptor: int, path: Path) -> None:
+        self._descriptor = descriptor
+        self._path = path
+        self._written_bytes = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._written_bytes
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        piece = bytes(data)
+        files.write(self._descriptor, piece, self._written_bytes, self._path)
+        self._written_bytes += len(piece)
+        return len(piece)
+
+    def close(self) -> None:
+        if not self.closed:
+            os.close(self._descriptor)
+        super().close()
 
 
 def replace_file(target: Path, content: bytes, *, mode: int = 0o644) -> None:
@@ -69,5 +98,5 @@ def rename_durably(source: Path, target: Path) -> None:
     """
     if target.exists():
         raise FileExistsError(f"{source} cannot be renamed to {target}, which exists")
-    os.rename(source, target)
+    files.rename(source, target)
     fsync_directory(target.parent)

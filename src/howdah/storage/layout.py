@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from howdah import errors
+from howdah.storage import files
 from howdah.storage.atomic import fsync_directory, replace_file
 from howdah.storage.version import BlockPoolVersion, DatanodeVersion, NamenodeVersion
 
@@ -114,7 +115,7 @@ class StorageDirectory:
 
     def create(self) -> None:
         """Makes `current`, readable by the owner alone, and what is above it."""
-        self.current.mkdir(mode=0o700, parents=True, exist_ok=True)
+        files.make_directory(self.current, 0o700)
         fsync_directory(self.root)
 
     def lock(self) -> StorageLock:
@@ -125,7 +126,7 @@ class StorageDirectory:
                 raise errors.StorageLocked(
                     f"Storage directory {self.root} is in use by this process, {os.getpid()}"
                 )
-        descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = files.open_file(self.lock_file, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -137,8 +138,13 @@ class StorageDirectory:
                 f"Storage directory {self.root} is in use by {holder or 'another process'}, "
                 f"which has locked {self.lock_file}"
             ) from error
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}@{socket.gethostname()}".encode(), 0)
+        try:
+            files.truncate(descriptor, 0, self.lock_file)
+            mine = f"{os.getpid()}@{socket.gethostname()}"
+            files.write(descriptor, mine.encode(), 0, self.lock_file)
+        except BaseException:
+            os.close(descriptor)
+            raise
         identity = _identity(os.fstat(descriptor))
         _held[identity] = os.getpid()
         return StorageLock(self.lock_file, descriptor, identity)

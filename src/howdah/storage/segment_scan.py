@@ -306,3 +306,22 @@ def find_record(data: bytes, least_txid: int | None) -> tuple[int, int] | None:
             except MalformedRecord:
                 continue
     return None
+
+
+def last_record(data: bytes, first_txid: int) -> int | None:
+    """The highest transaction id of a whole record anywhere in `data`, damaged or not;
+    None if there is none from `first_txid` on."""
+    highest: int | None = None
+    at = 0
+    while (survivor := find_record(data[at:], first_txid)) is not None:
+        at += survivor[0]
+        try:
+            # What follows a whole record is a record, as a rule: no search is needed.
+            while at + MIN_RECORD_BYTES <= len(data):
+                length = record_length(data, at, limit=len(data) - at)
+                txid = check_record(data[at : at + length])
+                highest = txid if highest is None else max(highest, txid)
+                at += length
+        except MalformedRecord:
+            at += 1
+    return highest

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from howdah import errors
+from howdah.storage import files
 from howdah.storage.atomic import fsync_directory, rename_durably, replace_file
 from howdah.storage.edit_codec import LAYOUT_VERSION, MAX_RECORD_BYTES
 from howdah.storage.segment_scan import (
@@ -34,9 +35,6 @@ from howdah.storage.segment_scan import (
 PREALLOCATION_BYTES: Final = 1 << 20
 """Space is taken in steps of this size, so that a sync seldom has to write the
 file's length too."""
-
-# Not every system has it; there a full fsync does.
-_fdatasync: Final = getattr(os, "fdatasync", os.fsync)
 
 _FINISHED: Final = re.compile(r"edits_(\d+)-(\d+)")
 _IN_PROGRESS: Final = re.compile(r"edits_inprogress_(\d+)")
@@ -152,16 +150,18 @@ def recover_segment(
     assert segment.in_progress, "a finished segment is not recovered"
     end = scan_segment(segment, max_record_bytes=max_record_bytes)
     if end.last_txid is None:
-        os.replace(segment.path, _beside(segment.path, ".empty"))
+        files.rename(segment.path, _beside(segment.path, ".empty"))
         fsync_directory(segment.path.parent)
         return None, end
-    with open(segment.path, "r+b", buffering=0) as file:
+    descriptor = files.open_file(segment.path, os.O_RDWR)
+    try:
         if end.torn_bytes:
-            file.seek(end.valid_bytes)
-            tail = file.read(end.torn_bytes)
+            tail = os.pread(descriptor, end.torn_bytes, end.valid_bytes)
             replace_file(_beside(segment.path, ".torn"), tail)
-        file.truncate(end.valid_bytes)
-        os.fsync(file.fileno())
+        files.truncate(descriptor, end.valid_bytes, segment.path)
+        files.sync(descriptor, segment.path)
+    finally:
+        os.close(descriptor)
     finished = segment.path.with_name(finished_name(segment.first_txid, end.last_txid))
     rename_durably(segment.path, finished)
     return Segment(segment.first_txid, end.last_txid, finished), end
@@ -203,8 +203,8 @@ class SegmentWriter:
         self._allocated_bytes = 0
         self._failure: OSError | None = None
         try:
-            self._descriptor: int | None = os.open(
-                self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644
+            self._descriptor: int | None = files.open_file(
+                self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL
             )
         except FileExistsError as error:
             raise errors.InconsistentStorage(
@@ -241,7 +241,7 @@ class SegmentWriter:
         descriptor = self._usable()
         try:
             if self._write_pending(descriptor):
-                _fdatasync(descriptor)
+                files.sync_data(descriptor, self.path)
         except OSError as error:
             self._failure = error
             raise
@@ -253,8 +253,8 @@ class SegmentWriter:
         assert last_txid >= self.first_txid, "a segment has at least one transaction"
         try:
             self._write_pending(descriptor)
-            os.ftruncate(descriptor, self._written_bytes)
-            os.fsync(descriptor)
+            files.truncate(descriptor, self._written_bytes, self.path)
+            files.sync(descriptor, self.path)
             finished = self.directory / finished_name(self.first_txid, last_txid)
             rename_durably(self.path, finished)
         except OSError as error:
@@ -287,20 +287,13 @@ class SegmentWriter:
             return False
         batch = b"".join(pieces)
         self._allocate(descriptor, self._written_bytes + len(batch))
-        _write_fully(descriptor, batch, self._written_bytes)
+        files.write(descriptor, batch, self._written_bytes, self.path)
         self._written_bytes += len(batch)
         return True
 
     def _allocate(self, descriptor: int, needed_bytes: int) -> None:
         while self._allocated_bytes < needed_bytes:
             fill = FILL * self._preallocation_bytes
-            _write_fully(descriptor, fill, self._allocated_bytes)
+            files.write(descriptor, fill, self._allocated_bytes, self.path)
             self._allocated_bytes += len(fill)
 
-
-def _write_fully(descriptor: int, data: bytes, offset: int) -> None:
-    left = memoryview(data)
-    while left:
-        count = os.pwrite(descriptor, left, offset)
-        offset += count
-        left = left[count:]

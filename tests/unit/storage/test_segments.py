@@ -9,7 +9,7 @@ import pytest
 
 from howdah import errors
 from howdah.storage import edits as ed
-from howdah.storage import segments
+from howdah.storage import files, segments
 from howdah.storage.edit_codec import encode_record
 from howdah.storage.segments import (
     PREALLOCATION_BYTES,
@@ -119,7 +119,7 @@ def test_a_writer_promises_nothing_after_a_failed_sync(
 
     writer.append(encode_record(2, ed.EndLogSegmentOp()))
     with monkeypatch.context() as patch:
-        patch.setattr(segments, "_fdatasync", fail)
+        patch.setattr(files, "_fdatasync", fail)
         with pytest.raises(OSError, match="disk on fire"):
             writer.sync()
     writer.append(encode_record(3, ed.EndLogSegmentOp()))

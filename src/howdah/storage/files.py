@@ -1,0 +1,125 @@
+"""What is done to metadata on disk, all of it: the seam of the metadata path.
+
+Every change of a name directory goes through one of these functions, and nothing
+there changes a file in another way; a test reads the sources for it. So a test
+that sets `gate` sees every site, and can make any of them fail, fall short or be
+the last thing that the process did.
+
+Each takes the path that it is about, even where a descriptor would do: an
+`OSError` that leaves here names a file, which the system's own need not.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Protocol, TypeVar
+
+T = TypeVar("T")
+
+# Not every system has it; there a full fsync does.
+_fdatasync: Final = getattr(os, "fdatasync", os.fsync)
+
+
+class Operation(enum.StrEnum):
+    """A kind of change."""
+
+    OPEN = "open"
+    WRITE = "write"
+    SYNC = "sync"
+    TRUNCATE = "truncate"
+    RENAME = "rename"
+    UNLINK = "unlink"
+    MAKE_DIRECTORY = "mkdir"
+
+
+class Gate(Protocol):
+    """What a test puts before and behind every operation. Either may raise."""
+
+    def enter(self, operation: Operation, path: Path) -> None: ...
+
+    def leave(self, operation: Operation, path: Path) -> None: ...
+
+    def room(self, path: Path, length_bytes: int) -> int:
+        """How much of a write of this length gets through; all, as a rule."""
+        ...
+
+
+gate: Gate | None = None
+"""None but in tests."""
+
+
+def _run(operation: Operation, path: Path, act: Callable[[], T]) -> T:
+    try:
+        if gate is None:
+            return act()
+        gate.enter(operation, path)
+        result = act()
+        gate.leave(operation, path)
+        return result
+    except OSError as error:
+        if error.filename is None:
+            raise type(error)(error.errno, error.strerror, str(path)) from error
+        raise
+
+
+def open_file(path: Path, flags: int, mode: int = 0o644) -> int:
+    """A descriptor; `flags` as for `os.open`."""
+    return _run(Operation.OPEN, path, lambda: os.open(path, flags | os.O_CLOEXEC, mode))
+
+
+def write(descriptor: int, data: bytes, offset_bytes: int, path: Path) -> None:
+    """Write all of `data` at an offset, in as many steps as the system needs."""
+    left = memoryview(data)
+    while left:
+        piece = left if gate is None else left[: gate.room(path, len(left))]
+        count = _run(
+            Operation.WRITE,
+            path,
+            lambda piece=piece, at=offset_bytes: os.pwrite(descriptor, piece, at),  # type: ignore[misc]
+        )
+        offset_bytes += count
+        left = left[count:]
+
+
+def sync(descriptor: int, path: Path) -> None:
+    """Data and all that is known of the file."""
+    _run(Operation.SYNC, path, lambda: os.fsync(descriptor))
+
+
+def sync_data(descriptor: int, path: Path) -> None:
+    """Data, and the length if it changed."""
+    _run(Operation.SYNC, path, lambda: _fdatasync(descriptor))
+
+
+def sync_directory(path: Path) -> None:
+    """Creations, renames and removals in a directory."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        sync(descriptor, path)
+    finally:
+        os.close(descriptor)
+
+
+def truncate(descriptor: int, length_bytes: int, path: Path) -> None:
+    _run(Operation.TRUNCATE, path, lambda: os.ftruncate(descriptor, length_bytes))
+
+
+def rename(source: Path, target: Path) -> None:
+    """Over whatever has the name. Durable once the directory is synced."""
+    _run(Operation.RENAME, source, lambda: os.replace(source, target))
+
+
+def unlink(path: Path, *, missing_ok: bool = False) -> None:
+    _run(Operation.UNLINK, path, lambda: path.unlink(missing_ok=missing_ok))
+
+
+def make_directory(path: Path, mode: int = 0o777) -> None:
+    """One directory and those above it; what is there already is fine."""
+    _run(
+        Operation.MAKE_DIRECTORY,
+        path,
+        lambda: path.mkdir(mode=mode, parents=True, exist_ok=True),
+    )
