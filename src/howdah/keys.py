@@ -174,6 +174,11 @@ DFS_NAMENODE_EDITS_DIR = dirs(
     "${dfs.namenode.name.dir}",
     "Where the edit log is kept; each directory holds everything.",
 )
+DFS_NAMENODE_EDITS_DIR_REQUIRED = dirs(
+    "dfs.namenode.edits.dir.required",
+    "",
+    "Edit directories without which the namenode must not go on.",
+)
 DFS_NAMENODE_NAME_DIR_RESTORE = boolean(
     "dfs.namenode.name.dir.restore", False, "Whether a failed directory is tried again."
 )

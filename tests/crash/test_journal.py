@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from howdah.config import Configuration
+from howdah.namenode.format import format_namenode
 from howdah.namenode.journal import Journal
+from howdah.namenode.loading import load
 from howdah.storage import edits, files
 from howdah.storage.edit_codec import encode_record
+from howdah.storage.layout import StorageDirectory
 from howdah.storage.segments import list_segments, read_segment, recover_segment
 
 WAIT_S = 10.0
@@ -88,8 +93,23 @@ def directories(tmp_path: Path) -> list[Path]:
     return found
 
 
-def opened(directories: list[Path], watcher: Watcher) -> Journal:
-    return Journal(directories, 0, on_durable=watcher.durable, on_failure=watcher.failed)
+def opened(
+    directories: list[Path],
+    watcher: Watcher,
+    *,
+    required: Sequence[Path] = (),
+    minimum: int = 1,
+    restores: bool = False,
+) -> Journal:
+    return Journal(
+        directories,
+        0,
+        on_durable=watcher.durable,
+        on_failure=watcher.failed,
+        required=required,
+        minimum=minimum,
+        restores=restores,
+    )
 
 
 def write(journal: Journal, count: int = 1) -> int:
@@ -180,7 +200,9 @@ def test_last_directory_that_fails_is_told_and_nothing_is_durable_from_then_on(
     watcher.wait(lambda: bool(watcher.failures))
     write(journal)
     assert watcher.durable_txid == before
-    assert watcher.failures == ["no edits directory is left that can be written"]
+    (why,) = watcher.failures
+    assert why.startswith("no edits directory is left that can be written: ")
+    assert all(str(directory) in why for directory in directories)
     with pytest.raises(OSError, match="no edits directory"):
         journal.close()
 
@@ -228,12 +250,161 @@ def test_defect_in_the_journals_thread_is_a_failure_and_no_silence(
     assert "a defect" in watcher.failures[0]
 
 
-@pytest.mark.parametrize("name", ["a", "b"])
-def test_journal_that_cannot_begin_raises_and_leaves_no_file_open(
-    directories: list[Path], disks: Disks, name: str
+def test_journal_that_cannot_begin_anywhere_raises_and_leaves_no_file_open(
+    directories: list[Path], disks: Disks
 ) -> None:
     open_before = set(os.listdir("/proc/self/fd"))
-    disks.broken[name] = errno.EIO
-    with pytest.raises(OSError, match="Input/output"):
+    disks.broken.update(a=errno.EIO, b=errno.EIO)
+    with pytest.raises(OSError, match="no edits directory is left"):
         opened(directories, Watcher())
     assert set(os.listdir("/proc/self/fd")) == open_before
+
+
+# Directories that are required, that fail, and that come back.
+
+
+def formatted(*roots: Path) -> list[Path]:
+    format_namenode(
+        Configuration({"dfs.namenode.name.dir": ",".join(root.as_uri() for root in roots)})
+    )
+    return [root / "current" for root in roots]
+
+
+def states(journal: Journal) -> list[bool]:
+    return [found.failure is None for found in journal.directories()]
+
+
+@pytest.mark.req("FS-030")
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_directory_that_cannot_begin_is_dropped_and_the_other_serves(
+    directories: list[Path], disks: Disks, name: str
+) -> None:
+    watcher = Watcher()
+    disks.broken[name] = errno.EIO
+    journal = opened(directories, watcher)
+    last = write(journal)
+    watcher.wait(lambda: watcher.durable_txid == last)
+    journal.close()
+    assert states(journal) == [name != "a", name != "b"]
+
+
+@pytest.mark.req("FS-030")
+def test_required_directory_that_fails_ends_it_though_another_works(
+    directories: list[Path], disks: Disks
+) -> None:
+    watcher = Watcher()
+    journal = opened(directories, watcher, required=directories[:1])
+    before = write(journal)
+    watcher.wait(lambda: watcher.durable_txid == before)
+    disks.broken["a"] = errno.EIO
+    write(journal)
+    watcher.wait(lambda: bool(watcher.failures))
+    assert f"the required edits directory {directories[0].parent} failed" in watcher.failures[0]
+    assert watcher.durable_txid == before
+
+
+def test_fewer_directories_than_the_minimum_end_it(directories: list[Path], disks: Disks) -> None:
+    watcher = Watcher()
+    journal = opened(directories, watcher, minimum=2)
+    disks.broken["b"] = errno.ENOSPC
+    write(journal)
+    watcher.wait(lambda: bool(watcher.failures))
+    assert "only 1 edits directories are left that can be written" in watcher.failures[0]
+
+
+def test_roll_ends_the_segment_and_begins_the_next_everywhere(directories: list[Path]) -> None:
+    watcher = Watcher()
+    journal = opened(directories, watcher)
+    write(journal, 3)
+    assert journal.roll() == 6
+    last = write(journal, 2)
+    watcher.wait(lambda: watcher.durable_txid == last)
+    journal.close()
+    for directory in directories:
+        found = [(s.first_txid, s.last_txid) for s in list_segments(directory)]
+        assert found == [(1, 5), (6, last + 1)]
+        assert StorageDirectory(directory.parent).read_seen_txid() == 6
+
+
+@pytest.mark.req("FS-030")
+@pytest.mark.parametrize("restores", [True, False])
+def test_directory_that_works_again_joins_at_the_next_roll_if_that_was_asked_for(
+    tmp_path: Path, disks: Disks, restores: bool
+) -> None:
+    directories = formatted(tmp_path / "a", tmp_path / "b")
+    watcher = Watcher()
+    journal = opened(directories, watcher)
+    disks.broken["a"] = errno.EIO
+    last = write(journal)
+    watcher.wait(lambda: watcher.durable_txid == last)
+    assert states(journal) == [False, True]
+    disks.broken.clear()
+    journal.restores = restores
+    journal.roll()
+    last = write(journal, 4)
+    watcher.wait(lambda: watcher.durable_txid == last)
+    assert states(journal) == [restores, True]
+    journal.close()
+    assert names(directories[0], restores) == names(directories[1], restores)
+
+
+def names(directory: Path, wanted: bool) -> list[str]:
+    return [segment.path.name for segment in list_segments(directory)] if wanted else []
+
+
+@pytest.mark.req("FS-030")
+def test_directory_that_comes_back_as_an_empty_disk_is_one_to_start_from(
+    tmp_path: Path, disks: Disks
+) -> None:
+    directories = formatted(tmp_path / "a", tmp_path / "b")
+    watcher = Watcher()
+    journal = opened(directories, watcher, restores=True)
+    disks.broken["a"] = errno.EIO
+    last = write(journal)
+    watcher.wait(lambda: watcher.durable_txid == last)
+    disks.broken.clear()
+    shutil.rmtree(tmp_path / "a")
+    (tmp_path / "a").mkdir()
+    journal.roll()
+    last = write(journal, 2)
+    watcher.wait(lambda: watcher.durable_txid == last)
+    journal.close()
+    loaded = load([tmp_path / "a"], [tmp_path / "a"])
+    for lock in loaded.locks:
+        lock.release()
+    assert loaded.last_txid == last + 1
+
+
+def test_directory_that_still_fails_stays_out_and_harms_nobody(
+    tmp_path: Path, disks: Disks
+) -> None:
+    directories = formatted(tmp_path / "a", tmp_path / "b")
+    watcher = Watcher()
+    journal = opened(directories, watcher, restores=True)
+    disks.broken["a"] = errno.EIO
+    write(journal)
+    journal.roll()
+    last = write(journal)
+    watcher.wait(lambda: watcher.durable_txid == last)
+    assert states(journal) == [False, True]
+    assert str(tmp_path / "a") in (journal.directories()[0].failure or "")
+    journal.close()
+
+
+def test_directory_that_comes_back_as_another_filesystem_stays_out(
+    tmp_path: Path, disks: Disks
+) -> None:
+    directories = formatted(tmp_path / "a", tmp_path / "b")
+    watcher = Watcher()
+    journal = opened(directories, watcher, restores=True)
+    disks.broken["a"] = errno.EIO
+    last = write(journal)
+    watcher.wait(lambda: watcher.durable_txid == last)
+    disks.broken.clear()
+    shutil.rmtree(tmp_path / "a")
+    formatted(tmp_path / "a")
+    journal.roll()
+    last = write(journal)
+    watcher.wait(lambda: watcher.durable_txid == last)
+    assert "another filesystem" in (journal.directories()[0].failure or "")
+    journal.close()

@@ -7,17 +7,22 @@ which it was never told.
 
 from __future__ import annotations
 
+import getpass
 import random
 import threading
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
 from howdah import errors
 from howdah.fs.api import FileSystem
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.rpc.client import RpcClient
 from howdah.testing import MiniCluster
 
 WRITERS = 4
+CLIENT_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 NO_RETRIES = {"ipc.client.connect.max.retries": "0", "dfs.replication": "1"}
 
 
@@ -90,25 +95,39 @@ def check(fs: FileSystem, ledger: Ledger) -> None:
     assert not unknown, f"nobody was told of {unknown}"
 
 
-def rounds(count: int, seed: int) -> None:
+def rounds(count: int, seed: int, name_directories: Path | None = None) -> None:
+    """Kill and look, so many times. With `name_directories`, there are two of them, and
+    an administrator takes one away and gives an empty one back meanwhile."""
     dice = random.Random(seed)
     interrupted = acknowledged = 0
-    with MiniCluster(datanodes=1, conf=NO_RETRIES) as cluster:
+    conf = dict(NO_RETRIES)
+    if name_directories is not None:
+        roots = [name_directories / name for name in ("first", "second")]
+        conf["dfs.namenode.name.dir"] = ",".join(root.as_uri() for root in roots)
+    with MiniCluster(datanodes=1, conf=conf) as cluster:
+        administrator = Administrator(cluster, roots[1]) if name_directories else None
         for number in range(count):
             ledgers = [Ledger(f"/kill/{number}/{writer}") for writer in range(WRITERS)]
             clients = [cluster.connect() for _ in ledgers]
+            killed = threading.Event()
             threads = []
             for ledger, client in zip(ledgers, clients, strict=True):
                 client.mkdirs(ledger.name)
                 own = random.Random(dice.random())
                 threads.append(threading.Thread(target=work, args=(client, ledger, own)))
+            if administrator is not None:
+                own = random.Random(dice.random())
+                threads.append(threading.Thread(target=administrator.work, args=(own, killed)))
             for thread in threads:
                 thread.start()
             wait_for_work(ledgers, dice.randrange(10, 200))
             cluster.kill("namenode")
+            killed.set()
             for thread in threads:
                 thread.join(timeout=60)
                 assert not thread.is_alive(), "a client hangs on a dead namenode"
+            if administrator is not None:
+                administrator.make_startable()
             cluster.restart("namenode")
             with cluster.connect() as fs:
                 for ledger in ledgers:
@@ -119,6 +138,56 @@ def rounds(count: int, seed: int) -> None:
             acknowledged += sum(ledger.acknowledged for ledger in ledgers)
     assert interrupted >= count // 2, "the kills hit nothing"
     assert acknowledged > 10 * count
+    if administrator is not None:
+        assert administrator.rolls > count, "the log was not rolled under load"
+        assert administrator.failures, "no directory failed"
+        assert administrator.restored, "no directory came back"
+
+
+class Administrator:
+    """Rolls the log, takes the second name directory away, and gives an empty one."""
+
+    def __init__(self, cluster: MiniCluster, second: Path) -> None:
+        self._cluster = cluster
+        self._second = second
+        self.rolls = 0
+        self.failures = 0
+        self.restored = 0
+
+    def work(self, dice: random.Random, until: threading.Event) -> None:
+        host, _, port = self._cluster.uri.removeprefix("hdfs://").rpartition(":")
+        client = RpcClient((host, int(port)), CLIENT_PROTOCOL, user=getpass.getuser())
+        try:
+            client.call(
+                "restoreFailedStorage",
+                pb.RestoreFailedStorageRequestProto(arg="true"),
+                pb.RestoreFailedStorageResponseProto,
+                timeout_s=30,
+            )
+            while not until.wait(dice.random() / 20):
+                if dice.randrange(3) == 0:
+                    self._change()
+                request = pb.RollEditsRequestProto()
+                client.call("rollEdits", request, pb.RollEditsResponseProto, timeout_s=30)
+                self.rolls += 1
+        except (errors.Unreachable, errors.CallTimeout, ConnectionError, errors.ClosedStream):
+            return
+        finally:
+            client.close()
+
+    def _change(self) -> None:
+        """As a mount that goes, and an empty disk that comes."""
+        if self._second.exists():
+            self._second.rename(self._second.with_name(f"gone{self.failures}"))
+            self.failures += 1
+        else:
+            self._second.mkdir()
+            self.restored += 1
+
+    def make_startable(self) -> None:
+        """A directory that is missing stops a start; an empty one does not."""
+        if not self._second.exists():
+            self._change()
 
 
 def wait_for_work(ledgers: list[Ledger], changes: int) -> None:
@@ -135,6 +204,19 @@ def wait_for_work(ledgers: list[Ledger], changes: int) -> None:
 @pytest.mark.req("FS-023")
 def test_nothing_acknowledged_is_lost_and_nothing_refused_appears() -> None:
     rounds(10, seed=7)
+
+
+@pytest.mark.req("FS-023", "FS-030")
+def test_nothing_is_lost_though_one_of_two_directories_goes_and_comes_meanwhile(
+    tmp_path: Path,
+) -> None:
+    rounds(5, seed=3, name_directories=tmp_path)
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(3600)
+def test_two_hundred_kills_with_directories_that_go_and_come(tmp_path: Path) -> None:
+    rounds(200, seed=2, name_directories=tmp_path)
 
 
 @pytest.mark.torture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -243,6 +244,117 @@ def test_start_that_fails_gives_its_locks_back(root: Path) -> None:
     for _ in range(2):
         with pytest.raises(errors.CorruptEditLog), loaded(root):
             raise AssertionError("half a log was taken")
+
+
+def flip(path: Path, at: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[at] ^= 0x40
+    path.write_bytes(data)
+
+
+@pytest.mark.req("FS-030")
+@pytest.mark.parametrize(("damaged", "finish"), [(0, True), (0, False), (1, False)])
+def test_damage_in_one_directory_does_not_stop_the_start_where_another_is_whole(
+    tmp_path: Path, damaged: int, finish: bool
+) -> None:
+    roots = [tmp_path / "a", tmp_path / "b"]
+    formatted(*roots)
+    for root in roots:
+        offsets = write(root, history(), finish=finish)
+    flip(segment(roots[damaged]), offsets[3] + 20)
+    with loaded(*roots) as found:
+        assert directories(found) == [f"d{n}" for n in range(1, DIRECTORIES + 1)]
+    assert len(list((roots[damaged] / "current").glob("*.corrupt"))) == 1
+    assert segment(roots[0]).read_bytes() == segment(roots[1]).read_bytes()
+
+
+@pytest.mark.req("FS-030")
+def test_two_directories_damaged_in_different_segments_make_one_whole_log(tmp_path: Path) -> None:
+    roots = [tmp_path / "a", tmp_path / "b"]
+    formatted(*roots)
+    for root in roots:
+        first = write(root, history(), finish=True)
+        write(root, [edits.StartLogSegmentOp(), edits.DeleteOp("/d1", 1)], first=8)
+    flip(list_segments(roots[0] / "current")[0].path, first[3] + 20)
+    flip(list_segments(roots[1] / "current")[1].path, 8 + 17 + 20)
+    with loaded(*roots) as found:
+        assert found.last_txid == 9
+    assert snapshot(roots[0]).keys() - {"VERSION"} >= {"seen_txid"}
+    for alone in roots:
+        with loaded(alone) as found:
+            assert found.last_txid == 9
+
+
+@pytest.mark.req("LM-009")
+def test_whole_but_shorter_log_does_not_hide_that_the_longer_one_is_damaged(
+    tmp_path: Path,
+) -> None:
+    """The one was dropped early; what only the other had must not vanish in silence."""
+    roots = [tmp_path / "a", tmp_path / "b"]
+    formatted(*roots)
+    write(roots[0], history(2))
+    offsets = write(roots[1], history())
+    flip(segment(roots[1]), offsets[2] + 20)
+    with pytest.raises(errors.CorruptEditLog, match=str(roots[1])), loaded(*roots):
+        raise AssertionError("acknowledged edits were dropped")
+
+
+@pytest.mark.req("FS-035")
+@pytest.mark.parametrize("which", ["a", "b"])
+def test_copy_of_any_one_directory_starts_elsewhere(tmp_path: Path, which: str) -> None:
+    formatted(tmp_path / "a", tmp_path / "b")
+    for root in ("a", "b"):
+        write(tmp_path / root, history())
+    elsewhere = tmp_path / "another machine" / "name"
+    shutil.copytree(tmp_path / which, elsewhere)
+    with loaded(elsewhere) as found:
+        assert directories(found) == [f"d{n}" for n in range(1, DIRECTORIES + 1)]
+
+
+@pytest.mark.req("FS-030")
+def test_empty_directory_is_filled_from_the_others_and_can_be_started_from(
+    tmp_path: Path,
+) -> None:
+    formatted(tmp_path / "a")
+    write(tmp_path / "a", history())
+    (tmp_path / "new").mkdir()
+    with loaded(tmp_path / "new", tmp_path / "a"):
+        assert segment(tmp_path / "new").read_bytes() == segment(tmp_path / "a").read_bytes()
+    with loaded(tmp_path / "new") as found:
+        assert found.last_txid == DIRECTORIES + 1
+
+
+@pytest.mark.req("FS-029")
+def test_directory_that_is_missing_stops_the_start_and_is_named(root: Path) -> None:
+    """It may be the only one that has the last edits."""
+    write(root, history())
+    gone = root.parent / "gone"
+    with pytest.raises(errors.InconsistentStorage, match=f"{gone} is missing"), loaded(root, gone):
+        raise AssertionError("the namenode went back in time")
+
+
+def test_stale_directory_is_recognised_and_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    roots = [tmp_path / "a", tmp_path / "b"]
+    formatted(*roots)
+    write(roots[0], history(2))
+    write(roots[1], history(), finish=True)
+    write(roots[1], [edits.StartLogSegmentOp()], first=8)
+    with loaded(*roots) as found:
+        assert found.last_txid == 8
+    assert f"{roots[0]} is stale: its log had reached 1, that of others 8" in caplog.text
+
+
+def test_two_histories_are_refused(tmp_path: Path) -> None:
+    """Each was started alone: no log holds what both were told."""
+    roots = [tmp_path / "a", tmp_path / "b"]
+    formatted(*roots)
+    write(roots[0], history(2), finish=True)
+    write(roots[0], history(2), first=4)
+    write(roots[1], history())
+    with pytest.raises(errors.CorruptEditLog, match="overlap"), loaded(*roots):
+        raise AssertionError("one of two histories was thrown away")
 
 
 # Real processes.

@@ -49,7 +49,16 @@ WORLD = {
 # In these packages a module is pure unless it is named here as a shell.
 SHELLS = {
     "model": set[str](),
-    "namenode": {"edit_log", "format", "journal", "loading", "racks", "server", "settings"},
+    "namenode": {
+        "edit_log",
+        "format",
+        "journal",
+        "loading",
+        "racks",
+        "restoring",
+        "server",
+        "settings",
+    },
     "rpc": {"client", "server", "threaded"},
     "storage": {"atomic", "files", "layout", "segments"},
     "transfer": {"checksum", "sockets"},

@@ -23,6 +23,7 @@ from howdah.namenode.inodes import Block, BlockState, File
 from howdah.namenode.lease_recovery import LeaseRecovery
 from howdah.namenode.opening import Opening
 from howdah.namenode.pipeline_calls import PipelineCalls
+from howdah.namenode.storage_calls import NameStorage, StorageCalls
 from howdah.namenode.tree_calls import TreeCalls
 from howdah.namenode.truncation import Truncation
 from howdah.namenode.writing import Writing
@@ -37,7 +38,13 @@ class ClientProtocol(ClientAttributes):
 
     PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 
-    def __init__(self, core: Core, leases: LeaseRecovery, recovery: BlockRecovery) -> None:
+    def __init__(
+        self,
+        core: Core,
+        leases: LeaseRecovery,
+        recovery: BlockRecovery,
+        storage: NameStorage | None = None,
+    ) -> None:
         super().__init__(core)
         self._tree = TreeCalls(core)
         self._leases = leases
@@ -47,6 +54,7 @@ class ClientProtocol(ClientAttributes):
         self._pipelines = PipelineCalls(core, self._writing)
         self._truncation = Truncation(core, leases, recovery)
         self._concat = Concat(core)
+        self._storage = StorageCalls(core, storage)
         self._closing: dict[int, list[tuple[PendingClose, Deferred]]] = {}
 
     # The cluster.
@@ -63,6 +71,18 @@ class ClientProtocol(ClientAttributes):
             else:
                 core.safe_mode.leave()
         return pb.SetSafeModeResponseProto(result=core.safe_mode.on)
+
+    def roll_edits(
+        self, request: pb.RollEditsRequestProto, caller: Caller
+    ) -> pb.RollEditsResponseProto:
+        return pb.RollEditsResponseProto(newSegmentTxId=self._storage.roll_edits(caller))
+
+    def restore_failed_storage(
+        self, request: pb.RestoreFailedStorageRequestProto, caller: Caller
+    ) -> pb.RestoreFailedStorageResponseProto:
+        return pb.RestoreFailedStorageResponseProto(
+            result=self._storage.restore_failed(caller, request.arg)
+        )
 
     # The tree.
 

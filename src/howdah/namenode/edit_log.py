@@ -135,9 +135,9 @@ class EditLog:
             if copy is None or sound is None:
                 continue
             if copy.damage is not None:
-                _set_aside(segment.path, CORRUPT)
+                set_aside(segment.path, CORRUPT)
             elif copy.reach_txid < (sound.last_txid or 0):
-                _set_aside(segment.path, STALE)
+                set_aside(segment.path, STALE)
         for sound in self._sound.values():
             copy_missing(sound.path, directory.current)
 
@@ -168,7 +168,8 @@ def _copies(directory: StorageDirectory) -> Iterator[Copy]:
             yield Copy(finished, end.last_txid)
 
 
-def _set_aside(path: Path, suffix: str) -> None:
+def set_aside(path: Path, suffix: str) -> None:
+    """Keep a file that is not to be read any more under another name, durably."""
     target = path.with_name(path.name + suffix)
     log.warning("%s is set aside as %s", path, target.name)
     files.rename(path, target)
@@ -180,6 +181,6 @@ def copy_missing(source: Path, directory: Path) -> None:
     target = directory / source.name
     if target.exists():
         return
-    log.warning("copying %s to %s, which missed it", source, directory)
+    log.info("copying %s to %s, which missed it", source, directory)
     with open(source, "rb") as whole, replacing(target) as file:
         shutil.copyfileobj(whole, file, _COPY_BYTES)

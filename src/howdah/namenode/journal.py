@@ -2,8 +2,14 @@
 
 The loop appends; one thread writes and syncs whatever has been appended since
 the last time (group commit), to every directory, then tells the loop how far the
-log is durable. A directory that fails is dropped, and said so; when none is left
-the namenode cannot keep a promise any more and `on_failure` ends it.
+log is durable. What it does with the directories:
+
+1. One that fails is dropped, and said so, while the rest go on. What it has by
+   then may be the beginning of a log, and never a wrong one.
+2. When one that is required fails, or fewer are left than there must be, the
+   namenode cannot keep a promise any more and `on_failure` ends it.
+3. A roll ends the segment and begins the next one. Directories that failed join
+   in again there, if that was asked for: what they missed is copied first.
 """
 
 from __future__ import annotations
@@ -11,18 +17,37 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from howdah import errors
+from howdah.namenode.restoring import restore
 from howdah.storage import edits
 from howdah.storage.edit_codec import encode_record
-from howdah.storage.layout import StorageDirectory
+from howdah.storage.layout import StorageDirectory, StorageLock
 from howdah.storage.segments import SegmentWriter
 
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class DirectoryState:
+    """An edits directory as an administrator sees it; `failure` is None while it works."""
+
+    root: Path
+    required: bool
+    failure: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Roll:
+    """Between two appended batches: the segment ends with `last_txid`."""
+
+    last_txid: int
+
+
 class Journal:
-    """The log that is being written. `append` and `last_txid` belong to the loop."""
+    """The log that is being written. All but the two callbacks belongs to the loop."""
 
     def __init__(
         self,
@@ -31,89 +56,67 @@ class Journal:
         *,
         on_durable: Callable[[int], None],
         on_failure: Callable[[str], None],
+        required: Iterable[Path] = (),
+        minimum: int = 1,
+        restores: bool = False,
     ) -> None:
         """Begin a new segment behind `last_txid`, durably, in every directory.
 
-        `on_durable(txid)` and `on_failure(why)` are called on the writing thread.
+        `directories` and those that are `required` are the `current` ones. Fewer than
+        `minimum` are not enough; `restores` is whether a failed one is tried again
+        at each roll. `on_durable(txid)` and `on_failure(why)` are called on the
+        writing thread. Raises OSError if it cannot begin.
         """
         self.last_txid = last_txid
         self.durable_txid = last_txid
+        self.restores = restores
+        self._directories = list(directories)
+        self._required = frozenset(required)
+        self._minimum = minimum
         self._on_durable = on_durable
         self._on_failure = on_failure
         self._wake = threading.Condition()
         self._stopping = False
-        self._appended_txid = last_txid
-        first = last_txid + 1
+        self._pending: list[bytes | _Roll] = []
         self._writers: list[SegmentWriter] = []
+        self._failures: dict[Path, str] = {}
+        self._locks: list[StorageLock] = []
         try:
-            for directory in directories:
-                self._writers.append(SegmentWriter(directory, first))
-            self.append([encode_record(first, edits.StartLogSegmentOp())])
-            for writer in self._writers:
-                writer.sync()
-                StorageDirectory(writer.directory.parent).write_seen_txid(first)
+            self._begin(last_txid + 1, self._directories)
         except BaseException:
-            for writer in self._writers:
-                writer.close()
+            self._abandon()
             raise
-        self.durable_txid = self.last_txid
+        self.last_txid = self.durable_txid = last_txid + 1
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
 
     def append(self, records: Sequence[bytes]) -> None:
         """Queue encoded edits, which take the next transaction ids in order."""
-        data = b"".join(records)
         with self._wake:
-            for writer in self._writers:
-                try:
-                    writer.append(data)
-                except OSError as error:
-                    # Its sync has failed and the thread is about to drop it. The
-                    # others must get these records all the same.
-                    log.warning("nothing is added to %s: %s", writer.path, error)
+            self._pending.append(b"".join(records))
             self.last_txid += len(records)
-            self._appended_txid = self.last_txid
             self._wake.notify()
 
-    def _run(self) -> None:
-        try:
-            self._write_batches()
-        except Exception as error:
-            # Without this thread no answer would ever leave.
-            log.exception("the journal's thread failed on a defect")
-            self._on_failure(f"the journal failed: {type(error).__name__}: {error}")
+    def roll(self) -> int:
+        """End the segment and begin another; its first transaction.
 
-    def _write_batches(self) -> None:
-        synced = self.durable_txid
-        while True:
-            with self._wake:
-                while self._appended_txid == synced and not self._stopping:
-                    self._wake.wait()
-                if self._stopping:
-                    return
-                target = self._appended_txid
-                writers = list(self._writers)
-            if not self._sync(writers):
-                return
-            synced = target
-            self._on_durable(target)
-
-    def _sync(self, writers: list[SegmentWriter]) -> bool:
-        for writer in writers:
-            try:
-                writer.sync()
-            except OSError as error:
-                self._drop(writer, error)
-        if not self._writers:
-            self._on_failure("no edits directory is left that can be written")
-            return False
-        return True
-
-    def _drop(self, writer: SegmentWriter, error: OSError) -> None:
-        log.error("edits directory %s failed and is dropped: %s", writer.directory, error)
+        Both take a transaction, and are durable when `on_durable` says so of it.
+        """
         with self._wake:
-            self._writers.remove(writer)
-        writer.close()
+            end = self.last_txid + 1
+            self._pending.append(encode_record(end, edits.EndLogSegmentOp()))
+            self._pending.append(_Roll(end))
+            self.last_txid = end + 1
+            self._wake.notify()
+            return end + 1
+
+    def directories(self) -> list[DirectoryState]:
+        """All that were configured, in that order."""
+        failures = dict(self._failures)
+        return [
+            DirectoryState(current.parent, current in self._required, failures.get(current))
+            for current in self._directories
+        ]
 
     def close(self) -> None:
         """End the segment in order: everything appended becomes durable and named.
@@ -126,13 +129,128 @@ class Journal:
         self._thread.join()
         last = self.last_txid + 1
         self.append([encode_record(last, edits.EndLogSegmentOp())])
-        failure = OSError("no edits directory was left")
-        for writer in list(self._writers):
-            try:
-                writer.finalize(last)
-            except OSError as error:
-                self._drop(writer, error)
-                failure = error
-        if not self._writers:
-            raise failure
+        try:
+            self._write(self._take())
+            self._finalize(last)
+        finally:
+            self._abandon()
         self.durable_txid = last
+
+    # On the writing thread.
+
+    def _run(self) -> None:
+        try:
+            while self._write_batch():
+                pass
+        except OSError as error:
+            self._on_failure(error.strerror or str(error))
+        except Exception as error:
+            # Without this thread no answer would ever leave.
+            log.exception("the journal's thread failed on a defect")
+            self._on_failure(f"the journal failed: {type(error).__name__}: {error}")
+
+    def _write_batch(self) -> bool:
+        """Make what is there durable; False when it is time to stop."""
+        with self._wake:
+            while not self._pending and not self._stopping:
+                self._wake.wait()
+            if self._stopping:
+                return False
+            target = self.last_txid
+            batch = self._take()
+        self._write(batch)
+        self._on_durable(target)
+        return True
+
+    def _take(self) -> list[bytes | _Roll]:
+        batch, self._pending = self._pending, []
+        return batch
+
+    def _write(self, batch: Sequence[bytes | _Roll]) -> None:
+        for piece in batch:
+            if isinstance(piece, _Roll):
+                self._finalize(piece.last_txid)
+                self._begin(piece.last_txid + 1, self._to_begin())
+            else:
+                for writer in self._writers:
+                    writer.append(piece)
+        self._each(self._writers, SegmentWriter.sync)
+
+    def _finalize(self, last_txid: int) -> None:
+        self._each(self._writers, lambda writer: writer.finalize(last_txid))
+
+    def _begin(self, first_txid: int, directories: Iterable[Path]) -> None:
+        """The next segment, in all directories that can have one."""
+        self._writers = []
+        for current in directories:
+            try:
+                StorageDirectory(current.parent).write_seen_txid(first_txid)
+                writer = SegmentWriter(current, first_txid)
+            except OSError as error:
+                self._failed(current, error)
+                continue
+            self._writers.append(writer)
+            self._failures.pop(current, None)
+            writer.append(encode_record(first_txid, edits.StartLogSegmentOp()))
+        self._check()
+        self._each(self._writers, SegmentWriter.sync)
+
+    def _to_begin(self) -> list[Path]:
+        """Those that work, and those that can work again."""
+        working = [writer.directory for writer in self._writers]
+        if not self.restores:
+            return working
+        restored = []
+        for current in self._directories:
+            if current not in working:
+                try:
+                    self._locks += restore(current.parent, working[0].parent)
+                except (OSError, errors.HowdahError) as error:
+                    log.warning("edits directory %s is still failing: %s", current, error)
+                    self._failures[current] = str(error)
+                    continue
+                log.warning("edits directory %s takes part again", current)
+                restored.append(current)
+        return working + restored
+
+    def _each(
+        self, writers: Iterable[SegmentWriter], act: Callable[[SegmentWriter], object]
+    ) -> None:
+        """Drop whoever fails at it; raises OSError if those that are left are too few."""
+        for writer in list(writers):
+            try:
+                act(writer)
+            except OSError as error:
+                self._writers.remove(writer)
+                writer.close()
+                self._failed(writer.directory, error)
+        self._check()
+
+    def _failed(self, current: Path, error: OSError) -> None:
+        log.error("edits directory %s failed and is dropped: %s", current, error)
+        self._failures[current] = str(error)
+
+    def _check(self) -> None:
+        for current in self._directories:
+            if current in self._required and current in self._failures:
+                raise OSError(
+                    None,
+                    f"the required edits directory {current.parent} failed: "
+                    f"{self._failures[current]}",
+                )
+        if len(self._writers) >= self._minimum:
+            return
+        whys = "; ".join(self._failures.values())
+        if not self._writers:
+            raise OSError(None, f"no edits directory is left that can be written: {whys}")
+        raise OSError(
+            None,
+            f"only {len(self._writers)} edits directories are left that can be written, "
+            f"and {self._minimum} have to be: {whys}",
+        )
+
+    def _abandon(self) -> None:
+        for writer in self._writers:
+            writer.close()
+        for lock in self._locks:
+            lock.release()

@@ -14,7 +14,6 @@ There are no images yet: a directory that has one is refused.
 from __future__ import annotations
 
 import logging
-import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,8 +22,10 @@ from pathlib import Path
 from howdah import errors
 from howdah.namenode.edit_log import EditLog
 from howdah.namenode.namespace import EditDoesNotFit, Namespace
+from howdah.namenode.restoring import fill
 from howdah.storage import edits
 from howdah.storage.layout import StorageDirectory, StorageLock, StorageState
+from howdah.storage.segments import list_segments
 from howdah.storage.version import NamenodeVersion
 
 log = logging.getLogger(__name__)
@@ -59,13 +60,15 @@ def load(name_directories: Sequence[Path], edits_directories: Sequence[Path]) ->
         for storage in storages:
             locks.append(storage.lock())
         version = _common_version(formatted)
-        for storage in empty:
-            log.warning("%s is empty: it is filled from the others", storage.root)
-            storage.create()
-        logs = [StorageDirectory(root) for root in edits_directories]
-        seen = _seen_txid([storage for storage in logs if storage not in empty])
+        logs = [storage for storage in formatted if storage.root in edits_directories]
+        if not logs:
+            raise errors.InconsistentStorage(
+                f"no edits directory is formatted, and {formatted[0].root} has no log"
+            )
+        seen = _seen_txid(logs)
         namespace = Namespace()
-        loaded = Loaded(namespace, version, 0, [s.current for s in logs], locks)
+        current = [StorageDirectory(root).current for root in edits_directories]
+        loaded = Loaded(namespace, version, 0, current, locks)
         edit_log = EditLog(logs, loaded.last_txid + 1)
         _replay(edit_log, loaded)
         if loaded.last_txid < seen - 1:
@@ -74,15 +77,30 @@ def load(name_directories: Sequence[Path], edits_directories: Sequence[Path]) ->
                 f"{loaded.last_txid}, but it had reached {seen}: its tail is lost"
             )
         edit_log.mend()
-        for storage in empty:
-            storage.write_seen_txid(seen)
-            storage.write_version(version, time.time_ns() // 1_000_000)
+        _fill(empty, logs)
         namespace.reap(len(namespace.inodes) * 2 + 1)
         return loaded
     except BaseException:
         for lock in locks:
             lock.release()
         raise
+
+
+def _fill(empty: Sequence[StorageDirectory], logs: Sequence[StorageDirectory]) -> None:
+    """Copy a whole directory into each empty one. One that cannot be filled stays empty,
+    and the journal does without it."""
+    for storage in empty:
+        try:
+            whole = [
+                source
+                for source in logs
+                if not any(segment.in_progress for segment in list_segments(source.current))
+            ]
+            if not whole:
+                raise OSError(None, "no other directory has a log that is finished")
+            fill(storage, whole[0])
+        except OSError as error:
+            log.error("%s cannot be filled: %s", storage.root, error)
 
 
 def _by_state(
@@ -149,8 +167,7 @@ def _replay(edit_log: EditLog, loaded: Loaded) -> None:
             namespace.apply(edit)
         except (EditDoesNotFit, errors.UnsupportedOperation) as error:
             raise errors.CorruptEditLog(
-                f"{segment.path}, offset {placed.offset}, transaction "
-                f"{placed.logged.txid}: {error}"
+                f"{segment.path}, offset {placed.offset}, transaction {placed.logged.txid}: {error}"
             ) from error
         if isinstance(edit, edits.RetryableEdit) and edit.rpc_client_id:
             loaded.answered_calls.append((edit.rpc_client_id, edit.rpc_call_id))

@@ -31,14 +31,15 @@ from howdah.namenode.journal import Journal
 from howdah.namenode.lease_recovery import LeaseRecovery
 from howdah.namenode.loading import Loaded, load
 from howdah.namenode.racks import rack_map
-from howdah.namenode.settings import permissions_from, settings_from
+from howdah.namenode.settings import permissions_from, required_directories, settings_from
 from howdah.proto import client_namenode_pb2, datanode_namenode_pb2
 from howdah.rpc.server import RpcServer
 from howdah.rpc.service import Registry, Service
 from howdah.storage import edits
 from howdah.storage.atomic import replace_file
+from howdah.storage.layout import CURRENT_NAME
 from howdah.web.http import MAX_REQUEST_BYTES, parse_request
-from howdah.web.status import NamenodeStatus, NodeStatus, respond
+from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, NodeStatus, respond
 
 log = logging.getLogger(__name__)
 
@@ -124,7 +125,7 @@ class Namenode:
         self._barrier = DurableBarrier(self.core, loop.call_soon)
         recovery = BlockRecovery(self.core)
         self._leases = LeaseRecovery(self.core, recovery)
-        self._client = ClientProtocol(self.core, self._leases, recovery)
+        self._client = ClientProtocol(self.core, self._leases, recovery, self)
         datanode = DatanodeProtocol(
             self.core,
             ClusterIdentity(
@@ -194,11 +195,30 @@ class Namenode:
             http.close()
             await self._rpc.stop()
 
+    def roll_edits(self) -> int:
+        """Begin a new segment of the log; its first transaction."""
+        self._barrier.hand_over()
+        journal = self._journal()
+        first_txid = journal.roll()
+        self.core.last_txid = journal.last_txid
+        return first_txid
+
+    def restore_failed_storage(self, restores: bool | None) -> bool:
+        """Whether failed directories are tried again at the next roll; None leaves it."""
+        journal = self._journal()
+        if restores is not None:
+            journal.restores = restores
+        return journal.restores
+
+    def _journal(self) -> Journal:
+        journal = self._barrier.journal
+        assert journal is not None, "nothing is served before the journal is open"
+        return journal
+
     def _close_journal(self) -> None:
         self.core.write_lengths()
         self._barrier.hand_over()
-        journal = self._barrier.journal
-        assert journal is not None, "it was opened before"
+        journal = self._journal()
         journal.close()
         log.info("stopped at transaction %d", journal.last_txid)
 
@@ -214,6 +234,9 @@ class Namenode:
             self._loaded.last_txid,
             on_durable=durable,
             on_failure=failed,
+            required=[root / CURRENT_NAME for root in required_directories(self._conf)],
+            minimum=self._conf.get(keys.DFS_NAMENODE_EDITS_DIR_MINIMUM),
+            restores=self._conf.get(keys.DFS_NAMENODE_NAME_DIR_RESTORE),
         )
         self.core.last_txid = self._barrier.journal.last_txid
         if not self.core.namespace.root.owner:
@@ -322,6 +345,10 @@ class Namenode:
             corrupt_blocks=corrupt,
             missing_blocks=missing,
             open_files=core.leases.open_files,
+            edits_directories=[
+                EditsDirectoryStatus(str(found.root), found.required, found.failure or "")
+                for found in (journal.directories() if journal else ())
+            ],
             datanodes=[
                 NodeStatus(
                     name=node.name,

@@ -8,6 +8,7 @@ import itertools
 import os
 import pwd
 from collections.abc import Sequence
+from pathlib import Path
 
 from howdah import keys
 from howdah.config import Configuration
@@ -70,6 +71,19 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
         pending_copy_ms=_ms(conf.get(keys.DFS_NAMENODE_RECONSTRUCTION_PENDING_TIMEOUT_SEC)),
         retry_cache_expiry_ms=_ms(conf.get(keys.DFS_NAMENODE_RETRYCACHE_EXPIRYTIME_MILLIS)),
     )
+
+
+def required_directories(conf: Configuration) -> list[Path]:
+    """The edits directories without which the namenode ends. Raises
+    InvalidConfiguration for one that is no edits directory."""
+    required = conf.get(keys.DFS_NAMENODE_EDITS_DIR_REQUIRED)
+    for root in required:
+        if root not in conf.get(keys.DFS_NAMENODE_EDITS_DIR):
+            raise InvalidConfiguration(
+                f"{keys.DFS_NAMENODE_EDITS_DIR_REQUIRED.name}: {root} is not among "
+                f"{keys.DFS_NAMENODE_EDITS_DIR.name}"
+            )
+    return required
 
 
 def _check_order(conf: Configuration, *ascending: Key[int]) -> None:

@@ -16,7 +16,6 @@ This is a shell around the file system. What VERSION says is in `version`.
 
 from __future__ import annotations
 
-import contextlib
 import enum
 import errno
 import fcntl
@@ -32,13 +31,15 @@ from howdah.storage.version import BlockPoolVersion, DatanodeVersion, NamenodeVe
 
 LOCK_NAME: Final = "in_use.lock"
 CURRENT_NAME: Final = "current"
+FILLING_NAME: Final = "current.filling"
+"""A `current` that is being copied from another directory, until it is complete."""
 VERSION_NAME: Final = "VERSION"
 SEEN_TXID_NAME: Final = "seen_txid"
 
 # Left behind by an upgrade, rollback or finalization that was interrupted.
 _UNFINISHED: Final = ("previous.tmp", "removed.tmp", "finalized.tmp", "lastcheckpoint.tmp")
 # What may stand in a directory that counts as empty.
-_IGNORED: Final = frozenset({LOCK_NAME, "lost+found"})
+_IGNORED: Final = frozenset({LOCK_NAME, "lost+found", FILLING_NAME})
 
 # Locks that this process holds, by device and inode, and its pid: the kernel would
 # grant a second one to the same process, and a forked child holds none.
@@ -118,14 +119,20 @@ class StorageDirectory:
         files.make_directory(self.current, 0o700)
         fsync_directory(self.root)
 
+    def is_locked_here(self) -> bool:
+        """Whether this process holds the lock of what is at `root` now."""
+        try:
+            return _held.get(_identity(os.stat(self.lock_file))) == os.getpid()
+        except FileNotFoundError:
+            return False
+
     def lock(self) -> StorageLock:
         """Takes `in_use.lock`, or raises `StorageLocked` naming directory and holder."""
-        with contextlib.suppress(FileNotFoundError):
-            # Asked before the file is opened: to close it again would release the lock.
-            if _held.get(_identity(os.stat(self.lock_file))) == os.getpid():
-                raise errors.StorageLocked(
-                    f"Storage directory {self.root} is in use by this process, {os.getpid()}"
-                )
+        # Asked before the file is opened: to close it again would release the lock.
+        if self.is_locked_here():
+            raise errors.StorageLocked(
+                f"Storage directory {self.root} is in use by this process, {os.getpid()}"
+            )
         descriptor = files.open_file(self.lock_file, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

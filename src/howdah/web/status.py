@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from howdah.web.http import Request, answer
@@ -23,6 +23,15 @@ class NodeStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class EditsDirectoryStatus:
+    """`failure` is empty while edits are written there."""
+
+    path: str
+    required: bool
+    failure: str
+
+
+@dataclass(frozen=True, slots=True)
 class NamenodeStatus:
     version: str
     cluster_id: str
@@ -37,6 +46,7 @@ class NamenodeStatus:
     corrupt_blocks: int
     missing_blocks: int
     open_files: int
+    edits_directories: Sequence[EditsDirectoryStatus]
     datanodes: Sequence[NodeStatus]
 
 
@@ -57,7 +67,7 @@ def respond(request: Request | None, status: NamenodeStatus) -> bytes:
 
 
 def page(status: NamenodeStatus) -> str:
-    facts: Mapping[str, object] = {
+    facts: dict[str, object] = {
         "Cluster": status.cluster_id,
         "Block pool": status.block_pool_id,
         "Safe mode": status.safe_mode_status if status.safe_mode else "off",
@@ -69,6 +79,9 @@ def page(status: NamenodeStatus) -> str:
         "Missing": f"{status.missing_blocks:,}",
         "Files open for writing": f"{status.open_files:,}",
     }
+    for directory in status.edits_directories:
+        failed = f"FAILED, {directory.failure}" if directory.failure else "written"
+        facts[f"Edits in {directory.path}"] = failed
     rows = "".join(
         f"<tr><th>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>"
         for name, value in facts.items()

@@ -10,7 +10,12 @@ import pytest
 from howdah import errors
 from howdah.config import Configuration
 from howdah.namenode.racks import ScriptRacks, rack_map
-from howdah.namenode.settings import Groups, permissions_from, settings_from
+from howdah.namenode.settings import (
+    Groups,
+    permissions_from,
+    required_directories,
+    settings_from,
+)
 from howdah.namenode.topology import DEFAULT_RACK
 from howdah.testing.waiting import wait_until
 
@@ -124,3 +129,11 @@ def test_script_without_an_answer_gives_the_default_rack(
 ) -> None:
     assert script(tmp_path, body).location("10.0.0.1") == DEFAULT_RACK
     assert "has no location for 10.0.0.1" in caplog.text
+
+
+def test_required_edits_directory_has_to_be_an_edits_directory() -> None:
+    here = conf(dfs_namenode_edits_dir="/a,/b", dfs_namenode_edits_dir_required="/b")
+    assert required_directories(here) == [Path("/b")]
+    wrong = conf(dfs_namenode_edits_dir="/a", dfs_namenode_edits_dir_required="/b")
+    with pytest.raises(errors.InvalidConfiguration, match="/b is not among"):
+        required_directories(wrong)

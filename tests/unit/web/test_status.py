@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah.web.http import Request, parse_request
-from howdah.web.status import NamenodeStatus, NodeStatus, human, respond
+from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, NodeStatus, human, page, respond
 
 
 def status(name: str = "10.0.0.1:9866", cluster: str = "CID-1") -> NamenodeStatus:
@@ -27,6 +27,10 @@ def status(name: str = "10.0.0.1:9866", cluster: str = "CID-1") -> NamenodeStatu
         corrupt_blocks=0,
         missing_blocks=2,
         open_files=1,
+        edits_directories=[
+            EditsDirectoryStatus("/meta/a", required=True, failure=""),
+            EditsDirectoryStatus("/meta/b", required=False, failure="Input/output error"),
+        ],
         datanodes=[NodeStatus(name, "/r1", True, 0.5, 1 << 40, 1 << 30, 1 << 39, 3)],
     )
 
@@ -115,3 +119,9 @@ def test_what_is_not_here_is_said() -> None:
 )
 def test_bytes_are_shown_as_people_read_them(count: int, shown: str) -> None:
     assert human(count) == shown
+
+
+def test_page_names_the_edits_directory_that_failed_and_says_why() -> None:
+    shown = page(status())
+    assert "Edits in /meta/b</th><td>FAILED, Input/output error" in shown
+    assert "Edits in /meta/a</th><td>written" in shown
