@@ -296,4 +296,3 @@ class SegmentWriter:
             fill = FILL * self._preallocation_bytes
             files.write(descriptor, fill, self._allocated_bytes, self.path)
             self._allocated_bytes += len(fill)
-
