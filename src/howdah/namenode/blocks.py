@@ -75,6 +75,8 @@ class BlockMap:
         # Open blocks of which `expected` is the whole pipeline: it was allocated, or
         # changed, since the namenode was started.
         self._whole_pipelines: set[int] = set()
+        # Of blocks that were just closed: who of the pipeline has yet to report its replica.
+        self._due: dict[int, set[Datanode]] = {}
 
     # Reports.
 
@@ -208,6 +210,8 @@ class BlockMap:
                     break
             block.replicas.append(storage)
             storage.block_ids.add(block.block_id)
+            if self._due:
+                self._not_due(block.block_id, storage.node)
             if block.state is BlockState.COMPLETE:
                 self.safe_count += len(block.replicas) == self.min_replication
             elif block.state is BlockState.COMMITTED:
@@ -249,6 +253,8 @@ class BlockMap:
         for storage in node.storages.values():
             self.storage_gone(storage)
         self.orders_lost(node)
+        for block_id in list(self._due):
+            self._not_due(block_id, node)
 
     def storage_gone(self, storage: Storage) -> None:
         """One volume failed, or its node died."""
@@ -347,12 +353,31 @@ class BlockMap:
                 storage.block_ids.discard(block.block_id)
                 self._mark_bad(storage, block, BadReplica(block.generation_stamp))
         if block.state is BlockState.COMPLETE:
+            due = {storage.node for storage in block.expected if storage.node.alive}
+            due.difference_update(storage.node for storage in block.replicas)
+            if due:
+                self._due[block.block_id] = due
             block.expected = ()
             self.safe_count += len(block.replicas) >= self.min_replication
             self.look(block)
         else:
             block.expected = tuple(block.replicas)
             self._complete_if_safe(block)
+
+    def is_due(self, block: Block) -> bool:
+        """Whether a datanode of its last pipeline has yet to report its replica."""
+        return block.block_id in self._due
+
+    def give_up_due(self, block: Block) -> None:
+        """Nobody waits for such reports any more."""
+        self._due.pop(block.block_id, None)
+
+    def _not_due(self, block_id: int, node: Datanode) -> None:
+        due = self._due.get(block_id)
+        if due is not None:
+            due.discard(node)
+            if not due:
+                del self._due[block_id]
 
     def reopened(self, block: Block, length_bytes: int) -> None:
         """An append goes on with this block, or a cut goes through it: it is open again,
@@ -361,6 +386,7 @@ class BlockMap:
         block.expected = tuple(block.replicas)
         self._early[block.block_id] = dict.fromkeys(block.replicas, length_bytes)
         self.needs_look.discard(block.block_id)
+        self.give_up_due(block)
 
     def new_pipeline(self, block: Block, old_stamp: int, targets: tuple[Storage, ...]) -> None:
         """The open block has a new generation stamp and lives in `targets` alone.
@@ -393,6 +419,7 @@ class BlockMap:
         """No file has the block any more."""
         self._early.pop(block.block_id, None)
         self._whole_pipelines.discard(block.block_id)
+        self.give_up_due(block)
         ahead = self._ahead.pop(block.block_id, {})
         self.needs_look.discard(block.block_id)
         if block.state is BlockState.COMPLETE:

@@ -19,6 +19,7 @@ from howdah.namenode.closing import Closing, PendingClose
 from howdah.namenode.concat import Concat
 from howdah.namenode.core import Core
 from howdah.namenode.datanodes import Storage
+from howdah.namenode.held_appends import HeldAppends
 from howdah.namenode.inodes import Block, BlockState, File
 from howdah.namenode.lease_recovery import LeaseRecovery
 from howdah.namenode.opening import Opening
@@ -56,6 +57,7 @@ class ClientProtocol(ClientAttributes):
         self._concat = Concat(core)
         self._storage = StorageCalls(core, storage)
         self._closing: dict[int, list[tuple[PendingClose, Deferred]]] = {}
+        self._appends = HeldAppends(core, self._append)
 
     # The cluster.
 
@@ -161,7 +163,13 @@ class ClientProtocol(ClientAttributes):
 
         return self._once(caller, run, rebuild)
 
-    def append(self, request: pb.AppendRequestProto, caller: Caller) -> pb.AppendResponseProto:
+    def append(
+        self, request: pb.AppendRequestProto, caller: Caller
+    ) -> pb.AppendResponseProto | Deferred:
+        """Answered when the replicas that were just written are reported."""
+        return self._appends.append(request, caller)
+
+    def _append(self, request: pb.AppendRequestProto, caller: Caller) -> pb.AppendResponseProto:
         def answer(file: File, last: Block | None) -> pb.AppendResponseProto:
             response = pb.AppendResponseProto(stat=messages.file_status(file, b""))
             if last is not None:
@@ -379,8 +387,12 @@ class ClientProtocol(ClientAttributes):
         self._closing.setdefault(pending.inode_id, []).append((pending, answer))
         return answer
 
-    def look_at_closing(self, inode_ids: list[int] | None = None) -> None:
-        """Datanodes reported, or time passed: answer the `complete` calls that can be."""
+    def look_at_waiting(self, inode_ids: list[int] | None = None) -> None:
+        """Datanodes reported, or time passed: answer what can be of `complete` and `append`."""
+        self._look_at_closing(inode_ids)
+        self._appends.look(inode_ids)
+
+    def _look_at_closing(self, inode_ids: list[int] | None) -> None:
         for inode_id in list(self._closing) if inode_ids is None else inode_ids:
             waiting = self._closing.pop(inode_id, None)
             if waiting is None:

@@ -136,7 +136,7 @@ class Namenode:
                 self._version.layout_version,
             ),
             recovery,
-            self._client.look_at_closing,
+            self._client.look_at_waiting,
         )
         self._rpc = RpcServer(
             Registry(
@@ -285,7 +285,7 @@ class Namenode:
             )
             self._repair = self.core.repair_round()
             self._go_on_with_repair()
-        self._client.look_at_closing()
+        self._client.look_at_waiting()
         for line in self._leases.work():
             log.warning("%s", line)
         self._barrier.hold()

@@ -331,7 +331,7 @@ class InMemoryNamenode:
         recovery = BlockRecovery(self.core)
         self.leases = LeaseRecovery(self.core, recovery)
         self.client = ClientProtocol(self.core, self.leases, recovery)
-        self.datanode = DatanodeProtocol(self.core, CLUSTER, recovery, self.client.look_at_closing)
+        self.datanode = DatanodeProtocol(self.core, CLUSTER, recovery, self.client.look_at_waiting)
         clients = client_namenode_pb2.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"]
         nodes = datanode_namenode_pb2.DESCRIPTOR.services_by_name["DatanodeProtocolService"]
         self._registry = Registry(
@@ -383,7 +383,7 @@ class InMemoryNamenode:
         self.clock.advance(ms)
         self.core.tick()
         deque(self.core.repair_round(), maxlen=0)
-        self.client.look_at_closing()
+        self.client.look_at_waiting()
         said = self.leases.work()
         while self.core.reap():
             continue
