@@ -451,6 +451,12 @@ DFS_DATANODE_RESTART_REPLICA_EXPIRATION = duration(
     "s",
     "How long a restarting datanode keeps replicas for the clients that write them.",
 )
+DFS_DATANODE_XCEIVER_STOP_TIMEOUT = duration(
+    "dfs.datanode.xceiver.stop.timeout.millis",
+    "60000",
+    "ms",
+    "How long whoever takes over a replica waits for its present writer to end.",
+)
 DFS_DATANODE_SOCKET_REUSE_KEEPALIVE = duration(
     "dfs.datanode.socket.reuse.keepalive", "4000", "ms", "How long an idle data connection lives."
 )

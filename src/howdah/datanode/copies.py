@@ -55,7 +55,11 @@ class Copies:
             target=self._run, args=(command,), name=f"copy of {command.block}", daemon=True
         )
         self._count(1)
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError:
+            self._count(-1)
+            raise
         return thread
 
     def _run(self, command: Transfer) -> None:

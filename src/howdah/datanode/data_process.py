@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import NoReturn
 
+from howdah import errors
 from howdah.datanode import inter_datanode
 from howdah.datanode.copies import Copies
 from howdah.datanode.data_server import DataServer
@@ -71,7 +72,12 @@ class DataProcess:
     def __init__(self, inheritance: Inheritance, link: Link) -> None:
         self._link = link
         self._settings = inheritance.settings
-        self._store = BlockStore(inheritance.volumes, inheritance.replicas, self._tell)
+        self._store = BlockStore(
+            inheritance.volumes,
+            inheritance.replicas,
+            self._tell,
+            inheritance.settings.stop_timeout_s,
+        )
         self._copies = Copies(self._store, inheritance.settings)
         self._server = DataServer(inheritance.data_listener, self._store, inheritance.settings)
         self._local_server: DataServer | None = None
@@ -145,11 +151,18 @@ class DataProcess:
             try:
                 if isinstance(command, CheckVolumes):
                     self._store.check_volumes()
-                    continue
-                for block in command.blocks:
-                    self._store.invalidate(block)
+                else:
+                    self._invalidate(command)
             except Exception:
                 log.exception("%s failed", type(command).__name__)
+
+    def _invalidate(self, command: Invalidate) -> None:
+        for block in command.blocks:
+            try:
+                self._store.invalidate(block)
+            except errors.HowdahError as error:
+                # The next report shows that it is there still.
+                log.error("cannot delete %s: %s", block, error)
 
     def _tell(self, event: Event) -> None:
         try:

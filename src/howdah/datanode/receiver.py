@@ -71,7 +71,6 @@ class BlockReceiver:
         self._stopped = ""
         self._first = True
         self._finalize_failure: Exception | None = None
-        self._durable = settings.sync_on_close
         self._name = f"{request.block} from {connection.peer}"
 
     def stop(self, why: str) -> None:
@@ -104,12 +103,17 @@ class BlockReceiver:
             raise
         try:
             self._open_mirror()
+            try:
+                self._writer.manage_cache(self._settings.cache, self._request.hints)
+                responder = self._responder_in_use = self._responder()
+            except (OSError, RuntimeError) as error:
+                # This process may have no more descriptors, or threads.
+                self._refuse(Status.ERROR, f"cannot begin to write {self._request.block}: {error}")
+                raise
         except BaseException:
             self._give_up_setup()
             raise
-        self._writer.manage_cache(self._settings.cache, self._request.hints)
         finished = False
-        responder = self._responder_in_use = self._responder()
         try:
             try:
                 if not self._is_copy:
@@ -207,6 +211,9 @@ class BlockReceiver:
             raise
 
     def _give_up_setup(self) -> None:
+        if self._mirror is not None:
+            self._mirror.close()
+        self._leave_cache()
         if self._request.stage is Stage.PIPELINE_SETUP_CREATE:
             self._store.discard(self._writer)
         else:
@@ -267,9 +274,6 @@ class BlockReceiver:
             if not self._is_copy:
                 self._reach(self._point(packets))
             writer.write(packets)
-            # A block that was synced once is synced when it ends: after a power cut, a
-            # replica that is shorter than the namenode knows it would count as corrupt.
-            self._durable = self._durable or sync
             if sync and not packets[-1].header.last_in_block:
                 writer.sync()
             responder.written(packets)
@@ -302,13 +306,25 @@ class BlockReceiver:
         responder.finish()
         raise errors.ChecksumMismatch(reason)
 
+    def _check_whole(self) -> None:
+        announced, here = self._request.block.length_bytes, self._writer.replica.length_bytes
+        if self._is_copy and here < announced:
+            raise errors.ProtocolViolation(
+                f"the copy {self._name} ended after {here} bytes of {announced}"
+            )
+
     def _finalize(self) -> Status:
         try:
             self._writer.start_writing_out()
             if self._request.stage is Stage.TRANSFER_RBW:
                 self._store.join_pipeline(self._writer, self._request.block.length_bytes)
             else:
-                self._store.finalize(self._writer, durable=self._durable)
+                self._check_whole()
+                # A block that was synced once, in this pipeline or before, is synced when it
+                # ends: after a power cut, a replica that is shorter than the namenode knows
+                # it would count as corrupt.
+                durable = self._settings.sync_on_close or self._writer.replica.synced
+                self._store.finalize(self._writer, durable=durable)
                 if not self._is_copy:
                     self._reach(Point.CLOSE)
         except errors.HowdahError as error:

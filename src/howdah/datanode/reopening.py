@@ -2,7 +2,7 @@
 
 Each function stands for a stage of WRITE_BLOCK. The steps are the same:
 
-1. claim the replica: whoever writes it is stopped, and gone;
+1. claim the replica: whoever writes it under an older stamp is stopped, and gone;
 2. hold it against what the client knows of it (the rules are `replicas`');
 3. cut what was never acknowledged, if there is any;
 4. rename the files to the new generation stamp, then change the map;
@@ -33,7 +33,7 @@ def append(store: BlockStore, request: WriteBlock, holder: Stoppable) -> Replica
     """PIPELINE_SETUP_APPEND: reopen a finalized replica, which has the length that the
     client says (apart from the block's own, which is that of a full block)."""
     block = request.block
-    replica = store.claim(block, holder)
+    replica = store.claim(request.block, holder, request.latest_generation_stamp)
     try:
         if replica.state is not ReplicaState.FINALIZED:
             raise errors.ReplicaNotFound(
@@ -51,16 +51,32 @@ def append(store: BlockStore, request: WriteBlock, holder: Stoppable) -> Replica
                 f"Cannot append to {block} under the older generation stamp "
                 f"{request.latest_generation_stamp}"
             )
+        _check_room(store, replica, block)
         return _reopen_finalized(store, replica, request, holder)
     except BaseException:
         store.writers.release(block, holder)
         raise
 
 
+def _check_room(store: BlockStore, replica: Replica, block: ExtendedBlock) -> None:
+    volume = store.volumes[replica.volume_id]
+    wanted_bytes = block.length_bytes - replica.length_bytes
+    try:
+        left_bytes = volume.usage().remaining_bytes
+    except OSError as error:
+        store.disk_failed(volume, error)
+        raise
+    if wanted_bytes > left_bytes:
+        raise errors.DiskOutOfSpace(
+            f"Insufficient space for appending to {replica!r}: {volume.path} has {left_bytes} "
+            f"bytes left, and the block may take {wanted_bytes} more"
+        )
+
+
 def recover_append(store: BlockStore, request: WriteBlock, holder: Stoppable) -> ReplicaWriter:
     """PIPELINE_SETUP_APPEND_RECOVERY: an append whose first pipeline failed. The replica is
     finalized still, or was reopened by that attempt and has nothing new."""
-    replica = store.claim(request.block, holder)
+    replica = store.claim(request.block, holder, request.latest_generation_stamp)
     try:
         replica.check_whole(
             request.block.generation_stamp,
@@ -78,7 +94,7 @@ def recover_append(store: BlockStore, request: WriteBlock, holder: Stoppable) ->
 def recover_streaming(store: BlockStore, request: WriteBlock, holder: Stoppable) -> ReplicaWriter:
     """PIPELINE_SETUP_STREAMING_RECOVERY: the replica is being written, and goes on under
     a new stamp behind its last acknowledged byte."""
-    replica = store.claim(request.block, holder)
+    replica = store.claim(request.block, holder, request.latest_generation_stamp)
     try:
         kept = replica.length_kept(
             request.block.generation_stamp,
@@ -102,7 +118,7 @@ def recover_close(
     Where it is final already, under that very stamp, nothing is left to be done but that:
     so asks a writer of howdah whose `hsync` covers blocks that it finished before."""
     block, stamp = request.block, request.latest_generation_stamp
-    replica = store.claim(block, holder)
+    replica = store.claim(request.block, holder, request.latest_generation_stamp)
     try:
         replica.check_whole(block.generation_stamp, stamp, request.min_bytes_received)
         if replica.state is ReplicaState.FINALIZED:
@@ -183,11 +199,18 @@ def _writer(
     """Its files are open again, and it is told."""
     pool_id = request.block.pool_id
     volume = store.volumes[replica.volume_id]
-    block_fd, meta_fd = open_files(store.paths(pool_id, replica))
+    try:
+        # Clients name the file's block size as the length: the room that it may still take.
+        promised_bytes = volume.promise_up_to(request.block.length_bytes - replica.length_bytes)
+        try:
+            block_fd, meta_fd = open_files(store.paths(pool_id, replica))
+        except BaseException:
+            volume.promise(-promised_bytes)
+            raise
+    except OSError as error:
+        store.disk_failed(volume, error)
+        raise
     store.tell(ReplicaOpened(replica.as_block(pool_id), volume.storage_id))
-    # Clients name the file's block size as the length: the room that it may still take.
-    promised_bytes = max(request.block.length_bytes - replica.length_bytes, 0)
-    volume.promise(promised_bytes)
     writer = ReplicaWriter(
         pool_id,
         replica,

@@ -13,6 +13,7 @@ A `kill -9` is kinder: what was written is there, and a rename has happened or n
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from pathlib import Path
 
@@ -24,6 +25,8 @@ from howdah.datanode.scan import quarantine, replica_paths
 from howdah.datanode.volumes import Volume
 from howdah.storage.atomic import fsync_directory
 from howdah.transfer.checksum import ChecksumSpec
+
+log = logging.getLogger(__name__)
 
 _COPY_BYTES = 1 << 30
 """What `sendfile` is asked for at once."""
@@ -84,9 +87,7 @@ def move_files(
         pairs.reverse()
     if state is ReplicaState.FINALIZED:
         _make_subdirectory(os.path.dirname(new_block))
-    for old, new in pairs:
-        if old != new:
-            os.rename(old, new)
+    _rename_all([(old, new) for old, new in pairs if old != new])
     directory = os.path.dirname(new_block)
     named_in = [directory]
     if state is ReplicaState.FINALIZED:
@@ -96,6 +97,23 @@ def move_files(
     if old_block != new_block:
         named_in.append(os.path.dirname(old_block))
     return tuple(named_in)
+
+
+def _rename_all(pairs: list[tuple[str, str]]) -> None:
+    """All, or as good as none: a replica whose files are apart is found by the next start
+    alone, and may have acknowledged bytes."""
+    done: list[tuple[str, str]] = []
+    try:
+        for old, new in pairs:
+            os.rename(old, new)
+            done.append((old, new))
+    except OSError:
+        for old, new in reversed(done):
+            try:
+                os.rename(new, old)
+            except OSError as error:
+                log.error("cannot rename %s back to %s: %s", new, old, error)
+        raise
 
 
 def _make_subdirectory(directory: str) -> None:
@@ -139,11 +157,14 @@ def cut_files(
 
     With a `copy_path`, on the same volume, the data isn't cut but a copy of what is left
     takes its place: local readers may have mapped the file into their memory, and would be
-    killed by the kernel where it ends too early.
+    killed by the kernel where it ends too early. The copy is there before anything changes,
+    since a full disk may have no room for it.
     """
     spec = opened.checksum
     block_fd, meta_fd = open_files(paths)
     try:
+        if copy_path is not None:
+            _copy_aside(block_fd, copy_path, end)
         os.ftruncate(meta_fd, block_files.meta_bytes(spec, end))
         if last_sum:
             chunk = end // spec.bytes_per_checksum
@@ -153,24 +174,24 @@ def cut_files(
             os.ftruncate(block_fd, end)
             os.fsync(block_fd)
         else:
-            _replace_by_copy(block_fd, paths[0], end, copy_path)
+            os.rename(copy_path, paths[0])
+            fsync_directory(Path(paths[0]).parent)
     finally:
         os.close(block_fd)
         os.close(meta_fd)
 
 
-def _replace_by_copy(block_fd: int, path: str, end: int, copy_path: str) -> None:
+def _copy_aside(block_fd: int, copy_path: str, end: int) -> None:
+    """On the disk when this returns; one that stays behind is cleared by the next start."""
     copy_fd = os.open(copy_path, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o644)
     try:
         _copy(block_fd, copy_fd, end)
         os.fsync(copy_fd)
-        os.rename(copy_path, path)
     except BaseException:
         os.unlink(copy_path)
         raise
     finally:
         os.close(copy_fd)
-    fsync_directory(Path(path).parent)
 
 
 def copy_files(opened: OpenReplica, block_fd: int, meta_fd: int, end: int, last_sum: bytes) -> None:
@@ -190,3 +211,18 @@ def _copy(source_fd: int, target_fd: int, end: int) -> None:
         if not copied:
             raise errors.BlockMissing(f"a file ends at {offset}, {end - offset} bytes too early")
         offset += copied
+
+
+def delete_files(paths: tuple[str, ...]) -> int:
+    """Remove files; their bytes. The block file comes first: a crash in between leaves a
+    meta file without it, which the next start moves aside, and never a block without sums."""
+    freed = 0
+    for path in paths:
+        try:
+            freed += os.stat(path).st_size
+            os.unlink(path)
+        except FileNotFoundError:
+            log.warning("%s was already gone", path)
+        except OSError as error:
+            log.error("cannot delete %s: %s", path, error)
+    return freed

@@ -40,17 +40,10 @@ from howdah.datanode.open_replica import OpenReplica
 from howdah.datanode.replica_files import cut_files
 from howdah.datanode.replicas import Replica, ReplicaState
 from howdah.datanode.store import BlockStore
+from howdah.datanode.writers import BriefHold
 from howdah.transfer.blocks import ExtendedBlock
 
 log = logging.getLogger(__name__)
-
-
-class _Recovery:
-    """Holds a replica for the length of one call."""
-
-    def stop(self, why: str) -> None:
-        """It is short, and not interrupted: whoever wants the replica waits for its end."""
-        log.debug("a recovery ends soon: %s", why)
 
 
 def take(store: BlockStore, block: ExtendedBlock, recovery_id: int) -> Candidate | None:
@@ -65,8 +58,9 @@ def take(store: BlockStore, block: ExtendedBlock, recovery_id: int) -> Candidate
     if found is None:
         return None
     found.check_recovery(block.generation_stamp, recovery_id)
-    holder = _Recovery()
-    store.writers.claim(block, holder, why=f"recovery {recovery_id} of its block begins")
+    holder = BriefHold(f"recovery {recovery_id}")
+    why = f"recovery {recovery_id} of its block begins"
+    store.writers.claim(block, holder, recovery_id, why=why)
     try:
         replica = store.find(block)
         if replica is None:
@@ -98,8 +92,8 @@ def settle(
     `RemoteError` if it isn't what the primary thinks.
     """
     reach(Point.UPDATE_RECOVERY, block.block_id)
-    holder = _Recovery()
-    replica = store.claim(block, holder)
+    holder = BriefHold(f"recovery {recovery_id}")
+    replica = store.claim(block, holder, recovery_id)
     try:
         replica.check_agreed(recovery_id, block.length_bytes, new_length_bytes)
         if new_block_id is not None and new_block_id != block.block_id:
@@ -174,7 +168,7 @@ def _copy_path(store: BlockStore, pool_id: str, replica: Replica) -> str | None:
 
 def _copy(store: BlockStore, pool_id: str, replica: Replica, target: ExtendedBlock) -> str:
     """Make `target` of the beginning of the replica, which stays as it is."""
-    holder = _Recovery()
+    holder = BriefHold(f"recovery {target.generation_stamp}")
     end = target.length_bytes
     with store.open(replica.as_block(pool_id)) as opened:
         last_sum = opened.sum_up_to(end)

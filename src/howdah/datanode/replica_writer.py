@@ -190,6 +190,7 @@ class ReplicaWriter:
         os.fsync(self._meta_fd)
         sync_directories(self._unsynced)
         self._unsynced, self.synced_bytes = (), length
+        self.replica.synced = True
 
     def copy_from(self, opened: OpenReplica, end: int, last_sum: bytes) -> None:
         """Begin with the first `end` bytes of another replica, which is summed as this one
@@ -230,9 +231,11 @@ class ReplicaWriter:
         if self._closed:
             return
         self._closed = True
-        os.close(self._block_fd)
-        os.close(self._meta_fd)
         length = self.replica.length_bytes
         now_bytes = length + block_files.meta_bytes(self.on_disk, length)
         self.volume.promise(-self._promised_bytes)
         self.volume.count(self.pool_id, now_bytes - self._counted_bytes)
+        try:
+            os.close(self._block_fd)
+        finally:
+            os.close(self._meta_fd)

@@ -85,6 +85,7 @@ class Replica:
         "generation_stamp",
         "recovery",
         "state",
+        "synced",
         "tail",
         "volume_id",
     )
@@ -105,6 +106,9 @@ class Replica:
         self.tail: Tail = (length_bytes, last_sum)
         self._acked_bytes = length_bytes
         self.recovery: Recovery | None = None
+        self.synced = True
+        """Whether a client may have been told that bytes of it are on the disk. Nobody knows that
+        of a replica that was found at the start."""
 
     def __repr__(self) -> str:
         state = self.state.name

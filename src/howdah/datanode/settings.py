@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from howdah import errors, keys
 from howdah.config import Configuration
 from howdah.datanode.page_cache import DEFAULT_POLICY, CachePolicy
+from howdah.datanode.writers import STOP_TIMEOUT_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class DataSettings:
     """Where readers on this machine connect; `_PORT` in it is still to be replaced."""
     reserved_bytes: int = 0
     """Bytes of each volume that are left to others."""
+    stop_timeout_s: float = STOP_TIMEOUT_S
+    """How long whoever takes over a replica waits for its present writer to end."""
     restart_notice_s: float = 1.5
     """How long a client's turn is awaited to tell it of a restart."""
     restart_expiry_s: float = 50.0
@@ -59,6 +62,7 @@ class DataSettings:
                 sync_behind_writes=conf.get(keys.DFS_DATANODE_SYNC_BEHIND_WRITES),
             ),
             local_socket_path=(conf.get(keys.DFS_DOMAIN_SOCKET_PATH) or None) if local else None,
+            stop_timeout_s=conf.get(keys.DFS_DATANODE_XCEIVER_STOP_TIMEOUT),
             restart_notice_s=_restart_notice_ms(conf) / 1000,
             restart_expiry_s=conf.get(keys.DFS_DATANODE_RESTART_REPLICA_EXPIRATION),
             reserved_bytes=conf.get(keys.DFS_DATANODE_DU_RESERVED),

@@ -28,13 +28,19 @@ from howdah.datanode.messages import (
     VolumeFailed,
 )
 from howdah.datanode.open_replica import OpenReplica
-from howdah.datanode.replica_files import create_files, move_files, sync_directories
+from howdah.datanode.replica_files import (
+    create_files,
+    delete_files,
+    move_files,
+    sync_directories,
+    sync_files,
+)
 from howdah.datanode.replica_writer import ReplicaWriter
 from howdah.datanode.replicas import Replica, ReplicaMap, ReplicaState
 from howdah.datanode.scan import replica_paths
 from howdah.datanode.short_circuit import ShortCircuitRegistry
 from howdah.datanode.volumes import Volume, VolumeSet, is_about_the_disk
-from howdah.datanode.writers import Stoppable, Writers
+from howdah.datanode.writers import STOP_TIMEOUT_S, BriefHold, Stoppable, Writers
 from howdah.transfer.blocks import ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec
 
@@ -45,14 +51,18 @@ class BlockStore:
     """Creates, finds, finalizes and deletes replicas."""
 
     def __init__(
-        self, volumes: VolumeSet, replicas: ReplicaMap, notify: Callable[[Event], None]
+        self,
+        volumes: VolumeSet,
+        replicas: ReplicaMap,
+        notify: Callable[[Event], None],
+        stop_timeout_s: float = STOP_TIMEOUT_S,
     ) -> None:
         self.volumes = volumes
         self._replicas = replicas
         self._notify = notify
         self._lock = threading.Lock()
         self._served: set[str] = set()
-        self.writers = Writers()
+        self.writers = Writers(stop_timeout_s)
         self.short_circuit = ShortCircuitRegistry()
         """Local readers with files of their own; told before a finalized replica changes."""
 
@@ -135,6 +145,7 @@ class BlockStore:
             if self._replicas.find(pool_id, replica.block_id) is not replica:
                 return
             self._replicas.remove(pool_id, replica.block_id)
+            self.short_circuit.revoke(pool_id, replica.block_id)
         log.error("a file of %r vanished from %s: %s", replica, volume, error)
         self._notify(ReplicaDeleted(replica.as_block(pool_id), volume.storage_id))
 
@@ -160,17 +171,22 @@ class BlockStore:
             volume = self.volumes.choose(storage_type, block.length_bytes, self.disk_failed)
             state = ReplicaState.TEMPORARY if temporary else ReplicaState.RBW
             replica = Replica(block.block_id, block.generation_stamp, state, volume.storage_id)
-            with self._lock:
-                self._replicas.add(block.pool_id, replica)
-                if holder is not None:
-                    self.writers.hold(block, holder)
+            replica.synced = False
             try:
-                block_fd, meta_fd = create_files(volume, block.pool_id, replica, checksum)
-            except BaseException as error:
+                # Whoever finds the replica in the map finds its files.
                 with self._lock:
-                    self._replicas.remove(block.pool_id, block.block_id)
-                if isinstance(error, OSError) and not isinstance(error, errors.HowdahError):
-                    self.disk_failed(volume, error)
+                    self._replicas.add(block.pool_id, replica)
+                    try:
+                        block_fd, meta_fd = create_files(volume, block.pool_id, replica, checksum)
+                    except BaseException:
+                        self._replicas.remove(block.pool_id, block.block_id)
+                        raise
+                    if holder is not None:
+                        self.writers.hold(block, holder)
+            except errors.HowdahError:
+                raise
+            except OSError as error:
+                self.disk_failed(volume, error)
                 raise
         except BaseException:
             self.writers.release(block, holder)
@@ -202,20 +218,21 @@ class BlockStore:
         if holder is None:
             self.invalidate(replica.as_block(block.pool_id))
             return
-        self.writers.claim(block, holder, why=f"{block} takes the place of its replica")
+        self.writers.claim(
+            block, holder, block.generation_stamp, why=f"{block} takes the place of its replica"
+        )
         if replica.generation_stamp < block.generation_stamp:
             self._delete(block.pool_id, replica, tell=replica.state is not ReplicaState.TEMPORARY)
 
     # --- writing again ---
 
-    def claim(self, block: ExtendedBlock, holder: Stoppable) -> Replica:
-        """The replica of `block`, which `holder` alone writes from now on.
+    def claim(self, block: ExtendedBlock, holder: Stoppable, stamp: int) -> Replica:
+        """The replica of `block`, which `holder` alone writes from now on, under `stamp`.
 
-        `ReplicaNotFound` if there is none, or only an older one; `RemoteError` if its
-        present writer can't be stopped.
+        `ReplicaNotFound` if there is none, or only an older one, and what `Writers.claim` raises.
         """
         self._check_pool(block.pool_id)
-        self.writers.claim(block, holder)
+        self.writers.claim(block, holder, stamp)
         try:
             with self._lock:
                 return self._replicas.get(block)
@@ -287,15 +304,14 @@ class BlockStore:
     def sync(self, pool_id: str, replica: Replica) -> None:
         """Both files of a finalized replica, and the way to them, are on the disk."""
         paths = self.paths(pool_id, replica)
-        for path in paths:
-            descriptor = os.open(path, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
         leaf = os.path.dirname(paths[0])
         above = os.path.dirname(leaf)
-        sync_directories((leaf, above, os.path.dirname(above)))
+        try:
+            sync_files(paths)
+            sync_directories((leaf, above, os.path.dirname(above)))
+        except OSError as error:
+            self.disk_failed(self.volumes[replica.volume_id], error)
+            raise
 
     def join_pipeline(self, writer: ReplicaWriter, acked_bytes: int) -> None:
         """A copy for a client's pipeline is whole: it is a replica that is being written now,
@@ -346,16 +362,22 @@ class BlockStore:
     # --- deleting ---
 
     def invalidate(self, block: ExtendedBlock) -> bool:
-        """Delete the replica of `block`; False if there is none of this generation."""
+        """Delete the replica of `block` when its writer is gone; False if there is none of this
+        generation. Raises what `Writers.claim` does."""
         with self._lock:
             replica = self._replicas.find(block.pool_id, block.block_id)
-        holder = self.writers.of(block)
         if replica is None or replica.generation_stamp != block.generation_stamp:
             log.info("not deleting %s: this datanode has %r", block, replica)
             return False
-        if holder is not None:
-            holder.stop("its replica is to be deleted")
-        self._delete(block.pool_id, replica, tell=True)
+        holder = BriefHold("a deletion")
+        stamp = block.generation_stamp
+        self.writers.claim(block, holder, stamp, why="its replica is to be deleted")
+        try:
+            if replica.generation_stamp != stamp:
+                return False
+            self._delete(block.pool_id, replica, tell=True)
+        finally:
+            self.writers.release(block, holder)
         return True
 
     def _delete(self, pool_id: str, replica: Replica, *, tell: bool) -> None:
@@ -369,8 +391,8 @@ class BlockStore:
             paths: tuple[str, ...] = replica_paths(volume, pool_id, replica)
             if replica.stored_as is not ReplicaState.FINALIZED:
                 # The next replica of this block may have files of the same names soon.
-                freed, paths = _unlink(paths), ()
-        freed += _unlink(paths)
+                freed, paths = delete_files(paths), ()
+        freed += delete_files(paths)
         volume.count(pool_id, -freed)
         if tell:
             self._notify(ReplicaDeleted(replica.as_block(pool_id), volume.storage_id))
@@ -425,18 +447,3 @@ class BlockStore:
                 self.short_circuit.revoke(pool_id, replica.block_id)
         log.error("volume %s has failed with %d replicas: %s", volume, len(lost), reason)
         self._notify(VolumeFailed(volume.storage_id, reason))
-
-
-def _unlink(paths: tuple[str, ...]) -> int:
-    """Remove files; their bytes. The block file comes first: a crash in between leaves a
-    meta file without it, which the next start moves aside, and never a block without sums."""
-    freed = 0
-    for path in paths:
-        try:
-            freed += os.stat(path).st_size
-            os.unlink(path)
-        except FileNotFoundError:
-            log.warning("%s was already gone", path)
-        except OSError as error:
-            log.error("cannot delete %s: %s", path, error)
-    return freed

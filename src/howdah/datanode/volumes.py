@@ -122,6 +122,13 @@ class Volume:
             if self.on_promise is not None:
                 self.on_promise(self._promised_bytes)
 
+    def promise_up_to(self, wanted_bytes: int) -> int:
+        """Hold that much room, or what is left; how much. A client says what it wants, and must
+        not take room from others that isn't there. `OSError` if the volume can't be asked."""
+        promised = max(min(wanted_bytes, self.usage().remaining_bytes), 0)
+        self.promise(promised)
+        return promised
+
     @property
     def promised_bytes(self) -> int:
         return self._promised_bytes

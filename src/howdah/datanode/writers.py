@@ -5,10 +5,14 @@ the old one may still hold the replica: it waits for packets, for acks, for a no
 that does not answer, or is in the middle of a disk write. Before the replica is
 looked at, let alone cut, that thread must be gone for sure, or it would write into
 what was recovered. So `claim` stops it and returns when it has let go.
+
+Who claims a replica says under which generation stamp, and the newest has it: an attempt
+that comes late would only stop the one that overtook it, and be refused then.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from typing import Protocol
@@ -16,8 +20,11 @@ from typing import Protocol
 from howdah import errors
 from howdah.transfer.blocks import ExtendedBlock
 
+log = logging.getLogger(__name__)
+
 STOP_TIMEOUT_S = 60.0
-"""dfs.datanode.xceiver.stop.timeout.millis: only a disk that hangs takes so long."""
+"""Unless `dfs.datanode.xceiver.stop.timeout.millis` says otherwise. Only a disk that hangs, or
+a connection to a mirror that is being made, takes so long."""
 _STOP_AGAIN_S = 0.1
 
 
@@ -28,23 +35,36 @@ class Stoppable(Protocol):
         """End the write soon; returns at once, and may be called again."""
 
 
+class BriefHold:
+    """Holds a replica for the length of one call, which is not interrupted."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def stop(self, why: str) -> None:
+        """It is short: whoever wants the replica waits for its end."""
+        log.debug("%s ends soon: %s", self._what, why)
+
+
 class Writers:
     """The writers of a datanode's replicas. Any thread may ask."""
 
-    def __init__(self) -> None:
+    def __init__(self, stop_timeout_s: float = STOP_TIMEOUT_S) -> None:
+        self._stop_timeout_s = stop_timeout_s
         self._changed = threading.Condition()
-        self._holders: dict[tuple[str, int], Stoppable] = {}
+        self._holders: dict[tuple[str, int], tuple[Stoppable, int]] = {}
 
     def __len__(self) -> int:
         return len(self._holders)
 
     def of(self, block: ExtendedBlock) -> Stoppable | None:
-        return self._holders.get((block.pool_id, block.block_id))
+        present = self._holders.get((block.pool_id, block.block_id))
+        return None if present is None else present[0]
 
     def all(self) -> list[Stoppable]:
         """Everybody who writes now."""
         with self._changed:
-            return list(self._holders.values())
+            return [holder for holder, _ in self._holders.values()]
 
     def wait_until_idle(self, timeout_s: float) -> bool:
         """Whether the last writer has let go in time."""
@@ -54,39 +74,47 @@ class Writers:
     def hold(self, block: ExtendedBlock, holder: Stoppable) -> None:
         """`holder` writes this replica, which is new."""
         with self._changed:
-            self._holders[block.pool_id, block.block_id] = holder
+            self._holders[block.pool_id, block.block_id] = holder, block.generation_stamp
 
     def claim(
         self,
         block: ExtendedBlock,
         holder: Stoppable,
-        timeout_s: float = STOP_TIMEOUT_S,
+        stamp: int,
         *,
         why: str = "its pipeline is built anew",
     ) -> None:
-        """`holder` writes this replica from now on; whoever did so before is told `why`, and
-        has let go.
+        """`holder` writes this replica from now on, under `stamp`; whoever did so before is told
+        `why`, and has let go.
 
-        `RemoteError` if that one does not end in time; it is the writer still.
+        `RecoveryInProgress` if that one has a newer stamp, `RemoteError` if it does not end in
+        time; it is the writer still.
         """
         key = block.pool_id, block.block_id
-        deadline_s = time.monotonic() + timeout_s
+        deadline_s = time.monotonic() + self._stop_timeout_s
         with self._changed:
             while (present := self._holders.get(key)) is not None:
+                writer, newest = present
+                if newest > stamp:
+                    raise errors.RecoveryInProgress(
+                        f"{block} is not given to an attempt under stamp {stamp}: one under "
+                        f"{newest} has it"
+                    )
                 # Again and again: it may have opened another connection since.
-                present.stop(why)
+                writer.stop(why)
                 left_s = deadline_s - time.monotonic()
                 if left_s <= 0:
                     raise errors.RemoteError(
-                        f"the writer of {block} does not stop within {timeout_s:g} s"
+                        f"the writer of {block} does not stop within {self._stop_timeout_s:g} s"
                     )
                 self._changed.wait(min(left_s, _STOP_AGAIN_S))
-            self._holders[key] = holder
+            self._holders[key] = holder, stamp
 
     def release(self, block: ExtendedBlock, holder: Stoppable | None) -> None:
         """`holder` has let go of the replica. Nothing, if it isn't its writer any more."""
         key = block.pool_id, block.block_id
         with self._changed:
-            if holder is not None and self._holders.get(key) is holder:
+            present = self._holders.get(key)
+            if present is not None and present[0] is holder:
                 del self._holders[key]
                 self._changed.notify_all()

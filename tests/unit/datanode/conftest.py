@@ -75,7 +75,7 @@ class Node:
             self.events.append(event)
             self._changed.notify_all()
 
-    def wait_for(self, kind: type[Event], timeout_s: float = 5.0) -> Event:
+    def wait_for(self, kind: type[Event], timeout_s: float = 30.0) -> Event:
         """The first event of this kind, once it has come."""
         deadline = time.monotonic() + timeout_s
         with self._changed:
@@ -87,10 +87,10 @@ class Node:
                     f"no {kind.__name__} among {self.events}"
                 )
 
-    def connect(self, timeout_s: float = 5.0) -> Connection:
+    def connect(self, timeout_s: float = 30.0) -> Connection:
         return connect(("127.0.0.1", self.port), read_timeout_s=timeout_s)
 
-    def wait_idle(self, timeout_s: float = 5.0) -> None:
+    def wait_idle(self, timeout_s: float = 30.0) -> None:
         wait_until(lambda: self.server.active == 0, timeout_s)
 
     def files(self, kind: str) -> set[str]:
@@ -120,7 +120,7 @@ class Node:
         self.server.close()
 
 
-def wait_until(condition: Callable[[], bool], timeout_s: float = 5.0) -> None:
+def wait_until(condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, "the condition did not come true"

@@ -217,3 +217,21 @@ def test_a_recovery_that_has_ended_is_on_the_disk(bench: Bench, target: int) -> 
         content = {file.name: file.read_bytes() for file in path.rglob("finalized/**/blk_*")}
         assert content[f"blk_{target}"] == DATA[:700], when
         assert content[f"blk_{target}_1007.meta"][7:] == lab.sums_of(DATA[:700]), when
+
+
+@pytest.mark.req("FS-124")
+@pytest.mark.parametrize(
+    "stage", [Stage.PIPELINE_SETUP_STREAMING_RECOVERY, Stage.PIPELINE_SETUP_APPEND_RECOVERY]
+)
+def test_a_block_that_an_earlier_pipeline_synced_is_whole_when_it_is_closed(
+    bench: Bench, stage: Stage
+) -> None:
+    with bench.disk as disk:
+        bench.begin(700).close()
+        writer = bench.resume(stage, 700)
+        writer.send(512, DATA[512:])
+        writer.send(len(DATA), b"", last=True)
+        assert writer.ack().is_success
+        assert writer.ack().is_success
+        disk.cut_now()
+    bench.check(len(DATA), 1002, (ReplicaState.FINALIZED,))

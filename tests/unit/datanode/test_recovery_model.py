@@ -306,6 +306,7 @@ def test_no_order_of_events_loses_what_was_acknowledged() -> None:
 
 
 @pytest.mark.torture
+@pytest.mark.timeout(900)
 def test_no_long_order_of_events_loses_what_was_acknowledged() -> None:
     longer = settings(max_examples=5000, stateful_step_count=80)
     run_state_machine_as_test(BlockMachine, settings=longer)
