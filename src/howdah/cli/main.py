@@ -61,6 +61,9 @@ COMMANDS: dict[str, Command] = {
     "getconf": Command("print configuration values", "howdah.cli.servers:getconf"),
     "namenode": Command("run a namenode, or -format one", "howdah.cli.servers:namenode"),
     "datanode": Command("run a datanode", "howdah.cli.servers:datanode"),
+    "storagepolicies": Command(
+        "say and set on which storages paths belong", "howdah.cli.storagepolicies:main"
+    ),
     "balancer": Command("even out the datanodes", None),
     "cacheadmin": Command("manage the block cache", None),
     "dfsadmin": Command("administer the cluster", None),

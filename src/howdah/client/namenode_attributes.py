@@ -1,4 +1,4 @@
-"""ClientProtocol's calls about ACLs and extended attributes, as typed methods."""
+"""ClientProtocol's calls about ACLs, extended attributes and storage policies, typed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from google.protobuf.message import Message
 
+from howdah.proto import client_namenode_pb2 as calls
 from howdah.proto import types_pb2 as pb
 
 M = TypeVar("M", bound=Message)
@@ -61,3 +62,21 @@ class AttributeMethods(ABC):
     def remove_xattr(self, path: str, xattr: pb.XAttrProto) -> None:
         request = pb.RemoveXAttrRequestProto(src=path, xAttr=xattr)
         self.call("removeXAttr", request, pb.RemoveXAttrResponseProto)
+
+    def set_storage_policy(self, path: str, policy: str) -> None:
+        request = calls.SetStoragePolicyRequestProto(src=path, policyName=policy)
+        self.call("setStoragePolicy", request, calls.SetStoragePolicyResponseProto)
+
+    def unset_storage_policy(self, path: str) -> None:
+        request = calls.UnsetStoragePolicyRequestProto(src=path)
+        self.call("unsetStoragePolicy", request, calls.UnsetStoragePolicyResponseProto)
+
+    def get_storage_policy(self, path: str) -> pb.BlockStoragePolicyProto:
+        request = calls.GetStoragePolicyRequestProto(path=path)
+        answer = self.call("getStoragePolicy", request, calls.GetStoragePolicyResponseProto)
+        return answer.storagePolicy
+
+    def get_storage_policies(self) -> list[pb.BlockStoragePolicyProto]:
+        request = calls.GetStoragePoliciesRequestProto()
+        answer = self.call("getStoragePolicies", request, calls.GetStoragePoliciesResponseProto)
+        return list(answer.policies)

@@ -1,4 +1,4 @@
-"""The part of the FileSystem interface that is about ACLs and extended attributes.
+"""The part of the FileSystem interface that is about ACLs, attributes and policies.
 
 Not every filesystem offers them: `has_path_capability` says so, and the methods raise
 `UnsupportedOperation`.
@@ -13,12 +13,13 @@ from typing import Final, NoReturn
 from howdah import errors
 from howdah.fs.acl import AclEntry, AclStatus
 from howdah.fs.paths import PathLike
+from howdah.fs.status import StoragePolicy
 
 XATTR_NAMESPACES: Final = ("user", "trusted", "security", "system", "raw")
 
 
 class AttributeOperations(ABC):
-    """What `howdah.fs.api.FileSystem` says of ACLs and extended attributes."""
+    """What `howdah.fs.api.FileSystem` says of ACLs, attributes and policies."""
 
     @abstractmethod
     def _unsupported(self, operation: str) -> NoReturn:
@@ -75,6 +76,22 @@ class AttributeOperations(ABC):
     def remove_xattr(self, path: PathLike, name: str) -> None:
         """Take an attribute away."""
         self._unsupported("remove_xattr")
+
+    def get_storage_policies(self) -> list[StoragePolicy]:
+        """All policies that a path can have."""
+        self._unsupported("get_storage_policies")
+
+    def get_storage_policy(self, path: PathLike) -> StoragePolicy:
+        """The policy that counts for a path: its own, or that of a directory above."""
+        self._unsupported("get_storage_policy")
+
+    def set_storage_policy(self, path: PathLike, policy: str) -> None:
+        """Give a path a policy of its own, by name; new blocks are placed by it."""
+        self._unsupported("set_storage_policy")
+
+    def unset_storage_policy(self, path: PathLike) -> None:
+        """Take a path's own policy away; the directories above decide again."""
+        self._unsupported("unset_storage_policy")
 
 
 def xattr_parts(name: str) -> tuple[str, str]:

@@ -65,6 +65,7 @@ _PATH_CAPABILITIES = frozenset(
         capabilities.LEASE_RECOVERABLE,
         capabilities.PATH_HANDLES,
         capabilities.PERMISSIONS,
+        capabilities.STORAGE_POLICY,
         capabilities.TRUNCATE,
         capabilities.XATTRS,
     )

@@ -1,4 +1,4 @@
-"""ACLs and extended attributes of HDFS: the interface's methods as calls of the namenode."""
+"""ACLs, attributes and policies of HDFS: the interface's methods as calls of the namenode."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from howdah.fs.acl import AclEntry, AclStatus
 from howdah.fs.api import FileSystem
 from howdah.fs.attributes import xattr_parts
 from howdah.fs.paths import PathLike
+from howdah.fs.status import StoragePolicy
 from howdah.proto import types_pb2 as pb
 
 if TYPE_CHECKING:
@@ -73,6 +74,31 @@ class HdfsAttributes(FileSystem):
 
     def remove_xattr(self, path: PathLike, name: str) -> None:
         self._namenode.remove_xattr(self.resolve(path), _xattr_message(name))
+
+    def get_storage_policies(self) -> list[StoragePolicy]:
+        return [_policy(message) for message in self._namenode.get_storage_policies()]
+
+    def get_storage_policy(self, path: PathLike) -> StoragePolicy:
+        return _policy(self._namenode.get_storage_policy(self.resolve(path)))
+
+    def set_storage_policy(self, path: PathLike, policy: str) -> None:
+        self._namenode.set_storage_policy(self.resolve(path), policy)
+
+    def unset_storage_policy(self, path: PathLike) -> None:
+        self._namenode.unset_storage_policy(self.resolve(path))
+
+
+def _policy(message: pb.BlockStoragePolicyProto) -> StoragePolicy:
+    def names(types: pb.StorageTypesProto) -> tuple[str, ...]:
+        return tuple(map(pb.StorageTypeProto.Name, types.storageTypes))
+
+    return StoragePolicy(
+        message.policyId,
+        message.name,
+        names(message.creationPolicy),
+        names(message.creationFallbackPolicy),
+        names(message.replicationFallbackPolicy),
+    )
 
 
 def _entry(message: pb.AclEntryProto) -> AclEntry:

@@ -89,6 +89,26 @@ class TypeQuota:
 
 
 @dataclass(frozen=True, slots=True)
+class StoragePolicy:
+    """On which types of storage replicas belong: one a replica, the last for all further
+    ones; and where new blocks and copies go if there is no room."""
+
+    policy_id: int
+    name: str
+    storage_types: tuple[str, ...]
+    creation_fallbacks: tuple[str, ...] = ()
+    replication_fallbacks: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return (
+            f"BlockStoragePolicy{{{self.name}:{self.policy_id}, "
+            f"storageTypes=[{', '.join(self.storage_types)}], "
+            f"creationFallbacks=[{', '.join(self.creation_fallbacks)}], "
+            f"replicationFallbacks=[{', '.join(self.replication_fallbacks)}]}}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class ContentSummary:
     """Totals of a tree. A quota of -1 is none; `space_consumed` counts every replica.
 

@@ -17,7 +17,9 @@ from howdah.namenode.attribute_calls import AttributeCalls
 from howdah.namenode.client_queries import ClientQueries
 from howdah.namenode.core import Core
 from howdah.namenode.inodes import STICKY_BIT
+from howdah.namenode.policy_calls import PolicyCalls
 from howdah.namenode.retry_cache import REBUILT, RetryCache
+from howdah.namenode.storage_policies import POLICIES
 from howdah.namenode.xattr_calls import XAttrCalls
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
@@ -35,6 +37,7 @@ class ClientAttributes(ClientQueries):
         self._attributes = AttributeCalls(core)
         self._acls = AclCalls(core)
         self._xattrs = XAttrCalls(core)
+        self._policies = PolicyCalls(core)
 
     def _once(self, caller: Caller, run: Callable[[], M], rebuild: Callable[[], M]) -> M:
         """Run a call that may not run twice; for a repeated one, the first answer.
@@ -138,6 +141,33 @@ class ClientAttributes(ClientQueries):
                 name=entry.name,
             )
         return answer
+
+    # Storage policies.
+
+    def set_storage_policy(
+        self, request: pb.SetStoragePolicyRequestProto, caller: Caller
+    ) -> pb.SetStoragePolicyResponseProto:
+        self._policies.set(caller, request.src, request.policyName)
+        return pb.SetStoragePolicyResponseProto()
+
+    def unset_storage_policy(
+        self, request: pb.UnsetStoragePolicyRequestProto, caller: Caller
+    ) -> pb.UnsetStoragePolicyResponseProto:
+        self._policies.unset(caller, request.src)
+        return pb.UnsetStoragePolicyResponseProto()
+
+    def get_storage_policy(
+        self, request: pb.GetStoragePolicyRequestProto, caller: Caller
+    ) -> pb.GetStoragePolicyResponseProto:
+        policy = self._policies.get(caller, request.path)
+        return pb.GetStoragePolicyResponseProto(storagePolicy=messages.storage_policy(policy))
+
+    def get_storage_policies(
+        self, request: pb.GetStoragePoliciesRequestProto, caller: Caller
+    ) -> pb.GetStoragePoliciesResponseProto:
+        return pb.GetStoragePoliciesResponseProto(
+            policies=map(messages.storage_policy, POLICIES.values())
+        )
 
     # Extended attributes.
 

@@ -151,6 +151,7 @@ class ClientProtocol(ClientAttributes):
                 create_parent=request.createParent,
                 replication=request.replication,
                 block_size_bytes=messages.signed(request.blockSize),
+                storage_policy=request.storagePolicy,
                 unmasked=request.unmasked.perm if request.HasField("unmasked") else None,
             )
             return pb.CreateResponseProto(fs=messages.file_status(file, b""))

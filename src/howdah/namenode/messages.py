@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from howdah import errors
+from howdah.namenode import storage_policies
 from howdah.namenode.core import Settings
 from howdah.namenode.datanodes import Datanode, Storage
 from howdah.namenode.file_blocks import ClientBlock
 from howdah.namenode.inodes import Block, Directory, File, INode, Symlink
 from howdah.namenode.queries import Located, Locations
+from howdah.namenode.storage_policies import StoragePolicy
 from howdah.proto import rpc_pb2, types_pb2
+from howdah.storage.edits import StorageKind
 
 LONG_MASK: Final = (1 << 64) - 1
 """Java's long, as an unsigned field carries it."""
@@ -56,13 +59,13 @@ def file_status(
     status.fileId = inode.inode_id
     if inode.acl:
         status.flags = types_pb2.HdfsFileStatusProto.HAS_ACL
+    status.storagePolicy = storage_policies.effective_id(inode)
     if isinstance(inode, File):
         status.fileType = types_pb2.HdfsFileStatusProto.IS_FILE
         status.length = inode.length_bytes
         status.childrenNum = 0
         status.block_replication = inode.replication
         status.blocksize = inode.block_size_bytes
-        status.storagePolicy = inode.storage_policy_id
         if locations is not None:
             status.locations.CopyFrom(locations)
         return status
@@ -171,6 +174,19 @@ def server_defaults(settings: Settings) -> types_pb2.FsServerDefaultsProto:
         checksumType=settings.checksum_type,  # type: ignore[arg-type]
         keyProviderUri="",
         policyId=0,
+    )
+
+
+def storage_policy(policy: StoragePolicy) -> types_pb2.BlockStoragePolicyProto:
+    def types(kinds: tuple[StorageKind, ...]) -> types_pb2.StorageTypesProto:
+        return types_pb2.StorageTypesProto(storageTypes=[kind.name for kind in kinds])
+
+    return types_pb2.BlockStoragePolicyProto(
+        policyId=policy.policy_id,
+        name=policy.name,
+        creationPolicy=types(policy.kinds),
+        creationFallbackPolicy=types(policy.on_create),
+        replicationFallbackPolicy=types(policy.on_repair),
     )
 
 

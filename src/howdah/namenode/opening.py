@@ -8,13 +8,15 @@ file recovered first: `lease_recovery` decides.
 from __future__ import annotations
 
 from howdah import errors
-from howdah.namenode import paths
+from howdah.namenode import paths, storage_policies
 from howdah.namenode.attribute_calls import check_replication
 from howdah.namenode.core import Core
 from howdah.namenode.inodes import MODE_MASK, Block, BlockState, Directory, File
 from howdah.namenode.lease_recovery import LeaseRecovery
 from howdah.namenode.leases import check_client_name
 from howdah.namenode.permissions import Access
+from howdah.namenode.policy_calls import policy_named
+from howdah.namenode.storage_policies import UNSPECIFIED
 from howdah.namenode.tree_calls import check_names, require_parent
 from howdah.rpc.service import Caller
 from howdah.storage import edits
@@ -40,6 +42,7 @@ class Opening:
         replication: int,
         block_size_bytes: int,
         unmasked: int | None = None,
+        storage_policy: str = "",
     ) -> File:
         """A new, empty file under construction by `client_name`.
 
@@ -52,6 +55,7 @@ class Opening:
         core.safe_mode.check(f"Cannot create file{path}")
         who, found = core.resolve_checked(caller, path, creates=True)
         self._check_sizes(caller, path, replication, block_size_bytes)
+        policy_id = policy_named(storage_policy).policy_id if storage_policy else UNSPECIFIED
         old = found.inode
         if isinstance(old, Directory):
             raise errors.PathExists(f"{found.path} already exists as a directory")
@@ -77,6 +81,8 @@ class Opening:
         assert isinstance(parent, Directory), "its parents exist now"
         if old is None:
             core.check_room(parent)
+        if not policy_id and storage_policies.of(parent).fixed:
+            policy_id = storage_policies.effective_id(parent)
         mode, acl = core.initial_acl(parent, mode & MODE_MASK, unmasked, is_directory=False)
         core.commit(
             edits.AddOp(
@@ -90,6 +96,7 @@ class Opening:
                 client_name,
                 caller.address,
                 overwrite=overwrite,
+                storage_policy_id=policy_id,
                 acl=acl,
                 rpc_client_id=caller.client_id,
                 rpc_call_id=caller.call_id,

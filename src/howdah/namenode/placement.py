@@ -9,7 +9,7 @@ fewer constraints before fewer replicas.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
 from howdah.namenode import topology
@@ -22,11 +22,16 @@ class Dice(Protocol):
     def shuffle(self, x: list[Datanode], /) -> None: ...
 
 
-def usable_storage(node: Datanode, block_size_bytes: int) -> Storage | None:
-    """The node's emptiest storage that has room for a whole block."""
+def usable_storage(
+    node: Datanode, block_size_bytes: int, kind: int | None = None
+) -> Storage | None:
+    """The node's emptiest storage (of a type, by its number on the wire) that has room for
+    a whole block."""
     best: Storage | None = None
     for storage in node.storages.values():
         if storage.failed or storage.remaining_bytes < block_size_bytes:
+            continue
+        if kind is not None and storage.storage_type != kind:
             continue
         if best is None or storage.remaining_bytes > best.remaining_bytes:
             best = storage
@@ -39,6 +44,8 @@ def choose_targets(
     *,
     block_size_bytes: int,
     dice: Dice,
+    kinds: Sequence[int] = (),
+    fallbacks: Sequence[int] = (),
     writer: Datanode | None = None,
     writer_location: str | None = None,
     excluded: Collection[str] = (),
@@ -49,17 +56,30 @@ def choose_targets(
 
     `excluded` are uuids the client does not want; `present` are nodes that hold a
     replica already (their racks count); nodes to `avoid` are taken only when
-    nothing else is left.
+    nothing else is left. `kinds` are the storage types to place on, one a replica, and
+    `fallbacks` those to take where there is none of them; without kinds any will do.
     """
-    pool: dict[str, tuple[Datanode, Storage]] = {}
+    pool: list[Datanode] = []
     for node in nodes:
         if not node.alive or node.identity.uuid in excluded or node in present:
             continue
-        storage = usable_storage(node, block_size_bytes)
-        if storage is not None:
-            pool[node.identity.uuid] = (node, storage)
-    shuffled = [node for node, _ in pool.values()]
+        if usable_storage(node, block_size_bytes) is not None:
+            pool.append(node)
+    shuffled = pool
     dice.shuffle(shuffled)
+    remaining = list(kinds)
+    storages: dict[Datanode, Storage] = {}
+
+    def place(node: Datanode, allowed: Sequence[int]) -> Storage | None:
+        if not kinds:
+            return usable_storage(node, block_size_bytes)
+        for kind in dict.fromkeys(allowed):
+            storage = usable_storage(node, block_size_bytes, kind)
+            if storage is not None:
+                remaining.remove(kind if kind in remaining else remaining[0])
+                return storage
+        return None
+
     load = sum(n.xceivers for n in shuffled) / len(shuffled) if shuffled else 0.0
     # Sorting is stable: among equals the shuffle decides.
     shuffled.sort(key=lambda n: (avoid(n), n.xceivers > 2 * load + 1))
@@ -70,9 +90,13 @@ def choose_targets(
     chosen: list[Datanode] = []
     holders = list(present)
 
-    def take(wanted: Callable[[Datanode], bool]) -> bool:
+    def take(wanted: Callable[[Datanode], bool], allowed: Sequence[int]) -> bool:
         for node in shuffled:
             if node not in chosen and wanted(node):
+                storage = place(node, allowed)
+                if storage is None:
+                    continue
+                storages[node] = storage
                 chosen.append(node)
                 holders.append(node)
                 return True
@@ -104,9 +128,9 @@ def choose_targets(
 
     while len(chosen) < count:
         wishes = [*rule(len(holders)), anywhere, lambda n: True]
-        if not any(take(wish) for wish in wishes):
+        if not any(take(wish, allowed) for allowed in (remaining, fallbacks) for wish in wishes):
             break
-    return [pool[node.identity.uuid][1] for node in _pipeline_order(chosen, writer)]
+    return [storages[node] for node in _pipeline_order(chosen, writer)]
 
 
 def _pipeline_order(nodes: list[Datanode], writer: Datanode | None) -> list[Datanode]:

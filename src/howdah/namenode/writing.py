@@ -10,7 +10,10 @@ answer gets the same answer again.
 
 from __future__ import annotations
 
+from typing import Final
+
 from howdah import errors
+from howdah.namenode import storage_policies
 from howdah.namenode.core import Core, Resolved
 from howdah.namenode.datanodes import Storage
 from howdah.namenode.file_blocks import (
@@ -25,6 +28,9 @@ from howdah.namenode.leases import is_namenode_holder
 from howdah.namenode.placement import choose_targets
 from howdah.rpc.service import Caller
 from howdah.storage import edits
+from howdah.storage.edits import StorageKind
+
+POSSIBLE: Final = frozenset(StorageKind) - {StorageKind.RAM_DISK}
 
 
 class Writing:
@@ -130,11 +136,17 @@ class Writing:
         core = self._core
         now_ms = core.clock.monotonic_ms()
         host = caller.address
+        policy = storage_policies.of(file)
+        # Nothing is written to memory: it would have to be carried to a disk later.
+        wanted = [kind for kind in policy.wanted(file.replication) if kind in POSSIBLE]
+        wire = storage_policies.ON_THE_WIRE
         chosen = choose_targets(
             core.datanodes,
             file.replication,
             block_size_bytes=file.block_size_bytes,
             dice=core.dice,
+            kinds=[wire[kind] for kind in wanted or policy.on_create],
+            fallbacks=[wire[kind] for kind in policy.on_create],
             writer=core.datanodes.by_ip(host),
             excluded=excluded,
             avoid=lambda node: core.datanodes.is_stale(node, now_ms),

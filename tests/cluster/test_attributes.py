@@ -1,0 +1,43 @@
+"""ACLs, attributes and storage policies of a running cluster."""
+
+from __future__ import annotations
+
+import pytest
+
+import howdah
+from howdah.cli.main import main
+from howdah.fs.acl import parse_acl
+from howdah.testing import MiniCluster
+
+
+def test_policies_are_listed_set_and_taken_away(
+    howdah_cluster: MiniCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(*words: str) -> str:
+        assert main(["storagepolicies", "-fs", howdah_cluster.uri, *words]) == 0
+        return capsys.readouterr().out
+
+    with howdah.connect(howdah_cluster.uri) as fs:
+        fs.mkdirs("/cold")
+    hot = "HOT:7, storageTypes=[DISK], creationFallbacks=[], replicationFallbacks=[ARCHIVE]"
+    assert f"\tBlockStoragePolicy{{{hot}}}\n" in run("-listPolicies")
+    assert run("-getStoragePolicy", "-path", "/cold") == (
+        "The storage policy of /cold is unspecified\n"
+    )
+    assert run("-setStoragePolicy", "-path", "/cold", "-policy", "COLD") == (
+        "Set storage policy COLD on /cold\n"
+    )
+    assert "BlockStoragePolicy{COLD:2, " in run("-getStoragePolicy", "-path", "/cold")
+    assert run("-unsetStoragePolicy", "-path", "/cold") == "Unset storage policy from /cold\n"
+
+
+def test_lists_and_attributes_survive_a_restart() -> None:
+    with MiniCluster(datanodes=1) as cluster, howdah.connect(cluster.uri) as fs:
+        fs.mkdirs("/kept", 0o750)
+        fs.modify_acl_entries("/kept", parse_acl("user:bob:r-x,default:user:bob:rwx"))
+        fs.set_xattr("/kept", "user.mark", b"\0")
+        before = fs.get_acl_status("/kept")
+        cluster.restart("namenode")
+        assert fs.get_acl_status("/kept") == before
+        assert fs.get_xattrs("/kept") == {"user.mark": b"\0"}
+        assert fs.get_file_status("/kept").permission_string.endswith("+")
