@@ -274,8 +274,10 @@ class BlockReceiver:
             if not self._is_copy:
                 self._reach(self._point(packets))
             writer.write(packets)
-            if sync and not packets[-1].header.last_in_block:
-                writer.sync()
+            if sync:
+                writer.replica.synced = True
+                if not packets[-1].header.last_in_block:
+                    writer.sync()
             responder.written(packets)
         except errors.HowdahError:
             raise

@@ -190,7 +190,6 @@ class ReplicaWriter:
         os.fsync(self._meta_fd)
         sync_directories(self._unsynced)
         self._unsynced, self.synced_bytes = (), length
-        self.replica.synced = True
 
     def copy_from(self, opened: OpenReplica, end: int, last_sum: bytes) -> None:
         """Begin with the first `end` bytes of another replica, which is summed as this one

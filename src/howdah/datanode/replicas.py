@@ -107,8 +107,8 @@ class Replica:
         self._acked_bytes = length_bytes
         self.recovery: Recovery | None = None
         self.synced = True
-        """Whether a client may have been told that bytes of it are on the disk. Nobody knows that
-        of a replica that was found at the start."""
+        """Whether a client may have asked for bytes of it to be on the disk. Nobody knows that of
+        a replica that was found at the start."""
 
     def __repr__(self) -> str:
         state = self.state.name

@@ -235,3 +235,15 @@ def test_a_block_that_an_earlier_pipeline_synced_is_whole_when_it_is_closed(
         assert writer.ack().is_success
         disk.cut_now()
     bench.check(len(DATA), 1002, (ReplicaState.FINALIZED,))
+
+
+@pytest.mark.req("OS-071")
+def test_a_block_whose_last_packet_asks_for_it_is_whole_when_it_is_closed(bench: Bench) -> None:
+    with bench.disk as disk:
+        writer = bench.lab.Writer(bench.node, bench.lab.write_request(bench.lab.block()))
+        writer.send(0, DATA)
+        writer.send(len(DATA), b"", last=True, sync=True)
+        assert writer.ack().is_success
+        assert writer.ack().is_success
+        disk.cut_now()
+    bench.check(len(DATA), 1001, (ReplicaState.FINALIZED,))
