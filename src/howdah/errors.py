@@ -166,6 +166,10 @@ class SpaceQuotaExceeded(QuotaExceeded):
     java_class = "org.apache.hadoop.hdfs.protocol.DSQuotaExceededException"
 
 
+class TypeQuotaExceeded(QuotaExceeded):
+    java_class = "org.apache.hadoop.hdfs.protocol.QuotaByStorageTypeExceededException"
+
+
 class InvalidAcl(HowdahError, ValueError, OSError):
     """An access control list that cannot be, or ACLs where they are switched off."""
 

@@ -6,6 +6,7 @@ import pytest
 
 import howdah
 from howdah.cli.main import main
+from howdah.errors import NamespaceQuotaExceeded
 from howdah.fs.acl import parse_acl
 from howdah.testing import MiniCluster
 
@@ -41,3 +42,27 @@ def test_lists_and_attributes_survive_a_restart() -> None:
         assert fs.get_acl_status("/kept") == before
         assert fs.get_xattrs("/kept") == {"user.mark": b"\0"}
         assert fs.get_file_status("/kept").permission_string.endswith("+")
+
+
+def test_quotas_are_set_and_shown_from_the_command_line(
+    howdah_cluster: MiniCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(*words: str) -> int:
+        return main([words[0], "-fs", howdah_cluster.uri, *words[1:]])
+
+    with howdah.connect(howdah_cluster.uri) as fs:
+        fs.mkdirs("/bounded")
+        assert run("dfsadmin", "-setQuota", "2", "/bounded") == 0
+        assert run("dfsadmin", "-setSpaceQuota", "1k", "/bounded") == 0
+        fs.create("/bounded/f").close()
+        with pytest.raises(NamespaceQuotaExceeded):
+            fs.create("/bounded/g")
+        capsys.readouterr()
+        assert run("dfs", "-count", "-q", "/bounded") == 0
+        assert capsys.readouterr().out.split()[:4] == ["2", "0", "1024", "1024"]
+        assert run("dfsadmin", "-clrQuota", "/bounded") == 0
+        assert run("dfsadmin", "-clrSpaceQuota", "/bounded") == 0
+        fs.create("/bounded/g").close()
+    assert run("dfsadmin", "-setQuota", "0", "/bounded") == 255
+    assert run("dfsadmin", "-setSpaceQuota", "1x", "/bounded") == 255
+    assert "is not a valid value for a quota" in capsys.readouterr().err

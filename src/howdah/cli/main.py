@@ -61,12 +61,12 @@ COMMANDS: dict[str, Command] = {
     "getconf": Command("print configuration values", "howdah.cli.servers:getconf"),
     "namenode": Command("run a namenode, or -format one", "howdah.cli.servers:namenode"),
     "datanode": Command("run a datanode", "howdah.cli.servers:datanode"),
+    "dfsadmin": Command("administer the cluster", "howdah.cli.dfsadmin:main"),
     "storagepolicies": Command(
         "say and set on which storages paths belong", "howdah.cli.storagepolicies:main"
     ),
     "balancer": Command("even out the datanodes", None),
     "cacheadmin": Command("manage the block cache", None),
-    "dfsadmin": Command("administer the cluster", None),
     "distcp": Command("copy in parallel", None),
     "fsck": Command("check files and their blocks", None),
     "haadmin": Command("administer high availability", None),

@@ -63,6 +63,19 @@ class AttributeMethods(ABC):
         request = pb.RemoveXAttrRequestProto(src=path, xAttr=xattr)
         self.call("removeXAttr", request, pb.RemoveXAttrResponseProto)
 
+    def set_quota(
+        self, path: str, names: int, space_bytes: int, storage_type: str | None = None
+    ) -> None:
+        """-1 takes a bound away, the largest long leaves it alone."""
+        mask = (1 << 64) - 1
+        request = calls.SetQuotaRequestProto(
+            path=path,
+            namespaceQuota=names & mask,
+            storagespaceQuota=space_bytes & mask,
+            storageType=storage_type,
+        )
+        self.call("setQuota", request, calls.SetQuotaResponseProto)
+
     def set_storage_policy(self, path: str, policy: str) -> None:
         request = calls.SetStoragePolicyRequestProto(src=path, policyName=policy)
         self.call("setStoragePolicy", request, calls.SetStoragePolicyResponseProto)

@@ -15,6 +15,9 @@ from howdah.fs.acl import AclEntry, AclStatus
 from howdah.fs.paths import PathLike
 from howdah.fs.status import StoragePolicy
 
+KEEP: Final = (1 << 63) - 1
+"""A quota that is to stay as it is."""
+
 XATTR_NAMESPACES: Final = ("user", "trusted", "security", "system", "raw")
 
 
@@ -92,6 +95,22 @@ class AttributeOperations(ABC):
     def unset_storage_policy(self, path: PathLike) -> None:
         """Take a path's own policy away; the directories above decide again."""
         self._unsupported("unset_storage_policy")
+
+    def set_quota(
+        self,
+        path: PathLike,
+        *,
+        names: int | None = KEEP,
+        space_bytes: int | None = KEEP,
+        storage_type: str | None = None,
+    ) -> None:
+        """Bound what is below a directory: its names (it is one itself), and the bytes of
+        all replicas, or of those on one type of storage.
+
+        None takes a bound away; what is not given stays as it is. `content_summary` tells
+        bounds, and what is used.
+        """
+        self._unsupported("set_quota")
 
 
 def xattr_parts(name: str) -> tuple[str, str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from howdah import errors
 from howdah.fs.acl import AclEntry, AclStatus
 from howdah.fs.api import FileSystem
-from howdah.fs.attributes import xattr_parts
+from howdah.fs.attributes import KEEP, xattr_parts
 from howdah.fs.paths import PathLike
 from howdah.fs.status import StoragePolicy
 from howdah.proto import types_pb2 as pb
@@ -86,6 +87,27 @@ class HdfsAttributes(FileSystem):
 
     def unset_storage_policy(self, path: PathLike) -> None:
         self._namenode.unset_storage_policy(self.resolve(path))
+
+    def set_quota(
+        self,
+        path: PathLike,
+        *,
+        names: int | None = KEEP,
+        space_bytes: int | None = KEEP,
+        storage_type: str | None = None,
+    ) -> None:
+        if storage_type is not None and storage_type not in set(pb.StorageTypeProto.keys()):
+            raise errors.IllegalArgument(f"{storage_type} is no type of storage")
+        if (names is not None and names <= 0) or (space_bytes is not None and space_bytes < 0):
+            raise errors.IllegalArgument(
+                f"Invalid values for quota : {names} names and {space_bytes} bytes"
+            )
+        self._namenode.set_quota(
+            self.resolve(path),
+            -1 if names is None else names,
+            -1 if space_bytes is None else space_bytes,
+            storage_type,
+        )
 
 
 def _policy(message: pb.BlockStoragePolicyProto) -> StoragePolicy:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from howdah import errors
+from howdah.namenode import quotas
 from howdah.namenode.core import Core
 from howdah.namenode.inodes import MODE_MASK, File
 from howdah.namenode.permissions import Access
@@ -60,6 +61,9 @@ class AttributeCalls:
         file = found.inode
         core.permissions.check(who, file, Access.WRITE)
         if file.replication != replication:
+            more = quotas.of_bytes(file, quotas.file_bytes(file), replication)
+            more.add(quotas.of_bytes(file, quotas.file_bytes(file), file.replication), -1)
+            core.check_quota(file.parent, more)
             core.commit(edits.SetReplicationOp(found.path, replication))
             for block in file.blocks:
                 core.blocks.look(block)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from howdah.namenode import acls, storage_policies, xattrs
+from howdah.namenode import acls, xattrs
 from howdah.namenode.inodes import File, INode
 from howdah.storage import edits
 
@@ -31,7 +31,6 @@ class AttributeEdits:
             edits.SetOwnerOp: self._set_owner,
             edits.TimesOp: self._times,
             edits.SetAclOp: self._set_acl,
-            edits.SetStoragePolicyOp: self._set_storage_policy,
             edits.SetXAttrOp: self._set_xattr,
             edits.RemoveXAttrOp: self._remove_xattr,
         }
@@ -62,9 +61,6 @@ class AttributeEdits:
             inode.mode, inode.acl = acls.stored_as(inode.mode, op.entries)
         else:
             inode.mode, inode.acl = acls.without_acl(inode.mode, inode.acl), ()
-
-    def _set_storage_policy(self, op: edits.SetStoragePolicyOp) -> None:
-        storage_policies.set_on(self._existing(op.path, op), op.policy_id)
 
     def _set_xattr(self, op: edits.SetXAttrOp) -> None:
         inode = self._existing(op.path, op)

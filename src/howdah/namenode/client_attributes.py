@@ -18,13 +18,14 @@ from howdah.namenode.client_queries import ClientQueries
 from howdah.namenode.core import Core
 from howdah.namenode.inodes import STICKY_BIT
 from howdah.namenode.policy_calls import PolicyCalls
+from howdah.namenode.quota_calls import QuotaCalls
 from howdah.namenode.retry_cache import REBUILT, RetryCache
 from howdah.namenode.storage_policies import POLICIES
 from howdah.namenode.xattr_calls import XAttrCalls
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Caller
-from howdah.storage.edits import AclEntry, AclKind, AclScope, XAttr, XAttrNamespace
+from howdah.storage.edits import AclEntry, AclKind, AclScope, StorageKind, XAttr, XAttrNamespace
 
 M = TypeVar("M", bound=Message)
 
@@ -38,6 +39,7 @@ class ClientAttributes(ClientQueries):
         self._acls = AclCalls(core)
         self._xattrs = XAttrCalls(core)
         self._policies = PolicyCalls(core)
+        self._quotas = QuotaCalls(core)
 
     def _once(self, caller: Caller, run: Callable[[], M], rebuild: Callable[[], M]) -> M:
         """Run a call that may not run twice; for a repeated one, the first answer.
@@ -168,6 +170,23 @@ class ClientAttributes(ClientQueries):
         return pb.GetStoragePoliciesResponseProto(
             policies=map(messages.storage_policy, POLICIES.values())
         )
+
+    # Quotas.
+
+    def set_quota(
+        self, request: pb.SetQuotaRequestProto, caller: Caller
+    ) -> pb.SetQuotaResponseProto:
+        kind = None
+        if request.HasField("storageType"):
+            kind = StorageKind[types_pb2.StorageTypeProto.Name(request.storageType)]
+        self._quotas.set(
+            caller,
+            request.path,
+            messages.signed(request.namespaceQuota),
+            messages.signed(request.storagespaceQuota),
+            kind,
+        )
+        return pb.SetQuotaResponseProto()
 
     # Extended attributes.
 

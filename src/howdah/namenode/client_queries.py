@@ -13,6 +13,7 @@ from howdah.namenode.core import Core
 from howdah.namenode.inodes import File
 from howdah.namenode.permissions import Access
 from howdah.namenode.queries import Queries
+from howdah.namenode.quotas import COUNTED_KINDS
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import ha_pb2, rpc_pb2, types_pb2
 from howdah.rpc.service import Caller, Slices
@@ -235,33 +236,55 @@ class ClientQueries:
         self, request: pb.GetContentSummaryRequestProto, caller: Caller
     ) -> Slices:
         summary = yield from self._queries.content_summary(caller, request.path)
+        bounds = self._bounds(request.path)
         return pb.GetContentSummaryResponseProto(
             summary=types_pb2.ContentSummaryProto(
                 length=summary.length_bytes,
                 fileCount=summary.files,
                 directoryCount=summary.directories,
-                quota=self._namespace_quota(request.path),
+                quota=bounds.quota,
                 spaceConsumed=summary.consumed_bytes,
-                spaceQuota=messages.UNLIMITED,
+                spaceQuota=bounds.spaceQuota,
+                typeQuotaInfos=(
+                    bounds.typeQuotaInfos if bounds.HasField("typeQuotaInfos") else None
+                ),
                 erasureCodingPolicy="" if summary.directories else "Replicated",
             )
         )
 
     def get_quota_usage(self, request: pb.GetQuotaUsageRequestProto, caller: Caller) -> Slices:
-        summary = yield from self._queries.content_summary(caller, request.path)
-        return pb.GetQuotaUsageResponseProto(
-            usage=types_pb2.QuotaUsageProto(
-                fileAndDirectoryCount=summary.files + summary.directories,
-                quota=self._namespace_quota(request.path),
-                spaceConsumed=summary.consumed_bytes,
-                spaceQuota=messages.UNLIMITED,
-            )
-        )
+        bounds = self._bounds(request.path)
+        if self._queries.quota(request.path) is None:
+            summary = yield from self._queries.content_summary(caller, request.path)
+            bounds.fileAndDirectoryCount = summary.files + summary.directories
+            bounds.spaceConsumed = summary.consumed_bytes
+        else:
+            self._queries.file_info(caller, request.path)
+        return pb.GetQuotaUsageResponseProto(usage=bounds)
 
-    def _namespace_quota(self, path: str) -> int:
-        """Only the root has one: a bound that nobody reaches, as in Hadoop."""
-        found = self._core.resolve(path)
-        return messages.UNLIMITED if found.components else messages.ROOT_NAMESPACE_QUOTA
+    def _bounds(self, path: str) -> types_pb2.QuotaUsageProto:
+        """A path's quotas, and what it keeps count of. The root has a bound on its names
+        that nobody reaches, as in Hadoop."""
+        quota = self._queries.quota(path)
+        if quota is None:
+            is_root = not self._core.resolve(path).components
+            names = messages.ROOT_NAMESPACE_QUOTA if is_root else messages.UNLIMITED
+            return types_pb2.QuotaUsageProto(
+                fileAndDirectoryCount=0, quota=names, spaceConsumed=0, spaceQuota=messages.UNLIMITED
+            )
+        usage = types_pb2.QuotaUsageProto(
+            fileAndDirectoryCount=quota.used_names,
+            quota=quota.namespace & messages.LONG_MASK,
+            spaceConsumed=quota.used_bytes,
+            spaceQuota=quota.space_bytes & messages.LONG_MASK,
+        )
+        for kind in sorted(COUNTED_KINDS) if quota.by_kind_bytes else ():
+            usage.typeQuotaInfos.typeQuotaInfo.add(
+                type=kind.name,
+                quota=quota.by_kind_bytes.get(kind, -1) & messages.LONG_MASK,
+                consumed=quota.used_by_kind_bytes.get(kind, 0),
+            )
+        return usage
 
     # Nothing has erasure coding or encryption yet; the paths are looked up all the
     # same, so that a missing one is an error.

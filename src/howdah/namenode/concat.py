@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from howdah import errors
-from howdah.namenode import paths
+from howdah.namenode import paths, quotas
 from howdah.namenode.core import Core
 from howdah.namenode.inodes import File
 from howdah.namenode.permissions import Access
@@ -37,6 +37,12 @@ class Concat:
         sources = [self._source(caller, path, target) for path in source_paths]
         if len(set(sources)) < len(sources):
             raise errors.IllegalArgument("concat: at least two of the source files are the same")
+        change = quotas.Usage()
+        for source in sources:
+            count = quotas.file_bytes(source)
+            change.add(quotas.of_bytes(target, count, target.replication))
+            change.add(quotas.of_bytes(source, count, source.replication), -1)
+        core.check_quota(target.parent, change)
         moved = [block for source in sources for block in source.blocks]
         core.commit(
             edits.ConcatDeleteOp(

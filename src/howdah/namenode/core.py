@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from howdah import errors
-from howdah.namenode import acls, paths
+from howdah.namenode import acls, paths, quotas
 from howdah.namenode.blocks import BlockMap
 from howdah.namenode.datanodes import DatanodeRegistry
 from howdah.namenode.file_blocks import edit_blocks
@@ -23,6 +23,7 @@ from howdah.namenode.inodes import Directory, File, INode
 from howdah.namenode.namespace import Namespace
 from howdah.namenode.permissions import Access, Identity, Permissions
 from howdah.namenode.placement import Dice
+from howdah.namenode.quotas import Usage
 from howdah.namenode.repair import Repair
 from howdah.namenode.retry_cache import RetryCache
 from howdah.namenode.safe_mode import SafeMode
@@ -298,6 +299,16 @@ class Core:
         bound = unmasked if inherits else mode
         mode, stored = acls.inherited(parent.acl, bound, by_directory=is_directory)
         return mode, acls.entries_of(mode, stored) if stored else ()
+
+    def check_quota(self, parent: INode | None, change: Usage) -> None:
+        """Raises QuotaExceeded where `change` would break a bound of `parent` or above."""
+        if self.namespace.tally.directories:
+            quotas.check(parent, change)
+
+    def check_new_names(self, found: Resolved) -> None:
+        """The same for the path and the directories above it that are to be made."""
+        missing = sum(1 for inode in found.trail if inode is None)
+        self.check_quota(found.last_existing, Usage(missing))
 
     def new_inode_id(self) -> int:
         """The next id; it counts as used once an edit carries it."""

@@ -19,8 +19,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from howdah import errors
-from howdah.namenode import paths
+from howdah.namenode import paths, quotas, storage_policies
 from howdah.namenode.attribute_edits import AttributeEdits, begin_with
+from howdah.namenode.features import Quota
 from howdah.namenode.inodes import (
     LAST_RESERVED_BLOCK_ID,
     LAST_RESERVED_GENERATION_STAMP,
@@ -33,6 +34,7 @@ from howdah.namenode.inodes import (
     Symlink,
 )
 from howdah.namenode.leases import LeaseRegistry
+from howdah.namenode.tally import Tally
 from howdah.storage import edits
 
 
@@ -51,6 +53,7 @@ class Namespace:
         self.last_inode_id = ROOT_INODE_ID
         self.last_block_id = LAST_RESERVED_BLOCK_ID
         self.generation_stamp = LAST_RESERVED_GENERATION_STAMP
+        self.tally: Final = Tally(self.find)
         self._detached: deque[INode] = deque()
         self._freed: list[Block] = []
         self._appliers: Final[dict[type[edits.Edit], Callable[[Any], None]]] = {
@@ -59,6 +62,9 @@ class Namespace:
             edits.AddBlockOp: self._add_block,
             edits.UpdateBlocksOp: self._update_blocks,
             edits.AppendOp: self._append,
+            edits.SetQuotaOp: self._set_quota,
+            edits.SetQuotaByStorageTypeOp: self._set_quota_by_type,
+            edits.SetStoragePolicyOp: self._set_storage_policy,
             edits.TruncateOp: self._truncate,
             edits.ConcatDeleteOp: self._concat_delete,
             edits.ReassignLeaseOp: self._reassign_lease,
@@ -122,7 +128,12 @@ class Namespace:
             raise errors.UnsupportedOperation(
                 f"the edit {edit.opcode.name} is of a feature that is not supported: {edit}"
             )
+        if not self.tally.directories:
+            applier(edit)
+            return
+        noted = self.tally.before(edit)
         applier(edit)
+        self.tally.after(noted)
 
     def reap(self, max_inodes: int) -> list[Block]:
         """Free up to `max_inodes` deleted inodes; the blocks that no file has any more."""
@@ -131,6 +142,7 @@ class Namespace:
             node = self._detached.pop()
             max_inodes -= 1
             self.inodes.pop(node.inode_id, None)
+            self.tally.directories.discard(node.inode_id)
             if isinstance(node, Directory):
                 self._detached.extend(node.children.values())
                 node.children.clear()
@@ -379,6 +391,41 @@ class Namespace:
             raise EditDoesNotFit("OP_DELETE of the root")
         self._detach(inode)
         parent.mtime_ms = op.timestamp_ms
+
+    def _directory(self, path: str, edit: edits.Edit) -> Directory:
+        inode = self._existing(path, edit)
+        if not isinstance(inode, Directory):
+            raise EditDoesNotFit(f"{edit.opcode.name} of {path}: it is no directory")
+        return inode
+
+    def _set_quota(self, op: edits.SetQuotaOp) -> None:
+        directory = self._directory(op.path, op)
+        quota = directory.quota
+        self._bound(directory, quotas.bounds_after(quota, op.namespace_quota, op.space_quota_bytes))
+
+    def _set_quota_by_type(self, op: edits.SetQuotaByStorageTypeOp) -> None:
+        directory = self._directory(op.path, op)
+        quota = directory.quota if directory.quota is not None else Quota()
+        if op.space_quota_bytes >= 0:
+            quota.by_kind_bytes[op.storage_kind] = op.space_quota_bytes
+        else:
+            quota.by_kind_bytes.pop(op.storage_kind, None)
+        self._bound(directory, quota)
+
+    def _bound(self, directory: Directory, quota: Quota) -> None:
+        if not quota.is_set:
+            directory.quota = None
+            self.tally.directories.discard(directory.inode_id)
+            return
+        if directory.quota is None:
+            quotas.count_anew(directory, quota)
+            directory.quota = quota
+        self.tally.directories.add(directory.inode_id)
+
+    def _set_storage_policy(self, op: edits.SetStoragePolicyOp) -> None:
+        storage_policies.set_on(self._existing(op.path, op), op.policy_id)
+        if self.tally.directories:
+            self.tally.count_all(self.inodes)
 
     def _set_generation_stamp(self, op: edits.SetGenstampV2Op) -> None:
         if op.generation_stamp < self.generation_stamp:

@@ -8,7 +8,7 @@ file recovered first: `lease_recovery` decides.
 from __future__ import annotations
 
 from howdah import errors
-from howdah.namenode import paths, storage_policies
+from howdah.namenode import paths, quotas, storage_policies
 from howdah.namenode.attribute_calls import check_replication
 from howdah.namenode.core import Core
 from howdah.namenode.inodes import MODE_MASK, Block, BlockState, Directory, File
@@ -75,6 +75,7 @@ class Opening:
         if not create_parent:
             require_parent(found)
         check_names(core, found)
+        core.check_new_names(found)
         now_ms = core.clock.wall_ms()
         core.make_parents(who, found, len(found.components) - 1, None, now_ms)
         parent = core.namespace.find(paths.parent_of(found.path))
@@ -152,6 +153,9 @@ class Opening:
                 f"append: lastBlock={last.name} of src={found.path} is not sufficiently "
                 "replicated yet."
             )
+        if last is not None and not new_block:
+            more = file.block_size_bytes - last.length_bytes
+            core.check_quota(file.parent, quotas.of_bytes(file, more, file.replication))
         core.commit(
             edits.AppendOp(
                 found.path,

@@ -10,6 +10,7 @@ from howdah import errors
 from howdah.namenode import paths, topology
 from howdah.namenode.core import Core
 from howdah.namenode.datanodes import Datanode, Storage
+from howdah.namenode.features import Quota
 from howdah.namenode.inodes import Block, BlockState, Directory, File, INode, Symlink
 from howdah.namenode.permissions import Access
 from howdah.rpc.service import Caller
@@ -229,6 +230,11 @@ class Queries:
             if seen % SLICE_INODES == 0:
                 yield
         return summary
+
+    def quota(self, path: str) -> Quota | None:
+        """The bounds of a path, if it is a directory that has any."""
+        inode = self._core.resolve(path).inode
+        return inode.quota if isinstance(inode, Directory) else None
 
     def open_files(self, caller: Caller, after_id: int, path: str) -> tuple[list[File], bool]:
         """One page of the files that are being written under `path`, by inode id, and

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from howdah import errors
-from howdah.namenode import paths
+from howdah.namenode import paths, quotas
 from howdah.namenode.core import Core, Resolved
 from howdah.namenode.inodes import MODE_MASK, Directory, INode
 from howdah.namenode.permissions import Access, Identity
@@ -47,6 +47,7 @@ class TreeCalls:
             if above is not None and not isinstance(above, Directory):
                 raise errors.PathExists(f"Parent path is not a directory: {above.path}")
         check_names(core, found)
+        core.check_new_names(found)
         now_ms = core.clock.wall_ms()
         mode &= MODE_MASK
         core.make_parents(who, found, len(found.components) - 1, mode, now_ms, unmasked)
@@ -206,6 +207,14 @@ class TreeCalls:
         )
         if parent is not source.parent:
             core.check_room(parent)
+        moved = source.inode
+        assert moved is not None, "it was looked for before"
+        if core.namespace.tally.directories:
+            change = quotas.of_subtree(moved)
+            if target.inode is not None:
+                change.add(quotas.of_subtree(target.inode), -1)
+            shared = [directory for directory, _ in quotas.bounded(source.parent)]
+            quotas.check(parent, change, shared)
 
 
 def require_parent(found: Resolved) -> None:

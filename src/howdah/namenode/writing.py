@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from howdah import errors
-from howdah.namenode import storage_policies
+from howdah.namenode import quotas, storage_policies
 from howdah.namenode.core import Core, Resolved
 from howdah.namenode.datanodes import Storage
 from howdah.namenode.file_blocks import (
@@ -106,6 +106,10 @@ class Writing:
                 f"File has reached the limit on maximum number of blocks "
                 f"(dfs.namenode.fs-limits.max-blocks-per-file): {len(file.blocks)} >= {limit}"
             )
+        more = file.block_size_bytes
+        if last is not None and previous is not None:
+            more += previous.length_bytes - quotas.counted_bytes(file, last)
+        core.check_quota(file.parent, quotas.of_bytes(file, more, file.replication))
         targets = self._targets(caller, file, excluded)
         stamp = core.namespace.generation_stamp + 1
         block_id = core.namespace.last_block_id + 1
