@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import secrets
-import shutil
 import socket
 import time
 from collections.abc import Sequence
@@ -73,7 +72,7 @@ def _erase(directory: Path) -> None:
     """VERSION goes first: what a crash leaves of an erased directory is not formatted."""
     files.unlink(directory / VERSION_NAME, missing_ok=True)
     fsync_directory(directory)
-    shutil.rmtree(directory)
+    files.remove_tree(directory)
 
 
 def _own_address() -> str:

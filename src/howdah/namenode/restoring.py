@@ -9,7 +9,6 @@ either an empty directory or a whole one.
 from __future__ import annotations
 
 import logging
-import shutil
 from pathlib import Path
 
 from howdah import errors
@@ -51,7 +50,7 @@ def fill(directory: StorageDirectory, source: StorageDirectory) -> None:
     """Make an empty directory a copy of one that is complete."""
     filling = directory.root / FILLING_NAME
     if filling.exists():
-        shutil.rmtree(filling)
+        files.remove_tree(filling)
     files.make_directory(filling, 0o700)
     for segment in list_segments(source.current):
         if not segment.in_progress:

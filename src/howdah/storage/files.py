@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import enum
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
@@ -114,6 +115,11 @@ def rename(source: Path, target: Path) -> None:
 
 def unlink(path: Path, *, missing_ok: bool = False) -> None:
     _run(Operation.UNLINK, path, lambda: path.unlink(missing_ok=missing_ok))
+
+
+def remove_tree(path: Path) -> None:
+    """A directory with all that is in it, in no order that could be relied upon."""
+    _run(Operation.UNLINK, path, lambda: shutil.rmtree(path))
 
 
 def make_directory(path: Path, mode: int = 0o777) -> None:

@@ -1,0 +1,374 @@
+"""A fault at every write, fsync, rename, … of the metadata path.
+
+One run of a history takes down every site at which metadata is changed. Then the
+history is run again for each site and each fault. Each time the namenode goes on,
+or it stops and names the path; and a start on what is left then finds all that was
+acknowledged, and nothing that nobody asked for.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import enum
+import errno
+import os
+import shutil
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+import howdah
+from howdah import errors
+from howdah.config import Configuration
+from howdah.namenode.format import format_namenode
+from howdah.namenode.journal import Journal
+from howdah.namenode.loading import Loaded, load
+from howdah.storage import edits, files
+from howdah.storage.edit_codec import encode_record
+from howdah.storage.files import Operation
+from howdah.storage.segments import SegmentWriter
+
+WAIT_S = 20.0
+STRIDES = {1: 3, 2: 9}
+"""Every so manieth site, by the number of directories; each fault begins at another one.
+`./dev torture` has them all."""
+OWNER = edits.Permission("root", "supergroup", 0o755)
+
+
+class Fault(enum.Enum):
+    EIO = errno.EIO
+    ENOSPC = errno.ENOSPC
+    SHORT = "half of it is written, and then the disk is full"
+    CRASH_BEFORE = "the process ends before it"
+    CRASH_AFTER = "the process ends behind it"
+
+
+class Crash(BaseException):
+    """The process has ended; no handler of the product's may be of use."""
+
+
+@dataclass
+class Gate:
+    """Takes down all sites; at one of them, by number, a fault happens."""
+
+    fault: Fault | None = None
+    at: int = -1
+    sites: list[tuple[Operation, Path]] = field(default_factory=list)
+    hit: Path | None = None
+    dead: threading.Event = field(default_factory=threading.Event)
+
+    def enter(self, operation: Operation, path: Path) -> None:
+        if self.dead.is_set():
+            raise Crash
+        self.sites.append((operation, path))
+        if len(self.sites) - 1 != self.at:
+            return
+        self.hit = path
+        match self.fault:
+            case Fault.EIO | Fault.ENOSPC:
+                raise OSError(self.fault.value, os.strerror(self.fault.value))
+            case Fault.CRASH_BEFORE:
+                self._die()
+
+    def leave(self, operation: Operation, path: Path) -> None:
+        if len(self.sites) - 1 == self.at:
+            if self.fault is Fault.CRASH_AFTER:
+                self._die()
+            if self.fault is Fault.SHORT:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def room(self, path: Path, length_bytes: int) -> int:
+        if self.fault is Fault.SHORT and len(self.sites) == self.at:
+            return max(1, length_bytes // 2)
+        return length_bytes
+
+    def _die(self) -> None:
+        self.dead.set()
+        raise Crash
+
+
+@dataclass
+class Namenode:
+    """The real journal and the real start, and a client that makes directories."""
+
+    roots: list[Path]
+    gate: Gate
+    tried: set[str] = field(default_factory=set)
+    acknowledged: set[str] = field(default_factory=set)
+    _changed: threading.Condition = field(default_factory=threading.Condition)
+    _durable_txid: int = 0
+    _failure: str | None = None
+    _loaded: Loaded | None = None
+    _journal: Journal | None = None
+
+    def start(self) -> None:
+        self._loaded = loaded = load(self.roots, self.roots)
+        names = set(loaded.namespace.root.sorted_names())
+        assert self.acknowledged <= names <= self.tried
+        self._durable_txid = loaded.last_txid
+        self._journal = Journal(
+            loaded.edits_directories,
+            loaded.last_txid,
+            on_durable=self._durable,
+            on_failure=self._failed,
+            restores=True,
+        )
+
+    def mkdirs(self, *names: str) -> None:
+        assert self._journal is not None
+        assert self._loaded is not None
+        for name in names:
+            txid = self._journal.last_txid + 1
+            inode_id = 16386 + len(self.tried)
+            self.tried.add(name)
+            edit = edits.MkdirOp(inode_id, f"/{name}", 1, OWNER)
+            self._journal.append([encode_record(txid, edit)])
+            self._wait(txid)
+            self.acknowledged.add(name)
+
+    def all_work(self) -> bool:
+        assert self._journal is not None
+        return all(found.failure is None for found in self._journal.directories())
+
+    def roll(self) -> None:
+        assert self._journal is not None
+        self._wait(self._journal.roll())
+
+    def stop(self) -> None:
+        assert self._journal is not None
+        self._journal.close()
+        self.kill()
+
+    def kill(self) -> None:
+        """As after kill -9: descriptors and locks are gone, nothing is finished."""
+        journal, self._journal = self._journal, None
+        if journal is not None:
+            with journal._wake:
+                journal._stopping = True
+                journal._wake.notify()
+            journal._thread.join(WAIT_S)
+            journal._abandon()
+        if self._loaded is not None:
+            for lock in self._loaded.locks:
+                lock.release()
+            self._loaded = None
+
+    def _durable(self, txid: int) -> None:
+        with self._changed:
+            self._durable_txid = txid
+            self._changed.notify_all()
+
+    def _failed(self, why: str) -> None:
+        with self._changed:
+            self._failure = why
+            self._changed.notify_all()
+
+    def _wait(self, txid: int) -> None:
+        def settled() -> bool:
+            return self._durable_txid >= txid or bool(self._failure) or self.gate.dead.is_set()
+
+        with self._changed:
+            while not self._changed.wait_for(settled, 0.002):
+                assert self._journal is not None
+                alive = self._journal._thread.is_alive()
+                assert alive or settled(), "the journal is silent"
+        if self._failure:
+            raise OSError(None, self._failure)
+        if self._durable_txid < txid:
+            raise Crash
+
+
+def configuration(roots: list[Path]) -> Configuration:
+    return Configuration({"dfs.namenode.name.dir": ",".join(root.as_uri() for root in roots)})
+
+
+def history(namenode: Namenode) -> None:
+    """All that a namenode does with its directories: formatted, begun, rolled, ended in
+    order, killed, torn, lost, filled, restored."""
+    roots = namenode.roots
+    format_namenode(configuration(roots))
+    namenode.start()
+    namenode.mkdirs("a", "b")
+    namenode.roll()
+    namenode.mkdirs("c")
+    namenode.stop()
+    namenode.start()
+    namenode.mkdirs("d")
+    has_second = len(roots) > 1 and namenode.all_work()
+    namenode.kill()
+    tear(roots)
+    if has_second:
+        roots[1].rename(roots[1].with_name("lost"))
+        roots[1].mkdir()
+    namenode.start()
+    namenode.mkdirs("e")
+    if has_second and namenode.all_work():
+        # One is lost while the namenode runs, and an empty one takes its place.
+        roots[1].rename(roots[1].with_name("lost too"))
+        namenode.roll()
+        roots[1].mkdir()
+        namenode.roll()
+        namenode.mkdirs("f")
+    namenode.stop()
+
+
+def tear(roots: list[Path]) -> None:
+    """Behind the last whole record, the beginning of one that nobody was told of."""
+    for root in roots:
+        for path in (root / "current").glob("edits_inprogress_*"):
+            data = path.read_bytes()
+            path.write_bytes(data.rstrip(b"\xff") + b"\3\0\0" + b"\xff" * 100)
+
+
+@contextlib.contextmanager
+def through(gate: Gate) -> Iterator[None]:
+    files.gate = gate
+    try:
+        yield
+    finally:
+        files.gate = None
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No power is cut here, so nothing has to reach the disk; and the thread that ends
+    with its process ends without a word."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    monkeypatch.setattr(files, "_fdatasync", lambda descriptor: None)
+    monkeypatch.setitem(SegmentWriter.__init__.__kwdefaults__, "preallocation_bytes", 4096)
+    hook = threading.excepthook
+
+    def quiet(what: threading.ExceptHookArgs) -> None:
+        if what.exc_type is not Crash:
+            hook(what)
+
+    monkeypatch.setattr(threading, "excepthook", quiet)
+
+
+def sites(where: Path, directories: int) -> list[tuple[Operation, Path]]:
+    gate = Gate()
+    namenode = Namenode([where / f"name{n}" for n in range(directories)], gate)
+    where.mkdir()
+    with through(gate):
+        history(namenode)
+    return gate.sites
+
+
+def suffer(where: Path, directories: int, fault: Fault, at: int) -> str | None:
+    """Run the history with one fault; what the namenode said if it stopped."""
+    gate = Gate(fault, at)
+    where.mkdir()
+    namenode = Namenode([where / f"name{n}" for n in range(directories)], gate)
+    said = None
+    with through(gate):
+        try:
+            history(namenode)
+        except Crash:
+            assert gate.dead.is_set()
+        except (OSError, errors.HowdahError) as error:
+            said = str(error)
+        assert gate.hit is not None, "the fault hit nothing"
+        namenode.kill()
+    look_again(namenode)
+    if said is not None:
+        root = (
+            gate.hit if gate.hit in namenode.roots else where / gate.hit.relative_to(where).parts[0]
+        )
+        assert str(root) in said, f"nobody is told where: {said}"
+    return said
+
+
+def look_again(namenode: Namenode) -> None:
+    """A start on healthy disks, on all directories."""
+    for root in namenode.roots:
+        root.mkdir(exist_ok=True)
+    again = Namenode(namenode.roots, Gate(), set(namenode.tried), namenode.acknowledged)
+    try:
+        again.start()
+    except errors.InconsistentStorage as error:
+        refusal = str(error)
+    else:
+        refusal = ""
+    if refusal:
+        assert not namenode.acknowledged
+        assert "howdah namenode -format" in refusal or "empty it" in refusal
+        return
+    again.mkdirs("afterwards")
+    again.stop()
+
+
+def at_every_site(where: Path, directories: int, fault: Fault, stride: int = 1) -> Counter[str]:
+    """What came of it, how often."""
+    outcomes: Counter[str] = Counter()
+    first = list(Fault).index(fault) % stride
+    for at, (operation, _) in enumerate(sites(where / "whole", directories)):
+        if at % stride == first and (fault is not Fault.SHORT or operation is Operation.WRITE):
+            said = suffer(where / f"{at}", directories, fault, at)
+            outcomes["stopped" if said else "went on"] += 1
+            shutil.rmtree(where / f"{at}")
+    assert outcomes.total()
+    return outcomes
+
+
+@pytest.mark.req("FS-023", "LM-009")
+@pytest.mark.parametrize("fault", Fault, ids=lambda fault: fault.name)
+def test_fault_at_every_site_of_the_only_directory_loses_nothing_acknowledged(
+    tmp_path: Path, fault: Fault
+) -> None:
+    at_every_site(tmp_path, 1, fault, STRIDES[1])
+
+
+@pytest.mark.req("FS-023", "FS-030", "LM-009")
+@pytest.mark.parametrize("fault", Fault, ids=lambda fault: fault.name)
+def test_fault_in_one_of_two_directories_loses_nothing_acknowledged(
+    tmp_path: Path, fault: Fault
+) -> None:
+    outcomes = at_every_site(tmp_path, 2, fault, STRIDES[2])
+    if fault in (Fault.EIO, Fault.ENOSPC, Fault.SHORT):
+        assert outcomes["went on"] > outcomes["stopped"], "the other directory is enough"
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("fault", Fault, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("directories", [1, 2])
+def test_fault_at_every_single_site(tmp_path: Path, directories: int, fault: Fault) -> None:
+    at_every_site(tmp_path, directories, fault)
+
+
+def test_history_visits_every_kind_of_change(tmp_path: Path) -> None:
+    assert {operation for operation, _ in sites(tmp_path / "whole", 2)} == set(Operation) - {
+        Operation.UNLINK
+    }
+
+
+METADATA_PATH = (
+    *("storage/atomic.py", "storage/layout.py", "storage/segments.py"),
+    *("namenode/edit_log.py", "namenode/format.py", "namenode/journal.py"),
+    *("namenode/loading.py", "namenode/restoring.py"),
+)
+CHANGES = {
+    *("rename", "replace", "unlink", "rmdir", "mkdir", "makedirs", "rmtree"),
+    *("fsync", "fdatasync", "write_bytes", "write_text", "touch", "truncate", "ftruncate"),
+    *("pwrite", "writev", "link", "symlink", "copyfile", "copytree", "move"),
+}
+
+
+@pytest.mark.parametrize("module", METADATA_PATH)
+def test_metadata_is_changed_through_the_seam_alone(module: str) -> None:
+    tree = ast.parse((Path(howdah.__file__).parent / module).read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            owner = node.func.value
+            is_seam = isinstance(owner, ast.Name) and owner.id == "files"
+            assert is_seam or node.func.attr not in CHANGES, f"{module}:{node.lineno}"
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "open"
+        ):
+            assert ast.unparse(node).count("'rb'") == 1, f"{module}:{node.lineno}"
