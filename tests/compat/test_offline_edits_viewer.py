@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from howdah.cli.main import main
 from howdah.storage import edits as ed
 from howdah.storage.edit_codec import BODIES, encode_record
 from howdah.storage.segments import Segment, SegmentWriter, read_segment
@@ -190,3 +191,39 @@ def test_we_read_what_hadoop_wrote_from_xml(hadoop_run: Callable[..., str], tmp_
     hadoop_run(VIEWER, "-p", "binary", "-i", xml, "-o", theirs, cwd=tmp_path)
     read = read_segment(Segment(1, len(EDITS), theirs))
     assert [placed.logged.edit for placed in read] == EDITS
+
+
+# `howdah oev` and `hdfs oev` on the same file.
+
+TROUBLE = "/ctl\x01\x7f\x85\ud800\ufffe\u2028\n\t\r\"'\\u>;]]>"
+
+
+def oev(*arguments: str | Path) -> int:
+    return main(["oev", *map(str, arguments)])
+
+
+def test_both_viewers_show_the_same_xml(hadoop_run: Callable[..., str], tmp_path: Path) -> None:
+    trouble = ed.MkdirOp(16390, TROUBLE, 1, ed.Permission("a", "b", 0o755))
+    log = _segment(tmp_path, [*EDITS, *NOT_IN_XML, trouble])
+    hadoop_run(VIEWER, "-i", log, "-o", tmp_path / "theirs", cwd=tmp_path)
+    assert oev("-i", log, "-o", tmp_path / "ours") == 0
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
+
+
+def test_both_viewers_count_the_same(hadoop_run: Callable[..., str], tmp_path: Path) -> None:
+    log = _segment(tmp_path, [*EDITS, *NOT_IN_XML])
+    hadoop_run(VIEWER, "-p", "stats", "-i", log, "-o", tmp_path / "theirs", cwd=tmp_path)
+    assert oev("-p", "stats", "-i", log, "-o", tmp_path / "ours") == 0
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
+
+
+def test_both_viewers_make_the_same_log_from_xml(
+    hadoop_run: Callable[..., str], tmp_path: Path
+) -> None:
+    log = _segment(tmp_path, EDITS, first_txid=7)
+    xml = tmp_path / "edits.xml"
+    assert oev("-i", log, "-o", xml, "-f") == 0
+    hadoop_run(VIEWER, "-p", "binary", "-i", xml, "-o", tmp_path / "theirs", cwd=tmp_path)
+    assert oev("-p", "binary", "-i", xml, "-o", tmp_path / "ours") == 0
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
+    assert (tmp_path / "ours").read_bytes() == log.read_bytes()

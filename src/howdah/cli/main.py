@@ -71,7 +71,7 @@ COMMANDS: dict[str, Command] = {
     "fsck": Command("check files and their blocks", None),
     "haadmin": Command("administer high availability", None),
     "journalnode": Command("run a journal node", None),
-    "oev": Command("show an edit log", None),
+    "oev": Command("show an edit log", "howdah.cli.oev:main"),
     "oiv": Command("show an image", None),
     "secondarynamenode": Command("run a secondary namenode", None),
     "zkfc": Command("run a failover controller", None),
