@@ -13,12 +13,14 @@ is promised no more; but what was synced is.
 
 from __future__ import annotations
 
+from howdah import errors
 from howdah.namenode.inodes import Block, BlockState, File
 from howdah.testing.in_memory import POOL_ID
 from howdah.testing.simulator.datanode import Datanode
-from howdah.testing.simulator.disk import Disk, Place
+from howdah.testing.simulator.disk import Disk, Place, ReplicaFiles
 from howdah.testing.simulator.history import Violation
 from howdah.testing.simulator.namenode import Namenode
+from howdah.testing.simulator.store import good_length
 
 
 class Checks:
@@ -76,23 +78,17 @@ class Checks:
         return found if isinstance(found, File) else None
 
     def _check_file(self, path: str) -> None:
-        file, history = self._file(path), self._namenode.history
-        if file is None:
-            return
-        text = history.text(path)
+        history = self._namenode.history
         promised, synced = history.promised_bytes(path), history.synced_bytes(path)
-        start = 0
-        for block in file.blocks:
-            is_open = block.state is BlockState.UNDER_CONSTRUCTION
-            expected = text[start:] if is_open else text[start : start + block.length_bytes]
-            if not is_open and block.state is BlockState.COMPLETE:
+        end = 0
+        for start, block, expected in self._blocks(path):
+            if block.state is BlockState.COMPLETE:
                 self._check_replicas(path, block, expected)
             if path not in history.lost_to_power:
                 self._check_available(path, block, expected, promised - start, "promised")
             self._check_available(path, block, expected, synced - start, "synced")
-            start += block.length_bytes
-        end = start if not file.blocks or not is_open else len(text)
-        if promised > end and path not in history.lost_to_power:
+            end = start + len(expected)
+        if promised > end and path not in history.lost_to_power and self._file(path) is not None:
             raise Violation(f"{path}: {promised} bytes are promised, it has blocks for {end}")
 
     def _check_available(
@@ -106,15 +102,21 @@ class Checks:
             )
 
     def available(self, block: Block, expected: bytes) -> int:
-        """The most that one disk has of what the block is to hold."""
+        """The most that one disk has of what the block is to hold, and can prove to have."""
         best = 0
         for node in self._nodes:
             entry = node.disk.names.get(block.block_id)
             if entry is None:
                 continue
             name, files = entry
-            if name.place is not Place.TMP and name.generation_stamp >= block.generation_stamp:
-                best = max(best, _common(bytes(files.block.content), expected))
+            if name.place is Place.TMP or name.generation_stamp < block.generation_stamp:
+                continue
+            content = bytes(files.block.content)
+            if (node.name, block.block_id) in self.damaged:
+                content = content[: _proven(files)]
+            found = _common(content, expected)
+            if block.state is BlockState.UNDER_CONSTRUCTION or found == len(expected):
+                best = max(best, found)
         return best
 
     def _check_replicas(self, path: str, block: Block, expected: bytes) -> None:
@@ -148,17 +150,37 @@ class Checks:
         self.damaged |= {(node.name, block_id) for block_id in block_ids}
         history = self._namenode.history
         for path in history.files:
-            file = self._file(path)
-            if file is None:
-                continue
-            text, start = history.text(path), 0
-            for block in file.blocks:
-                is_open = block.state is BlockState.UNDER_CONSTRUCTION
-                expected = text[start:] if is_open else text[start : start + block.length_bytes]
-                wanted = min(history.promised_bytes(path) - start, len(expected))
+            acked = history.acked_bytes(path)
+            for start, block, expected in self._blocks(path):
+                wanted = min(acked - start, len(expected))
                 if wanted > 0 and self.available(block, expected) < wanted:
                     history.lost_to_power.add(path)
-                start += block.length_bytes
+
+    def is_lost(self, path: str) -> bool:
+        """True if power cuts have taken what the namenode knows of: a block may never get
+        its replicas back, and a file may not be closed before somebody decides about it."""
+        return bool(self.damaged) and any(
+            self.available(block, expected) < block.known_bytes
+            for _, block, expected in self._blocks(path)
+        )
+
+    def _blocks(self, path: str) -> list[tuple[int, Block, bytes]]:
+        """Each block with its offset, and what it holds, or may hold if it is open."""
+        file, text = self._file(path), self._namenode.history.text(path)
+        found, start = [], 0
+        for block in file.blocks if file is not None else ():
+            is_open = block.state is BlockState.UNDER_CONSTRUCTION
+            end = len(text) if is_open else start + block.length_bytes
+            found.append((start, block, text[start:end]))
+            start += block.length_bytes
+        return found
+
+
+def _proven(files: ReplicaFiles) -> int:
+    try:
+        return good_length(files)[0]
+    except errors.ChecksumMismatch:
+        return 0
 
 
 def _common(one: bytes, other: bytes) -> int:

@@ -332,7 +332,7 @@ class Simulation:
         try:
             data = yield from Reader(client, PATH).read()
         except errors.PathNotFound:
-            if PATH in history.files and before.writer is not None:
+            if promised:
                 raise Violation(f"{client.name} does not find {PATH}") from None
             self.world.kill(client.process)
             return
@@ -583,26 +583,15 @@ class Simulation:
 
     def _is_healed(self) -> bool:
         hindrance = self._hindrance()
-        if hindrance and PATH in self.namenode.history.lost_to_power and self._is_at_rest():
-            # A block of which no disk has anything doesn't get its replicas back, and a file
-            # that ends with one is not closed: somebody has to decide about it.
-            return self._is_hopeless()
-        return not hindrance
+        return not hindrance or (self._is_at_rest() and self.checks.is_lost(PATH))
 
     def _is_at_rest(self) -> bool:
         clients = (*self.writers, *self.readers)
         return not any(client.process.alive for client in clients)
 
-    def _is_hopeless(self) -> bool:
-        file = self._file()
-        return file is not None and any(
-            all(block.block_id not in node.disk.names for node in self.nodes)
-            for block in file.blocks
-        )
-
     def _check_readable(self) -> None:
         """A reader gets just what the file holds."""
-        if self._file() is None or PATH in self.namenode.history.lost_to_power:
+        if self._file() is None or self.checks.is_lost(PATH):
             return
         before = self.namenode.history.files[PATH]
         client = self._client("last-reader")

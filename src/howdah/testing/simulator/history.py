@@ -23,6 +23,7 @@ class Told:
     """One writer's side of it. Lengths are of what it has written itself."""
 
     written: bytearray = field(default_factory=bytearray)
+    acked_bytes: int = 0
     flushed_bytes: int = 0
     synced_bytes: int = 0
     closed: bool = False
@@ -74,6 +75,14 @@ class History:
         if not file.is_open or file.writer is None:
             return len(file.base)
         return len(file.base) + self.writer(file.writer).flushed_bytes
+
+    def acked_bytes(self, path: str) -> int:
+        """So much of the file a flush may promise without anything being sent again."""
+        file = self.files[path]
+        if not file.is_open or file.writer is None:
+            return len(file.base)
+        told = self.writer(file.writer)
+        return len(file.base) + max(told.acked_bytes, told.flushed_bytes)
 
     def synced_bytes(self, path: str) -> int:
         """So much of the file must outlive a power cut of everything."""

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from howdah import errors
+from howdah.datanode.messages import CorruptFound
 from howdah.testing.simulator import rewriting
 from howdah.testing.simulator.network import End
 from howdah.testing.simulator.store import Packet, Store, Writer
@@ -228,9 +229,12 @@ class Receiver:
                 mirror.end.shutdown()
         yield PAUSE
         if (mirror is None or self._is_copy) and writer.is_damaged(packet):
+            request, reason = self.request, f"packet {packet.header.seqno} is damaged"
+            if request.is_datanode and request.source is not None:
+                self._store.tell(CorruptFound(request.block, "", request.source, reason))
             yield from acks.written(packet.header, Status.ERROR_CHECKSUM)
             yield from acks.finish()
-            raise errors.ChecksumMismatch(f"packet {packet.header.seqno} is damaged")
+            raise errors.ChecksumMismatch(reason)
         sync = packet.header.sync_block
         try:
             yield from writer.write(packet)

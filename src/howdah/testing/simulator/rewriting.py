@@ -147,7 +147,7 @@ def take(store: Store, block: ExtendedBlock, recovery_id: int) -> Steps[Candidat
         if replica is None:
             return None
         replica.check_recovery(block.generation_stamp, recovery_id)
-        store.open_now(replica).check_files()
+        store.open_now(replica)
         replica.begin_recovery(block.generation_stamp, recovery_id)
         return Candidate(
             replica.block_id, replica.generation_stamp, replica.length_bytes, replica.stored_as

@@ -16,7 +16,13 @@ from typing import Protocol
 
 from howdah import errors
 from howdah.datanode import block_files
-from howdah.datanode.messages import Event, ReplicaDeleted, ReplicaOpened, ReplicaReceived
+from howdah.datanode.messages import (
+    CorruptFound,
+    Event,
+    ReplicaDeleted,
+    ReplicaOpened,
+    ReplicaReceived,
+)
 from howdah.datanode.replicas import Replica, ReplicaMap, ReplicaState, Tail
 from howdah.datanode.write_plan import check_sums_length, fresh_sums, last_sum_of, plan_write
 from howdah.testing.in_memory import POOL_ID
@@ -109,19 +115,15 @@ class Opened:
         self.sums = sums[: len(sums) - 4] + self.last_sum if self.last_sum else sums
 
     def check_files(self) -> None:
-        """`RemoteError` if they lack bytes."""
+        """`ChecksumMismatch` if they lack bytes."""
         if len(self.data) < self.length_bytes or len(self.sums) != self.spec.sums_length(
             self.length_bytes
         ):
-            raise errors.RemoteError(f"the files of {self.replica!r} are not all of it")
+            raise errors.ChecksumMismatch(f"the files of {self.replica!r} are not all of it")
 
     def verify(self) -> None:
         """`ChecksumMismatch` if data and sums don't fit."""
-        if (
-            len(self.data) < self.length_bytes
-            or len(self.sums) != self.spec.sums_length(self.length_bytes)
-            or verify_chunks(self.spec, self.data, self.sums) >= 0
-        ):
+        if verify_chunks(self.spec, self.data, self.sums) >= 0:
             raise errors.ChecksumMismatch(f"{self.replica!r} does not fit its checksums")
 
     def sum_up_to(self, end: int) -> bytes:
@@ -244,8 +246,16 @@ class Store:
         return self.disk.names[replica.block_id][1]
 
     def open(self, block: ExtendedBlock) -> Opened:
+        """The replica of `block`; a final one that can't be opened is told of as corrupt."""
         replica = self.replicas.get(block)
-        return Opened(replica, self.files(replica))
+        try:
+            opened = Opened(replica, self.files(replica))
+            opened.check_files()
+        except errors.ChecksumMismatch as error:
+            if replica.stored_as is ReplicaState.FINALIZED:
+                self.tell(CorruptFound(block, self._storage_id, None, str(error)))
+            raise
+        return opened
 
     def open_now(self, replica: Replica) -> Opened:
         return self.open(replica.as_block(POOL_ID))

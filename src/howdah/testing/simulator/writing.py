@@ -467,6 +467,7 @@ class OutputStream:
             while not done:
                 ack = yield from end.receive(SOCKET_TIMEOUT_S)
                 ended = self.pipeline.acked(ack)
+                self.told.acked_bytes = self.pipeline.counts.bytes_acknowledged
                 done = ended or not self.pipeline.is_streaming
         except (errors.HowdahError, OSError) as error:
             if not self._stopping:
