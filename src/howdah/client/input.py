@@ -366,19 +366,19 @@ class DFSInputStream(io.RawIOBase):
         with self._own():
             self._drop_reader()
 
+    def stop_reading(self) -> None:
+        """The stream is about to be closed: wake up who waits for a datanode."""
+        if not self.closed:
+            self._own()
+            self._closing.cancel()
+
     def close(self) -> None:
         """Let go of everything, and wake up who still reads; safe to repeat."""
         if not self.closed:
-            lock = self._own()
-            if not lock.acquire(blocking=False):
-                # Somebody is reading, who may have to wait for a datanode.
-                self._closing.cancel()
-                lock.acquire()
-            try:
+            self.stop_reading()
+            with self._own():
                 self._drop_reader()
                 super().close()
-            finally:
-                lock.release()
 
 
 class _Race:

@@ -82,10 +82,6 @@ class Packetizer:
         """Bytes of the current block, sent or not."""
         return self._start + self._fill
 
-    @property
-    def block_is_full(self) -> bool:
-        return self.block_length >= self._block_size
-
     def _room(self) -> int:
         """How much data the packet under construction can take in all."""
         odd = self._start % self._chunk

@@ -71,9 +71,10 @@ class InnerOutput(Protocol):
 class InnerInput(Protocol):
     """What an `FSDataInputStream` needs beyond `io.RawIOBase`.
 
-    It may have three methods more: `read_vectored(ranges)`, without which the ranges are
+    It may have four methods more: `read_vectored(ranges)`, without which the ranges are
     read one after the other, `pread_view(offset, length)`, without which bytes are copied,
-    and `statistics()`.
+    `stop_reading()`, which wakes up who reads since the stream is being closed, and
+    `statistics()`.
     """
 
     @property
@@ -329,8 +330,10 @@ class FSDataInputStream(io.BufferedReader, DataInput):
 
     def close(self) -> None:
         """Let go of everything; a thread that waits for bytes is woken up where that can be."""
-        # The stream below comes first: BufferedReader would wait until that thread has read.
-        self.raw.close()
+        # BufferedReader would wait until that thread has read.
+        stop_reading = getattr(self._inner, "stop_reading", None)
+        if stop_reading is not None:
+            stop_reading()
         super().close()
 
     def set_drop_behind(self, drop: bool | None) -> None:

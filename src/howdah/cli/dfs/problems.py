@@ -18,7 +18,6 @@ FILE_EXISTS = "File exists"
 IS_A_DIRECTORY = "Is a directory"
 IS_NOT_A_DIRECTORY = "Is not a directory"
 NOT_EMPTY = "Directory is not empty"
-PERMISSION_DENIED = "Permission denied"
 IO_ERROR = "Input/output error"
 
 
