@@ -140,9 +140,11 @@ def test_of_two_clients_that_rebuild_one_pipeline_at_once_one_has_it(lab: Lab, n
 
         with ThreadPoolExecutor(2) as threads:
             won = list(threads.map(rebuild, (1002, 1003)))
-        # The one with the newer stamp, unless the other had come to the end before.
-        assert won.count(True) == 1
-        assert node.store.find(lab.block(block_id)).generation_stamp == 1002 + won.index(True)
+        # The one with the newer stamp, unless the other had come to the end before; who is
+        # stopped at the very end may have lost no more than its last ack.
+        assert won.count(True) <= 1
+        replica = node.store.find(lab.block(block_id))
+        assert replica.generation_stamp == 1002 + (won.index(True) if any(won) else 0)
         assert node.content(block_id) == DATA
     check_books(lab, node)
 
