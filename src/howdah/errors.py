@@ -226,6 +226,12 @@ class CorruptImage(HowdahError, OSError):
     java_class = "java.io.IOException"
 
 
+class CheckpointFailed(HowdahError, OSError):
+    """The namespace was not saved; says why."""
+
+    java_class = "java.io.IOException"
+
+
 class RpcNoSuchMethod(HowdahError, OSError):
     java_class = "org.apache.hadoop.ipc.RpcNoSuchMethodException"
     errno_code = errno.ENOSYS

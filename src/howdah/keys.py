@@ -217,6 +217,23 @@ DFS_NAMENODE_NUM_EXTRA_EDITS_RETAINED = integer(
     "Transactions kept beyond what the oldest image needs.",
     minimum=0,
 )
+DFS_NAMENODE_MAX_EXTRA_EDITS_SEGMENTS_RETAINED = integer(
+    "dfs.namenode.max.extra.edits.segments.retained",
+    10000,
+    "The most segments in which those transactions are kept.",
+    minimum=0,
+)
+DFS_NAMENODE_CHECKPOINT_EDITS_DIR = dirs(
+    "dfs.namenode.checkpoint.edits.dir",
+    "${dfs.namenode.checkpoint.dir}",
+    "Where a secondary namenode keeps its edits.",
+)
+DFS_IMAGE_COMPRESS = boolean("dfs.image.compress", False, "Whether images are compressed.")
+DFS_IMAGE_COMPRESSION_CODEC = string(
+    "dfs.image.compression.codec",
+    "org.apache.hadoop.io.compress.DefaultCodec",
+    "How images are compressed: DefaultCodec or GzipCodec.",
+)
 DFS_NAMENODE_ACCESSTIME_PRECISION = duration(
     "dfs.namenode.accesstime.precision",
     "3600000",

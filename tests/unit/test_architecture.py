@@ -50,8 +50,10 @@ WORLD = {
 SHELLS = {
     "model": set[str](),
     "namenode": {
+        "checkpoint",
         "edit_log",
         "format",
+        "importing",
         "journal",
         "loading",
         "racks",
@@ -60,7 +62,7 @@ SHELLS = {
         "settings",
     },
     "rpc": {"client", "server", "threaded"},
-    "storage": {"atomic", "files", "layout", "segments"},
+    "storage": {"atomic", "files", "layout", "segments", "image_files", "retention"},
     "transfer": {"checksum", "sockets"},
 }
 # These packages are shells, but for what is named here.

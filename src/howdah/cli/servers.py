@@ -69,6 +69,11 @@ def namenode(argv: list[str], conf: Configuration) -> int:
     parser.add_argument("-force", action="store_true", help="erase what they hold")
     parser.add_argument("-clusterid", metavar="ID", help="the cluster's name (default: a new one)")
     parser.add_argument(
+        "-importCheckpoint",
+        action="store_true",
+        help="begin with the image in dfs.namenode.checkpoint.dir",
+    )
+    parser.add_argument(
         "-nonInteractive", action="store_true", help="never ask (howdah never asks anyway)"
     )
     options = parser.parse_args(argv)
@@ -80,6 +85,10 @@ def namenode(argv: list[str], conf: Configuration) -> int:
 
         format_namenode(conf, cluster_id=options.clusterid, force=options.force)
         return 0
+    if options.importCheckpoint:
+        from howdah.namenode.importing import import_checkpoint
+
+        import_checkpoint(conf)
     from howdah.namenode.server import run
 
     return run(conf, options.ready_file)

@@ -20,6 +20,7 @@ from howdah.namenode.concat import Concat
 from howdah.namenode.core import Core
 from howdah.namenode.datanodes import Storage
 from howdah.namenode.held_appends import HeldAppends
+from howdah.namenode.image_calls import ImageCalls
 from howdah.namenode.inodes import Block, BlockState, File
 from howdah.namenode.lease_recovery import LeaseRecovery
 from howdah.namenode.opening import Opening
@@ -56,6 +57,7 @@ class ClientProtocol(ClientAttributes):
         self._truncation = Truncation(core, leases, recovery)
         self._concat = Concat(core)
         self._storage = StorageCalls(core, storage)
+        self.image_calls = ImageCalls(core)
         self._closing: dict[int, list[tuple[PendingClose, Deferred]]] = {}
         self._appends = HeldAppends(core, self._append)
 
@@ -85,6 +87,11 @@ class ClientProtocol(ClientAttributes):
         return pb.RestoreFailedStorageResponseProto(
             result=self._storage.restore_failed(caller, request.arg)
         )
+
+    def save_namespace(
+        self, request: pb.SaveNamespaceRequestProto, caller: Caller
+    ) -> pb.SaveNamespaceResponseProto | Deferred:
+        return self.image_calls.save_namespace(request, caller)
 
     # The tree.
 

@@ -11,8 +11,13 @@ from pathlib import Path
 
 from howdah import errors, keys
 from howdah.config import Configuration
+from howdah.namenode.image import write_image
+from howdah.namenode.namespace import Namespace
+from howdah.namenode.settings import image_codec
 from howdah.storage import files
 from howdah.storage.atomic import fsync_directory
+from howdah.storage.fsimage_sections import Sink
+from howdah.storage.image_files import save_image
 from howdah.storage.layout import VERSION_NAME, StorageDirectory, StorageState
 from howdah.storage.version import (
     NamenodeVersion,
@@ -37,6 +42,7 @@ def format_namenode(
             [*conf.get(keys.DFS_NAMENODE_NAME_DIR), *conf.get(keys.DFS_NAMENODE_EDITS_DIR)]
         )
     )
+    codec = image_codec(conf)
     storages = [StorageDirectory(root) for root in roots]
     _check_free(storages, force=force)
     now_ms = time.time_ns() // 1_000_000
@@ -46,6 +52,11 @@ def format_namenode(
         block_pool_id=new_block_pool_id(secrets.randbelow, _own_address(), now_ms),
         ctime_ms=0,
     )
+    image_roots = conf.get(keys.DFS_NAMENODE_NAME_DIR)
+
+    def write(sink: Sink) -> None:
+        write_image(Namespace(), version.namespace_id, 0, sink, codec=codec)
+
     for storage in storages:
         files.make_directory(storage.root)
         with storage.lock():
@@ -53,6 +64,8 @@ def format_namenode(
                 _erase(storage.current)
             storage.create()
             storage.write_seen_txid(0)
+            if storage.root in image_roots:
+                save_image([storage.current], 0, write)
             storage.write_version(version, now_ms)
         log.info("formatted %s as %s", storage.root, version.cluster_id)
     return version

@@ -2,13 +2,14 @@
 
 1. lock every name directory, and see that all are of one filesystem; an empty one
    is new, and is filled from the others
-2. put the log together from all directories (`edit_log`)
-3. replay its edits through `Namespace.apply`, as live calls would
-4. make all directories alike, so that the next start can be from any one of them
+2. load the newest sound image; one that is damaged is named and passed over
+3. put the log after it together from all directories (`edit_log`)
+4. replay its edits through `Namespace.apply`, as live calls would
+5. make all directories alike, so that the next start can be from any one of them
 
 A directory that cannot be reached stops the start, for it may be the only one that
 holds the last edits: whoever knows better takes it out of the configuration.
-There are no images yet: a directory that has one is refused.
+An image with what is not supported stops it too: an older one would only hide it.
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ from pathlib import Path
 
 from howdah import errors
 from howdah.namenode.edit_log import EditLog
+from howdah.namenode.image import read_image
 from howdah.namenode.namespace import EditDoesNotFit, Namespace
 from howdah.namenode.restoring import fill
 from howdah.storage import edits
+from howdah.storage.image_files import check_image, list_images, remove_unfinished
+from howdah.storage.image_files import set_aside as set_image_aside
 from howdah.storage.layout import StorageDirectory, StorageLock, StorageState
 from howdah.storage.segments import list_segments
 from howdah.storage.version import NamenodeVersion
@@ -40,8 +44,10 @@ class Loaded:
     namespace: Namespace
     version: NamenodeVersion
     last_txid: int
+    name_directories: list[Path]
     edits_directories: list[Path]
     locks: list[StorageLock]
+    image_txid: int | None = None
     answered_calls: deque[tuple[bytes, int]] = field(
         default_factory=lambda: deque(maxlen=REMEMBERED_CALLS)
     )
@@ -66,9 +72,12 @@ def load(name_directories: Sequence[Path], edits_directories: Sequence[Path]) ->
                 f"no edits directory is formatted, and {formatted[0].root} has no log"
             )
         seen = _seen_txid(logs)
-        namespace = Namespace()
+        namespace, image_txid = _load_image(
+            [storage.current for storage in formatted if storage.root in name_directories], version
+        )
         current = [StorageDirectory(root).current for root in edits_directories]
-        loaded = Loaded(namespace, version, 0, current, locks)
+        images = [StorageDirectory(root).current for root in name_directories]
+        loaded = Loaded(namespace, version, image_txid or 0, images, current, locks, image_txid)
         edit_log = EditLog(logs, loaded.last_txid + 1)
         _replay(edit_log, loaded)
         if loaded.last_txid < seen - 1:
@@ -84,6 +93,49 @@ def load(name_directories: Sequence[Path], edits_directories: Sequence[Path]) ->
         for lock in locks:
             lock.release()
         raise
+
+
+def _load_image(
+    directories: Sequence[Path], version: NamenodeVersion
+) -> tuple[Namespace, int | None]:
+    """The newest sound image of all directories; an empty namespace if there is no image.
+
+    Raises CorruptImage if there are images and none is sound.
+    """
+    for directory in directories:
+        remove_unfinished(directory)
+    images = list_images(directories)
+    damaged: list[Path] = []
+    for image in images:
+        try:
+            check_image(image.path)
+            with open(image.path, "rb", buffering=0) as file:
+                namespace, counters = read_image(file, str(image.path))
+        except errors.CorruptImage as error:
+            log.error("cannot use %s: %s", image.path, error)
+            damaged.append(image.path)
+            continue
+        except OSError as error:
+            log.error("cannot read the image %s: %s", image.path, error)
+            continue
+        if counters.namespace_id != version.namespace_id:
+            raise errors.InconsistentStorage(
+                f"image {image.path} is of namespace {counters.namespace_id}, its directory "
+                f"of {version.namespace_id}"
+            )
+        if counters.txid != image.txid:
+            log.error("image %s is of transaction %d", image.path, counters.txid)
+            continue
+        log.info("loaded %s with %d inodes", image.path, len(namespace.inodes))
+        # Only now: an image that counts as one of those to keep has to be sound.
+        for path in damaged:
+            set_image_aside(path)
+        return namespace, image.txid
+    if images:
+        raise errors.CorruptImage(
+            "none of the images can be used: " + ", ".join(str(image.path) for image in images)
+        )
+    return Namespace(), None
 
 
 def _fill(empty: Sequence[StorageDirectory], logs: Sequence[StorageDirectory]) -> None:
@@ -115,11 +167,6 @@ def _by_state(
             raise errors.InconsistentStorage(
                 f"name directory {storage.root} is {state.value}: "
                 + _advice(state, has_others=bool(formatted))
-            )
-        images = sorted(storage.current.glob("fsimage_*"))
-        if images:
-            raise errors.UnsupportedOperation(
-                f"{images[-1]} is a namespace image, and images cannot be read yet"
             )
     return formatted, empty
 

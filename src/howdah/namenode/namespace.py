@@ -36,6 +36,7 @@ from howdah.namenode.inodes import (
 from howdah.namenode.leases import LeaseRegistry
 from howdah.namenode.tally import Tally
 from howdah.storage import edits
+from howdah.storage.image_records import ErasureCodingPolicyRecord
 
 
 class EditDoesNotFit(errors.HowdahError, RuntimeError):
@@ -54,6 +55,8 @@ class Namespace:
         self.last_block_id = LAST_RESERVED_BLOCK_ID
         self.generation_stamp = LAST_RESERVED_GENERATION_STAMP
         self.tally: Final = Tally(self.find)
+        # Not used here; kept for whoever reads the next image.
+        self.erasure_coding_policies: tuple[ErasureCodingPolicyRecord, ...] = ()
         self._detached: deque[INode] = deque()
         self._freed: list[Block] = []
         self._appliers: Final[dict[type[edits.Edit], Callable[[Any], None]]] = {

@@ -15,6 +15,7 @@ from howdah import errors
 from howdah.namenode.edit_log import STALE, copy_missing, set_aside
 from howdah.storage import files
 from howdah.storage.atomic import fsync_directory
+from howdah.storage.image_files import list_images, md5_path
 from howdah.storage.layout import FILLING_NAME, StorageDirectory, StorageLock, StorageState
 from howdah.storage.segments import list_segments
 from howdah.storage.version import NamenodeVersion
@@ -55,6 +56,9 @@ def fill(directory: StorageDirectory, source: StorageDirectory) -> None:
     for segment in list_segments(source.current):
         if not segment.in_progress:
             copy_missing(segment.path, filling)
+    for image in list_images([source.current]):
+        copy_missing(md5_path(image.path), filling)
+        copy_missing(image.path, filling)
     for small in (source.seen_txid_file, source.version_file):
         copy_missing(small, filling)
     files.rename(filling, directory.current)

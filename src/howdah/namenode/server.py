@@ -24,6 +24,7 @@ import uvloop
 from howdah import __version__, errors, keys
 from howdah.config import Configuration, namenode_address
 from howdah.namenode.block_recovery import BlockRecovery
+from howdah.namenode.checkpoint import Checkpoints
 from howdah.namenode.client_protocol import ClientProtocol
 from howdah.namenode.core import Core
 from howdah.namenode.datanode_protocol import ClusterIdentity, DatanodeProtocol
@@ -31,7 +32,12 @@ from howdah.namenode.journal import Journal
 from howdah.namenode.lease_recovery import LeaseRecovery
 from howdah.namenode.loading import Loaded, load
 from howdah.namenode.racks import rack_map
-from howdah.namenode.settings import permissions_from, required_directories, settings_from
+from howdah.namenode.settings import (
+    checkpoints_from,
+    permissions_from,
+    required_directories,
+    settings_from,
+)
 from howdah.proto import client_namenode_pb2, datanode_namenode_pb2
 from howdah.rpc.server import RpcServer
 from howdah.rpc.service import Registry, Service
@@ -160,6 +166,18 @@ class Namenode:
             barrier=self._barrier,
             max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
         )
+        self._checkpoints = Checkpoints(
+            loaded.namespace,
+            self._version.namespace_id,
+            loaded.name_directories,
+            loaded.edits_directories,
+            checkpoints_from(conf),
+            image_txid=loaded.image_txid,
+            last_txid=lambda: self.core.last_txid,
+            roll=self.roll_edits,
+            when_durable=self._barrier.when_clear,
+        )
+        self._client.image_calls.images = self._checkpoints
         self._stop = asyncio.Event()
         self._failure: str | None = None
         self._next_repair_s = 0.0
@@ -193,6 +211,7 @@ class Namenode:
                     continue
         finally:
             http.close()
+            self._checkpoints.stop()
             await self._rpc.stop()
 
     def roll_edits(self) -> int:
@@ -288,6 +307,7 @@ class Namenode:
         self._client.look_at_waiting()
         for line in self._leases.work():
             log.warning("%s", line)
+        self._checkpoints.tick()
         self._barrier.hold()
         if self.core.namespace.must_reap and not self._reaping:
             self._reap()

@@ -12,10 +12,13 @@ from pathlib import Path
 
 from howdah import keys
 from howdah.config import Configuration
-from howdah.errors import InvalidConfiguration
+from howdah.errors import InvalidConfiguration, UnsupportedOperation
 from howdah.kinds import Key
+from howdah.namenode.checkpoint import CheckpointSettings
 from howdah.namenode.core import Settings
 from howdah.namenode.permissions import Permissions
+from howdah.storage.fsimage_sections import check_codec
+from howdah.storage.retention import Retention
 
 HEARTBEATS_OF_A_RECOVERY = 30
 """So many intervals an attempt to recover a block may take, as in Hadoop."""
@@ -84,6 +87,35 @@ def required_directories(conf: Configuration) -> list[Path]:
                 f"{keys.DFS_NAMENODE_EDITS_DIR.name}"
             )
     return required
+
+
+def image_codec(conf: Configuration) -> str:
+    """How images are compressed; empty for not at all. Raises InvalidConfiguration."""
+    if not conf.get(keys.DFS_IMAGE_COMPRESS):
+        return ""
+    codec = conf.get(keys.DFS_IMAGE_COMPRESSION_CODEC)
+    try:
+        check_codec(codec)
+    except UnsupportedOperation as error:
+        raise InvalidConfiguration(
+            f"{keys.DFS_IMAGE_COMPRESSION_CODEC.name}: {error.message}"
+        ) from error
+    return codec
+
+
+def checkpoints_from(conf: Configuration) -> CheckpointSettings:
+    """Raises InvalidConfiguration for a codec that is not there."""
+    return CheckpointSettings(
+        transactions=conf.get(keys.DFS_NAMENODE_CHECKPOINT_TXNS),
+        period_s=conf.get(keys.DFS_NAMENODE_CHECKPOINT_PERIOD),
+        check_period_s=conf.get(keys.DFS_NAMENODE_CHECKPOINT_CHECK_PERIOD),
+        codec=image_codec(conf),
+        retention=Retention(
+            conf.get(keys.DFS_NAMENODE_NUM_CHECKPOINTS_RETAINED),
+            conf.get(keys.DFS_NAMENODE_NUM_EXTRA_EDITS_RETAINED),
+            conf.get(keys.DFS_NAMENODE_MAX_EXTRA_EDITS_SEGMENTS_RETAINED),
+        ),
+    )
 
 
 def _check_order(conf: Configuration, *ascending: Key[int]) -> None:

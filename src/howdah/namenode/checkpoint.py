@@ -1,0 +1,313 @@
+"""Checkpoints by fork: the namenode goes on while a frozen copy writes the image (D6).
+
+1. the log is rolled: what was committed so far ends with transaction N
+2. the process forks; the child's memory is the namespace after N, and stays so
+3. the child writes `fsimage.ckpt_N` to every name directory, says how it went
+   through a pipe, and ends
+4. when the log is durable up to N, a thread gives the image its sum and its name,
+   and removes what no start needs any more
+
+The loop stands still for 1 and 2 only, of which the fork is nearly all. The child
+has none of the parent's descriptors, writes no log, and leaves by `os._exit`. It
+gives up when its parent is gone. A child that fails is logged, and the next check
+tries again. A crash anywhere leaves the images that were there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NoReturn
+
+from howdah import errors
+from howdah.namenode.image import write_image
+from howdah.namenode.namespace import Namespace
+from howdah.storage.fsimage_sections import Sink
+from howdah.storage.image_files import (
+    WrittenImage,
+    finish_image,
+    list_images,
+    write_unfinished,
+)
+from howdah.storage.retention import Retention, purge
+
+log = logging.getLogger(__name__)
+
+Done = Callable[[errors.HowdahError | None], None]
+
+_MAX_TOLD_BYTES: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointSettings:
+    """When a checkpoint is due, and how images are written and kept."""
+
+    transactions: int
+    period_s: float
+    check_period_s: float
+    codec: str
+    retention: Retention
+
+
+class Checkpoints:
+    """Makes the images of one running namenode. Everything but `_finish` is the loop's."""
+
+    def __init__(
+        self,
+        namespace: Namespace,
+        namespace_id: int,
+        image_directories: Sequence[Path],
+        edits_directories: Sequence[Path],
+        settings: CheckpointSettings,
+        *,
+        image_txid: int | None,
+        last_txid: Callable[[], int],
+        roll: Callable[[], int],
+        when_durable: Callable[[Callable[[], None]], None],
+    ) -> None:
+        """`roll` begins a new segment and returns its first transaction; `when_durable`
+        calls back when all that was committed so far is durable."""
+        self._namespace = namespace
+        self._namespace_id = namespace_id
+        self._image_directories = list(image_directories)
+        self._edits_directories = list(edits_directories)
+        self._settings = settings
+        self._last_txid = last_txid
+        self._roll = roll
+        self._when_durable = when_durable
+        self._image_txid = image_txid or 0
+        self._image_s = self._newest_image_s()
+        self._next_check_s = time.monotonic() + settings.check_period_s
+        self._running: _Running | None = None
+        self._waiting: list[Done] = []
+        self.last_pause_s = 0.0
+        """How long the loop stood still for the last one."""
+
+    @property
+    def image_txid(self) -> int:
+        """The transaction of the newest image."""
+        return self._image_txid
+
+    def _newest_image_s(self) -> float:
+        """When the newest image was written, on the monotonic clock."""
+        images = list_images(self._image_directories)
+        if not images:
+            return -float("inf")
+        return time.monotonic() - max(0.0, time.time() - images[0].path.stat().st_mtime)
+
+    # What the namenode asks for.
+
+    def tick(self) -> None:
+        """Begin a checkpoint if one is due."""
+        now_s = time.monotonic()
+        if now_s < self._next_check_s or self._running is not None:
+            return
+        self._next_check_s = now_s + self._settings.check_period_s
+        uncovered = self._last_txid() - self._image_txid
+        # The record that begins a segment changes nothing.
+        if uncovered >= self._settings.transactions or (
+            uncovered > 1 and now_s - self._image_s >= self._settings.period_s
+        ):
+            self._start()
+
+    def is_recent(self, window_ms: int, gap: int) -> bool:
+        """True if the newest image is at most so old, and lacks at most so many edits."""
+        age_ms = (time.monotonic() - self._image_s) * 1000
+        return age_ms <= window_ms and self._image_txid >= self._last_txid() - gap
+
+    def save(self, done: Done) -> None:
+        """Make an image of what is committed by now, and then call `done`."""
+        self._waiting.append(done)
+        if self._running is None:
+            self._start()
+
+    def stop(self) -> None:
+        """End a child that still writes; what it wrote is removed at the next start."""
+        running, self._running = self._running, None
+        if running is not None:
+            asyncio.get_running_loop().remove_reader(running.pipe)
+            os.close(running.pipe)
+            os.kill(running.pid, signal.SIGKILL)
+            os.waitpid(running.pid, 0)
+
+    # One checkpoint.
+
+    def _start(self) -> None:
+        began_s = time.perf_counter()
+        waiting, self._waiting = self._waiting, []
+        try:
+            txid = self._roll() - 1
+            reading, writing = os.pipe()
+            # Objects that the collector does not visit keep their pages shared.
+            gc.freeze()
+            pid = os.fork()
+        except OSError as error:
+            gc.unfreeze()
+            self._tell(waiting, f"cannot fork: {error}")
+            return
+        if pid == 0:
+            self._be_the_child(writing, txid)
+        os.close(writing)
+        os.set_blocking(reading, False)
+        self.last_pause_s = time.perf_counter() - began_s
+        log.info(
+            "checkpoint at transaction %d by process %d, after a pause of %.1f ms",
+            txid,
+            pid,
+            self.last_pause_s * 1000,
+        )
+        running = self._running = _Running(txid, pid, reading, waiting)
+        self._when_durable(lambda: self._became_durable(running))
+        asyncio.get_running_loop().add_reader(reading, self._hear, running)
+
+    def _be_the_child(self, pipe: int, txid: int) -> NoReturn:
+        status = 1
+        try:
+            gc.disable()
+            signal.set_wakeup_fd(-1)
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, signal.SIG_DFL)
+            # The parent's sockets and files: a connection that the parent closes has to
+            # be closed, and its port free again when it dies.
+            os.closerange(3, pipe)
+            os.closerange(pipe + 1, os.sysconf("SC_OPEN_MAX"))
+            os.write(pipe, _written_by_child(self, txid, os.getppid()))
+            status = 0
+        except BaseException as error:  # noqa: BLE001 - the child must never go on as a namenode
+            told = {"error": f"{type(error).__name__}: {error}"}
+            os.write(pipe, json.dumps(told).encode())
+        finally:
+            os._exit(status)
+
+    def write(self, sink: Sink, txid: int, go_on: Callable[[], None]) -> None:
+        """The namespace as it is now, as the image of `txid`."""
+        write_image(
+            self._namespace,
+            self._namespace_id,
+            txid,
+            sink,
+            codec=self._settings.codec,
+            go_on=go_on,
+        )
+
+    @property
+    def image_directories(self) -> list[Path]:
+        return self._image_directories
+
+    def _hear(self, running: _Running) -> None:
+        """The child said something, or its end of the pipe is closed."""
+        try:
+            data = os.read(running.pipe, _MAX_TOLD_BYTES)
+        except BlockingIOError:
+            return
+        if data:
+            running.told += data
+            return
+        asyncio.get_running_loop().remove_reader(running.pipe)
+        os.close(running.pipe)
+        _, status = os.waitpid(running.pid, 0)
+        gc.unfreeze()
+        running.status = os.waitstatus_to_exitcode(status)
+        self._go_on(running)
+
+    def _became_durable(self, running: _Running) -> None:
+        running.durable = True
+        self._go_on(running)
+
+    def _go_on(self, running: _Running) -> None:
+        if running is not self._running or running.status is None or not running.durable:
+            return
+        told = json.loads(running.told) if running.told else {}
+        if running.status != 0 or "error" in told:
+            why = told.get("error", f"process {running.pid} ended with status {running.status}")
+            self._end(running, why)
+            return
+        for directory, why in told["failed"]:
+            log.error("no image in %s: %s", directory, why)
+        written = WrittenImage(
+            running.txid,
+            told["md5"],
+            told["size_bytes"],
+            tuple(map(Path, told["directories"])),
+        )
+        loop = asyncio.get_running_loop()
+        future = loop.run_in_executor(None, self._finish, written)
+        future.add_done_callback(lambda done: self._finished(running, written, done))
+
+    def _finish(self, written: WrittenImage) -> None:
+        """On a thread: it waits for disks."""
+        finish_image(written)
+        purge(self._image_directories, self._edits_directories, self._settings.retention)
+
+    def _finished(
+        self, running: _Running, written: WrittenImage, done: asyncio.Future[None]
+    ) -> None:
+        error = done.exception()
+        if isinstance(error, OSError):
+            self._end(running, str(error))
+            return
+        if error is not None:
+            raise error
+        self._image_txid = written.txid
+        self._image_s = time.monotonic()
+        log.info("the image of transaction %d has %d bytes", written.txid, written.size_bytes)
+        self._end(running, None)
+
+    def _end(self, running: _Running, why: str | None) -> None:
+        self._running = None
+        self._tell(running.waiting, why)
+        if self._waiting:
+            self._start()
+
+    @staticmethod
+    def _tell(waiting: list[Done], why: str | None) -> None:
+        error = None
+        if why is not None:
+            log.error("the checkpoint failed: %s", why)
+            error = errors.CheckpointFailed(f"the namespace could not be saved: {why}")
+        for done in waiting:
+            done(error)
+
+
+class _Running:
+    """A child at work."""
+
+    __slots__ = ("durable", "pid", "pipe", "status", "told", "txid", "waiting")
+
+    def __init__(self, txid: int, pid: int, pipe: int, waiting: list[Done]) -> None:
+        self.txid = txid
+        self.pid = pid
+        self.pipe = pipe
+        self.waiting = waiting
+        self.told = b""
+        self.status: int | None = None
+        self.durable = False
+
+
+class _Orphaned(Exception):
+    """The namenode is gone, and another one may be at work."""
+
+
+def _written_by_child(checkpoints: Checkpoints, txid: int, parent: int) -> bytes:
+    def go_on() -> None:
+        if os.getppid() != parent:
+            raise _Orphaned
+
+    written = write_unfinished(
+        checkpoints.image_directories, txid, lambda sink: checkpoints.write(sink, txid, go_on)
+    )
+    told = {
+        "md5": written.md5,
+        "size_bytes": written.size_bytes,
+        "directories": [str(directory) for directory in written.directories],
+        "failed": [(str(directory), why) for directory, why in written.failed],
+    }
+    return json.dumps(told).encode()

@@ -1,0 +1,364 @@
+"""The namespace to the records of an image and back (pure).
+
+What the namespace does not know is refused by name when an image has it; see
+`_refuse_…`. Blocks of an open file get the state that a replay of the log gives
+them: the last one is under construction, those before it wait for replicas.
+
+Deleted inodes that `Namespace.reap` has not come to yet are in no image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from howdah import errors
+from howdah.namenode.features import UNLIMITED, Quota
+from howdah.namenode.inodes import (
+    ROOT_INODE_ID,
+    Block,
+    BlockState,
+    Directory,
+    File,
+    INode,
+    Symlink,
+)
+from howdah.namenode.namespace import Namespace
+from howdah.storage import image_records as rec
+from howdah.storage.edits import EditBlock
+from howdah.storage.fsimage import ImageReader, ImageWriter
+from howdah.storage.fsimage_sections import Sink, Source
+
+# What Hadoop writes for the block ids of a time that this namespace never had.
+_LEGACY_GENERATION_STAMP: Final = 1000
+_NO_LEGACY_BLOCKS: Final = 0
+_NO_STRIPED_BLOCKS: Final = -(1 << 63)
+
+_NO_QUOTA: Final = Quota()
+
+
+# Writing.
+
+
+def write_image(
+    namespace: Namespace,
+    namespace_id: int,
+    txid: int,
+    sink: Sink,
+    *,
+    codec: str = "",
+    go_on: Callable[[], None] = lambda: None,
+) -> None:
+    """Write the namespace as it is, which is as it was after transaction `txid`.
+
+    `go_on` is called now and then, and may raise to give up. Raises
+    UnsupportedOperation for a codec that is not there.
+    """
+    writer = ImageWriter(sink, codec=codec)
+    writer.namesystem(
+        rec.NamesystemRecord(
+            namespace_id=namespace_id,
+            legacy_generation_stamp=_LEGACY_GENERATION_STAMP,
+            generation_stamp=namespace.generation_stamp,
+            legacy_generation_stamp_limit=_NO_LEGACY_BLOCKS,
+            last_block_id=namespace.last_block_id,
+            txid=txid,
+            last_striped_block_id=_NO_STRIPED_BLOCKS,
+        )
+    )
+    writer.erasure_coding(namespace.erasure_coding_policies)
+    count = sum(1 for _ in _attached(namespace, go_on))
+    writer.inodes(namespace.last_inode_id, count, map(_record, _attached(namespace, go_on)))
+    writer.children(_children(_attached(namespace, go_on)))
+    writer.open_files(
+        rec.OpenFileRecord(inode_id, namespace.inodes[inode_id].path)
+        for inode_id in namespace.leases.held()
+        if inode_id in namespace.inodes and namespace.is_attached(namespace.inodes[inode_id])
+    )
+    writer.snapshots(rec.SnapshotsRecord())
+    writer.secrets(rec.SecretsRecord())
+    writer.cache(rec.CacheRecord())
+    writer.finish()
+
+
+def _attached(namespace: Namespace, go_on: Callable[[], None]) -> Iterator[INode]:
+    """The whole tree, every directory before what is in it."""
+    todo: list[INode] = [namespace.root]
+    while todo:
+        node = todo.pop()
+        yield node
+        if isinstance(node, Directory):
+            go_on()
+            todo.extend(node.children.values())
+
+
+def _children(inodes: Iterable[INode]) -> Iterator[rec.ChildrenRecord]:
+    for node in inodes:
+        if isinstance(node, Directory) and node.children:
+            children = node.children
+            yield rec.ChildrenRecord(
+                node.inode_id, [children[name].inode_id for name in node.sorted_names()]
+            )
+
+
+def _record(inode: INode) -> rec.InodeRecord:
+    if isinstance(inode, File):
+        last = inode.blocks[-1] if inode.blocks else None
+        return rec.FileRecord(
+            inode.inode_id,
+            inode.name,
+            inode.owner,
+            inode.group,
+            inode.mode,
+            inode.mtime_ms,
+            inode.atime_ms,
+            inode.replication,
+            inode.block_size_bytes,
+            tuple(
+                [EditBlock(b.block_id, b.length_bytes, b.generation_stamp) for b in inode.blocks]
+            ),
+            inode.storage_policy_id,
+            inode.writer,
+            inode.writer_machine,
+            last is not None and last.truncating,
+            inode.acl,
+            inode.xattrs,
+        )
+    if isinstance(inode, Directory):
+        is_root = inode.inode_id == ROOT_INODE_ID
+        quota = inode.quota or _NO_QUOTA
+        names = quota.namespace
+        if is_root and names == UNLIMITED:
+            names = rec.ROOT_NAMESPACE_QUOTA
+        return rec.DirectoryRecord(
+            inode.inode_id,
+            inode.name,
+            inode.owner,
+            inode.group,
+            inode.mode,
+            inode.mtime_ms,
+            namespace_quota=names,
+            space_quota_bytes=quota.space_bytes,
+            quotas_by_kind=tuple(sorted(quota.by_kind_bytes.items())),
+            acl=inode.acl,
+            xattrs=inode.xattrs,
+        )
+    assert isinstance(inode, Symlink), inode
+    return rec.SymlinkRecord(
+        inode.inode_id,
+        inode.name,
+        inode.owner,
+        inode.group,
+        inode.mode,
+        inode.mtime_ms,
+        inode.atime_ms,
+        inode.target,
+    )
+
+
+# Reading.
+
+
+def read_image(source: Source, name: str) -> tuple[Namespace, rec.NamesystemRecord]:
+    """A namespace from an image, and the image's counters.
+
+    Raises CorruptImage for what cannot be, UnsupportedOperation for what the
+    namespace does not know, IncorrectVersion.
+    """
+    reader = ImageReader(source, name)
+    counters = reader.namesystem()
+    _refuse_in_image(reader, counters, name)
+    namespace = Namespace()
+    namespace.generation_stamp = counters.generation_stamp
+    namespace.last_block_id = counters.last_block_id
+    namespace.erasure_coding_policies = reader.erasure_coding()
+    try:
+        for record in reader.inodes():
+            _add_inode(namespace, record)
+        namespace.last_inode_id = max(namespace.last_inode_id, reader.last_inode_id())
+        for listed in reader.children():
+            _add_children(namespace, listed)
+        _check_tree(namespace)
+        namespace.tally.count_all(namespace.inodes)
+    except _Refused as error:
+        raise errors.UnsupportedOperation(f"image {name} cannot be loaded: {error}") from None
+    except _Impossible as error:
+        raise errors.CorruptImage(f"image {name} is damaged: {error}") from None
+    return namespace, counters
+
+
+class _Refused(Exception):
+    """The image has what the namespace does not know."""
+
+
+class _Impossible(Exception):
+    """The image contradicts itself."""
+
+
+def _add_inode(namespace: Namespace, record: rec.InodeRecord) -> None:
+    if record.inode_id == ROOT_INODE_ID:
+        _set_root(namespace, record)
+        return
+    if record.inode_id in namespace.inodes:
+        raise _Impossible(f"it has inode {record.inode_id} twice")
+    if not record.name or "/" in record.name:
+        raise _Impossible(f"inode {record.inode_id} has the name {record.name!r}")
+    namespace.inodes[record.inode_id] = _inode(namespace, record)
+    namespace.last_inode_id = max(namespace.last_inode_id, record.inode_id)
+
+
+def _set_root(namespace: Namespace, record: rec.InodeRecord) -> None:
+    root = namespace.root
+    if not isinstance(record, rec.DirectoryRecord) or record.name:
+        raise _Impossible("its root is no root")
+    root.owner = record.owner
+    root.group = record.group
+    root.mode = record.mode
+    root.mtime_ms = record.mtime_ms
+    _set_features(root, record)
+
+
+def _inode(namespace: Namespace, record: rec.InodeRecord) -> INode:
+    if isinstance(record, rec.FileRecord):
+        return _file(namespace, record)
+    if isinstance(record, rec.DirectoryRecord):
+        directory = Directory(
+            record.inode_id,
+            record.name,
+            record.owner,
+            record.group,
+            record.mode,
+            record.mtime_ms,
+        )
+        _set_features(directory, record)
+        return directory
+    assert isinstance(record, rec.SymlinkRecord), record
+    link = Symlink(
+        record.inode_id,
+        record.name,
+        record.owner,
+        record.group,
+        record.mode,
+        record.mtime_ms,
+        record.target,
+    )
+    link.atime_ms = record.atime_ms
+    return link
+
+
+def _set_features(directory: Directory, record: rec.DirectoryRecord) -> None:
+    names = record.namespace_quota
+    if directory.inode_id == ROOT_INODE_ID and names == rec.ROOT_NAMESPACE_QUOTA:
+        names = UNLIMITED
+    quota = Quota(names, record.space_quota_bytes, dict(record.quotas_by_kind))
+    if quota.is_set:
+        directory.quota = quota
+    if record.acl:
+        directory.acl = record.acl
+    if record.xattrs:
+        directory.xattrs = record.xattrs
+
+
+def _file(namespace: Namespace, record: rec.FileRecord) -> File:
+    _refuse_in_file(record)
+    file = File(
+        record.inode_id,
+        record.name,
+        record.owner,
+        record.group,
+        record.mode,
+        record.mtime_ms,
+        replication=record.replication,
+        block_size_bytes=record.block_size_bytes,
+        storage_policy_id=record.storage_policy_id,
+    )
+    if record.acl:
+        file.acl = record.acl
+    if record.xattrs:
+        file.xattrs = record.xattrs
+    # Most often the same time: one number less to keep.
+    file.atime_ms = record.mtime_ms if record.atime_ms == record.mtime_ms else record.atime_ms
+    is_open = record.writer is not None
+    state = BlockState.COMMITTED if is_open else BlockState.COMPLETE
+    blocks = namespace.blocks
+    for told in record.blocks:
+        if told.block_id in blocks:
+            raise _Impossible(f"block {told.block_id} is in two files")
+        block = Block(told.block_id, told.length_bytes, told.generation_stamp, file, state)
+        blocks[told.block_id] = block
+        file.blocks.append(block)
+    if record.writer is not None:
+        file.writer = record.writer
+        file.writer_machine = record.writer_machine
+        namespace.leases.grant(record.writer, file.inode_id)
+        if file.blocks:
+            file.blocks[-1].state = BlockState.UNDER_CONSTRUCTION
+            file.blocks[-1].truncating = record.truncating
+    return file
+
+
+def _add_children(namespace: Namespace, listed: rec.ChildrenRecord) -> None:
+    inodes = namespace.inodes
+    parent = inodes.get(listed.parent_id)
+    if not isinstance(parent, Directory):
+        raise _Impossible(f"it lists children of {listed.parent_id}, which is no directory")
+    if listed.references:
+        raise _Refused(f"{parent.path} has a child that is in a snapshot too")
+    for inode_id in listed.children:
+        child = inodes.get(inode_id)
+        if child is None:
+            raise _Impossible(f"child {inode_id} of directory {listed.parent_id} is not there")
+        if child.parent is not None or child is namespace.root:
+            raise _Impossible(f"inode {inode_id} is in two directories")
+        if child.name in parent.children:
+            raise _Impossible(f"directory {listed.parent_id} has {child.name!r} twice")
+        parent.add(child)
+
+
+def _check_tree(namespace: Namespace) -> None:
+    """Every inode hangs under the root."""
+    rooted: set[INode] = {namespace.root}
+    for inode in namespace.inodes.values():
+        if inode.parent is None:
+            if inode is not namespace.root:
+                raise _Impossible(f"inode {inode.inode_id} is in no directory")
+            continue
+        climbed = []
+        node = inode.parent
+        while node not in rooted:
+            climbed.append(node)
+            if node.parent is None or len(climbed) > len(namespace.inodes):
+                raise _Impossible(f"inode {inode.inode_id} does not hang under the root")
+            node = node.parent
+        rooted.update(climbed)
+
+
+# What there is no place for.
+
+
+def _refuse_in_image(reader: ImageReader, counters: rec.NamesystemRecord, name: str) -> None:
+    secrets, cache = reader.secrets(), reader.cache()
+    snapshots = reader.snapshots()
+    for has_it, what in (
+        (snapshots.snapshots or snapshots.snapshottable_ids, "snapshots"),
+        (cache.pools or cache.directives, "pools of centralised caching"),
+        (secrets.keys or secrets.tokens, "delegation tokens"),
+        (counters.rolling_upgrade_start_ms is not None, "a rolling upgrade that is not finished"),
+        (
+            counters.legacy_generation_stamp_limit != _NO_LEGACY_BLOCKS,
+            "blocks from before Hadoop 2",
+        ),
+        (
+            counters.last_striped_block_id not in (None, _NO_STRIPED_BLOCKS),
+            "erasure coded blocks",
+        ),
+    ):
+        if has_it:
+            raise errors.UnsupportedOperation(
+                f"image {name} cannot be loaded: it has {what}, which are not supported"
+            )
+
+
+def _refuse_in_file(record: rec.FileRecord) -> None:
+    if record.erasure_coding_policy_id is not None:
+        raise _Refused(f"file {record.name!r} is erasure coded")

@@ -1,0 +1,81 @@
+"""What of a namenode's directory may go: images and segments that no start needs.
+
+Mirrors Hadoop's rule. The newest `images` images stay, and with them every
+transaction after the oldest of those. Before it `extra_edits` more transactions
+stay, for whoever lags behind, in at most `extra_segments` segments.
+
+`purgeable` decides (from names alone), `purge` removes. What cannot be removed is
+left for the next time.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from howdah.storage.image_files import ImageFile, list_images, md5_path
+from howdah.storage.segments import Segment, list_segments
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How much stays; the defaults are Hadoop's."""
+
+    images: int = 2
+    extra_edits: int = 1_000_000
+    extra_segments: int = 10_000
+
+
+def oldest_kept(images: Sequence[ImageFile], retention: Retention) -> int | None:
+    """The transaction of the oldest image that stays; None where there is none."""
+    txids = sorted({image.txid for image in images}, reverse=True)
+    return txids[: retention.images][-1] if txids else None
+
+
+def purgeable(
+    images: Sequence[ImageFile], segments: Sequence[Segment], retention: Retention
+) -> tuple[list[ImageFile], list[Segment]]:
+    """The images and segments that may go. A segment in progress never does."""
+    kept = oldest_kept(images, retention)
+    if kept is None:
+        return [], []
+    needed = kept + 1
+    purge_before = max(0, needed - retention.extra_edits)
+    extra = sorted(
+        (s.first_txid, s.last_txid)
+        for s in segments
+        if s.last_txid is not None and purge_before <= s.last_txid and s.first_txid < needed
+    )
+    surplus = len(extra) - retention.extra_segments
+    if surplus > 0:
+        purge_before = min(needed, extra[surplus - 1][1] + 1)
+    return (
+        [image for image in images if image.txid < kept],
+        [s for s in segments if s.last_txid is not None and s.last_txid < purge_before],
+    )
+
+
+def purge(
+    image_directories: Sequence[Path], edits_directories: Sequence[Path], retention: Retention
+) -> None:
+    """Remove what may go from the `current` directories."""
+    images = list_images(image_directories)
+    for image in purgeable(images, [], retention)[0]:
+        log.info("removing %s: newer images are there", image.path)
+        _remove(image.path)
+        _remove(md5_path(image.path))
+    for directory in edits_directories:
+        for segment in purgeable(images, list_segments(directory), retention)[1]:
+            log.info("removing %s: images make it superfluous", segment.path)
+            _remove(segment.path)
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        log.warning("%s stays for now: %s", path, error)
