@@ -115,6 +115,8 @@ def _load_image(
             log.error("cannot use %s: %s", image.path, error)
             damaged.append(image.path)
             continue
+        except errors.HowdahError:
+            raise  # What is not supported: an older image would only hide it.
         except OSError as error:
             log.error("cannot read the image %s: %s", image.path, error)
             continue

@@ -226,3 +226,12 @@ def test_a_checkpoint_is_imported_into_empty_directories(
 def test_a_checkpoint_is_not_imported_over_an_image(roots: list[Path], conf: Configuration) -> None:
     with pytest.raises(errors.InconsistentStorage, match="already contains an image"):
         import_checkpoint(conf)
+
+
+def test_an_image_with_what_is_not_supported_stops_the_start(roots: list[Path]) -> None:
+    rich = Path(__file__).parents[1] / "storage" / "golden" / "fsimage_rich"
+    with open(rich, "rb") as image:
+        data = image.read()
+    save_image([roots[0] / "current"], 90, lambda sink: sink.write(data))
+    with pytest.raises(errors.UnsupportedOperation, match="it has snapshots"):
+        start(roots)
