@@ -21,6 +21,7 @@ from howdah.testing.simulator.disk import Disk, Place, ReplicaFiles
 from howdah.testing.simulator.history import Violation
 from howdah.testing.simulator.namenode import Namenode
 from howdah.testing.simulator.store import good_length
+from howdah.testing.simulator.writing import OutputStream
 
 
 class Checks:
@@ -31,6 +32,8 @@ class Checks:
         self._nodes = nodes
         self._stamps: dict[tuple[str, int], int] = {}
         self._block_stamps: dict[int, int] = {}
+        self.streams: dict[str, OutputStream] = {}
+        """By writer; those of the dead are dropped as they are found."""
         self.damaged: set[tuple[str, int]] = set()
         """(node, block id) of replicas that a power cut may have damaged."""
 
@@ -39,6 +42,7 @@ class Checks:
         self._check_stamps()
         for path in self._namenode.history.files:
             self._check_file(path)
+            self._check_pipeline(path)
 
     # --- stamps, lengths ---
 
@@ -70,6 +74,45 @@ class Checks:
     def forget_block_stamps(self) -> None:
         """The namenode lost edits of which nobody was told."""
         self._block_stamps.clear()
+
+    # --- pipelines ---
+
+    def _check_pipeline(self, path: str) -> None:
+        """What the writer's pipeline has acknowledged is at every node of it, and what a node
+        shows is at each one behind it. That is so as long as the pipeline is the first one: in
+        another each node keeps, and shows, what the first has acknowledged to it."""
+        file = self._file(path)
+        stream = self.streams.get(file.writer or "") if file is not None else None
+        if stream is None or not stream.pipeline.is_streaming:
+            return
+        if not stream.client.process.alive:
+            del self.streams[stream.client.name]
+            return
+        located, last = stream.pipeline.block, stream.pipeline.last_block
+        assert located is not None, "it is streaming"
+        assert last is not None, "it is streaming"
+        if file is None or not file.blocks or file.blocks[-1].block_id != last.block_id:
+            return
+        start, _, expected = self._blocks(path)[-1]
+        acked, behind = expected[: last.length_bytes], len(expected)
+        for address in reversed(located.nodes):
+            node = self._node(address.uuid)
+            entry = node.disk.names.get(last.block_id)
+            if (node.name, last.block_id) in self.damaged or entry is None:
+                return
+            content = bytes(entry[1].block.content)
+            if not content.startswith(acked):
+                raise Violation(
+                    f"{path}: {len(acked)} bytes behind {start} are acknowledged, {node} has "
+                    f"{_tell(node.disk, file.blocks[-1])}, not {acked!r}"
+                )
+            replica = node.store.find(last.block_id)
+            if not node.process.alive or replica is None:
+                return
+            is_first = not stream.pipeline.counts.recoveries
+            if is_first and replica.visible_bytes > behind:
+                raise Violation(f"{node} shows {replica.visible_bytes} bytes of {replica!r}")
+            behind = min(behind, replica.length_bytes)
 
     # --- bytes ---
 

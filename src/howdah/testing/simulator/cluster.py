@@ -36,6 +36,7 @@ HARD_LIMIT_S = 240
 HEALING_S = 6000
 HEALING_STEPS = 100_000
 PATTERN = bytes(range(1, 251))
+_JUMPS_S = (1, 1, 1, 5, 5, 30, SOFT_LIMIT_S + 5, HARD_LIMIT_S + 5)
 _HARMLESS = ("restart", "thaw", "mend", "start_namenode", "reader", "opener", "time")
 
 
@@ -53,6 +54,8 @@ class Plan:
     mend: int = 12
     reset: int = 6
     power: int = 0
+    storm: int = 2
+    """Several datanodes at once are killed, and, where power fails, may lose it."""
     disk: int = 2
     announce: int = 2
     kill_writer: int = 3
@@ -76,6 +79,7 @@ CALM = Plan(
     freeze=0,
     cut=0,
     reset=0,
+    storm=0,
     disk=0,
     announce=0,
     kill_writer=0,
@@ -89,8 +93,17 @@ CALM = Plan(
 ONE_FAILS = replace(CALM, kill=10, freeze=3, cut=3, disk=3, announce=3, most_harm=1)
 """One datanode dies, freezes, or fails otherwise, once; and maybe comes back."""
 
-POWER = Plan(power=5, kill=2, freeze=2, cut=2)
+POWER = Plan(power=5, kill=2, freeze=2, cut=2, storm=4)
 """Also machines that lose their power, and with it what they have not synced."""
+
+TAKEOVERS = Plan(
+    **dict.fromkeys(("kill", "freeze", "cut", "reset", "disk", "announce"), 1),
+    kill_writer=12,
+    storm=5,
+    restart=40,
+    time=4,
+)
+"""Writers die, others take over, and all datanodes may start anew in between."""
 
 
 @dataclass(slots=True)
@@ -169,6 +182,8 @@ class Simulation:
 
     def step(self) -> None:
         """A fault, or one step of somebody."""
+        if self.plan.opener and not any(writer.process.alive for writer in self.writers):
+            self.open_another()
         number = 1000 - 1 - self.choices.below(1000)
         for weight, name, happen in self._faults:
             if number < weight:
@@ -248,7 +263,7 @@ class Simulation:
         for _ in range(1 + self.choices.below(self.plan.actions)):
             match self.choices.below(8):
                 case 0 | 1 | 2 | 3:
-                    size = 1 + self.choices.below(20)
+                    size = 1 + self.choices.below(24)
                     start = len(stream.told.written)
                     yield from stream.write(_pattern(client.name, start, size))
                 case 4 | 5:
@@ -277,7 +292,7 @@ class Simulation:
                 patience -= 1
                 if not patience:
                     raise
-                if self.choices.below(3) == 2:
+                if self.choices.below(2) == 1:
                     self.counts.takeovers += 1
                     self.world.note(client.name, "recoverLease")
                     yield from client.ask(
@@ -292,7 +307,9 @@ class Simulation:
             is_local=lambda node: node.uuid == "uuid-1",
         )
         told = self.namenode.history.writer(client.name)
-        return OutputStream(client, file, told, rules, HARD_LIMIT_S)
+        stream = OutputStream(client, file, told, rules, HARD_LIMIT_S)
+        self.checks.streams[client.name] = stream
+        return stream
 
     def _create_or_append(self, client: Client) -> Steps[OpenFile]:
         is_there = PATH in self.namenode.history.files
@@ -371,6 +388,7 @@ class Simulation:
             (plan.mend, "mend", self._mend),
             (plan.reset, "reset", self._reset),
             (plan.power, "power", self._cut_power),
+            (plan.storm, "storm", self._storm),
             (plan.disk, "disk", self._fail_disk),
             (plan.announce, "announce", self._announce),
             (plan.kill_writer, "kill_writer", self._kill_writer),
@@ -463,11 +481,31 @@ class Simulation:
         node = self._victim()
         if node is None:
             return False
+        self._lose_power(node)
+        return True
+
+    def _lose_power(self, node: Datanode) -> None:
         self.world.note(node, "loses its power")
         node.kill()
         blocks = set(node.disk.names)
         node.disk.cut_power(self.choices)
         self.checks.power_was_cut(node, blocks)
+
+    def _storm(self) -> bool:
+        """They may be back at once, as machines are that share a switch, or a script."""
+        up = [node for node in self.nodes if node.process.runs]
+        with_power = self.plan.power > 0 and self.choices.below(2) == 1
+        for node in up:
+            if self.choices.below(4) == 0:
+                continue
+            if with_power:
+                self._lose_power(node)
+            else:
+                self.world.note(node, "is killed with others")
+                node.kill()
+            if self.choices.below(2) == 1:
+                self.world.note(node, "starts")
+                node.start()
         return True
 
     def _fail_disk(self) -> bool:
@@ -527,7 +565,7 @@ class Simulation:
         return True
 
     def _jump(self) -> bool:
-        seconds = (1, 5, 30, SOFT_LIMIT_S + 5, HARD_LIMIT_S + 5)[self.choices.below(5)]
+        seconds = _JUMPS_S[self.choices.below(len(_JUMPS_S))]
         self.world.note("clock", f"{seconds} s pass while everybody waits")
         self.world.clock.advance(seconds * 1000)
         return True
