@@ -39,6 +39,9 @@ CONF = {
     "dfs.namenode.reconstruction.pending.timeout-sec": 5,
     "dfs.blocksize": BLOCK,
 }
+# A frozen datanode is found by its silence, which takes ten seconds and more.
+LONG_0 = pytest.param(0, marks=pytest.mark.torture)
+LONG_2 = pytest.param(2, marks=pytest.mark.torture)
 NEVER = ReplacementPolicy(Policy.NEVER)
 ALWAYS = ReplacementPolicy(Policy.ALWAYS)
 
@@ -262,6 +265,7 @@ def test_a_datanode_that_dies_at_the_first_packet_is_not_noticed(
     check(cluster, fs, writer)
 
 
+@pytest.mark.torture
 @pytest.mark.req("FS-131")
 def test_a_datanode_that_is_frozen_before_the_first_packet_is_not_noticed(
     cluster: MiniCluster, fs: FileSystem, writer: Writer
@@ -297,7 +301,7 @@ def test_all_three_dead_end_in_an_error_that_names_each_in_bounded_time(
 
 
 @pytest.mark.req("FS-127", "FS-131")
-@pytest.mark.parametrize("position", [0, 1, 2])
+@pytest.mark.parametrize("position", [LONG_0, 1, LONG_2])
 def test_a_datanode_that_freezes_in_mid_block_is_not_noticed_by_the_writer(
     cluster: MiniCluster, fs: FileSystem, writer: Writer, position: int
 ) -> None:
@@ -309,6 +313,7 @@ def test_a_datanode_that_freezes_in_mid_block_is_not_noticed_by_the_writer(
     check(cluster, fs, writer)
 
 
+@pytest.mark.torture
 @pytest.mark.req("FS-131")
 @pytest.mark.parametrize("position", [0, 2])
 def test_a_datanode_that_freezes_before_the_last_packet_is_not_noticed(
@@ -352,6 +357,7 @@ def test_what_was_flushed_is_readable_whatever_two_datanodes_do(
     assert read(fs, writer.path) == writer.written
 
 
+@pytest.mark.torture
 def test_a_flush_that_waits_for_a_frozen_datanode_goes_through(
     cluster: MiniCluster, fs: FileSystem, writer: Writer
 ) -> None:

@@ -120,8 +120,6 @@ def java_shell(cluster: MiniCluster, *arguments: str) -> subprocess.CompletedPro
 SHELLS: dict[str, Shell] = {"ours": our_shell, "java": java_shell}
 # Put by the one, got by the other; replication; block size in MiB.
 QUICK = [
-    ("ours", "ours", 1, 1),
-    ("ours", "java", 1, 64),
     ("ours", "ours", 1, 128),
     ("java", "ours", 3, 64),
     ("ours", "java", 3, 128),

@@ -287,7 +287,7 @@ def test_a_datanode_that_is_dead_when_the_pipeline_is_set_up_is_left_out(
 
 
 @pytest.mark.req("FS-124", "FS-131")
-@pytest.mark.parametrize("position", [0, 2])
+@pytest.mark.parametrize("position", [pytest.param(0, marks=pytest.mark.torture), 2])
 def test_a_datanode_that_hangs_in_mid_block_is_left_out(
     java: Java, cluster: MiniCluster, path: str, position: int
 ) -> None:
@@ -307,6 +307,7 @@ def test_a_datanode_that_hangs_in_mid_block_is_left_out(
     check(java, cluster, writer)
 
 
+@pytest.mark.torture
 @pytest.mark.req("FS-124", "FS-131")
 def test_a_datanode_that_hangs_when_the_pipeline_is_set_up_is_left_out(
     java: Java, cluster: MiniCluster, path: str
@@ -321,7 +322,13 @@ def test_a_datanode_that_hangs_when_the_pipeline_is_set_up_is_left_out(
 
 @pytest.mark.req("FS-124", "FS-126", "FS-131")
 @pytest.mark.parametrize(
-    ("position", "how"), [(0, "is killed"), (1, "is killed"), (2, "is killed"), (2, "hangs")]
+    ("position", "how"),
+    [
+        (0, "is killed"),
+        (1, "is killed"),
+        (2, "is killed"),
+        pytest.param(2, "hangs", marks=pytest.mark.torture),
+    ],
 )
 def test_a_datanode_that_fails_while_the_block_is_closed_is_not_noticed_by_the_writer(
     java: Java, cluster: MiniCluster, path: str, position: int, how: str
