@@ -468,7 +468,7 @@ DFS_DATANODE_RESTART_REPLICA_EXPIRATION = duration(
     "s",
     "How long a restarting datanode keeps replicas for the clients that write them.",
 )
-DFS_DATANODE_XCEIVER_STOP_TIMEOUT = duration(
+DFS_DATANODE_XCEIVER_STOP_TIMEOUT_MILLIS = duration(
     "dfs.datanode.xceiver.stop.timeout.millis",
     "60000",
     "ms",

@@ -62,7 +62,7 @@ class DataSettings:
                 sync_behind_writes=conf.get(keys.DFS_DATANODE_SYNC_BEHIND_WRITES),
             ),
             local_socket_path=(conf.get(keys.DFS_DOMAIN_SOCKET_PATH) or None) if local else None,
-            stop_timeout_s=conf.get(keys.DFS_DATANODE_XCEIVER_STOP_TIMEOUT),
+            stop_timeout_s=conf.get(keys.DFS_DATANODE_XCEIVER_STOP_TIMEOUT_MILLIS),
             restart_notice_s=_restart_notice_ms(conf) / 1000,
             restart_expiry_s=conf.get(keys.DFS_DATANODE_RESTART_REPLICA_EXPIRATION),
             reserved_bytes=conf.get(keys.DFS_DATANODE_DU_RESERVED),
