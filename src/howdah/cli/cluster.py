@@ -76,8 +76,10 @@ def up(argv: list[str], conf: Configuration) -> int:
         layout.save()
         cluster = LocalCluster(layout, Detached(), _running(layout))
         _start(cluster, options.timeout)
+    # Whoever reads the report may end us at once.
+    asked = _end_asked_for() if options.foreground else None
     _report(cluster, options.json)
-    return _stay(cluster) if options.foreground else 0
+    return _stay(cluster, asked) if asked else 0
 
 
 def status(argv: list[str], conf: Configuration) -> int:
@@ -193,11 +195,16 @@ def _start(cluster: LocalCluster, timeout_s: float) -> None:
         raise
 
 
-def _stay(cluster: LocalCluster) -> int:
-    """Wait for a signal, or for a server to end; then stop everything."""
+def _end_asked_for() -> threading.Event:
+    """Set by Ctrl-C or SIGTERM from now on."""
     asked = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: asked.set())
+    return asked
+
+
+def _stay(cluster: LocalCluster, asked: threading.Event) -> int:
+    """Wait until the end is asked for, or a server ends; then stop everything."""
     ended: list[str] = []
     while not ended and not asked.wait(WATCH_INTERVAL_S):
         ended = [name for name in cluster.layout.names if not cluster.is_running(name)]
