@@ -15,9 +15,24 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from howdah.testing.simulator.cluster import CALM, ONE_FAILS, POWER, Plan, Simulation
+from howdah.testing.simulator.cluster import (
+    AMNESIA,
+    CALM,
+    ONE_FAILS,
+    POWER,
+    TAKEOVERS,
+    Plan,
+    Simulation,
+)
 
-PLANS = {"calm": CALM, "one fails": ONE_FAILS, "all fails": Plan(), "power": POWER}
+PLANS = {
+    "calm": CALM,
+    "one fails": ONE_FAILS,
+    "all fails": Plan(),
+    "power": POWER,
+    "takeovers": TAKEOVERS,
+    "amnesia": AMNESIA,
+}
 TRACE_LINES = 60
 
 
@@ -80,6 +95,14 @@ def test_what_was_promised_outlives_any_history(name: str) -> None:
     assert min(total["flushes"], total["syncs"], total["closes"], total["reads"]) > 10
 
 
+@pytest.mark.req("AP-022", "AP-025", "AP-047", "AP-048", "FS-156")
+@pytest.mark.parametrize("name", ["takeovers", "amnesia"])
+def test_whoever_takes_a_file_over_finds_what_was_promised_before(name: str) -> None:
+    total = run_all(range(40), PLANS[name], 900)
+    assert total["disaster"] > 40
+    assert min(total["flushes"], total["closes"], total["reads"]) > 10
+
+
 @pytest.mark.req("FS-127", "FS-131")
 def test_nobody_notices_that_one_datanode_fails() -> None:
     total = run_all(range(100), ONE_FAILS, 400)
@@ -102,7 +125,7 @@ def test_a_seed_tells_the_whole_story() -> None:
 @pytest.mark.req("AP-047", "AP-048", "FS-131", "FS-156", "LM-062")
 @given(
     choices=st.lists(st.integers(0, 999), min_size=100, max_size=600),
-    plan=st.sampled_from((Plan(), POWER)),
+    plan=st.sampled_from((Plan(), POWER, TAKEOVERS, AMNESIA)),
 )
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_no_strategy_finds_a_history_that_breaks_a_promise(choices: list[int], plan: Plan) -> None:
@@ -113,14 +136,14 @@ def test_no_strategy_finds_a_history_that_breaks_a_promise(choices: list[int], p
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", sorted(PLANS))
 def test_long_histories(name: str) -> None:
-    run_all(range(1000, 2200), PLANS[name], 1200)
+    run_all(range(1000, 2000), PLANS[name], 1000)
 
 
 @pytest.mark.torture
 @pytest.mark.timeout(3600)
 @given(
     choices=st.lists(st.integers(0, 999), min_size=200, max_size=3000),
-    plan=st.sampled_from((Plan(), POWER)),
+    plan=st.sampled_from((Plan(), POWER, TAKEOVERS, AMNESIA)),
 )
 @settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
 def test_no_strategy_finds_one_in_a_long_time(choices: list[int], plan: Plan) -> None:

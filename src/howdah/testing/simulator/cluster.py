@@ -56,6 +56,8 @@ class Plan:
     power: int = 0
     storm: int = 2
     """Several datanodes at once are killed, and, where power fails, may lose it."""
+    disaster: int = 0
+    """A storm, and the writers die in it, and maybe the namenode."""
     disk: int = 2
     announce: int = 2
     kill_writer: int = 3
@@ -96,14 +98,13 @@ ONE_FAILS = replace(CALM, kill=10, freeze=3, cut=3, disk=3, announce=3, most_har
 POWER = Plan(power=5, kill=2, freeze=2, cut=2, storm=4)
 """Also machines that lose their power, and with it what they have not synced."""
 
-TAKEOVERS = Plan(
-    **dict.fromkeys(("kill", "freeze", "cut", "reset", "disk", "announce"), 1),
-    kill_writer=12,
-    storm=5,
-    restart=40,
-    time=4,
+TAKEOVERS = replace(
+    CALM, disaster=4, restart=40, freeze=2, thaw=4, reset=4, kill_namenode=1, start_namenode=100
 )
-"""Writers die, others take over, and all datanodes may start anew in between."""
+"""Writers die with datanodes around them, in one moment, and others take the file over."""
+
+AMNESIA = replace(TAKEOVERS, disaster=6, power=1, kill_namenode=4)
+"""Power and the namenode fail as well, which forgets lengths: datanodes alone know them."""
 
 
 @dataclass(slots=True)
@@ -143,6 +144,7 @@ class Simulation:
                 stale_datanode_ms=30_000,
                 lease_soft_limit_ms=SOFT_LIMIT_S * 1000,
                 lease_hard_limit_ms=HARD_LIMIT_S * 1000,
+                block_recovery_timeout_ms=20_000,
                 safe_mode_extension_ms=3_000,
                 pending_copy_ms=60_000,
             ),
@@ -182,7 +184,7 @@ class Simulation:
 
     def step(self) -> None:
         """A fault, or one step of somebody."""
-        if self.plan.opener and not any(writer.process.alive for writer in self.writers):
+        if (self.plan.opener or self.plan.disaster) and not self._writer_lives():
             self.open_another()
         number = 1000 - 1 - self.choices.below(1000)
         for weight, name, happen in self._faults:
@@ -194,6 +196,9 @@ class Simulation:
             number -= weight
         self._step_of_somebody()
         self.checks.check()
+
+    def _writer_lives(self) -> bool:
+        return any(writer.process.alive for writer in self.writers)
 
     def _is_allowed(self, fault: str) -> bool:
         faults = self.counts.faults
@@ -389,6 +394,7 @@ class Simulation:
             (plan.reset, "reset", self._reset),
             (plan.power, "power", self._cut_power),
             (plan.storm, "storm", self._storm),
+            (plan.disaster, "disaster", self._disaster),
             (plan.disk, "disk", self._fail_disk),
             (plan.announce, "announce", self._announce),
             (plan.kill_writer, "kill_writer", self._kill_writer),
@@ -494,11 +500,11 @@ class Simulation:
     def _storm(self) -> bool:
         """They may be back at once, as machines are that share a switch, or a script."""
         up = [node for node in self.nodes if node.process.runs]
-        with_power = self.plan.power > 0 and self.choices.below(2) == 1
         for node in up:
-            if self.choices.below(4) == 0:
+            how = self.choices.below(3)
+            if how == 0:
                 continue
-            if with_power:
+            if how == 2 and self.plan.power:
                 self._lose_power(node)
             else:
                 self.world.note(node, "is killed with others")
@@ -507,6 +513,20 @@ class Simulation:
                 self.world.note(node, "starts")
                 node.start()
         return True
+
+    def _disaster(self) -> bool:
+        if not any(self.checks.streams[w.name].told.written for w in self._writing()):
+            return False
+        for writer in self._writing():
+            self.world.note(writer.name, "dies")
+            self.world.kill(writer.process)
+        self._storm()
+        if self.choices.below(3) == 2 and self.plan.kill_namenode:
+            self._kill_namenode()
+        return True
+
+    def _writing(self) -> list[Client]:
+        return [w for w in self.writers if w.process.alive and w.name in self.checks.streams]
 
     def _fail_disk(self) -> bool:
         node = self._victim()
