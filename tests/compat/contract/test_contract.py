@@ -57,6 +57,9 @@ SUITES: dict[str, frozenset[str]] = {
     f"{HDFS}TestDFSWrappedIO": frozenset(),
     "MoreHdfsContracts$ContentSummary": frozenset(),
     "MoreHdfsContracts$CopyFromLocal": frozenset(),
+    "org.apache.hadoop.hdfs.TestHDFSTrash": frozenset(),
+    # Not AbstractContractStreamIOStatisticsTest: the streams of Hadoop's HDFS client have no
+    # statistics of that kind, whatever servers they talk to.
 }
 
 # The requirements that a suite is about.
