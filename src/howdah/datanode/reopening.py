@@ -113,7 +113,7 @@ def recover_close(
 ) -> None:
     """PIPELINE_CLOSE_RECOVERY: all data is here and acknowledged, and only the end of the
     block may not be. Afterwards the replica is finalized under the new stamp; `durable`
-    if it must be on the disk then.
+    if it must be on the disk then, as it must in any case if it was synced once.
 
     Where it is final already, under that very stamp, nothing is left to be done but that:
     so asks a writer of howdah whose `hsync` covers blocks that it finished before."""
@@ -121,6 +121,7 @@ def recover_close(
     replica = store.claim(request.block, holder, request.latest_generation_stamp)
     try:
         replica.check_whole(block.generation_stamp, stamp, request.min_bytes_received)
+        durable = durable or replica.synced
         if replica.state is ReplicaState.FINALIZED:
             store.rename(
                 block.pool_id,

@@ -237,6 +237,19 @@ def test_a_block_that_an_earlier_pipeline_synced_is_whole_when_it_is_closed(
     bench.check(len(DATA), 1002, (ReplicaState.FINALIZED,))
 
 
+@pytest.mark.req("FS-156")
+def test_a_block_that_was_synced_once_is_whole_when_its_pipeline_is_closed_again(
+    bench: Bench,
+) -> None:
+    with bench.disk as disk:
+        writer = bench.begin(700)
+        writer.send(512, DATA[512:])
+        assert writer.ack().is_success
+        bench.resume(Stage.PIPELINE_CLOSE_RECOVERY, len(DATA)).close()
+        disk.cut_now()
+    bench.check(len(DATA), 1002, (ReplicaState.FINALIZED,))
+
+
 @pytest.mark.req("OS-071")
 def test_a_block_whose_last_packet_asks_for_it_is_whole_when_it_is_closed(bench: Bench) -> None:
     with bench.disk as disk:
