@@ -109,7 +109,10 @@ class Checks:
             replica = node.store.find(last.block_id)
             if not node.process.alive or replica is None:
                 return
-            is_first = not stream.pipeline.counts.recoveries
+            is_first = not stream.pipeline.counts.recoveries and (
+                # After an announced restart all that is there counts as acknowledged.
+                node.started_at <= stream.opened_at
+            )
             if is_first and replica.visible_bytes > behind:
                 raise Violation(f"{node} shows {replica.visible_bytes} bytes of {replica!r}")
             behind = min(behind, replica.length_bytes)
@@ -158,7 +161,9 @@ class Checks:
             if (node.name, block.block_id) in self.damaged:
                 content = content[: _proven(files)]
             found = _common(content, expected)
-            if block.state is BlockState.UNDER_CONSTRUCTION or found == len(expected):
+            # Of a closed block the namenode takes final replicas and whole ones alone.
+            is_whole = name.place is Place.FINALIZED and found == len(expected)
+            if block.state is BlockState.UNDER_CONSTRUCTION or is_whole:
                 best = max(best, found)
         return best
 

@@ -93,6 +93,7 @@ class Datanode:
     def start(self) -> None:
         """A process that finds what the disk holds."""
         self.process = Process(self.name, self.name)
+        self.started_at = self.world.steps
         process = self.process
         process.at_death.append(lambda: self.network.process_died(process))
         self._events: deque[Event] = deque()
@@ -386,7 +387,10 @@ class Datanode:
     def _delete(self, blocks: tuple[ExtendedBlock, ...]) -> Steps[None]:
         for block in blocks:
             yield PAUSE
-            self.store.invalidate(block)
+            try:
+                yield from self.store.invalidate(block)
+            except errors.HowdahError as error:
+                self.world.note(self, f"cannot delete {block}: {error}")
 
     def _full_report(self) -> Steps[None]:
         kept = [news for news in self._news if not isinstance(news, BlockNews)]

@@ -69,7 +69,6 @@ class Receiver:
         self._mirror: Mirror | None = None
         self._to_mirror: End | None = None
         self._stopped = False
-        self._durable = False
         self._finalize_failure: Exception | None = None
         self.writer: Writer | None = None
         self._acks: Acks | None = None
@@ -238,9 +237,10 @@ class Receiver:
         sync = packet.header.sync_block
         try:
             yield from writer.write(packet)
-            self._durable |= sync
-            if sync and not packet.header.last_in_block:
-                yield from writer.sync()
+            if sync:
+                writer.replica.synced = True
+                if not packet.header.last_in_block:
+                    yield from writer.sync()
         except errors.HowdahError:
             raise
         except OSError:
@@ -256,7 +256,10 @@ class Receiver:
             if self.request.stage is Stage.TRANSFER_RBW:
                 yield from self._store.join_pipeline(writer, self.request.block.length_bytes)
             else:
-                yield from self._store.finalize(writer, durable=self._durable)
+                announced = self.request.block.length_bytes
+                if self._is_copy and writer.replica.length_bytes < announced:
+                    raise errors.ProtocolViolation(f"the copy lacks bytes up to {announced}")
+                yield from self._store.finalize(writer, durable=writer.replica.synced)
         except (errors.HowdahError, OSError) as error:
             self._finalize_failure = error
             return Status.ERROR

@@ -22,7 +22,7 @@ from howdah.transfer.ops import WriteBlock
 def append(store: Store, request: WriteBlock, holder: Holder) -> Steps[Writer]:
     """PIPELINE_SETUP_APPEND."""
     block = request.block
-    replica = yield from store.claim(block, holder)
+    replica = yield from store.claim(block, holder, request.latest_generation_stamp)
     try:
         if (
             replica.state is not ReplicaState.FINALIZED
@@ -38,7 +38,7 @@ def append(store: Store, request: WriteBlock, holder: Holder) -> Steps[Writer]:
 
 def recover_append(store: Store, request: WriteBlock, holder: Holder) -> Steps[Writer]:
     """PIPELINE_SETUP_APPEND_RECOVERY."""
-    replica = yield from store.claim(request.block, holder)
+    replica = yield from store.claim(request.block, holder, request.latest_generation_stamp)
     try:
         replica.check_whole(
             request.block.generation_stamp,
@@ -55,7 +55,7 @@ def recover_append(store: Store, request: WriteBlock, holder: Holder) -> Steps[W
 
 def recover_streaming(store: Store, request: WriteBlock, holder: Holder) -> Steps[Writer]:
     """PIPELINE_SETUP_STREAMING_RECOVERY."""
-    replica = yield from store.claim(request.block, holder)
+    replica = yield from store.claim(request.block, holder, request.latest_generation_stamp)
     try:
         kept = replica.length_kept(
             request.block.generation_stamp,
@@ -72,7 +72,7 @@ def recover_streaming(store: Store, request: WriteBlock, holder: Holder) -> Step
 def recover_close(store: Store, request: WriteBlock, holder: Holder) -> Steps[None]:
     """PIPELINE_CLOSE_RECOVERY."""
     block, stamp = request.block, request.latest_generation_stamp
-    replica = yield from store.claim(block, holder)
+    replica = yield from store.claim(block, holder, stamp)
     try:
         replica.check_whole(block.generation_stamp, stamp, request.min_bytes_received)
         if replica.state is ReplicaState.FINALIZED:
@@ -80,11 +80,11 @@ def recover_close(store: Store, request: WriteBlock, holder: Holder) -> Steps[No
                 replica, ReplicaState.FINALIZED, stamp, lambda: replica.restamp(stamp)
             )
             store.tell(ReplicaReceived(replica.as_block(POOL_ID), store.storage_id))
-            if stamp == block.generation_stamp:
+            if replica.synced or stamp == block.generation_stamp:
                 yield from store.sync(replica)
         else:
             writer = yield from _go_on(store, replica, request, replica.length_bytes, holder)
-            yield from store.finalize(writer)
+            yield from store.finalize(writer, durable=replica.synced)
     except (errors.HowdahError, OSError):
         store.release(block.block_id, holder)
         raise
@@ -141,7 +141,7 @@ def take(store: Store, block: ExtendedBlock, recovery_id: int) -> Steps[Candidat
         return None
     found.check_recovery(block.generation_stamp, recovery_id)
     holder = Briefly()
-    yield from store.claim_writer(block.block_id, holder)
+    yield from store.claim_writer(block.block_id, holder, recovery_id)
     try:
         replica = store.find(block.block_id)
         if replica is None:
@@ -161,7 +161,7 @@ def settle(
 ) -> Steps[str]:
     """updateReplicaUnderRecovery, in place."""
     holder = Briefly()
-    replica = yield from store.claim(block, holder)
+    replica = yield from store.claim(block, holder, recovery_id)
     try:
         replica.check_agreed(recovery_id, block.length_bytes, new_length_bytes)
         yield from _cut_agreed(store, replica, new_length_bytes)

@@ -190,6 +190,7 @@ class Writer:
 
     def sync(self) -> Steps[None]:
         length = self.replica.length_bytes
+        self.replica.synced = True
         self._files.block.sync()
         yield PAUSE
         self._files.meta.sync()
@@ -210,7 +211,7 @@ class Store:
         self.replicas.add_pool(POOL_ID)
         self.tell = tell
         self._storage_id = storage_id
-        self._holders: dict[int, Holder] = {}
+        self._holders: dict[int, tuple[Holder, int]] = {}
         self._scan()
 
     @property
@@ -263,24 +264,26 @@ class Store:
     # --- writers ---
 
     def writers(self) -> list[Holder]:
-        return list(self._holders.values())
+        return [holder for holder, _ in self._holders.values()]
 
-    def claim_writer(self, block_id: int, holder: Holder) -> Steps[None]:
-        """`writers.claim`: whoever wrote it before has let go."""
+    def claim_writer(self, block_id: int, holder: Holder, stamp: int) -> Steps[None]:
+        """`writers.claim`: whoever wrote it before has let go, and the newest stamp has it."""
         deadline_ms = self.world.now_ms + STOP_TIMEOUT_MS
         while (present := self._holders.get(block_id)) is not None:
-            present.stop("its pipeline is built anew")
+            if present[1] > stamp:
+                raise errors.RecoveryInProgress(f"{block_id} is held under {present[1]}")
+            present[0].stop("its pipeline is built anew")
             if self.world.now_ms >= deadline_ms:
                 raise errors.RemoteError(f"the writer of {block_id} does not stop")
-            held_by = present
+            held = present
             yield Wait(
-                lambda held_by=held_by: self._holders.get(block_id) is not held_by,  # type: ignore[misc]
+                lambda held=held: self._holders.get(block_id) is not held,  # type: ignore[misc]
                 min(deadline_ms, self.world.now_ms + STOP_AGAIN_MS),
             )
-        self._holders[block_id] = holder
+        self._holders[block_id] = holder, stamp
 
-    def claim(self, block: ExtendedBlock, holder: Holder) -> Steps[Replica]:
-        yield from self.claim_writer(block.block_id, holder)
+    def claim(self, block: ExtendedBlock, holder: Holder, stamp: int) -> Steps[Replica]:
+        yield from self.claim_writer(block.block_id, holder, stamp)
         try:
             return self.replicas.get(block)
         except errors.HowdahError:
@@ -288,7 +291,8 @@ class Store:
             raise
 
     def release(self, block_id: int, holder: Holder | None) -> None:
-        if holder is not None and self._holders.get(block_id) is holder:
+        present = self._holders.get(block_id)
+        if present is not None and present[0] is holder:
             del self._holders[block_id]
 
     # --- creating, and the end of writing ---
@@ -299,17 +303,18 @@ class Store:
         """A new, empty replica; an older one gives way."""
         older = self.find(block.block_id)
         if older is not None and older.generation_stamp < block.generation_stamp:
-            yield from self.claim_writer(block.block_id, holder)
+            yield from self.claim_writer(block.block_id, holder, block.generation_stamp)
             if older.generation_stamp < block.generation_stamp:
                 self.delete(older, tell=older.state is not ReplicaState.TEMPORARY)
         state = ReplicaState.TEMPORARY if temporary else ReplicaState.RBW
         replica = Replica(block.block_id, block.generation_stamp, state, self._storage_id)
+        replica.synced = False
         try:
             self.replicas.add(POOL_ID, replica)
         except errors.HowdahError:
             self.release(block.block_id, holder)
             raise
-        self._holders[block.block_id] = holder
+        self._holders[block.block_id] = holder, block.generation_stamp
         files = ReplicaFiles()
         files.meta.write(0, block_files.encode_meta_header(spec))
         self.disk.put(block.block_id, Name(place_of(state), block.generation_stamp), files)
@@ -384,14 +389,15 @@ class Store:
 
     # --- deleting ---
 
-    def invalidate(self, block: ExtendedBlock) -> None:
-        replica = self.find(block.block_id)
-        if replica is None or replica.generation_stamp != block.generation_stamp:
+    def invalidate(self, block: ExtendedBlock) -> Steps[None]:
+        replica, stamp = self.find(block.block_id), block.generation_stamp
+        if replica is None or replica.generation_stamp != stamp:
             return
-        holder = self._holders.get(block.block_id)
-        if holder is not None:
-            holder.stop("its replica is to be deleted")
-        self.delete(replica, tell=True)
+        holder = Briefly()
+        yield from self.claim_writer(block.block_id, holder, stamp)
+        if replica.generation_stamp == stamp:
+            self.delete(replica, tell=True)
+        self.release(block.block_id, holder)
 
     def delete(self, replica: Replica, *, tell: bool) -> None:
         if self.find(replica.block_id) is not replica:

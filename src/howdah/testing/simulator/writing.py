@@ -81,6 +81,7 @@ class OutputStream:
         self.told = told
         self._hard_limit_s = hard_limit_s
         self._world = client.world
+        self.opened_at = client.world.steps
         self._packetizer = Packetizer(
             SPEC,
             PACKET_BYTES,
