@@ -22,7 +22,7 @@ from howdah.testing.in_memory import ManualClock
 from howdah.testing.simulator.checks import Checks
 from howdah.testing.simulator.clients import Client
 from howdah.testing.simulator.datanode import Datanode
-from howdah.testing.simulator.history import Text, Violation
+from howdah.testing.simulator.history import Violation
 from howdah.testing.simulator.namenode import Namenode
 from howdah.testing.simulator.network import Network
 from howdah.testing.simulator.reading import Reader
@@ -349,8 +349,7 @@ class Simulation:
 
     def _read(self, client: Client) -> Steps[None]:
         history = self.namenode.history
-        before = history.files.get(PATH, Text())
-        promised = history.promised_bytes(PATH)
+        opening, promised = len(history.openings), history.promised_bytes(PATH)
         try:
             data = yield from Reader(client, PATH).read()
         except errors.PathNotFound:
@@ -365,18 +364,15 @@ class Simulation:
             return
         self.counts.reads += 1
         self.world.note(client.name, f"has read {len(data)} bytes")
-        self.check_read(data, before, promised)
+        self.check_read(data, opening, promised)
         self.world.kill(client.process)
 
-    def check_read(self, data: bytes, before: Text, promised: int) -> None:
-        """`data` was read by somebody who came when the file was `before`."""
+    def check_read(self, data: bytes, opening: int, promised: int) -> None:
+        """`data` was read by somebody who came when there had been so many writers."""
         history = self.namenode.history
-        written = before.base
-        if before.writer is not None and before.is_open:
-            written += bytes(history.writer(before.writer).written)
-        now = history.text(PATH) if PATH in history.files else b""
-        if not written.startswith(data) and not now.startswith(data):
-            raise Violation(f"{data!r} was read; the file has {now!r}, or had {written!r}")
+        texts = history.texts_since(opening)
+        if data and not any(text.startswith(data) for text in texts):
+            raise Violation(f"{data!r} was read; the file has, or had, {texts!r}")
         if len(data) < promised and PATH not in history.lost_to_power:
             raise Violation(f"{len(data)} bytes were read, {promised} were promised before")
 

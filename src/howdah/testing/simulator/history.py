@@ -48,6 +48,8 @@ class History:
         self.files: dict[str, Text] = {}
         self.kept: dict[str, int] = {}
         """By writer: how much of what it had written its file was closed with."""
+        self.openings: list[tuple[str, bytes]] = []
+        """Every writer in turn, and what it found in its file."""
         self.lost_to_power: set[str] = set()
         """Files of which a power cut has taken everything that somebody relied on, but for
         what was synced."""
@@ -59,6 +61,7 @@ class History:
         """The log is read again from its beginning: its end may have been lost."""
         self.files.clear()
         self.kept.clear()
+        self.openings.clear()
 
     def text(self, path: str) -> bytes:
         """All that the file may hold."""
@@ -66,6 +69,13 @@ class History:
         if not file.is_open or file.writer is None:
             return file.base
         return file.base + bytes(self.writer(file.writer).written)
+
+    def texts_since(self, opening: int) -> list[bytes]:
+        """What the file may have held at any time since so many writers had come."""
+        return [
+            base + bytes(self.writer(writer).written)
+            for writer, base in self.openings[max(opening - 1, 0) :]
+        ]
 
     def promised_bytes(self, path: str) -> int:
         """So much of the file everybody must see, and find again after any failure."""
@@ -98,8 +108,10 @@ class History:
         match edit:
             case edits.AddOp(path=path, client_name=writer):
                 self.files[path] = Text(b"", writer)
+                self.openings.append((writer, b""))
             case edits.AppendOp(path=path, client_name=writer):
                 file = self.files[path]
+                self.openings.append((writer, file.base))
                 self.files[path] = Text(file.base, writer, base_synced_bytes=file.base_synced_bytes)
             case edits.CloseOp(path=path, blocks=blocks):
                 self._close(path, sum(block.length_bytes for block in blocks))
