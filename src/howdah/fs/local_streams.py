@@ -142,7 +142,9 @@ class LocalOutput(ABC):
         if length:
             with memoryview(self._buffer) as view:
                 self._hand_on(view[:length])
-            del self._buffer[:length]
+            # Another buffer, for this one could not shrink while a view of it is alive
+            # somewhere: as one is in a frame that a traceback or a debugger holds.
+            self._buffer = self._buffer[length:]
 
     def _hand_on(self, view: memoryview) -> None:
         with view:

@@ -18,7 +18,8 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from collections.abc import Generator, Iterator, Mapping
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from howdah.testing.minicluster import MiniCluster
 
 LOG_LINES = 60
+_SENT = "howdah_proofs"
 _proofs: pytest.StashKey[dict[str, set[str]]] = pytest.StashKey()
 
 
@@ -63,14 +65,43 @@ def howdah_cluster() -> Iterator[MiniCluster]:
         yield cluster
 
 
+def is_worker(config: pytest.Config) -> bool:
+    """True in the processes that pytest-xdist starts."""
+    return hasattr(config, "workerinput")
+
+
+def refuse(item: pytest.Item, message: str) -> None:
+    """A test that is marked wrongly ends the run; in a worker, where nobody would be told
+    why, it fails with the message instead."""
+    if not is_worker(item.config):
+        raise pytest.UsageError(message)
+    setattr(item, "runtest", partial(pytest.fail, message, pytrace=False))  # noqa: B010
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         for marker in item.iter_markers("req"):
             if not marker.args:
-                raise pytest.UsageError(f"{item.nodeid}: the marker req needs an id")
+                refuse(item, f"{item.nodeid}: the marker req needs an id")
             for requirement in marker.args:
                 # A test with parameters is one proof, not one for each.
                 config.stash[_proofs][requirement].add(item.nodeid.partition("[")[0])
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker of pytest-xdist tells the first process what it collected."""
+    config = session.config
+    if is_worker(config):
+        config.workeroutput[_SENT] = {  # type: ignore[attr-defined]
+            requirement: sorted(tests) for requirement, tests in config.stash[_proofs].items()
+        }
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """A worker has ended; one that died has sent nothing."""
+    for requirement, tests in getattr(node, "workeroutput", {}).get(_SENT, {}).items():
+        node.config.stash[_proofs][requirement].update(tests)
 
 
 @pytest.hookimpl(wrapper=True)

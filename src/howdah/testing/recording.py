@@ -5,11 +5,15 @@ Then marks must name requirements that exist, and the outcome of each test that 
 one is kept in pytest's cache. `--conformance FILE` writes the page from the last outcome
 of each test, at the end of a run of all tests, or with `--collect-only` at once: so a
 page can be brought up to date after partial runs.
+
+In a run that pytest-xdist gives to several processes the workers see the tests and the
+first process sees what comes of them: each worker sends what it collected.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,9 +28,11 @@ from howdah.testing.conformance import (
     load,
     render,
 )
+from howdah.testing.plugin import is_worker, refuse
 
 _CACHE = "howdah/outcomes"
 _ORDER = (FAILED, PASSED, NOT_CLAIMED, SKIPPED)
+_SENT = "howdah_marked"
 
 
 class Recorder:
@@ -46,7 +52,7 @@ class Recorder:
             names = frozenset(name for marker in item.iter_markers("req") for name in marker.args)
             unknown = sorted(name for name in names if not self._table.knows(name))
             if unknown:
-                raise pytest.UsageError(f"{item.nodeid}: no such requirement: {unknown}")
+                refuse(item, f"{item.nodeid}: no such requirement: {unknown}")
             if names:
                 self._marked[item.nodeid] = Proof(_name(item), names, self._kinds(item), "")
 
@@ -56,13 +62,11 @@ class Recorder:
             return self._table.kinds_of(item.nodeid)
         unknown = sorted(set(marker.args) - self._table.kinds.keys())
         if unknown:
-            raise pytest.UsageError(f"{item.nodeid}: no such kind: {unknown}")
+            refuse(item, f"{item.nodeid}: no such kind: {unknown}")
         return tuple(marker.args)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Setup, call and teardown each have a report; the worst of them counts."""
-        if report.nodeid not in self._marked:
-            return
         before = self._outcomes.get(report.nodeid)
         if report.failed or before == FAILED:
             self._outcomes[report.nodeid] = FAILED
@@ -72,11 +76,27 @@ class Recorder:
         elif report.when == "call" and before is None:
             self._outcomes[report.nodeid] = PASSED
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """A worker has ended; one that died has sent nothing."""
+        sent = getattr(node, "workeroutput", {}).get(_SENT, {})
+        for nodeid, (name, requirements, kinds) in sent.items():
+            self._marked[nodeid] = Proof(name, frozenset(requirements), tuple(kinds), "")
+
     def pytest_sessionfinish(self) -> None:
+        if is_worker(self._config):
+            self._config.workeroutput[_SENT] = {  # type: ignore[attr-defined]
+                nodeid: (each.test, sorted(each.requirements), each.kinds)
+                for nodeid, each in self._marked.items()
+            }
+            return
         cache = getattr(self._config, "cache", None)  # -p no:cacheprovider
         kept: dict[str, str] = {} if cache is None else cache.get(_CACHE, {})
-        if self._outcomes and cache is not None:
-            kept.update(self._outcomes)
+        proving = {
+            nodeid: self._outcomes[nodeid] for nodeid in self._outcomes.keys() & self._marked.keys()
+        }
+        if proving and cache is not None:
+            kept.update(proving)
             cache.set(_CACHE, kept)
         if self._page is None:
             return
@@ -118,7 +138,11 @@ def record(config: pytest.Config) -> None:
         if option:
             raise pytest.UsageError("--conformance needs the ini option requirements")
         return
-    if option and config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+    if (
+        option
+        and not is_worker(config)
+        and config.args_source is not pytest.Config.ArgsSource.TESTPATHS
+    ):
         raise pytest.UsageError("--conformance is about all tests; name no paths")
     page = config.invocation_params.dir / option if option else None
     config.pluginmanager.register(Recorder(config, load(config.rootpath / named), page))

@@ -16,7 +16,7 @@ import pytest
 import howdah
 from howdah import errors
 from howdah.config import Configuration
-from howdah.fs import local_rename, local_streams
+from howdah.fs import local_checksums, local_rename, local_streams
 from howdah.fs.local import LocalFileSystem
 from howdah.fs.local_raw import RawLocalFileSystem
 from howdah.options import FileRange, SyncFlag
@@ -373,6 +373,26 @@ def test_the_buffer_of_a_write_can_be_used_again(
         out.write(buffer)
         buffer[:] = b"other"
     assert (tmp_path / "f").read_bytes() == b"first"
+
+
+def test_a_stream_goes_on_while_a_view_of_what_it_wrote_is_alive(
+    any_fs: RawLocalFileSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in the frames of a traceback, or under a debugger."""
+    alive = []
+
+    def write_all(descriptor: int, view: memoryview) -> None:
+        alive.append(view[:])
+        os.write(descriptor, view)
+
+    monkeypatch.setattr(local_streams, "write_all", write_all)
+    monkeypatch.setattr(local_checksums, "write_all", write_all)
+    with any_fs.create(str(tmp_path / "f")) as out:
+        for _ in range(3):
+            out.write(b"x" * 700)
+            out.flush()
+    assert (tmp_path / "f").read_bytes() == b"x" * 2100
+    assert alive
 
 
 @pytest.mark.req("OS-029")

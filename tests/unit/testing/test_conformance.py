@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
@@ -174,6 +173,14 @@ def test_a_run_writes_the_page(project: pytest.Pytester) -> None:
     assert "test_elsewhere" not in page
 
 
+def test_a_run_in_several_processes_writes_the_page_too(project: pytest.Pytester) -> None:
+    project.runpytest("-n1", "--conformance", "page.md").assert_outcomes(passed=2, skipped=2)
+    first = (project.path / "page.md").read_text()
+    assert row(first, "OS-001") == ["✔", "–"]
+    project.runpytest("--collect-only", "--conformance", "page.md")
+    assert (project.path / "page.md").read_text() == first
+
+
 def test_without_a_run_the_last_outcomes_count(project: pytest.Pytester) -> None:
     project.runpytest()
     (project.path / "tests" / "test_it.py").write_text("FINE = False\n" + TESTS)
@@ -206,6 +213,15 @@ def test_a_mark_that_names_nothing_is_refused(
         f"import pytest\n@pytest.mark.{mark}\n@pytest.mark.req('OS-001')\ndef test_a(): pass\n"
     )
     project.runpytest().stderr.fnmatch_lines([message])
+
+
+def test_a_mark_that_names_nothing_fails_its_test_in_a_worker(project: pytest.Pytester) -> None:
+    (project.path / "tests" / "test_other.py").write_text(
+        "import pytest\n@pytest.mark.req('FS-004')\ndef test_a(): pass\n"
+    )
+    result = project.runpytest("-n1")
+    result.assert_outcomes(passed=2, skipped=2, failed=1)
+    result.stdout.fnmatch_lines(["*no such requirement: ?'FS-004'?*"])
 
 
 # --- the page of this project -------------------------------------------------------------
@@ -254,7 +270,4 @@ def _defined(path: Path) -> set[str]:
     """The functions of a module, its classes, and what is given a name (a state machine)."""
     if not path.exists():
         return set()
-    nodes = list(ast.walk(ast.parse(path.read_text())))
-    return {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)} | {
-        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
+    return set(re.findall(r"^(?:def |class )?(\w+)(?=[(:]| = )", path.read_text(), re.MULTILINE))

@@ -3,7 +3,10 @@ from __future__ import annotations
 import pytest
 
 
-def test_report_lists_requirements_with_their_tests(pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize("workers", [0, 1])
+def test_report_lists_requirements_with_their_tests(
+    pytester: pytest.Pytester, workers: int
+) -> None:
     pytester.makepyfile(
         test_it="""
         import pytest
@@ -16,7 +19,7 @@ def test_report_lists_requirements_with_their_tests(pytester: pytest.Pytester) -
         def test_b(): pass
         """
     )
-    result = pytester.runpytest("--req-report")
+    result = pytester.runpytest("--req-report", f"-n{workers}")
     result.stdout.fnmatch_lines(
         ["XX-001", "    test_it.py::test_a", "    test_it.py::test_b", "XX-002", "    *::test_a"]
     )
