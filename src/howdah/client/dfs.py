@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from howdah.client.output import DFSOutputStream, OpenFile
     from howdah.client.peers import PeerCache
     from howdah.client.readers import ReaderFactory
+    from howdah.client.replica_check import ReplicaChecker
     from howdah.client.short_circuit import ShortCircuitCache
     from howdah.transfer.checksum import ChecksumSpec
 
@@ -302,6 +303,12 @@ class DFSClient:
         if not own.hedged_read_threads:
             return None
         return HedgedReads(own.hedged_read_threads, own.hedged_read_threshold_s)
+
+    def replica_checker(self) -> ReplicaChecker:
+        """Reader of replicas one by one, always from their datanodes; for one thread."""
+        from howdah.client.replica_check import ReplicaChecker
+
+        return ReplicaChecker(self.namenode, self._reader_factories[-1], self.client_name)
 
     def checksums(self) -> FileChecksumReader:
         """Reader of whole files' checksums."""
