@@ -93,6 +93,17 @@ class UnresolvedLink(HowdahError, OSError):
     java_class = "org.apache.hadoop.fs.UnresolvedLinkException"
 
 
+class UnresolvedPath(UnresolvedLink):
+    """A symbolic link is in the path, and the caller has to follow it.
+
+    The message is the path with that link replaced by its target: a path of the same
+    filesystem, or a URI. Nothing else is said, as Hadoop's clients read it as a path.
+    """
+
+    java_class = "org.apache.hadoop.hdfs.protocol.UnresolvedPathException"
+    errno_code = errno.ELOOP
+
+
 class AccessDenied(HowdahError, PermissionError):
     java_class = "org.apache.hadoop.security.AccessControlException"
     errno_code = errno.EACCES

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from google.protobuf.message import Message
-
 from howdah import errors
 from howdah.namenode import messages
 from howdah.namenode.block_recovery import BlockRecovery
@@ -23,6 +21,7 @@ from howdah.namenode.held_appends import HeldAppends
 from howdah.namenode.image_calls import ImageCalls
 from howdah.namenode.inodes import Block, BlockState, File
 from howdah.namenode.lease_recovery import LeaseRecovery
+from howdah.namenode.link_calls import LinkCalls
 from howdah.namenode.opening import Opening
 from howdah.namenode.pipeline_calls import PipelineCalls
 from howdah.namenode.storage_calls import NameStorage, StorageCalls
@@ -49,6 +48,7 @@ class ClientProtocol(ClientAttributes):
     ) -> None:
         super().__init__(core)
         self._tree = TreeCalls(core)
+        self._links = LinkCalls(core)
         self._leases = leases
         self._opening = Opening(core, leases)
         self._writing = Writing(core)
@@ -136,8 +136,20 @@ class ClientProtocol(ClientAttributes):
             lambda: pb.DeleteResponseProto(result=True),
         )
 
-    def create_symlink(self, request: pb.CreateSymlinkRequestProto, caller: Caller) -> Message:
-        raise errors.UnsupportedOperation("Symlinks not supported")
+    def create_symlink(
+        self, request: pb.CreateSymlinkRequestProto, caller: Caller
+    ) -> pb.CreateSymlinkResponseProto:
+        def run() -> pb.CreateSymlinkResponseProto:
+            self._links.create(
+                caller,
+                request.link,
+                request.target,
+                parent_mode=request.dirPerm.perm,
+                create_parent=request.createParent,
+            )
+            return pb.CreateSymlinkResponseProto()
+
+        return self._once(caller, run, pb.CreateSymlinkResponseProto)
 
     # Files.
 

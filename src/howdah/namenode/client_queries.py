@@ -128,7 +128,7 @@ class ClientQueries:
     def get_file_link_info(
         self, request: pb.GetFileLinkInfoRequestProto, caller: Caller
     ) -> pb.GetFileLinkInfoResponseProto:
-        inode = self._queries.file_info(caller, request.src)
+        inode = self._queries.file_info(caller, request.src, follows=False)
         answer = pb.GetFileLinkInfoResponseProto()
         if inode is not None:
             messages.file_status(inode, b"", into=answer.fs)
@@ -190,7 +190,7 @@ class ClientQueries:
     def get_preferred_block_size(
         self, request: pb.GetPreferredBlockSizeRequestProto, caller: Caller
     ) -> pb.GetPreferredBlockSizeResponseProto:
-        inode = self._queries.file_info(caller, request.filename)
+        inode = self._queries.file_info(caller, request.filename, follows=False)
         if not isinstance(inode, File):
             raise errors.PathNotFound(f"File does not exist: {request.filename}")
         return pb.GetPreferredBlockSizeResponseProto(bsize=inode.block_size_bytes)
@@ -259,7 +259,7 @@ class ClientQueries:
             bounds.fileAndDirectoryCount = summary.files + summary.directories
             bounds.spaceConsumed = summary.consumed_bytes
         else:
-            self._queries.file_info(caller, request.path)
+            self._queries.file_info(caller, request.path, follows=False)
         return pb.GetQuotaUsageResponseProto(usage=bounds)
 
     def _bounds(self, path: str) -> types_pb2.QuotaUsageProto:

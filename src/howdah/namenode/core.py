@@ -27,6 +27,7 @@ from howdah.namenode.quotas import Usage
 from howdah.namenode.repair import Repair
 from howdah.namenode.retry_cache import RetryCache
 from howdah.namenode.safe_mode import SafeMode
+from howdah.namenode.symlinks import check_no_link
 from howdah.namenode.topology import RackMap
 from howdah.rpc.service import Caller
 from howdah.storage import edits
@@ -237,12 +238,13 @@ class Core:
         return [*paths.split(inode.path), *components[3:]]
 
     def resolve_checked(
-        self, caller: Caller, path: str, *, creates: bool = False
+        self, caller: Caller, path: str, *, creates: bool = False, follows: bool = True
     ) -> tuple[Identity, Resolved]:
         """The path, and who asks, who may walk as far as the path's parent.
 
         A file in the way is an AccessDenied; where the call `creates` the path it is
-        a ParentNotDirectory.
+        a ParentNotDirectory. A link in the way is an UnresolvedPath, and so is one at
+        the end, unless the call is about the link itself and `follows` none there.
         """
         who = self.identity(caller)
         if paths.is_raw(path):
@@ -254,6 +256,11 @@ class Core:
             if creates:
                 raise errors.ParentNotDirectory(error.message) from None
             raise
+        end = found.trail[-1]
+        if end is None:
+            check_no_link(found.components, found.trail, found.last_existing)
+        elif follows:
+            check_no_link(found.components, found.trail, end)
         return who, found
 
     def require(self, found: Resolved) -> INode:

@@ -7,6 +7,7 @@ hold any character but `/` and `:`, and may not be `.` or `..`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from howdah import errors
@@ -16,6 +17,7 @@ MAX_PATH_LEVELS: Final = 1000
 LONGEST_PATH_CHARACTERS: Final = 65_535
 """A record of the edit log holds no longer string. Paths over `MAX_PATH_CHARACTERS` are
 not created, but come about where a directory is moved further down."""
+RESERVED: Final = "/.reserved"
 RESERVED_INODES: Final = "/.reserved/.inodes"
 RESERVED_RAW: Final = "/.reserved/raw"
 """The whole tree once more, for the superuser, who sees and sets `raw` attributes there."""
@@ -39,7 +41,7 @@ def split(path: str) -> list[str]:
     return components
 
 
-def join(components: list[str]) -> str:
+def join(components: Sequence[str]) -> str:
     return "/" + "/".join(components)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah import errors
-from howdah.namenode.inodes import STICKY_BIT, Directory, INode, mode_string
+from howdah.namenode.inodes import STICKY_BIT, Directory, INode, Symlink, mode_string
 from howdah.storage.edits import AclKind, AclScope
 
 
@@ -94,7 +94,8 @@ class Permissions:
     def check_traverse(self, who: Identity, trail: Sequence[INode | None]) -> None:
         """Execute on every directory above the last of `trail`.
 
-        Raises AccessDenied, and PathThroughFile where a file stands in the way.
+        Raises AccessDenied, and PathThroughFile where a file stands in the way. A link
+        in the way is for the caller to deal with: nobody walks through it here.
         """
         exempt = self._exempt(who)
         for inode, below in itertools.pairwise(trail):
@@ -103,7 +104,7 @@ class Permissions:
             if isinstance(inode, Directory):
                 if not exempt:
                     self._require(who, inode, Access.EXECUTE)
-            elif below is None:
+            elif below is None and not isinstance(inode, Symlink):
                 raise errors.PathThroughFile(inode.path + errors.PathThroughFile.MESSAGE_END)
 
     def check(self, who: Identity, inode: INode, access: Access) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from howdah import errors
 from howdah.namenode import storage_policies
 from howdah.namenode.core import Core
-from howdah.namenode.inodes import File, Symlink
+from howdah.namenode.inodes import File
 from howdah.namenode.permissions import Access
 from howdah.namenode.storage_policies import POLICIES, UNSPECIFIED, StoragePolicy
 from howdah.rpc.service import Caller
@@ -33,8 +33,6 @@ class PolicyCalls:
         inode = found.inode
         if inode is None:
             raise errors.PathNotFound(f"File/Directory does not exist: {found.path}")
-        if isinstance(inode, Symlink):
-            raise errors.PathNotFound(f"{found.path} is not a file or directory")
         core.permissions.check(who, inode, Access.WRITE)
         if isinstance(inode, File):
             if policy is not None and policy.fixed:
@@ -50,7 +48,7 @@ class PolicyCalls:
     def get(self, caller: Caller, path: str) -> StoragePolicy:
         """The policy that counts for a path."""
         core = self._core
-        who, found = core.resolve_checked(caller, path)
+        who, found = core.resolve_checked(caller, path, follows=False)
         if found.inode is None:
             raise errors.PathNotFound(f"File/Directory does not exist: {found.path}")
         core.permissions.check(who, found.inode, Access.READ)

@@ -50,7 +50,7 @@ class Locations:
 
 @dataclass(slots=True)
 class Summary:
-    """Counts of a subtree."""
+    """Counts of a subtree; links count as files."""
 
     length_bytes: int = 0
     files: int = 0
@@ -64,9 +64,9 @@ class Queries:
     def __init__(self, core: Core) -> None:
         self._core = core
 
-    def file_info(self, caller: Caller, path: str) -> INode | None:
+    def file_info(self, caller: Caller, path: str, *, follows: bool = True) -> INode | None:
         try:
-            _, found = self._core.resolve_checked(caller, path)
+            _, found = self._core.resolve_checked(caller, path, follows=follows)
         except errors.PathThroughFile:
             # Here alone the superuser is told that nothing is there, as Hadoop has it.
             if self._core.identity(caller).is_superuser:
@@ -91,10 +91,15 @@ class Queries:
         self._core.permissions.check(who, found.inode, access)
 
     def link_target(self, caller: Caller, path: str) -> str:
-        _, found = self._core.resolve_checked(caller, path)
-        inode = self._core.require(found)
+        """What the link says; of a path that goes through one, where that leads."""
+        try:
+            inode = self.file_info(caller, path, follows=False)
+        except errors.UnresolvedPath as error:
+            return error.message
+        if inode is None:
+            raise errors.PathNotFound(f"File does not exist: {path}")
         if not isinstance(inode, Symlink):
-            raise errors.RemoteError(f"Path {found.path} is not a symbolic link")
+            raise errors.RemoteError(f"Path {path} is not a symbolic link")
         return inode.target
 
     def listing(self, caller: Caller, path: str, start_after: str) -> Listing | None:
@@ -208,7 +213,7 @@ class Queries:
     def content_summary(self, caller: Caller, path: str) -> Generator[None, None, Summary]:
         """Counts of a subtree, in slices that let others in between."""
         core = self._core
-        who, found = core.resolve_checked(caller, path)
+        who, found = core.resolve_checked(caller, path, follows=False)
         top = core.require(found)
         summary = Summary()
         stack: list[INode] = [top]
@@ -221,7 +226,7 @@ class Queries:
                 summary.directories += 1
                 stack.extend(inode.children.values())
             else:
-                summary.files += isinstance(inode, File)
+                summary.files += 1
                 if isinstance(inode, File):
                     self._show(inode)
                     length = inode.length_bytes

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from howdah import errors
 from howdah.namenode import paths, quotas
 from howdah.namenode.core import Core, Resolved
-from howdah.namenode.inodes import MODE_MASK, Directory, INode
+from howdah.namenode.inodes import MODE_MASK, Directory, INode, Symlink
 from howdah.namenode.permissions import Access, Identity
 from howdah.rpc.service import Caller
 from howdah.storage import edits
@@ -73,7 +73,7 @@ class TreeCalls:
         """
         core = self._core
         core.safe_mode.check(f"Cannot delete {path}")
-        who, found = core.resolve_checked(caller, path)
+        who, found = core.resolve_checked(caller, path, follows=False)
         inode = found.inode
         if inode is None:
             return False
@@ -106,8 +106,8 @@ class TreeCalls:
         core = self._core
         paths.check_length("rename", dst)
         core.safe_mode.check(f"Cannot rename {src}")
-        who, source = core.resolve_checked(caller, src)
-        _, target = core.resolve_checked(caller, dst, creates=True)
+        who, source = core.resolve_checked(caller, src, follows=False)
+        _, target = core.resolve_checked(caller, dst, creates=True, follows=False)
         inode = source.inode
         if inode is core.namespace.root:
             return False
@@ -119,6 +119,8 @@ class TreeCalls:
         if target.path == source.path:
             return True
         if target.inode is not None or paths.is_under(target.path, source.path):
+            return False
+        if _is_link_to(source, target):
             return False
         parent = target.parent
         if not isinstance(parent, Directory):
@@ -140,8 +142,8 @@ class TreeCalls:
         core = self._core
         paths.check_length("rename", dst)
         core.safe_mode.check(f"Cannot rename {src}")
-        who, source = core.resolve_checked(caller, src)
-        _, target = core.resolve_checked(caller, dst, creates=True)
+        who, source = core.resolve_checked(caller, src, follows=False)
+        _, target = core.resolve_checked(caller, dst, creates=True, follows=False)
         inode = source.inode
         self._check_may_move(who, source, target)
         if inode is None:
@@ -153,6 +155,10 @@ class TreeCalls:
         if target.path == source.path:
             raise errors.PathExists(
                 f"The source {source.path} and destination {target.path} are the same"
+            )
+        if _is_link_to(source, target):
+            raise errors.PathExists(
+                f"Cannot rename symlink {source.path} to its target {target.path}"
             )
         if paths.is_under(target.path, source.path):
             raise errors.RemoteError(
@@ -239,10 +245,15 @@ def check_names(core: Core, found: Resolved) -> None:
             )
 
 
+def _is_link_to(source: Resolved, target: Resolved) -> bool:
+    """A link with the name of what it stands for would stand for itself."""
+    return isinstance(source.inode, Symlink) and source.inode.target == target.path
+
+
 def _overwrite_refusals(
     source: Resolved, target: Resolved, *, overwrite: bool
 ) -> Iterator[errors.HowdahError]:
-    """Why the thing at the target may not be replaced, if so."""
+    """Why the thing at the target may not be replaced, if so. A link counts as a file."""
     old = target.inode
     if old is None:
         return
