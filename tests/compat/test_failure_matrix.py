@@ -7,8 +7,9 @@ it gets an error that names the file, while what was acknowledged is there when 
 datanodes are back.
 
 The harness fails if a fault hit nothing. Frozen datanodes are found by their silence,
-which takes Hadoop's five seconds for each datanode of the pipeline and more, so that most
-of them are among the long tests.
+which takes Hadoop's five seconds for each datanode of the pipeline and more: here they are
+among the long tests. One for each client is in `cluster/test_client_recovery.py` and
+`test_pipeline_recovery_java.py`.
 """
 
 from __future__ import annotations
@@ -293,16 +294,6 @@ def test_two_failing_datanodes_are_not_noticed_by_the_writer(
 ) -> None:
     victims = survives(cluster, fs, client, path, lambda: arm(cluster, point, action, 2))
     assert len(victims) == 2
-
-
-@pytest.mark.req("FS-124", "FS-127", "FS-131")
-def test_a_frozen_datanode_is_not_noticed_by_the_writer(
-    cluster: MiniCluster, fs: FileSystem, client: Client, path: str
-) -> None:
-    victims = survives(
-        cluster, fs, client, path, lambda: arm(cluster, Point.MIDDLE, Action.PAUSE, 1)
-    )
-    assert len(victims) == 1
 
 
 @pytest.mark.req("FS-156", "AP-015", "AP-025", "LM-059")

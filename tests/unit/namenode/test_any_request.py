@@ -210,16 +210,28 @@ methods = [
 ]
 
 
-@pytest.mark.parametrize(("method", "kind"), methods, ids=[name for name, _ in methods])
+each_method = pytest.mark.parametrize(
+    ("method", "kind"), methods, ids=[name for name, _ in methods]
+)
+
+
+@each_method
 def test_any_request_is_answered_or_refused_and_what_it_did_can_be_replayed(
     method: str, kind: Descriptor
 ) -> None:
-    unsupported = is_unsupported(method, kind)
-    requests = message_of(kind)
+    check_requests(method, kind, max_examples=3 if is_unsupported(method) else 25)
 
-    @given(requests, st.sampled_from(["root", "root", "mallory"]))
+
+@pytest.mark.torture
+@each_method
+def test_any_of_many_requests_is_answered_or_refused(method: str, kind: Descriptor) -> None:
+    check_requests(method, kind, max_examples=500)
+
+
+def check_requests(method: str, kind: Descriptor, *, max_examples: int) -> None:
+    @given(message_of(kind), st.sampled_from(["root", "root", "mallory"]))
     @settings(
-        max_examples=3 if unsupported else 60,
+        max_examples=max_examples,
         deadline=None,
         derandomize=True,
         suppress_health_check=list(HealthCheck),
@@ -236,7 +248,7 @@ def test_any_request_is_answered_or_refused_and_what_it_did_can_be_replayed(
     check()
 
 
-def is_unsupported(method: str, kind: Descriptor) -> bool:
+def is_unsupported(method: str) -> bool:
     namenode = InMemoryNamenode()
     _, handler = namenode._registry._services[_protocol(method, namenode)].methods[method]
     run: Callable[..., Any] = handler
