@@ -72,6 +72,9 @@ PROVES = {
     "TestHDFSContractUnbuffer": ("OS-110",),
 }
 
+# Each of its 46 tests writes 64 blocks, and takes a second.
+LONG = {"TestHDFSContractVectoredRead"}
+
 _DECLARED = """
     is-case-sensitive rejects-seek-past-eof rename-returns-false-if-dest-exists
     rename-returns-false-if-source-missing supports-append supports-atomic-directory-delete
@@ -119,6 +122,8 @@ def outcomes(
 def parameter(suite: str) -> ParameterSet:
     name = suite.removeprefix(HDFS)
     marks = [pytest.mark.req(*PROVES[name])] if name in PROVES else []
+    if name in LONG:
+        marks.append(pytest.mark.torture)
     return pytest.param(suite, id=name, marks=marks)
 
 
