@@ -228,6 +228,37 @@ DFS_NAMENODE_CHECKPOINT_EDITS_DIR = dirs(
     "${dfs.namenode.checkpoint.dir}",
     "Where a secondary namenode keeps its edits.",
 )
+DFS_NAMENODE_CHECKPOINT_MAX_RETRIES = integer(
+    "dfs.namenode.checkpoint.max-retries",
+    3,
+    "Merges in a row that may fail before a secondary namenode ends.",
+    minimum=0,
+)
+DFS_IMAGE_TRANSFER_BANDWIDTHPERSEC = size(
+    "dfs.image.transfer.bandwidthPerSec",
+    "52428800",
+    "Bytes a second of an image or log on its way to or from a secondary; 0: no limit.",
+)
+DFS_IMAGE_TRANSFER_BOOTSTRAP_STANDBY_BANDWIDTHPERSEC = size(
+    "dfs.image.transfer-bootstrap-standby.bandwidthPerSec",
+    "0",
+    "The same on the way to a new standby.",
+)
+DFS_IMAGE_TRANSFER_TIMEOUT = duration(
+    "dfs.image.transfer.timeout", "60000", "ms", "Silence that ends such a transfer."
+)
+DFS_NAMENODE_EDIT_LOG_AUTOROLL_MULTIPLIER_THRESHOLD = decimal(
+    "dfs.namenode.edit.log.autoroll.multiplier.threshold",
+    "0.5",
+    "A segment with this many times dfs.namenode.checkpoint.txns edits is ended.",
+    minimum=0,
+)
+DFS_NAMENODE_EDIT_LOG_AUTOROLL_CHECK_INTERVAL_MS = duration(
+    "dfs.namenode.edit.log.autoroll.check.interval.ms",
+    "300000",
+    "ms",
+    "How often that is looked at.",
+)
 DFS_IMAGE_COMPRESS = boolean("dfs.image.compress", False, "Whether images are compressed.")
 DFS_IMAGE_COMPRESSION_CODEC = string(
     "dfs.image.compression.codec",

@@ -51,13 +51,18 @@ SHELLS = {
     "model": set[str](),
     "namenode": {
         "checkpoint",
+        "checkpoint_directories",
         "edit_log",
+        "edit_segments",
         "format",
+        "image_server",
         "importing",
         "journal",
         "loading",
+        "primary",
         "racks",
         "restoring",
+        "secondary",
         "server",
         "settings",
     },
@@ -98,7 +103,7 @@ PURE = {
         "write_plan",
     },
     "fs": {"capabilities", "data_codec", "glob", "path_handle", "status"},
-    "web": {"http"},
+    "web": {"http", "image_transfer"},
 }
 # Reading one environment variable at import and the CPU's CRC instruction are all
 # the world that checksums know.

@@ -73,7 +73,7 @@ COMMANDS: dict[str, Command] = {
     "journalnode": Command("run a journal node", None),
     "oev": Command("show an edit log", "howdah.cli.oev:main"),
     "oiv": Command("show an image", None),
-    "secondarynamenode": Command("run a secondary namenode", None),
+    "secondarynamenode": Command("run a secondary namenode", "howdah.cli.secondarynamenode:main"),
     "zkfc": Command("run a failover controller", None),
 }
 

@@ -48,7 +48,8 @@ def log_to_stderr(level: str) -> None:
     logging.basicConfig(level=level, handlers=[handler], force=True)
 
 
-def _server_arguments(name: str) -> Arguments:
+def server_arguments(name: str) -> Arguments:
+    """The options that every server has."""
     parser = Arguments(prog=f"howdah {name}", allow_abbrev=False)
     parser.add_argument(
         "--ready-file", type=Path, metavar="FILE", help="written when the server can serve"
@@ -64,7 +65,7 @@ def _server_arguments(name: str) -> Arguments:
 
 def namenode(argv: list[str], conf: Configuration) -> int:
     """Run a namenode, or format its directories."""
-    parser = _server_arguments("namenode")
+    parser = server_arguments("namenode")
     parser.add_argument("-format", action="store_true", help="make new, empty directories")
     parser.add_argument("-force", action="store_true", help="erase what they hold")
     parser.add_argument("-clusterid", metavar="ID", help="the cluster's name (default: a new one)")
@@ -96,7 +97,7 @@ def namenode(argv: list[str], conf: Configuration) -> int:
 
 def datanode(argv: list[str], conf: Configuration) -> int:
     """Run a datanode."""
-    options = _server_arguments("datanode").parse_args(argv)
+    options = server_arguments("datanode").parse_args(argv)
     log_to_stderr(options.log_level)
     from howdah.datanode.server import run
 

@@ -7,6 +7,9 @@
 4. when the log is durable up to N, a thread gives the image its sum and its name,
    and removes what no start needs any more
 
+An image may come from a secondary namenode as well (`accept`). One at a time is made
+or taken, and none that is older than what is there.
+
 The loop stands still for 1 and 2 only, of which the fork is nearly all. The child
 has none of the parent's descriptors, writes no log, and leaves by `os._exit`. It
 gives up when its parent is gone. A child that fails is logged, and the next check
@@ -58,7 +61,7 @@ class CheckpointSettings:
 
 
 class Checkpoints:
-    """Makes the images of one running namenode. Everything but `_finish` is the loop's."""
+    """Makes the images of one running namenode. Everything but `finish` is the loop's."""
 
     def __init__(
         self,
@@ -87,6 +90,7 @@ class Checkpoints:
         self._image_s = self._newest_image_s()
         self._next_check_s = time.monotonic() + settings.check_period_s
         self._running: _Running | None = None
+        self._taking = False
         self._waiting: list[Done] = []
         self.last_pause_s = 0.0
         """How long the loop stood still for the last one."""
@@ -95,6 +99,11 @@ class Checkpoints:
     def image_txid(self) -> int:
         """The transaction of the newest image."""
         return self._image_txid
+
+    @property
+    def busy(self) -> bool:
+        """Whether an image is being made or taken."""
+        return self._running is not None or self._taking
 
     def _newest_image_s(self) -> float:
         """When the newest image was written, on the monotonic clock."""
@@ -108,7 +117,7 @@ class Checkpoints:
     def tick(self) -> None:
         """Begin a checkpoint if one is due."""
         now_s = time.monotonic()
-        if now_s < self._next_check_s or self._running is not None:
+        if now_s < self._next_check_s or self.busy:
             return
         self._next_check_s = now_s + self._settings.check_period_s
         uncovered = self._last_txid() - self._image_txid
@@ -126,8 +135,29 @@ class Checkpoints:
     def save(self, done: Done) -> None:
         """Make an image of what is committed by now, and then call `done`."""
         self._waiting.append(done)
-        if self._running is None:
+        if not self.busy:
             self._start()
+
+    def accept(self, txid: int) -> str | None:
+        """An image of `txid` is offered: why not, or None. Then `taken` has to follow."""
+        if self.busy:
+            return "another image is being made or uploaded"
+        if txid <= self._image_txid:
+            return f"there is an image of transaction {self._image_txid} already"
+        self._taking = True
+        return None
+
+    def taken(self, txid: int | None) -> None:
+        """What was accepted is there now, under its name; or it is not, with None."""
+        self._taking = False
+        if txid is not None:
+            self._has_image(txid)
+        if self._waiting:
+            self._start()
+
+    def _has_image(self, txid: int) -> None:
+        self._image_txid = txid
+        self._image_s = time.monotonic()
 
     def stop(self) -> None:
         """End a child that still writes; what it wrote is removed at the next start."""
@@ -239,11 +269,12 @@ class Checkpoints:
             tuple(map(Path, told["directories"])),
         )
         loop = asyncio.get_running_loop()
-        future = loop.run_in_executor(None, self._finish, written)
+        future = loop.run_in_executor(None, self.finish, written)
         future.add_done_callback(lambda done: self._finished(running, written, done))
 
-    def _finish(self, written: WrittenImage) -> None:
-        """On a thread: it waits for disks."""
+    def finish(self, written: WrittenImage) -> None:
+        """Give an image its name, and remove what it makes superfluous. On a thread, for
+        it waits for disks. Raises OSError."""
         finish_image(written)
         purge(self._image_directories, self._edits_directories, self._settings.retention)
 
@@ -256,8 +287,7 @@ class Checkpoints:
             return
         if error is not None:
             raise error
-        self._image_txid = written.txid
-        self._image_s = time.monotonic()
+        self._has_image(written.txid)
         log.info("the image of transaction %d has %d bytes", written.txid, written.size_bytes)
         self._end(running, None)
 

@@ -10,7 +10,6 @@ told to register again by its heartbeat's answer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -18,6 +17,7 @@ from howdah import errors
 from howdah.namenode import messages
 from howdah.namenode.block_recovery import BlockRecovery, RecoveryOrder, RecoveryResult
 from howdah.namenode.blocks import ReplicaState, ReportedReplica
+from howdah.namenode.cluster_identity import ClusterIdentity
 from howdah.namenode.core import Core
 from howdah.namenode.datanodes import Datanode, DatanodeIdentity, StorageReport, Transfer
 from howdah.namenode.inodes import BlockState
@@ -26,25 +26,10 @@ from howdah.proto import types_pb2
 from howdah.rpc.service import Caller, Slices
 from howdah.transfer import block_lists
 
-SOFTWARE_VERSION: Final = "3.5.0"
-"""The version of the protocols: datanodes of Hadoop compare it with their own."""
-
-REPORTS_IN_BUFFERS: Final = 1
 INVALIDATE_LIMIT: Final = 1000
 REPORT_LEASE: Final = 1
 MAX_VOLUME_BYTES: Final = 1 << 50
 UNSPECIFIED: Final = ("", "0.0.0.0", "::", "0:0:0:0:0:0:0:0")
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterIdentity:
-    """What a namenode and its datanodes must agree on, from `VERSION`."""
-
-    namespace_id: int
-    cluster_id: str
-    block_pool_id: str
-    ctime_ms: int
-    layout_version: int
 
 
 class DatanodeProtocol:
@@ -67,27 +52,12 @@ class DatanodeProtocol:
         self._cluster = cluster
         self._recovery = recovery
         self._replicas_changed = replicas_changed
-        self._storage_info = pb.StorageInfoProto(
-            layoutVersion=cluster.layout_version & 0xFFFFFFFF,
-            namespceID=cluster.namespace_id,
-            clusterID=cluster.cluster_id,
-            cTime=cluster.ctime_ms,
-        )
+        self._storage_info = cluster.storage_info()
 
     def version_request(
         self, request: pb.VersionRequestProto, caller: Caller
     ) -> pb.VersionResponseProto:
-        return pb.VersionResponseProto(
-            info=pb.NamespaceInfoProto(
-                buildVersion=SOFTWARE_VERSION,
-                unused=0,
-                blockPoolID=self._cluster.block_pool_id,
-                storageInfo=self._storage_info,
-                softwareVersion=SOFTWARE_VERSION,
-                capabilities=REPORTS_IN_BUFFERS,
-                state=pb.NNHAStatusHeartbeatProto.ACTIVE,
-            )
-        )
+        return pb.VersionResponseProto(info=self._cluster.namespace_info())
 
     def register_datanode(
         self, request: pb.RegisterDatanodeRequestProto, caller: Caller

@@ -17,6 +17,7 @@ from howdah.config import Configuration
 from howdah.namenode.image import write_image
 from howdah.namenode.loading import Loaded, load
 from howdah.namenode.settings import image_codec
+from howdah.storage import files
 from howdah.storage.fsimage_sections import Sink
 from howdah.storage.image_files import list_images, save_image
 from howdah.storage.layout import StorageDirectory, StorageState
@@ -67,7 +68,7 @@ def _write(
 
     now_ms = time.time_ns() // 1_000_000
     for storage in storages:
-        storage.root.mkdir(parents=True, exist_ok=True)
+        files.make_directory(storage.root)
         with storage.lock():
             storage.create()
             if storage.root in image_roots:

@@ -16,41 +16,48 @@ import random
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
 import uvloop
 
 from howdah import __version__, errors, keys
 from howdah.config import Configuration, namenode_address
+from howdah.namenode.auto_roll import AutoRoll
 from howdah.namenode.block_recovery import BlockRecovery
 from howdah.namenode.checkpoint import Checkpoints
 from howdah.namenode.client_protocol import ClientProtocol
+from howdah.namenode.cluster_identity import ClusterIdentity
 from howdah.namenode.core import Core
-from howdah.namenode.datanode_protocol import ClusterIdentity, DatanodeProtocol
+from howdah.namenode.datanode_protocol import DatanodeProtocol
+from howdah.namenode.edit_segments import finished_since
+from howdah.namenode.image_server import ImageServer
 from howdah.namenode.journal import Journal
 from howdah.namenode.lease_recovery import LeaseRecovery
 from howdah.namenode.loading import Loaded, load
+from howdah.namenode.namenode_protocol import FirstAndLast, NamenodeProtocol
 from howdah.namenode.racks import rack_map
 from howdah.namenode.settings import (
     checkpoints_from,
     permissions_from,
     required_directories,
     settings_from,
+    transfers_from,
 )
-from howdah.proto import client_namenode_pb2, datanode_namenode_pb2
+from howdah.proto import client_namenode_pb2, datanode_namenode_pb2, namenode_pb2
 from howdah.rpc.server import RpcServer
 from howdah.rpc.service import Registry, Service
 from howdah.storage import edits
 from howdah.storage.atomic import replace_file
-from howdah.storage.layout import CURRENT_NAME
-from howdah.web.http import MAX_REQUEST_BYTES, parse_request
+from howdah.storage.layout import CURRENT_NAME, PREVIOUS_NAME
+from howdah.web import image_transfer
+from howdah.web.http import Request
+from howdah.web.server import Exchange, HttpServer
 from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, NodeStatus, respond
 
 log = logging.getLogger(__name__)
 
 TICK_S = 0.25
-HTTP_TIMEOUT_S = 10.0
 
 
 class SystemClock:
@@ -132,18 +139,8 @@ class Namenode:
         recovery = BlockRecovery(self.core)
         self._leases = LeaseRecovery(self.core, recovery)
         self._client = ClientProtocol(self.core, self._leases, recovery, self)
-        datanode = DatanodeProtocol(
-            self.core,
-            ClusterIdentity(
-                self._version.namespace_id,
-                self._version.cluster_id,
-                self._version.block_pool_id,
-                self._version.ctime_ms,
-                self._version.layout_version,
-            ),
-            recovery,
-            self._client.look_at_waiting,
-        )
+        cluster = ClusterIdentity.of(self._version)
+        datanode = DatanodeProtocol(self.core, cluster, recovery, self._client.look_at_waiting)
         self._rpc = RpcServer(
             Registry(
                 [
@@ -160,6 +157,12 @@ class Namenode:
                             "DatanodeProtocolService"
                         ],
                         datanode,
+                    ),
+                    Service(
+                        NamenodeProtocol.PROTOCOL,
+                        1,
+                        namenode_pb2.DESCRIPTOR.services_by_name["NamenodeProtocolService"],
+                        NamenodeProtocol(self.core, cluster, self),
                     ),
                 ]
             ),
@@ -178,6 +181,23 @@ class Namenode:
             when_durable=self._barrier.when_clear,
         )
         self._client.image_calls.images = self._checkpoints
+        self._images = ImageServer(
+            cluster.storage_text(),
+            cluster.namespace_id,
+            loaded.name_directories,
+            loaded.edits_directories,
+            self._checkpoints,
+            lambda: self._journal().durable_txid,
+            transfers_from(conf),
+        )
+        self._http = HttpServer(self._answer, timeout_s=conf.get(keys.DFS_IMAGE_TRANSFER_TIMEOUT))
+        self._auto_roll = AutoRoll(
+            conf.get(keys.DFS_NAMENODE_EDIT_LOG_AUTOROLL_MULTIPLIER_THRESHOLD)
+            * conf.get(keys.DFS_NAMENODE_CHECKPOINT_TXNS),
+            round(1000 * conf.get(keys.DFS_NAMENODE_EDIT_LOG_AUTOROLL_CHECK_INTERVAL_MS)),
+            now_ms,
+        )
+        self._segment_txid = 0
         self._stop = asyncio.Event()
         self._failure: str | None = None
         self._next_repair_s = 0.0
@@ -201,7 +221,7 @@ class Namenode:
         return 0
 
     async def _serve_until_stopped(self, ready_file: Path | None) -> None:
-        http = await self._listen(ready_file)
+        await self._listen(ready_file)
         try:
             while not self._stop.is_set():
                 self._tick()
@@ -210,7 +230,7 @@ class Namenode:
                 except TimeoutError:
                     continue
         finally:
-            http.close()
+            self._http.stop()
             self._checkpoints.stop()
             await self._rpc.stop()
 
@@ -220,7 +240,30 @@ class Namenode:
         journal = self._journal()
         first_txid = journal.roll()
         self.core.last_txid = journal.last_txid
+        self._segment_txid = first_txid
         return first_txid
+
+    def image_txid(self) -> int:
+        """The transaction of the newest image."""
+        return self._checkpoints.image_txid
+
+    def is_upgrade_finalized(self) -> bool:
+        """Whether no directory keeps what was there before an upgrade."""
+        return not any(
+            (current.parent / PREVIOUS_NAME).exists() for current in self._loaded.name_directories
+        )
+
+    def list_finished(
+        self, since_txid: int, told: Callable[[Sequence[FirstAndLast]], None]
+    ) -> None:
+        """Tell the finished segments that hold `since_txid` and what follows."""
+
+        def find() -> list[FirstAndLast]:
+            found = finished_since(self._loaded.edits_directories, since_txid)
+            return [(s.first_txid, s.last_txid) for s in found if s.last_txid is not None]
+
+        future = asyncio.get_running_loop().run_in_executor(None, find)
+        future.add_done_callback(lambda done: told(done.result()))
 
     def restore_failed_storage(self, restores: bool | None) -> bool:
         """Whether failed directories are tried again at the next roll; None leaves it."""
@@ -257,7 +300,7 @@ class Namenode:
             minimum=self._conf.get(keys.DFS_NAMENODE_EDITS_DIR_MINIMUM),
             restores=self._conf.get(keys.DFS_NAMENODE_NAME_DIR_RESTORE),
         )
-        self.core.last_txid = self._barrier.journal.last_txid
+        self.core.last_txid = self._segment_txid = self._barrier.journal.last_txid
         if not self.core.namespace.root.owner:
             permissions = self.core.permissions
             self.core.commit(edits.SetOwnerOp("/", permissions.superuser, permissions.supergroup))
@@ -267,20 +310,16 @@ class Namenode:
         self._failure = why
         self._stop.set()
 
-    async def _listen(self, ready_file: Path | None) -> asyncio.AbstractServer:
+    async def _listen(self, ready_file: Path | None) -> None:
         host, port = namenode_address(self._conf)
         bind = self._conf.get(keys.DFS_NAMENODE_RPC_BIND_HOST) or host
         port = await self._rpc.start(
             bind, port, backlog=self._conf.get(keys.IPC_SERVER_LISTEN_QUEUE_SIZE)
         )
         http_host, http_port = self._conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS)
-        http = await asyncio.start_server(
-            self._serve_http,
-            self._conf.get(keys.DFS_NAMENODE_HTTP_BIND_HOST) or http_host,
-            http_port,
-            limit=MAX_REQUEST_BYTES,
+        http_port = await self._http.start(
+            self._conf.get(keys.DFS_NAMENODE_HTTP_BIND_HOST) or http_host, http_port
         )
-        http_port = http.sockets[0].getsockname()[1]
         log.info("serving hdfs://%s:%d and http://%s:%d", host, port, http_host, http_port)
         if ready_file is not None:
             ready = {
@@ -290,7 +329,6 @@ class Namenode:
                 "http": f"{http_host}:{http_port}",
             }
             replace_file(ready_file, json.dumps(ready).encode())
-        return http
 
     def _tick(self) -> None:
         was_safe = self.core.safe_mode.on
@@ -308,6 +346,10 @@ class Namenode:
         for line in self._leases.work():
             log.warning("%s", line)
         self._checkpoints.tick()
+        if not self.core.safe_mode.on and self._auto_roll.is_due(
+            self.core.last_txid - self._segment_txid, self.core.clock.monotonic_ms()
+        ):
+            log.info("a new segment begins with transaction %d", self.roll_edits())
         self._barrier.hold()
         if self.core.namespace.must_reap and not self._reaping:
             self._reap()
@@ -331,20 +373,10 @@ class Namenode:
         if self._reaping:
             asyncio.get_running_loop().call_soon(self._reap)
 
-    async def _serve_http(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), HTTP_TIMEOUT_S)
-            writer.write(respond(parse_request(head), self.status()))
-            await asyncio.wait_for(writer.drain(), HTTP_TIMEOUT_S)
-        except (
-            TimeoutError,
-            asyncio.IncompleteReadError,
-            asyncio.LimitOverrunError,
-            ConnectionError,
-        ) as error:
-            log.info("an HTTP client went away: %r", error)
-        finally:
-            writer.close()
+    def _answer(self, request: Request | None) -> bytes | Exchange:
+        if request is not None and request.path == image_transfer.PATH:
+            return self._images(request)
+        return respond(request, self.status())
 
     def status(self) -> NamenodeStatus:
         core = self.core

@@ -16,6 +16,7 @@ from howdah.errors import InvalidConfiguration, UnsupportedOperation
 from howdah.kinds import Key
 from howdah.namenode.checkpoint import CheckpointSettings
 from howdah.namenode.core import Settings
+from howdah.namenode.image_server import TransferSettings
 from howdah.namenode.permissions import Permissions
 from howdah.storage.fsimage_sections import check_codec
 from howdah.storage.retention import Retention
@@ -115,6 +116,14 @@ def checkpoints_from(conf: Configuration) -> CheckpointSettings:
             conf.get(keys.DFS_NAMENODE_NUM_EXTRA_EDITS_RETAINED),
             conf.get(keys.DFS_NAMENODE_MAX_EXTRA_EDITS_SEGMENTS_RETAINED),
         ),
+    )
+
+
+def transfers_from(conf: Configuration) -> TransferSettings:
+    """How fast images move."""
+    return TransferSettings(
+        conf.get(keys.DFS_IMAGE_TRANSFER_BANDWIDTHPERSEC),
+        conf.get(keys.DFS_IMAGE_TRANSFER_BOOTSTRAP_STANDBY_BANDWIDTHPERSEC),
     )
 
 

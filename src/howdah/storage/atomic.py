@@ -45,17 +45,32 @@ def replacing(target: Path, *, mode: int = 0o644) -> Iterator[BinaryIO]:
     ...     file.write(b"17\\n")
     """
     temporary = target.with_name(target.name + TEMPORARY_SUFFIX)
-    descriptor = files.open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    file = NewFile(temporary, mode=mode)
     try:
-        with io.BufferedWriter(_Raw(descriptor, temporary), _BUFFER_BYTES) as file:
+        with file:
             yield file
-            file.flush()
-            files.sync(descriptor, temporary)
+            file.sync()
         files.rename(temporary, target)
     except BaseException:
         files.unlink(temporary, missing_ok=True)
         raise
     fsync_directory(target.parent)
+
+
+class NewFile(io.BufferedWriter):
+    """A file that is written from its beginning, emptied if it was there."""
+
+    def __init__(self, path: Path, *, mode: int = 0o644) -> None:
+        """Raises OSError."""
+        self.path = path
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        self._descriptor = files.open_file(path, flags, mode)
+        super().__init__(_Raw(self._descriptor, path), _BUFFER_BYTES)
+
+    def sync(self) -> None:
+        """What was written is on the disk."""
+        self.flush()
+        files.sync(self._descriptor, self.path)
 
 
 class _Raw(io.RawIOBase):

@@ -19,23 +19,25 @@ This is the shell around `fsimage`, which knows what is in an image.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
-import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 from howdah import errors
-from howdah.storage.atomic import fsync_directory, replace_file
+from howdah.storage import files
+from howdah.storage.atomic import NewFile, fsync_directory, replace_file
 from howdah.storage.fsimage_sections import Sink
 
 log = logging.getLogger(__name__)
 
 _IMAGE: Final = re.compile(r"fsimage_(\d+)")
 _UNFINISHED: Final = re.compile(r"fsimage\.ckpt_(\d+)")
+_SUM: Final = re.compile(r"(fsimage_\d+)\.md5(\.tmp)?")
 _SUM_LINE: Final = re.compile(rb"([0-9a-f]{32})[ *]+(\S+)\s*")
 _CHUNK_BYTES: Final = 1 << 20
 
@@ -88,8 +90,8 @@ def list_images(directories: Iterable[Path]) -> list[ImageFile]:
 class _Tee:
     """One sink for the files of all directories. One that fails is dropped."""
 
-    def __init__(self, files: dict[Path, BinaryIO], failed: dict[Path, str]) -> None:
-        self._files = files
+    def __init__(self, opened: dict[Path, NewFile], failed: dict[Path, str]) -> None:
+        self._opened = opened
         self._failed = failed
         self.md5 = hashlib.md5(usedforsecurity=False)
         self.size_bytes = 0
@@ -100,21 +102,22 @@ class _Tee:
         self.each(lambda file: file.write(data))
         return None
 
-    def each(self, do: Callable[[BinaryIO], object]) -> None:
-        for directory, file in list(self._files.items()):
+    def each(self, do: Callable[[NewFile], object]) -> None:
+        for directory, file in list(self._opened.items()):
             try:
                 do(file)
             except OSError as error:
                 self._failed[directory] = str(error)
-                del self._files[directory]
+                del self._opened[directory]
                 _close_quietly(file)
-        if not self._files:
-            raise OSError(f"no directory could take the image: {self._failed}")
+                _unlink_quietly(file.path)
+        if not self._opened:
+            raise OSError(f"no directory could take the image: {_reasons(self._failed)}")
 
 
 @dataclass(slots=True)
 class _Files:
-    opened: dict[Path, BinaryIO] = field(default_factory=dict)
+    opened: dict[Path, NewFile] = field(default_factory=dict)
     failed: dict[Path, str] = field(default_factory=dict)
 
 
@@ -125,44 +128,55 @@ def write_unfinished(
 
     Raises OSError if no directory could take it; what `write` raises.
     """
-    files = _Files()
+    found = _Files()
     for directory in directories:
         try:
-            # Closed by `_Tee` or below.
-            files.opened[directory] = open(directory / unfinished_name(txid), "wb")  # noqa: SIM115
+            found.opened[directory] = NewFile(directory / unfinished_name(txid))
         except OSError as error:
-            files.failed[directory] = str(error)
-    tee = _Tee(files.opened, files.failed)
+            found.failed[directory] = str(error)
+    tee = _Tee(found.opened, found.failed)
     try:
         write(tee)
-        tee.each(_sync)
+        tee.each(NewFile.sync)
     except BaseException:
-        for directory in directories:
-            (directory / unfinished_name(txid)).unlink(missing_ok=True)
+        for file in found.opened.values():
+            _close_quietly(file)
+            _unlink_quietly(file.path)
         raise
     finally:
-        for file in files.opened.values():
+        for file in found.opened.values():
             _close_quietly(file)
     return WrittenImage(
         txid,
         tee.md5.hexdigest(),
         tee.size_bytes,
-        tuple(files.opened),
-        tuple(files.failed.items()),
+        tuple(found.opened),
+        tuple(found.failed.items()),
     )
 
 
-def _sync(file: BinaryIO) -> None:
-    file.flush()
-    os.fsync(file.fileno())
+def _reasons(failed: dict[Path, str]) -> str:
+    return "; ".join(f"{directory}: {why}" for directory, why in failed.items())
 
 
-def _close_quietly(file: BinaryIO) -> None:
+def _close_quietly(file: NewFile) -> None:
     """What matters was synced before, or the file is given up."""
     try:
         file.close()
     except OSError as error:
-        log.warning("closing %s: %s", file.name, error)
+        log.warning("closing %s: %s", file.path, error)
+
+
+def _unlink_quietly(path: Path) -> None:
+    """What stays is removed at the next start."""
+    with contextlib.suppress(OSError):
+        files.unlink(path, missing_ok=True)
+
+
+def discard_image(written: WrittenImage) -> None:
+    """Instead of steps 2 to 4: take it away again."""
+    for directory in written.directories:
+        _unlink_quietly(directory / unfinished_name(written.txid))
 
 
 def finish_image(written: WrittenImage) -> list[Path]:
@@ -176,11 +190,14 @@ def finish_image(written: WrittenImage) -> list[Path]:
         final = directory / image_name(written.txid)
         try:
             replace_file(md5_path(final), f"{written.md5} *{final.name}\n".encode())
-            os.replace(directory / unfinished_name(written.txid), final)
+            files.rename(directory / unfinished_name(written.txid), final)
             fsync_directory(directory)
         except OSError as error:
             log.error("the image %s could not be finished: %s", final, error)
             failure = error
+            _unlink_quietly(directory / unfinished_name(written.txid))
+            if not final.exists():
+                _unlink_quietly(md5_path(final))
         else:
             done.append(directory)
     if not done:
@@ -199,35 +216,46 @@ def save_image(
     return written
 
 
-def check_image(image: Path) -> None:
-    """Hold an image against its sum. Raises CorruptImage, OSError."""
+def read_sum(image: Path) -> str | None:
+    """The sum beside an image, None where there is none. Raises CorruptImage, OSError."""
     try:
         line = md5_path(image).read_bytes()
-    except FileNotFoundError as error:
-        raise errors.CorruptImage(f"image {image} has no sum beside it") from error
+    except FileNotFoundError:
+        return None
     match = _SUM_LINE.fullmatch(line)
     if match is None or match[2] != image.name.encode():
         raise errors.CorruptImage(f"{md5_path(image)} is no sum of {image.name}: {line[:100]!r}")
+    return match[1].decode()
+
+
+def check_image(image: Path) -> None:
+    """Hold an image against its sum. Raises CorruptImage, OSError."""
+    md5 = read_sum(image)
+    if md5 is None:
+        raise errors.CorruptImage(f"image {image} has no sum beside it")
     found = hashlib.md5(usedforsecurity=False)
     with open(image, "rb", buffering=0) as file:
         while data := file.read(_CHUNK_BYTES):
             found.update(data)
-    if found.hexdigest() != match[1].decode():
+    if found.hexdigest() != md5:
         raise errors.CorruptImage(
-            f"image {image} is damaged: its sum is {found.hexdigest()}, and should be "
-            f"{match[1].decode()}"
+            f"image {image} is damaged: its sum is {found.hexdigest()}, and should be {md5}"
         )
 
 
 def set_aside(image: Path) -> None:
     """Rename a damaged image to `….damaged`, so that it counts no more."""
-    os.replace(image, image.with_name(image.name + ".damaged"))
+    files.rename(image, image.with_name(image.name + ".damaged"))
     fsync_directory(image.parent)
 
 
 def remove_unfinished(directory: Path) -> None:
-    """Take away what a process left that died while it wrote an image."""
-    for path in directory.iterdir():
-        if _UNFINISHED.fullmatch(path.name):
+    """Take away what a process left that died while it wrote, or removed, an image: the
+    unfinished image, and a sum that has no image."""
+    for path in sorted(directory.iterdir()):
+        sum_of = _SUM.fullmatch(path.name)
+        if _UNFINISHED.fullmatch(path.name) or (
+            sum_of and (sum_of[2] or not (directory / sum_of[1]).exists())
+        ):
             log.warning("removing %s, which was not finished", path)
-            path.unlink()
+            files.unlink(path, missing_ok=True)

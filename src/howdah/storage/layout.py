@@ -31,6 +31,8 @@ from howdah.storage.version import BlockPoolVersion, DatanodeVersion, NamenodeVe
 
 LOCK_NAME: Final = "in_use.lock"
 CURRENT_NAME: Final = "current"
+PREVIOUS_NAME: Final = "previous"
+"""What was `current` before an upgrade, until that is finalized."""
 FILLING_NAME: Final = "current.filling"
 """A `current` that is being copied from another directory, until it is complete."""
 VERSION_NAME: Final = "VERSION"

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from howdah.storage import files
 from howdah.storage.image_files import ImageFile, list_images, md5_path
 from howdah.storage.segments import Segment, list_segments
 
@@ -76,6 +77,6 @@ def purge(
 
 def _remove(path: Path) -> None:
     try:
-        path.unlink(missing_ok=True)
+        files.unlink(path, missing_ok=True)
     except OSError as error:
         log.warning("%s stays for now: %s", path, error)

@@ -23,8 +23,9 @@ from howdah import errors
 from howdah.namenode.block_recovery import BlockRecovery
 from howdah.namenode.blocks import ReplicaState
 from howdah.namenode.client_protocol import ClientProtocol
+from howdah.namenode.cluster_identity import ClusterIdentity
 from howdah.namenode.core import Core, Settings
-from howdah.namenode.datanode_protocol import ClusterIdentity, DatanodeProtocol
+from howdah.namenode.datanode_protocol import DatanodeProtocol
 from howdah.namenode.datanodes import Datanode
 from howdah.namenode.lease_recovery import LeaseRecovery
 from howdah.namenode.namespace import Namespace

@@ -169,7 +169,7 @@ def test_what_an_unfinished_image_left_is_removed(roots: list[Path]) -> None:
     assert not list(directory.glob("fsimage.ckpt*"))
 
 
-@pytest.mark.parametrize("step", ["replace_file", "replace", "fsync_directory"])
+@pytest.mark.parametrize("step", ["replace_file", "files.rename", "fsync_directory"])
 def test_a_crash_while_an_image_gets_its_name_leaves_a_directory_that_starts(
     roots: list[Path], step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,8 +182,7 @@ def test_a_crash_while_an_image_gets_its_name_leaves_a_directory_that_starts(
         raise Crash
 
     with monkeypatch.context() as patched:
-        where = "howdah.storage.image_files." + ("os.replace" if step == "replace" else step)
-        patched.setattr(where, crash)
+        patched.setattr(f"howdah.storage.image_files.{step}", crash)
         with pytest.raises(Crash):
             checkpoint(roots)
     assert start(roots).last_txid == last

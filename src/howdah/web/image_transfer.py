@@ -1,0 +1,142 @@
+"""Images and finished segments over HTTP: what is asked for and what is offered (pure).
+
+Mirrors Hadoop's `/imagetransfer`:
+
+    GET ?getimage=1&txid=N&storageInfo=S       an image; `txid=latest` is the newest
+    GET ?getedit=1&startTxId=A&endTxId=B&storageInfo=S      a segment
+    PUT ?txid=N&imageFile=IMAGE&File-Length=L&storageInfo=S     an image, as the body
+
+An answer to GET, and a PUT, carry the length and the sum (`X-MD5-Digest`), where
+there is one. `storageInfo` says of which filesystem: another one's is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+from urllib.parse import urlencode
+
+from howdah import errors
+from howdah.web.http import Request
+
+PATH: Final = "/imagetransfer"
+MD5_HEADER: Final = "X-MD5-Digest"
+FILE_NAME_HEADER: Final = "X-Image-Edits-Name"
+_LATEST: Final = "latest"
+_KIND: Final = "IMAGE"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageWanted:
+    """The image of a transaction; of the newest, if `txid` is None."""
+
+    txid: int | None
+    storage_info: str | None = None
+    to_new_standby: bool = False
+
+    def target(self) -> str:
+        txid = _LATEST if self.txid is None else self.txid
+        return _target({"getimage": 1, "txid": txid}, self.storage_info)
+
+
+@dataclass(frozen=True, slots=True)
+class EditsWanted:
+    """A finished segment, by its first and last transaction."""
+
+    first_txid: int
+    last_txid: int
+    storage_info: str | None = None
+
+    def target(self) -> str:
+        return _target(
+            {"getedit": 1, "startTxId": self.first_txid, "endTxId": self.last_txid},
+            self.storage_info,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ImageOffered:
+    """An image that is in the body of the request. `md5` is None where it is not said."""
+
+    txid: int
+    size_bytes: int
+    storage_info: str
+    md5: str | None
+
+    def target(self) -> str:
+        return _target(
+            {"txid": self.txid, "imageFile": _KIND, "File-Length": self.size_bytes},
+            self.storage_info,
+        )
+
+
+Transfer: TypeAlias = ImageWanted | EditsWanted | ImageOffered
+
+
+def storage_info(layout_version: int, namespace_id: int, ctime_ms: int, cluster_id: str) -> str:
+    """A filesystem's identity in one word."""
+    return f"{layout_version}:{namespace_id}:{ctime_ms}:{cluster_id}"
+
+
+def parse_transfer(request: Request) -> Transfer:
+    """Raises IllegalArgument for what makes no sense, UnsupportedOperation for what is
+    not done."""
+    query = request.query
+    info = query.get("storageInfo") or None
+    if request.method == "PUT":
+        kind = query.get("imageFile", _KIND)
+        if kind != _KIND:
+            raise errors.UnsupportedOperation(f"an upload of {kind} is not supported")
+        if info is None:
+            raise errors.IllegalArgument("an upload has to say storageInfo")
+        return ImageOffered(
+            _number(request, "txid"),
+            _number(request, "File-Length"),
+            info,
+            request.headers.get(MD5_HEADER.lower()),
+        )
+    kinds = [kind for kind in ("getimage", "getedit", "getaliasmap") if kind in query]
+    if len(kinds) != 1:
+        raise errors.IllegalArgument("a transfer is of one thing: getimage or getedit")
+    if kinds == ["getedit"]:
+        return EditsWanted(_number(request, "startTxId"), _number(request, "endTxId"), info)
+    if kinds == ["getaliasmap"]:
+        raise errors.UnsupportedOperation("there are no provided storages, and no alias map")
+    txid = None if query.get("txid") == _LATEST else _number(request, "txid")
+    return ImageWanted(txid, info, query.get("bootstrapstandby", "").lower() == "true")
+
+
+def _number(request: Request, name: str) -> int:
+    text = request.query.get(name, "")
+    if not text.isascii() or not text.isdigit():
+        raise errors.IllegalArgument(f"{name} has to be a number, not {text!r}")
+    return int(text)
+
+
+def _target(values: dict[str, object], info: str | None) -> str:
+    if info is not None:
+        values["storageInfo"] = info
+    return f"{PATH}?{urlencode(values)}"
+
+
+class Pace:
+    """How long to wait, so that no more than so many bytes a second pass."""
+
+    def __init__(self, bytes_per_s: int) -> None:
+        """0 is no limit."""
+        self._bytes_per_s = bytes_per_s
+        self._due_s = -float("inf")
+
+    @property
+    def piece_bytes(self) -> int:
+        """What to move in one go: a quarter of a second's worth, 1 MiB at most."""
+        if not self._bytes_per_s:
+            return 1 << 20
+        return max(4096, min(1 << 20, self._bytes_per_s // 4))
+
+    def delay_s(self, moved_bytes: int, now_s: float) -> float:
+        """After so many bytes more: the time until the next ones may go."""
+        if not self._bytes_per_s:
+            return 0.0
+        self._due_s = max(self._due_s, now_s) + moved_bytes / self._bytes_per_s
+        return self._due_s - now_s

@@ -1,0 +1,82 @@
+"""What is said over HTTP when images and segments move, and how fast they do."""
+
+from __future__ import annotations
+
+import pytest
+
+from howdah import errors
+from howdah.web.http import Request, parse_request
+from howdah.web.image_transfer import (
+    EditsWanted,
+    ImageOffered,
+    ImageWanted,
+    Pace,
+    Transfer,
+    parse_transfer,
+    storage_info,
+)
+
+INFO = storage_info(-67, 17, 0, "CID-1")
+
+
+def asked(method: str, target: str, headers: str = "") -> Request:
+    request = parse_request(f"{method} {target} HTTP/1.1\r\nHost: x{headers}".encode())
+    assert request is not None
+    return request
+
+
+@pytest.mark.parametrize(
+    "transfer",
+    [
+        ImageWanted(42, INFO),
+        ImageWanted(None, None),
+        EditsWanted(3, 9, INFO),
+        ImageOffered(42, 1 << 33, INFO, "0" * 32),
+    ],
+)
+def test_what_is_asked_for_is_understood(transfer: Transfer) -> None:
+    is_put = isinstance(transfer, ImageOffered)
+    md5 = f"\r\nX-MD5-Digest: {'0' * 32}" if is_put else ""
+    assert parse_transfer(asked("PUT" if is_put else "GET", transfer.target(), md5)) == transfer
+
+
+def test_what_hadoop_asks_is_understood() -> None:
+    query = f"getimage=1&txid=42&imageFile=IMAGE&storageInfo={INFO}&bootstrapstandby=true"
+    assert parse_transfer(asked("GET", f"/imagetransfer?{query}")) == ImageWanted(42, INFO, True)
+
+
+@pytest.mark.parametrize(
+    ("method", "query"),
+    [
+        ("GET", ""),
+        ("GET", "getimage=1"),
+        ("GET", "getimage=1&txid=-1"),
+        ("GET", "getimage=1&getedit=1&txid=1&startTxId=1&endTxId=1"),
+        ("GET", "getedit=1&startTxId=1&endTxId=x"),
+        ("GET", "getaliasmap=1"),
+        ("PUT", "txid=1&File-Length=1"),
+        ("PUT", "txid=1&storageInfo=x"),
+        ("PUT", "txid=1&File-Length=1&storageInfo=x&imageFile=IMAGE_ROLLBACK"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(method: str, query: str) -> None:
+    with pytest.raises((errors.IllegalArgument, errors.UnsupportedOperation)):
+        parse_transfer(asked(method, f"/imagetransfer?{query}"))
+
+
+def test_pace_is_kept_over_many_pieces() -> None:
+    pace = Pace(1000)
+    now_s = 5.0
+    for _ in range(10):
+        now_s += pace.delay_s(100, now_s)
+    assert now_s == pytest.approx(6.0)
+
+
+def test_pause_is_not_made_up_for() -> None:
+    pace = Pace(1000)
+    pace.delay_s(100, 5.0)
+    assert pace.delay_s(100, 50.0) == pytest.approx(0.1)
+
+
+def test_no_limit_is_no_wait() -> None:
+    assert Pace(0).delay_s(1 << 40, 5.0) == 0
