@@ -243,10 +243,9 @@ class SecondaryServer:
         self._conf = conf
         self._settings = checkpoints_from(conf)
         self._stop = threading.Event()
-        self._directories = CheckpointDirectories(
-            conf.get(keys.DFS_NAMENODE_CHECKPOINT_DIR),
-            conf.get(keys.DFS_NAMENODE_CHECKPOINT_EDITS_DIR),
-        )
+        image_roots = conf.get(keys.DFS_NAMENODE_CHECKPOINT_DIR)
+        edits_roots = conf.get(keys.DFS_NAMENODE_CHECKPOINT_EDITS_DIR)
+        self._directories = CheckpointDirectories(image_roots, edits_roots)
         self._primary = Primary(
             namenode_address(conf),
             _http_address(conf),
