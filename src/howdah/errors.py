@@ -104,6 +104,13 @@ class UnresolvedPath(UnresolvedLink):
     errno_code = errno.ELOOP
 
 
+class LinkLoop(HowdahError, OSError):
+    """More links in one path than anybody follows."""
+
+    java_class = "java.io.IOException"
+    errno_code = errno.ELOOP
+
+
 class AccessDenied(HowdahError, PermissionError):
     java_class = "org.apache.hadoop.security.AccessControlException"
     errno_code = errno.EACCES

@@ -432,6 +432,7 @@ class _UncommittedFile(io.BufferedIOBase):
 
 def _info(status: FileStatus) -> Info:
     return {
+        **({"destination": status.symlink} if status.is_symlink else {}),
         "name": status.path,
         "size": 0 if status.is_directory else status.length,
         "type": "directory" if status.is_directory else "link" if status.is_symlink else "file",

@@ -51,6 +51,9 @@ FILE_BYTES_PER_CHECKSUM = size(
 FS_PERMISSIONS_UMASK_MODE = string(
     "fs.permissions.umask-mode", "022", "Bits a client takes off new modes: octal, or u=rwx,g=…."
 )
+FS_CLIENT_RESOLVE_REMOTE_SYMLINKS = boolean(
+    "fs.client.resolve.remote.symlinks", True, "Whether clients follow symbolic links."
+)
 FS_TRASH_INTERVAL = duration(
     "fs.trash.interval", "0", "m", "How long deleted files stay in the trash; 0 switches it off."
 )
@@ -712,6 +715,11 @@ DFS_CLIENT_PIPELINE_RECOVERY_MAX_RETRIES = integer(
 )
 DFS_CLIENT_DATANODE_RESTART_TIMEOUT = duration(
     "dfs.client.datanode-restart.timeout", "30", "s", "How long a restarting datanode is awaited."
+)
+HOWDAH_CLIENT_SYMLINKS_ENABLED = boolean(
+    "howdah.client.symlinks.enabled",
+    False,
+    "Whether clients make symbolic links; Hadoop's namenode does not open a log that has them.",
 )
 HOWDAH_CLIENT_HFLUSH_TO_DISK = boolean(
     "howdah.client.hflush.to-disk",

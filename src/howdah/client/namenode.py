@@ -171,6 +171,25 @@ class NamenodeProxy(AttributeMethods):
         )
         return answer.fs if answer.HasField("fs") else None
 
+    def get_link_target(self, path: str) -> str:
+        """What the link says; of a path that goes through one, where that leads."""
+        return self.call(
+            "getLinkTarget",
+            pb.GetLinkTargetRequestProto(path=path),
+            pb.GetLinkTargetResponseProto,
+        ).targetPath
+
+    def create_symlink(
+        self, target: str, link: str, *, parent_mode: int, create_parent: bool
+    ) -> None:
+        request = pb.CreateSymlinkRequestProto(
+            target=target,
+            link=link,
+            dirPerm=_permission(parent_mode),
+            createParent=create_parent,
+        )
+        self.call("createSymlink", request, pb.CreateSymlinkResponseProto)
+
     def get_listing(
         self, path: str, start_after: bytes, *, need_location: bool = False
     ) -> types_pb2.DirectoryListingProto | None:

@@ -224,6 +224,24 @@ class FileSystem(AttributeOperations):
         """As `get_file_status`, but of a link itself."""
         return self.get_file_status(path)
 
+    def supports_symlinks(self) -> bool:
+        """Whether symbolic links can be made here; those that are there are followed anyway."""
+        return False
+
+    def create_symlink(
+        self, target: PathLike, link: PathLike, *, create_parent: bool = True
+    ) -> None:
+        """Make a link to `target`, which is kept as it is written, and need not be there.
+
+        A relative target counts from the directory of the link, wherever that is by then;
+        a full URI leads to another filesystem. Raises `PathExists`.
+        """
+        self._unsupported("create_symlink")
+
+    def get_link_target(self, path: PathLike) -> str:
+        """The target of a link as it was written; `RemoteError` if there is no link."""
+        self._unsupported("get_link_target")
+
     def get_file_checksum(
         self, path: PathLike, *, length: int | None = None, combine_mode: str | None = None
     ) -> FileChecksum | None:

@@ -7,6 +7,7 @@ protobuf statuses into the records of `howdah.fs.status`. The umask
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ from howdah.config import DEFAULT_NAMENODE_PORT, Configuration
 from howdah.fs import capabilities, paths
 from howdah.fs.api import Progress
 from howdah.fs.hdfs_attributes import HdfsAttributes
+from howdah.fs.hdfs_status import datanode_report, file_status, name_of
+from howdah.fs.links import follow_links, follow_links_above
 from howdah.fs.path_handle import PathHandle, check_handle, make_handle
 from howdah.fs.paths import PathLike
 from howdah.fs.status import (
@@ -98,6 +101,7 @@ class HdfsFileSystem(HdfsAttributes):
     scheme = "hdfs"
 
     def __init__(self, authority: str, conf: Configuration, user: str | None = None) -> None:
+        super().__init__()
         host, _, port = authority.rpartition(":") if ":" in authority else (authority, "", "")
         if not host or (port and not port.isdigit()):
             raise errors.IllegalArgument(
@@ -118,6 +122,8 @@ class HdfsFileSystem(HdfsAttributes):
             self.user,
         )
         self._namenode = self._client.namenode
+        self._follows_links = conf.get(keys.FS_CLIENT_RESOLVE_REMOTE_SYMLINKS)
+        self._makes_links = conf.get(keys.HOWDAH_CLIENT_SYMLINKS_ENABLED)
 
     @property
     def uri(self) -> str:
@@ -136,10 +142,12 @@ class HdfsFileSystem(HdfsAttributes):
         return f"{HOME_PREFIX}/{self.user}"
 
     def close(self) -> None:
+        super().close()
         self._client.close()
 
     # --- streams ----------------------------------------------------------------------
 
+    @follow_links
     def create(
         self,
         path: PathLike,
@@ -168,6 +176,7 @@ class HdfsFileSystem(HdfsAttributes):
             )
         )
 
+    @follow_links
     def append(
         self,
         path: PathLike,
@@ -182,20 +191,28 @@ class HdfsFileSystem(HdfsAttributes):
             flags |= CreateFlag.SYNC_BLOCK
         return HdfsDataOutputStream(self._client.append(self.resolve(path), progress, flags))
 
+    @follow_links
     def truncate(self, path: PathLike, length: int) -> bool:
         if length < 0:
             raise errors.IllegalArgument(f"Cannot truncate {path} to a negative length: {length}")
         return self._namenode.truncate(self.resolve(path), length, self._client.client_name)
 
     def concat(self, target: PathLike, sources: Sequence[PathLike]) -> None:
-        self._namenode.concat(self.resolve(target), [self.resolve(each) for each in sources])
+        try:
+            self._namenode.concat(self.resolve(target), [self.resolve(each) for each in sources])
+        except errors.UnresolvedPath:
+            where, (whole, *parts) = self._all_behind_links((target, *sources), last=True)
+            where.concat(whole, parts)
 
+    @follow_links
     def recover_lease(self, path: PathLike) -> bool:
         return self._namenode.recover_lease(self.resolve(path), self._client.client_name)
 
+    @follow_links
     def is_file_closed(self, path: PathLike) -> bool:
         return self._namenode.is_file_closed(self.resolve(path))
 
+    @follow_links
     def open(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
         return FSDataInputStream(
             self._client.open(self.resolve(path)), buffer_size or _READ_BUFFER_BYTES
@@ -219,9 +236,11 @@ class HdfsFileSystem(HdfsAttributes):
 
     # --- namespace --------------------------------------------------------------------
 
+    @follow_links
     def mkdirs(self, path: PathLike, permission: int | None = None) -> bool:
         return self._mkdirs(path, permission, create_parent=True)
 
+    @follow_links
     def mkdir(self, path: PathLike, permission: int | None = None) -> bool:
         return self._mkdirs(path, permission, create_parent=False)
 
@@ -235,40 +254,48 @@ class HdfsFileSystem(HdfsAttributes):
         )
 
     def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
-        self._namenode.rename2(self.resolve(src), self.resolve(dst), overwrite=overwrite)
+        try:
+            self._namenode.rename2(self.resolve(src), self.resolve(dst), overwrite=overwrite)
+        except errors.UnresolvedPath:
+            where, (source, target) = self._all_behind_links((src, dst), last=False)
+            where.rename(source, target, overwrite=overwrite)
 
+    @follow_links_above
     def delete(self, path: PathLike, recursive: bool = False) -> bool:
         return self._namenode.delete(self.resolve(path), recursive=recursive)
 
     def get_file_status(self, path: PathLike) -> FileStatus:
         resolved = self.resolve(path)
-        proto = self._namenode.get_file_info(resolved)
+        try:
+            proto = self._namenode.get_file_info(resolved)
+        except errors.UnresolvedPath:
+            where, followed = self.behind_links(resolved, last=True)
+            return dataclasses.replace(where.get_file_status(followed), path=resolved)
         if proto is None:
             raise errors.PathNotFound(f"File does not exist: {resolved}")
-        return _file_status(proto, resolved)
-
-    def get_file_link_status(self, path: PathLike) -> FileStatus:
-        resolved = self.resolve(path)
-        proto = self._namenode.get_file_link_info(resolved)
-        if proto is None:
-            raise errors.PathNotFound(f"File does not exist: {resolved}")
-        return _file_status(proto, resolved)
+        return file_status(proto, resolved)
 
     def list_status_iter(self, path: PathLike) -> Iterator[FileStatus]:
         resolved = self.resolve(path)
-        start_after = b""
-        while True:
-            page = self._namenode.get_listing(resolved, start_after)
-            if page is None:
-                raise errors.PathNotFound(f"File does not exist: {resolved}")
+        try:
+            page = self._namenode.get_listing(resolved, b"")
+        except errors.UnresolvedPath:
+            where, followed = self.behind_links(resolved, last=True)
+            for status in where.list_status_iter(followed):
+                below = status.path[len(followed) :].lstrip("/")
+                yield dataclasses.replace(status, path=paths.join(resolved, below))
+            return
+        while page is not None:
             for proto in page.partialListing:
-                name = _name(proto.path)
+                name = name_of(proto.path)
                 # Of a file the listing is the file itself, with an empty name.
-                yield _file_status(proto, paths.join(resolved, name) if name else resolved)
+                yield file_status(proto, paths.join(resolved, name) if name else resolved)
             if not page.remainingEntries or not page.partialListing:
                 return
-            start_after = page.partialListing[-1].path
+            page = self._namenode.get_listing(resolved, page.partialListing[-1].path)
+        raise errors.PathNotFound(f"File does not exist: {resolved}")
 
+    @follow_links_above
     def content_summary(self, path: PathLike) -> ContentSummary:
         proto = self._namenode.get_content_summary(self.resolve(path))
         return ContentSummary(
@@ -293,20 +320,25 @@ class HdfsFileSystem(HdfsAttributes):
 
     # --- attributes -------------------------------------------------------------------
 
+    @follow_links
     def set_permission(self, path: PathLike, mode: int) -> None:
         self._namenode.set_permission(self.resolve(path), mode)
 
+    @follow_links
     def set_owner(self, path: PathLike, owner: str | None = None, group: str | None = None) -> None:
         if not owner and not group:
             raise errors.IllegalArgument("set_owner needs an owner, a group, or both")
         self._namenode.set_owner(self.resolve(path), owner or None, group or None)
 
+    @follow_links
     def set_replication(self, path: PathLike, replication: int) -> bool:
         return self._namenode.set_replication(self.resolve(path), replication)
 
+    @follow_links
     def set_times(self, path: PathLike, mtime_ms: int = -1, atime_ms: int = -1) -> None:
         self._namenode.set_times(self.resolve(path), mtime_ms, atime_ms)
 
+    @follow_links
     def access(self, path: PathLike, mode: int) -> None:
         if mode & ~(os.R_OK | os.W_OK | os.X_OK):
             raise errors.IllegalArgument(f"{mode} is no combination of R_OK, W_OK and X_OK")
@@ -315,6 +347,7 @@ class HdfsFileSystem(HdfsAttributes):
 
     # --- blocks and checksums -----------------------------------------------------------
 
+    @follow_links
     def block_locations(
         self, path: PathLike, start: int = 0, length: int | None = None
     ) -> list[BlockLocation]:
@@ -345,6 +378,7 @@ class HdfsFileSystem(HdfsAttributes):
             for block in located.blocks
         ]
 
+    @follow_links
     def get_file_checksum(
         self, path: PathLike, *, length: int | None = None, combine_mode: str | None = None
     ) -> FileChecksum | None:
@@ -392,64 +426,16 @@ class HdfsFileSystem(HdfsAttributes):
             raise errors.IllegalArgument(
                 f"There is no report of {kind!r} datanodes, but: {', '.join(known).lower()}"
             )
-        return [_datanode_report(proto) for proto in self._namenode.get_datanode_report(name)]
+        return [datanode_report(proto) for proto in self._namenode.get_datanode_report(name)]
 
     def path_capabilities(self, path: PathLike) -> frozenset[str]:
-        return super().path_capabilities(path) | _PATH_CAPABILITIES
-
-
-def _name(raw: bytes) -> str:
-    # Names are bytes on the wire; what isn't UTF-8 survives as surrogates do in `os`.
-    return raw.decode("utf-8", "surrogateescape")
+        own = (
+            _PATH_CAPABILITIES | {capabilities.SYMLINKS}
+            if self._makes_links
+            else _PATH_CAPABILITIES
+        )
+        return super().path_capabilities(path) | own
 
 
 def _quota(value: int) -> int:
     return -1 if value == _NO_QUOTA else value
-
-
-def _file_status(proto: types_pb2.HdfsFileStatusProto, path: str) -> FileStatus:
-    kind = proto.fileType
-    return FileStatus(
-        path=path,
-        length=proto.length,
-        is_directory=kind == types_pb2.HdfsFileStatusProto.IS_DIR,
-        replication=proto.block_replication,
-        block_size=proto.blocksize,
-        modification_time_ms=proto.modification_time,
-        access_time_ms=proto.access_time,
-        permission=proto.permission.perm,
-        owner=proto.owner,
-        group=proto.group,
-        symlink=(
-            _name(proto.symlink) if kind == types_pb2.HdfsFileStatusProto.IS_SYMLINK else None
-        ),
-        file_id=proto.fileId,
-        children_num=proto.childrenNum,
-        storage_policy=proto.storagePolicy,
-        has_acl=bool(proto.flags & types_pb2.HdfsFileStatusProto.HAS_ACL),
-        is_encrypted=bool(proto.flags & types_pb2.HdfsFileStatusProto.HAS_CRYPT),
-        erasure_coding_policy=proto.ecPolicy.name if proto.HasField("ecPolicy") else None,
-    )
-
-
-def _datanode_report(proto: types_pb2.DatanodeInfoProto) -> DatanodeReport:
-    node = proto.id
-    return DatanodeReport(
-        uuid=node.datanodeUuid,
-        ip=node.ipAddr,
-        hostname=node.hostName,
-        transfer_port=node.xferPort,
-        info_port=node.infoPort,
-        ipc_port=node.ipcPort,
-        rack=proto.location or "/default-rack",
-        admin_state=types_pb2.DatanodeInfoProto.AdminState.Name(proto.adminState),
-        capacity=proto.capacity,
-        dfs_used=proto.dfsUsed,
-        non_dfs_used=proto.nonDfsUsed,
-        remaining=proto.remaining,
-        block_pool_used=proto.blockPoolUsed,
-        last_update_ms=proto.lastUpdate,
-        xceiver_count=proto.xceiverCount,
-        block_count=proto.numBlocks,
-        software_version=proto.softwareVersion,
-    )

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from howdah import errors
 from howdah.fs.acl import AclEntry, AclStatus
-from howdah.fs.api import FileSystem
 from howdah.fs.attributes import KEEP, xattr_parts
+from howdah.fs.hdfs_links import HdfsLinks
+from howdah.fs.links import follow_links, follow_links_above
 from howdah.fs.paths import PathLike
 from howdah.fs.status import StoragePolicy
 from howdah.proto import types_pb2 as pb
-
-if TYPE_CHECKING:
-    from howdah.client.namenode import NamenodeProxy
 
 _Kind = pb.AclEntryProto.AclEntryTypeProto
 _Namespace = pb.XAttrProto.XAttrNamespaceProto
 
 
-class HdfsAttributes(FileSystem):
+class HdfsAttributes(HdfsLinks):
     """The part of `HdfsFileSystem` that is about what inodes have."""
 
-    _namenode: NamenodeProxy
-
+    @follow_links
     def get_acl_status(self, path: PathLike) -> AclStatus:
         found = self._namenode.get_acl_status(self.resolve(path))
         return AclStatus(
@@ -35,32 +31,41 @@ class HdfsAttributes(FileSystem):
             tuple(map(_entry, found.entries)),
         )
 
+    @follow_links
     def modify_acl_entries(self, path: PathLike, entries: Iterable[AclEntry]) -> None:
         self._namenode.modify_acl_entries(self.resolve(path), map(_entry_message, entries))
 
+    @follow_links
     def remove_acl_entries(self, path: PathLike, entries: Iterable[AclEntry]) -> None:
         self._namenode.remove_acl_entries(self.resolve(path), map(_entry_message, entries))
 
+    @follow_links
     def remove_default_acl(self, path: PathLike) -> None:
         self._namenode.remove_default_acl(self.resolve(path))
 
+    @follow_links
     def remove_acl(self, path: PathLike) -> None:
         self._namenode.remove_acl(self.resolve(path))
 
+    @follow_links
     def set_acl(self, path: PathLike, entries: Iterable[AclEntry]) -> None:
         self._namenode.set_acl(self.resolve(path), map(_entry_message, entries))
 
+    @follow_links
     def get_xattr(self, path: PathLike, name: str) -> bytes:
         found = self._namenode.get_xattrs(self.resolve(path), [_xattr_message(name)])
         return found[0].value
 
+    @follow_links
     def get_xattrs(self, path: PathLike, names: Iterable[str] = ()) -> dict[str, bytes]:
         found = self._namenode.get_xattrs(self.resolve(path), map(_xattr_message, names))
         return {_full_name(xattr): xattr.value for xattr in found}
 
+    @follow_links
     def list_xattrs(self, path: PathLike) -> list[str]:
         return [_full_name(xattr) for xattr in self._namenode.list_xattrs(self.resolve(path))]
 
+    @follow_links
     def set_xattr(
         self,
         path: PathLike,
@@ -73,21 +78,26 @@ class HdfsAttributes(FileSystem):
         flags = (pb.XATTR_CREATE if create else 0) | (pb.XATTR_REPLACE if replace else 0)
         self._namenode.set_xattr(self.resolve(path), _xattr_message(name, value), flags)
 
+    @follow_links
     def remove_xattr(self, path: PathLike, name: str) -> None:
         self._namenode.remove_xattr(self.resolve(path), _xattr_message(name))
 
     def get_storage_policies(self) -> list[StoragePolicy]:
         return [_policy(message) for message in self._namenode.get_storage_policies()]
 
+    @follow_links_above
     def get_storage_policy(self, path: PathLike) -> StoragePolicy:
         return _policy(self._namenode.get_storage_policy(self.resolve(path)))
 
+    @follow_links
     def set_storage_policy(self, path: PathLike, policy: str) -> None:
         self._namenode.set_storage_policy(self.resolve(path), policy)
 
+    @follow_links
     def unset_storage_policy(self, path: PathLike) -> None:
         self._namenode.unset_storage_policy(self.resolve(path))
 
+    @follow_links
     def set_quota(
         self,
         path: PathLike,

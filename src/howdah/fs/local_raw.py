@@ -48,6 +48,7 @@ _CAPABILITIES = frozenset(
         capabilities.APPEND,
         capabilities.PATH_HANDLES,
         capabilities.PERMISSIONS,
+        capabilities.SYMLINKS,
         capabilities.TRUNCATE,
     )
 )
@@ -337,6 +338,27 @@ class RawLocalFileSystem(FileSystem):
         target = self.resolve(path)
         with translated(target):
             return link_status_of(target)
+
+    def supports_symlinks(self) -> bool:
+        return True
+
+    def create_symlink(
+        self, target: PathLike, link: PathLike, *, create_parent: bool = True
+    ) -> None:
+        place = self.resolve(link)
+        location = paths.parse(target)
+        if location.is_qualified:
+            self._check_own(location)
+        self._parents_for(place, create_parent)
+        with translated(place):
+            os.symlink(location.path, place)
+
+    def get_link_target(self, path: PathLike) -> str:
+        target = self.resolve(path)
+        status = self.get_file_link_status(target)
+        if status.symlink is None:
+            raise errors.RemoteError(f"Path {target} is not a symbolic link")
+        return status.symlink
 
     def list_status_iter(self, path: PathLike) -> Iterator[FileStatus]:
         """Links are followed, but for those that lead nowhere, which are shown as links."""

@@ -58,6 +58,11 @@ SUITES: dict[str, frozenset[str]] = {
     "MoreHdfsContracts$ContentSummary": frozenset(),
     "MoreHdfsContracts$CopyFromLocal": frozenset(),
     "org.apache.hadoop.hdfs.TestHDFSTrash": frozenset(),
+    "org.apache.hadoop.fs.TestSymlinkHdfsFileContext": frozenset(),
+    "org.apache.hadoop.fs.TestSymlinkHdfsFileSystem": frozenset(),
+    "org.apache.hadoop.security.TestPermissionSymlinks": frozenset(),
+    "org.apache.hadoop.fs.TestResolveHdfsSymlink": frozenset(),
+    "org.apache.hadoop.fs.TestSymlinkHdfsDisable": frozenset(),
     # Not AbstractContractStreamIOStatisticsTest: the streams of Hadoop's HDFS client have no
     # statistics of that kind, whatever servers they talk to.
 }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from howdah import errors
+from howdah.namenode.image import read_image, write_image
 from howdah.namenode.inodes import Symlink
 from howdah.namenode.symlinks import behind
 from howdah.proto import client_namenode_pb2 as pb
@@ -272,7 +274,7 @@ def test_repeated_call_gets_the_first_answer(client: Any) -> None:
 
 
 @pytest.mark.req("FS-023")
-def test_links_are_there_after_a_restart(client: Any) -> None:
+def test_links_are_there_after_a_restart_from_log_or_image(client: Any) -> None:
     client.mkdirs("/d")
     for number, target in enumerate(("t", "/t", "hdfs://other:1/t", "ü")):
         link(client, f"/d/{number}", target)
@@ -280,13 +282,24 @@ def test_links_are_there_after_a_restart(client: Any) -> None:
     client.delete("/d/2")
     again = client.namenode.restarted().core.namespace.find("/d")
     here = client.namenode.core.namespace.find("/d")
+    image = io.BytesIO()
+    write_image(client.namenode.core.namespace, 1, 1, image)
+    image.seek(0)
+    loaded = read_image(image, "image")[0].find("/d")
 
     def links(directory: Any) -> dict[str, tuple[Any, ...]]:
         return {
-            name: (child.inode_id, child.target, child.owner, child.group, child.mtime_ms)
+            name: (
+                child.inode_id,
+                child.target,
+                child.owner,
+                child.group,
+                child.mtime_ms,
+                child.atime_ms,
+            )
             for name, child in directory.children.items()
             if isinstance(child, Symlink)
         }
 
-    assert links(here) == links(again)
+    assert links(here) == links(again) == links(loaded)
     assert sorted(links(here)) == ["0", "3", "moved"]

@@ -1,0 +1,59 @@
+"""From the protocol's messages to the records of `howdah.fs.status`."""
+
+from __future__ import annotations
+
+from howdah.fs.status import DatanodeReport, FileStatus
+from howdah.proto import types_pb2
+
+
+def name_of(raw: bytes) -> str:
+    """Names are bytes on the wire; what isn't UTF-8 survives as surrogates do in `os`."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def file_status(proto: types_pb2.HdfsFileStatusProto, path: str) -> FileStatus:
+    kind = proto.fileType
+    return FileStatus(
+        path=path,
+        length=proto.length,
+        is_directory=kind == types_pb2.HdfsFileStatusProto.IS_DIR,
+        replication=proto.block_replication,
+        block_size=proto.blocksize,
+        modification_time_ms=proto.modification_time,
+        access_time_ms=proto.access_time,
+        permission=proto.permission.perm,
+        owner=proto.owner,
+        group=proto.group,
+        symlink=(
+            name_of(proto.symlink) if kind == types_pb2.HdfsFileStatusProto.IS_SYMLINK else None
+        ),
+        file_id=proto.fileId,
+        children_num=proto.childrenNum,
+        storage_policy=proto.storagePolicy,
+        has_acl=bool(proto.flags & types_pb2.HdfsFileStatusProto.HAS_ACL),
+        is_encrypted=bool(proto.flags & types_pb2.HdfsFileStatusProto.HAS_CRYPT),
+        erasure_coding_policy=proto.ecPolicy.name if proto.HasField("ecPolicy") else None,
+    )
+
+
+def datanode_report(proto: types_pb2.DatanodeInfoProto) -> DatanodeReport:
+    node = proto.id
+    return DatanodeReport(
+        uuid=node.datanodeUuid,
+        ip=node.ipAddr,
+        hostname=node.hostName,
+        transfer_port=node.xferPort,
+        info_port=node.infoPort,
+        ipc_port=node.ipcPort,
+        rack=proto.location or "/default-rack",
+        admin_state=types_pb2.DatanodeInfoProto.AdminState.Name(proto.adminState),
+        capacity=proto.capacity,
+        dfs_used=proto.dfsUsed,
+        non_dfs_used=proto.nonDfsUsed,
+        remaining=proto.remaining,
+        block_pool_used=proto.blockPoolUsed,
+        last_update_ms=proto.lastUpdate,
+        xceiver_count=proto.xceiverCount,
+        block_count=proto.numBlocks,
+        software_version=proto.softwareVersion,
+    )
