@@ -11,6 +11,7 @@ import pytest
 
 import howdah
 from howdah import errors
+from howdah.cli.main import main
 from howdah.config import Configuration
 from howdah.fs.registry import connect
 from howdah.fsspec import HowdahFileSystem
@@ -113,6 +114,19 @@ def test_a_file_is_made_behind_a_link_that_leads_to_none_yet(
     touch(fs, f"{here}/l", b"x")
     assert read(fs, f"{here}/new") == b"x"
     assert fs.get_file_link_status(f"{here}/l").is_symlink
+
+
+def test_ls_shows_a_link_as_hadoops_does(
+    howdah_cluster: MiniCluster,
+    fs: howdah.FileSystem,
+    here: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fs.create_symlink("d", f"{here}/l")
+    assert main(["dfs", "--config", str(howdah_cluster.conf_dir), "-ls", here]) == 0
+    link = capsys.readouterr().out.splitlines()[-1]
+    assert link.startswith("-rwxrwxrwx   - ")
+    assert link.endswith(f" {here}/l")
 
 
 def test_delete_and_rename_are_about_the_link(fs: howdah.FileSystem, here: str) -> None:

@@ -13,7 +13,7 @@ from howdah.cli.dfs.command import Command
 from howdah.cli.dfs.items import Item
 from howdah.cli.dfs.options import Parsed
 from howdah.cli.dfs.text import minute, printable, size_text
-from howdah.fs.status import FileStatus
+from howdah.fs.status import FileStatus, permission_string
 
 LEAST_REPLICATION_WIDTH = 3
 LEAST_LENGTH_WIDTH = 10
@@ -44,10 +44,12 @@ class Columns:
         self, status: FileStatus, name: str, *, time_ms: int, human: bool, policy: str | None
     ) -> str:
         """One entry as a line."""
-        replication = "-" if status.is_directory else str(status.replication)
+        # A link looks like a file without replicas, as Hadoop's shell shows it.
+        replication = str(status.replication) if status.is_file else "-"
+        mode = permission_string(status.permission, "d" if status.is_directory else "-")
         middle = "" if policy is None else f"{policy.ljust(self.policy)} "
         return (
-            f"{status.permission_string}{'' if status.has_acl else ' '}"
+            f"{mode}{'+' if status.has_acl else ' '}"
             f"{replication.rjust(self.replication)} "
             f"{status.owner.ljust(self.owner)} {status.group.ljust(self.group)} {middle}"
             f"{size_text(status.length, human).rjust(self.length)} {minute(time_ms)} {name}"
