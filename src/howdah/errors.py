@@ -188,6 +188,20 @@ class TypeQuotaExceeded(QuotaExceeded):
     java_class = "org.apache.hadoop.hdfs.protocol.QuotaByStorageTypeExceededException"
 
 
+class SnapshotError(HowdahError, OSError):
+    """What cannot be done with snapshots, or because of them."""
+
+    java_class = "org.apache.hadoop.hdfs.protocol.SnapshotException"
+    errno_code = errno.EINVAL
+
+
+class SnapshotReadOnly(AccessDenied):
+    """Nothing below `.snapshot` can be changed."""
+
+    java_class = "org.apache.hadoop.hdfs.protocol.SnapshotAccessControlException"
+    errno_code = errno.EROFS
+
+
 class InvalidAcl(HowdahError, ValueError, OSError):
     """An access control list that cannot be, or ACLs where they are switched off."""
 

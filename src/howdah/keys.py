@@ -333,6 +333,25 @@ DFS_NAMENODE_FS_LIMITS_MAX_XATTRS_PER_INODE = integer(
 DFS_NAMENODE_FS_LIMITS_MAX_XATTR_SIZE = size(
     "dfs.namenode.fs-limits.max-xattr-size", "16384", "Bytes in an attribute, name included."
 )
+DFS_NAMENODE_SNAPSHOT_MAX_LIMIT = integer(
+    "dfs.namenode.snapshot.max.limit", 65536, "Snapshots of one directory.", minimum=0
+)
+DFS_NAMENODE_SNAPSHOT_FILESYSTEM_LIMIT = integer(
+    "dfs.namenode.snapshot.filesystem.limit", 65536, "Snapshots of all directories.", minimum=0
+)
+DFS_NAMENODE_SNAPSHOT_CAPTURE_OPENFILES = boolean(
+    "dfs.namenode.snapshot.capture.openfiles",
+    False,
+    "Whether a snapshot has all that was synced of the files that are being written.",
+)
+DFS_NAMENODE_SNAPSHOTDIFF_ALLOW_SNAP_ROOT_DESCENDANT = boolean(
+    "dfs.namenode.snapshotdiff.allow.snap-root-descendant",
+    True,
+    "Whether directories below a snapshottable one can be compared, too.",
+)
+DFS_NAMENODE_SNAPSHOTDIFF_LISTING_LIMIT = integer(
+    "dfs.namenode.snapshotdiff.listing.limit", 1000, "Entries of a difference in one answer."
+)
 DFS_LS_LIMIT = integer("dfs.ls.limit", 1000, "Entries in one answer to a listing.", minimum=1)
 DFS_CONTENT_SUMMARY_LIMIT = integer(
     "dfs.content-summary.limit", 5000, "Inodes a summary counts before others get their turn."

@@ -158,8 +158,8 @@ def test_edit_that_does_not_fit_stops_the_start_and_is_named(root: Path) -> None
 
 
 def test_edit_of_a_feature_that_is_not_there_stops_the_start(root: Path) -> None:
-    write(root, [*history(), edits.AllowSnapshotOp("/d1")])
-    with pytest.raises(errors.CorruptEditLog, match="OP_ALLOW_SNAPSHOT"), loaded(root):
+    write(root, [*history(), edits.SetGenstampV1Op(1)])
+    with pytest.raises(errors.CorruptEditLog, match="OP_SET_GENSTAMP_V1"), loaded(root):
         raise AssertionError("what the edit says would be lost")
 
 

@@ -15,6 +15,10 @@ Pure (no sockets, files, threads, clocks or dice):
 - `opening`, `writing`, `closing`, `pipeline_calls`
                                    the life of a file while it is written, and
 - `truncation`, `concat`           what else changes a file's blocks
+- `snapshots`, `snapshot_edits`    what is kept for snapshots, and when
+- `snapshot_views`                 inodes as a snapshot shows them
+- `snapshot_calls`, `client_snapshots`, `snapshot_rules`
+                                   the operations on snapshots, and what they forbid
 - `client_protocol`, `client_queries`, `datanode_protocol`, `messages`
                                    protobuf in, operations out, and back
 

@@ -65,7 +65,7 @@ class AclCalls:
         core = self._core
         self.check_enabled()
         core.safe_mode.check(f"Cannot {what} on {path}")
-        who, found = core.resolve_checked(caller, path)
+        who, found = core.resolve_to_change(caller, path)
         inode = core.require(found)
         core.permissions.check_owner(who, inode)
         return found, inode

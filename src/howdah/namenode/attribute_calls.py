@@ -20,7 +20,7 @@ class AttributeCalls:
     def set_permission(self, caller: Caller, path: str, mode: int) -> None:
         core = self._core
         core.safe_mode.check(f"Cannot set permission for {path}")
-        who, found = core.resolve_checked(caller, path)
+        who, found = core.resolve_to_change(caller, path)
         inode = core.require(found)
         core.permissions.check_owner(who, inode)
         core.commit(edits.SetPermissionsOp(found.path, mode & MODE_MASK))
@@ -29,7 +29,7 @@ class AttributeCalls:
         """The superuser gives files away; an owner may choose among the own groups."""
         core = self._core
         core.safe_mode.check(f"Cannot set owner for {path}")
-        who, found = core.resolve_checked(caller, path)
+        who, found = core.resolve_to_change(caller, path)
         inode = core.require(found)
         core.permissions.check_owner(who, inode)
         if core.permissions.enabled and not who.is_superuser:
@@ -45,7 +45,7 @@ class AttributeCalls:
         """Set either time; -1 leaves it."""
         core = self._core
         core.safe_mode.check(f"Cannot set times {path}")
-        who, found = core.resolve_checked(caller, path)
+        who, found = core.resolve_to_change(caller, path)
         inode = core.require(found)
         core.permissions.check(who, inode, Access.WRITE)
         core.commit(edits.TimesOp(found.path, mtime_ms, atime_ms))
@@ -55,7 +55,7 @@ class AttributeCalls:
         core = self._core
         core.safe_mode.check(f"Cannot set replication for {path}")
         check_replication(core, path, replication, caller)
-        who, found = core.resolve_checked(caller, path)
+        who, found = core.resolve_to_change(caller, path)
         if not isinstance(found.inode, File):
             return False
         file = found.inode

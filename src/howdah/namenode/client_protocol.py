@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from howdah import errors
 from howdah.namenode import messages
 from howdah.namenode.block_recovery import BlockRecovery
-from howdah.namenode.client_attributes import ClientAttributes
+from howdah.namenode.client_snapshots import ClientSnapshots
 from howdah.namenode.closing import Closing, PendingClose
 from howdah.namenode.concat import Concat
 from howdah.namenode.core import Core
@@ -33,9 +33,9 @@ from howdah.proto import types_pb2
 from howdah.rpc.service import Caller, Deferred
 
 
-class ClientProtocol(ClientAttributes):
-    """The namenode as its clients see it: `ClientQueries`, `ClientAttributes`, and what
-    changes the tree and its files."""
+class ClientProtocol(ClientSnapshots):
+    """The namenode as its clients see it: `ClientQueries`, `ClientAttributes`,
+    `ClientSnapshots`, and what changes the tree and its files."""
 
     PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 

@@ -29,7 +29,7 @@ class Concat:
         core = self._core
         _check_paths(target_path, source_paths)
         core.safe_mode.check(f"Cannot concat {target_path}")
-        who, found = core.resolve_checked(caller, target_path)
+        who, found = core.resolve_to_change(caller, target_path)
         target = core.require_file(found)
         core.permissions.check(who, target, Access.WRITE)
         if target.under_construction:
@@ -60,7 +60,7 @@ class Concat:
 
     def _source(self, caller: Caller, path: str, target: File) -> File:
         core = self._core
-        who, found = core.resolve_checked(caller, path)
+        who, found = core.resolve_to_change(caller, path)
         source = core.require_file(found)
         core.permissions.check(who, source, Access.READ)
         core.check_parent_write(who, found)

@@ -27,6 +27,7 @@ from howdah.namenode.quotas import Usage
 from howdah.namenode.repair import Repair
 from howdah.namenode.retry_cache import RetryCache
 from howdah.namenode.safe_mode import SafeMode
+from howdah.namenode.snapshot_views import view_trail
 from howdah.namenode.symlinks import check_no_link
 from howdah.namenode.topology import RackMap
 from howdah.rpc.service import Caller
@@ -69,6 +70,11 @@ class Settings:
     xattrs_enabled: bool = True
     max_xattrs_per_inode: int = 32
     max_xattr_bytes: int = 16384
+    max_snapshots: int = 65536
+    max_snapshots_per_directory: int = 65536
+    snapshots_capture_open_files: bool = False
+    snapshot_diff_below_root: bool = True
+    snapshot_diff_listing_limit: int = 1000
     listing_limit: int = 1000
     open_files_limit: int = 1000
     atime_precision_ms: int = 3_600_000
@@ -96,6 +102,8 @@ class Resolved:
     path: str
     components: list[str]
     trail: list[INode | None]
+    in_snapshot: bool = False
+    """The trail leads into a snapshot; from there on it consists of views."""
 
     @property
     def inode(self) -> INode | None:
@@ -225,6 +233,10 @@ class Core:
             components = components[2:]
         if len(components) > 2 and components[:2] == [".reserved", ".inodes"]:
             components = self._by_inode_id(path, components)
+        if self.namespace.snapshots.roots and paths.DOT_SNAPSHOT in components:
+            trail = view_trail(self.namespace, components)
+            if trail is not None:
+                return Resolved(paths.join(components), components, trail, in_snapshot=True)
         return Resolved(paths.join(components), components, self.namespace.trail(components))
 
     def _by_inode_id(self, path: str, components: list[str]) -> list[str]:
@@ -261,6 +273,15 @@ class Core:
             check_no_link(found.components, found.trail, found.last_existing)
         elif follows:
             check_no_link(found.components, found.trail, end)
+        return who, found
+
+    def resolve_to_change(
+        self, caller: Caller, path: str, *, creates: bool = False, follows: bool = True
+    ) -> tuple[Identity, Resolved]:
+        """The same for a call that changes something. Raises SnapshotReadOnly, too."""
+        who, found = self.resolve_checked(caller, path, creates=creates, follows=follows)
+        if found.in_snapshot:
+            raise errors.SnapshotReadOnly("Modification on a read-only snapshot is disallowed")
         return who, found
 
     def require(self, found: Resolved) -> INode:

@@ -50,7 +50,7 @@ class LeaseRecovery:
         """`recoverLease`: True if the file is closed, False while it is recovered."""
         core = self._core
         core.safe_mode.check(f"Cannot recover the lease of {path}")
-        who, found = core.resolve_checked(caller, path)
+        who, found = core.resolve_to_change(caller, path)
         file = core.require_file(found)
         if file.writer is None:
             return True

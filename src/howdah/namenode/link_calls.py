@@ -34,7 +34,7 @@ class LinkCalls:
         paths.check_length("createSymlink", link)
         paths.check_length("createSymlink", target)
         core.safe_mode.check(f"Cannot create symlink {link}")
-        who, found = core.resolve_checked(caller, link, creates=True, follows=False)
+        who, found = core.resolve_to_change(caller, link, creates=True, follows=False)
         if found.inode is not None:
             raise errors.PathExists(f"failed to create link {found.path}: the path exists")
         if not create_parent:

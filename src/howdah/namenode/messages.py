@@ -158,7 +158,8 @@ def located_blocks(settings: Settings, found: Locations) -> types_pb2.LocatedBlo
         blocks=[located(part) for part in found.blocks],
         underConstruction=found.file.under_construction,
         lastBlock=located(last) if last is not None else None,
-        isLastBlockComplete=last is not None and last.block.is_readable_to_the_end,
+        isLastBlockComplete=last is not None
+        and (found.is_final or last.block.is_readable_to_the_end),
     )
 
 

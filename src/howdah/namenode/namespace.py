@@ -15,12 +15,13 @@ Pure: no clock, no files; times come with the edits.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from howdah import errors
 from howdah.namenode import paths, quotas, storage_policies
 from howdah.namenode.attribute_edits import AttributeEdits, begin_with
+from howdah.namenode.edit_errors import EditDoesNotFit as EditDoesNotFit
 from howdah.namenode.features import Quota
 from howdah.namenode.inodes import (
     LAST_RESERVED_BLOCK_ID,
@@ -34,13 +35,11 @@ from howdah.namenode.inodes import (
     Symlink,
 )
 from howdah.namenode.leases import LeaseRegistry
+from howdah.namenode.snapshot_edits import SnapshotEdits
+from howdah.namenode.snapshots import Snapshots
 from howdah.namenode.tally import Tally
 from howdah.storage import edits
 from howdah.storage.image_records import ErasureCodingPolicyRecord
-
-
-class EditDoesNotFit(errors.HowdahError, RuntimeError):
-    """An edit contradicts the namespace that it is applied to."""
 
 
 class Namespace:
@@ -55,6 +54,7 @@ class Namespace:
         self.last_block_id = LAST_RESERVED_BLOCK_ID
         self.generation_stamp = LAST_RESERVED_GENERATION_STAMP
         self.tally: Final = Tally(self.find)
+        self.snapshots: Final = Snapshots(self._free_block)
         # Not used here; kept for whoever reads the next image.
         self.erasure_coding_policies: tuple[ErasureCodingPolicyRecord, ...] = ()
         self._detached: deque[INode] = deque()
@@ -80,8 +80,10 @@ class Namespace:
             edits.AllocateBlockIdOp: self._allocate_block_id,
             edits.StartLogSegmentOp: self._no_change,
             edits.EndLogSegmentOp: self._no_change,
-            **AttributeEdits(self._existing, self._file).appliers,
+            **AttributeEdits(self.existing, self._file).appliers,
         }
+        self._snapshot_edits: Final = SnapshotEdits(self)
+        self._appliers.update(self._snapshot_edits.appliers)
 
     # Looking.
 
@@ -131,6 +133,8 @@ class Namespace:
             raise errors.UnsupportedOperation(
                 f"the edit {edit.opcode.name} is of a feature that is not supported: {edit}"
             )
+        if self.snapshots.count:
+            self._snapshot_edits.keep(edit)
         if not self.tally.directories:
             applier(edit)
             return
@@ -140,26 +144,36 @@ class Namespace:
 
     def reap(self, max_inodes: int) -> list[Block]:
         """Free up to `max_inodes` deleted inodes; the blocks that no file has any more."""
-        freed, self._freed = self._freed, []
+        snapshots = self.snapshots
+        if snapshots.must_trim:
+            self._detached.extend(snapshots.trim(max_inodes))
         while self._detached and max_inodes > 0:
             node = self._detached.pop()
             max_inodes -= 1
             self.inodes.pop(node.inode_id, None)
             self.tally.directories.discard(node.inode_id)
             if isinstance(node, Directory):
-                self._detached.extend(node.children.values())
+                children = snapshots.orphans(node) if snapshots.roots else node.children.values()
+                self._detached.extend(children)
                 node.children.clear()
             elif isinstance(node, File):
                 self.leases.release(node.inode_id)
                 for block in node.blocks:
-                    if self.blocks.pop(block.block_id, None) is not None:
-                        freed.append(block)
+                    self._free_block(block.block_id)
+            if snapshots.roots:
+                self._detached.extend(snapshots.forget(node))
+        freed, self._freed = self._freed, []
         return freed
+
+    def _free_block(self, block_id: int) -> None:
+        block = self.blocks.pop(block_id, None)
+        if block is not None:
+            self._freed.append(block)
 
     @property
     def must_reap(self) -> bool:
         """True while `reap` has work."""
-        return bool(self._detached or self._freed)
+        return bool(self._detached or self._freed or self.snapshots.must_trim)
 
     # The edits, one by one.
 
@@ -170,14 +184,14 @@ class Namespace:
             raise EditDoesNotFit(f"{edit.opcode.name} of {path}: there is no such directory")
         return parent, name
 
-    def _existing(self, path: str, edit: edits.Edit) -> INode:
+    def existing(self, path: str, edit: edits.Edit) -> INode:
         inode = self.find(path)
         if inode is None:
             raise EditDoesNotFit(f"{edit.opcode.name} of {path}: there is no such path")
         return inode
 
     def _file(self, path: str, edit: edits.Edit) -> File:
-        inode = self._existing(path, edit)
+        inode = self.existing(path, edit)
         if not isinstance(inode, File):
             raise EditDoesNotFit(f"{edit.opcode.name} of {path}: it is no file")
         return inode
@@ -190,15 +204,24 @@ class Namespace:
         self.last_inode_id = max(self.last_inode_id, inode.inode_id)
         self.inodes[inode.inode_id] = inode
         parent.add(inode)
+        if self.snapshots.count:
+            self.snapshots.linked(inode)
 
     def _detach(self, inode: INode) -> None:
         """Take the inode off the tree. A single file's lease ends at once; those
         further down end when `reap` comes to them."""
         assert inode.parent is not None, "the root stays"
+        if self.snapshots.count:
+            self.snapshots.unlink(inode)
         inode.parent.remove(inode)
         if isinstance(inode, File):
             self.leases.release(inode.inode_id)
-        self._detached.append(inode)
+        if not self.snapshots.count or not self.snapshots.stays(inode):
+            self._detached.append(inode)
+
+    def detached(self, inodes: Iterable[INode]) -> None:
+        """These have no link any more, neither in the tree nor in a snapshot."""
+        self._detached.extend(inodes)
 
     def _add(self, op: edits.AddOp) -> None:
         parent, name = self._parent(op.path, op)
@@ -370,7 +393,7 @@ class Namespace:
     def _move(
         self, src: str, dst: str, timestamp_ms: int, *, overwrite: bool, edit: edits.Edit
     ) -> None:
-        inode = self._existing(src, edit)
+        inode = self.existing(src, edit)
         if inode is self.root or paths.is_under(dst, src):
             raise EditDoesNotFit(f"{edit.opcode.name}: {src} cannot go to {dst}")
         parent, name = self._parent(dst, edit)
@@ -381,33 +404,37 @@ class Namespace:
             self._detach(old)
         source = inode.parent
         assert source is not None, f"{src} is attached"
+        if self.snapshots.count:
+            self.snapshots.unlink(inode)
         source.remove(inode)
         source.mtime_ms = timestamp_ms
         inode.name = name
         parent.add(inode)
+        if self.snapshots.count:
+            self.snapshots.linked(inode)
         parent.mtime_ms = timestamp_ms
 
     def _delete(self, op: edits.DeleteOp) -> None:
-        inode = self._existing(op.path, op)
+        inode = self.existing(op.path, op)
         parent = inode.parent
         if parent is None:
             raise EditDoesNotFit("OP_DELETE of the root")
         self._detach(inode)
         parent.mtime_ms = op.timestamp_ms
 
-    def _directory(self, path: str, edit: edits.Edit) -> Directory:
-        inode = self._existing(path, edit)
+    def directory(self, path: str, edit: edits.Edit) -> Directory:
+        inode = self.existing(path, edit)
         if not isinstance(inode, Directory):
             raise EditDoesNotFit(f"{edit.opcode.name} of {path}: it is no directory")
         return inode
 
     def _set_quota(self, op: edits.SetQuotaOp) -> None:
-        directory = self._directory(op.path, op)
+        directory = self.directory(op.path, op)
         quota = directory.quota
         self._bound(directory, quotas.bounds_after(quota, op.namespace_quota, op.space_quota_bytes))
 
     def _set_quota_by_type(self, op: edits.SetQuotaByStorageTypeOp) -> None:
-        directory = self._directory(op.path, op)
+        directory = self.directory(op.path, op)
         quota = directory.quota if directory.quota is not None else Quota()
         if op.space_quota_bytes >= 0:
             quota.by_kind_bytes[op.storage_kind] = op.space_quota_bytes
@@ -426,7 +453,7 @@ class Namespace:
         self.tally.directories.add(directory.inode_id)
 
     def _set_storage_policy(self, op: edits.SetStoragePolicyOp) -> None:
-        storage_policies.set_on(self._existing(op.path, op), op.policy_id)
+        storage_policies.set_on(self.existing(op.path, op), op.policy_id)
         if self.tally.directories:
             self.tally.count_all(self.inodes)
 
@@ -488,5 +515,5 @@ class Namespace:
 
     def _drop_last_block(self, file: File) -> None:
         dropped = file.blocks.pop()
-        self.blocks.pop(dropped.block_id, None)
-        self._freed.append(dropped)
+        if not self.snapshots.count or not self.snapshots.holds(file, dropped.block_id):
+            self._free_block(dropped.block_id)

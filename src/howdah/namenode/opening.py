@@ -53,7 +53,7 @@ class Opening:
         paths.check_length("create", path)
         check_client_name(client_name)
         core.safe_mode.check(f"Cannot create file{path}")
-        who, found = core.resolve_checked(caller, path, creates=True)
+        who, found = core.resolve_to_change(caller, path, creates=True)
         self._check_sizes(caller, path, replication, block_size_bytes)
         policy_id = policy_named(storage_policy).policy_id if storage_policy else UNSPECIFIED
         old = found.inode
@@ -134,7 +134,7 @@ class Opening:
         """
         core = self._core
         core.safe_mode.check(f"Cannot append to file{path}")
-        who, found = core.resolve_checked(caller, path)
+        who, found = core.resolve_to_change(caller, path)
         if isinstance(found.inode, Directory):
             raise errors.PathExists(
                 f"Cannot append to directory {found.path}; already exists as a directory."

@@ -18,6 +18,8 @@ LONGEST_PATH_CHARACTERS: Final = 65_535
 """A record of the edit log holds no longer string. Paths over `MAX_PATH_CHARACTERS` are
 not created, but come about where a directory is moved further down."""
 RESERVED: Final = "/.reserved"
+DOT_SNAPSHOT: Final = ".snapshot"
+"""Where a directory's snapshots are found; no file and no directory has that name."""
 RESERVED_INODES: Final = "/.reserved/.inodes"
 RESERVED_RAW: Final = "/.reserved/raw"
 """The whole tree once more, for the superuser, who sees and sets `raw` attributes there."""
@@ -78,6 +80,8 @@ def check_new_name(path: str, name: str, parent: str, max_component_bytes: int) 
         raise errors.InvalidPath(f"Invalid path name {path}")
     if parent == "/" and name == ".reserved":
         raise errors.IllegalArgument(f'"{name}" is a reserved name, {path} cannot be created')
+    if name == DOT_SNAPSHOT:
+        raise errors.IllegalArgument(f'"{name}" is a reserved name.')
     length = len(name.encode())
     if max_component_bytes and length > max_component_bytes:
         raise errors.PathComponentTooLong(

@@ -29,7 +29,7 @@ class PolicyCalls:
 
     def _give(self, caller: Caller, path: str, policy: StoragePolicy | None) -> None:
         core = self._core
-        who, found = core.resolve_checked(caller, path)
+        who, found = core.resolve_to_change(caller, path)
         inode = found.inode
         if inode is None:
             raise errors.PathNotFound(f"File/Directory does not exist: {found.path}")

@@ -13,6 +13,7 @@ from howdah.namenode.datanodes import Datanode, Storage
 from howdah.namenode.features import Quota
 from howdah.namenode.inodes import Block, BlockState, Directory, File, INode, Symlink
 from howdah.namenode.permissions import Access
+from howdah.namenode.snapshot_views import SnapshotFile
 from howdah.rpc.service import Caller
 from howdah.storage import edits
 
@@ -46,6 +47,8 @@ class Locations:
     length_bytes: int
     blocks: list[Located]
     last: Located | None
+    is_final: bool = False
+    """Whatever happens to the last block, the length stays."""
 
 
 @dataclass(slots=True)
@@ -108,6 +111,10 @@ class Queries:
         who, found = core.resolve_checked(caller, path)
         inode = found.inode
         if inode is None:
+            if found.components[-1] == paths.DOT_SNAPSHOT and found.parent is not None:
+                raise errors.SnapshotError(
+                    f"Directory is not a snapshottable directory: {found.parent.path}"
+                )
             return None
         if not isinstance(inode, Directory):
             self._show(inode)
@@ -133,6 +140,8 @@ class Queries:
         who, found = core.resolve_checked(caller, path)
         file = core.require_file(found)
         core.permissions.check(who, file, Access.READ)
+        if isinstance(file, SnapshotFile):
+            return self._locations_then(file, offset_bytes, length_bytes, caller.address)
         self._touch(found.path, file)
         self._show(file)
         found_blocks = self._locations(file, offset_bytes, length_bytes, caller.address)
@@ -143,6 +152,8 @@ class Queries:
 
     def all_locations(self, file: File, client_ip: str) -> Locations:
         """Of the whole file, for a listing: that does not count as reading it."""
+        if isinstance(file, SnapshotFile):
+            return self._locations_then(file, 0, file.length_bytes, client_ip)
         return self._locations(file, 0, file.length_bytes, client_ip)
 
     def _locations(
@@ -168,6 +179,23 @@ class Queries:
             start = total - last.length_bytes if last.is_readable_to_the_end else total
             last_located = self._locate(last, start, client_ip)
         return Locations(file, total, located, last_located)
+
+    def _locations_then(
+        self, file: SnapshotFile, offset_bytes: int, length_bytes: int, client_ip: str
+    ) -> Locations:
+        """Of a file in a snapshot: its last block may be longer by now."""
+        end = min(offset_bytes + length_bytes, file.length_bytes)
+        located = []
+        last = None
+        position = 0
+        for block in file.blocks:
+            if position >= file.length_bytes:
+                break
+            last = self._locate(block, position, client_ip)
+            if position < end and position + block.length_bytes > offset_bytes:
+                located.append(last)
+            position += block.length_bytes
+        return Locations(file, file.length_bytes, located, last, is_final=True)
 
     def _touch(self, path: str, file: File) -> None:
         """Access times are kept to a precision, not for every read, and not for paths

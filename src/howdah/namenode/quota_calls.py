@@ -43,7 +43,7 @@ class QuotaCalls:
                 raise errors.IllegalArgument(
                     f"Illegal value for nsQuota or ssQuota : {names} and {space_bytes}"
                 )
-        _, found = core.resolve_checked(caller, path)
+        _, found = core.resolve_to_change(caller, path)
         directory = found.inode
         if directory is None:
             raise errors.PathNotFound(f"Directory does not exist: {found.path}")

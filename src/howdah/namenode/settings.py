@@ -58,6 +58,13 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
         xattrs_enabled=conf.get(keys.DFS_NAMENODE_XATTRS_ENABLED),
         max_xattrs_per_inode=conf.get(keys.DFS_NAMENODE_FS_LIMITS_MAX_XATTRS_PER_INODE),
         max_xattr_bytes=conf.get(keys.DFS_NAMENODE_FS_LIMITS_MAX_XATTR_SIZE),
+        max_snapshots=conf.get(keys.DFS_NAMENODE_SNAPSHOT_FILESYSTEM_LIMIT),
+        max_snapshots_per_directory=conf.get(keys.DFS_NAMENODE_SNAPSHOT_MAX_LIMIT),
+        snapshots_capture_open_files=conf.get(keys.DFS_NAMENODE_SNAPSHOT_CAPTURE_OPENFILES),
+        snapshot_diff_below_root=conf.get(
+            keys.DFS_NAMENODE_SNAPSHOTDIFF_ALLOW_SNAP_ROOT_DESCENDANT
+        ),
+        snapshot_diff_listing_limit=conf.get(keys.DFS_NAMENODE_SNAPSHOTDIFF_LISTING_LIMIT),
         listing_limit=conf.get(keys.DFS_LS_LIMIT),
         atime_precision_ms=_ms(conf.get(keys.DFS_NAMENODE_ACCESSTIME_PRECISION)),
         heartbeat_expiry_ms=_ms(2 * recheck_s + 10 * heartbeat_s),

@@ -9,6 +9,7 @@ from howdah.namenode import paths, quotas
 from howdah.namenode.core import Core, Resolved
 from howdah.namenode.inodes import MODE_MASK, Directory, INode, Symlink
 from howdah.namenode.permissions import Access, Identity
+from howdah.namenode.snapshot_rules import check_no_snapshots, check_not_nested
 from howdah.rpc.service import Caller
 from howdah.storage import edits
 
@@ -35,7 +36,7 @@ class TreeCalls:
         core = self._core
         paths.check_length("mkdirs", path)
         core.safe_mode.check(f"Cannot create directory {path}")
-        who, found = core.resolve_checked(caller, path, creates=True)
+        who, found = core.resolve_to_change(caller, path, creates=True)
         if isinstance(found.inode, Directory):
             return True
         if found.inode is not None:
@@ -73,7 +74,7 @@ class TreeCalls:
         """
         core = self._core
         core.safe_mode.check(f"Cannot delete {path}")
-        who, found = core.resolve_checked(caller, path, follows=False)
+        who, found = core.resolve_to_change(caller, path, follows=False)
         inode = found.inode
         if inode is None:
             return False
@@ -82,6 +83,7 @@ class TreeCalls:
         if inode is core.namespace.root:
             return False
         self._check_removable(who, found, inode)
+        check_no_snapshots(core, inode)
         core.commit(
             edits.DeleteOp(
                 found.path,
@@ -106,8 +108,8 @@ class TreeCalls:
         core = self._core
         paths.check_length("rename", dst)
         core.safe_mode.check(f"Cannot rename {src}")
-        who, source = core.resolve_checked(caller, src, follows=False)
-        _, target = core.resolve_checked(caller, dst, creates=True, follows=False)
+        who, source = core.resolve_to_change(caller, src, follows=False)
+        _, target = core.resolve_to_change(caller, dst, creates=True, follows=False)
         inode = source.inode
         if inode is core.namespace.root:
             return False
@@ -116,6 +118,7 @@ class TreeCalls:
         self._check_may_move(who, source, target)
         if inode is None:
             return False
+        check_no_snapshots(core, inode)
         if target.path == source.path:
             return True
         if target.inode is not None or paths.is_under(target.path, source.path):
@@ -142,8 +145,8 @@ class TreeCalls:
         core = self._core
         paths.check_length("rename", dst)
         core.safe_mode.check(f"Cannot rename {src}")
-        who, source = core.resolve_checked(caller, src, follows=False)
-        _, target = core.resolve_checked(caller, dst, creates=True, follows=False)
+        who, source = core.resolve_to_change(caller, src, follows=False)
+        _, target = core.resolve_to_change(caller, dst, creates=True, follows=False)
         inode = source.inode
         self._check_may_move(who, source, target)
         if inode is None:
@@ -152,6 +155,8 @@ class TreeCalls:
             raise errors.RemoteError("rename source cannot be the root")
         if target.inode is core.namespace.root:
             raise errors.RemoteError("rename destination cannot be the root")
+        for moved in (inode, target.inode):
+            check_no_snapshots(core, moved)
         if target.path == source.path:
             raise errors.PathExists(
                 f"The source {source.path} and destination {target.path} are the same"
@@ -215,6 +220,7 @@ class TreeCalls:
             core.check_room(parent)
         moved = source.inode
         assert moved is not None, "it was looked for before"
+        check_not_nested(core, moved, parent)
         if core.namespace.tally.directories:
             change = quotas.of_subtree(moved)
             if target.inode is not None:

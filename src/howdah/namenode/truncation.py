@@ -48,7 +48,7 @@ class Truncation:
             )
         core.safe_mode.check(f"Cannot truncate for {path}")
         check_client_name(client_name)
-        who, found = core.resolve_checked(caller, path)
+        who, found = core.resolve_to_change(caller, path)
         file = core.require_file(found)
         core.permissions.check(who, file, Access.WRITE)
         if file.blocks and file.blocks[-1].truncating:

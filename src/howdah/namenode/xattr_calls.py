@@ -133,7 +133,7 @@ class XAttrCalls:
 
     def _writable(self, caller: Caller, path: str, xattr: XAttr) -> tuple[Resolved, INode]:
         core = self._core
-        who, found = core.resolve_checked(caller, path)
+        who, found = core.resolve_to_change(caller, path)
         inode = core.require(found)
         if xattr.namespace is XAttrNamespace.USER:
             if isinstance(inode, Directory) and inode.mode & STICKY_BIT:

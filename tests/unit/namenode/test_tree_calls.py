@@ -234,5 +234,5 @@ def test_edit_that_contradicts_the_tree_is_told_and_not_guessed_at(edit: edits.E
 
 
 def test_edit_of_an_unknown_feature_is_told_by_name() -> None:
-    with pytest.raises(errors.UnsupportedOperation, match="OP_ALLOW_SNAPSHOT"):
-        Namespace().apply(edits.AllowSnapshotOp("/"))
+    with pytest.raises(errors.UnsupportedOperation, match="OP_SET_GENSTAMP_V1"):
+        Namespace().apply(edits.SetGenstampV1Op(1))
