@@ -67,7 +67,15 @@ SHELLS = {
         "settings",
     },
     "rpc": {"client", "server", "threaded"},
-    "storage": {"atomic", "files", "layout", "segments", "image_files", "retention"},
+    "storage": {
+        "atomic",
+        "files",
+        "image_files",
+        "image_places",
+        "layout",
+        "retention",
+        "segments",
+    },
     "transfer": {"checksum", "sockets"},
 }
 # These packages are shells, but for what is named here.

@@ -72,7 +72,7 @@ COMMANDS: dict[str, Command] = {
     "haadmin": Command("administer high availability", None),
     "journalnode": Command("run a journal node", None),
     "oev": Command("show an edit log", "howdah.cli.oev:main"),
-    "oiv": Command("show an image", None),
+    "oiv": Command("show a namespace image", "howdah.cli.oiv:main"),
     "secondarynamenode": Command("run a secondary namenode", "howdah.cli.secondarynamenode:main"),
     "zkfc": Command("run a failover controller", None),
 }

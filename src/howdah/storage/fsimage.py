@@ -218,12 +218,18 @@ class ImageReader:
         self.layout_version = self._in.layout_version
         self.codec = self._in.codec
         self._strings = self._load_strings()
-        self._decoder = InodeDecoder(LoadedStrings(*self._strings))
+        self.names = LoadedStrings(*self._strings)
+        self._decoder = InodeDecoder(self.names)
 
     @property
     def strings(self) -> dict[int, str]:
         """The string table."""
         return self._strings[1]
+
+    @property
+    def sections(self) -> SectionReader:
+        """The sections as messages, for those who show what is in them."""
+        return self._in
 
     def namesystem(self) -> rec.NamesystemRecord:
         _, message = self._headed("NS_INFO", pb.NameSystemSection)

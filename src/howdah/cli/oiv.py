@@ -1,0 +1,337 @@
+"""`howdah oiv`: a namespace image for people, and back (shell).
+
+Mirrors `hdfs oiv`: options, processors, output to the byte, exit codes. An image of
+any size is read inode by inode.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from howdah import __version__, errors
+from howdah.cli.main import EXIT_FAILURE, EXIT_USAGE
+from howdah.cli.servers import Arguments
+from howdah.storage.atomic import replace_file, replacing
+from howdah.storage.fsimage import ImageReader
+from howdah.storage.image_files import md5_path
+from howdah.storage.image_places import PlacesOnDisk
+from howdah.storage.image_viewing import Columns, PlacesInMemory, distribution, listing
+from howdah.storage.image_viewing_reverse import image_from_xml
+from howdah.storage.image_viewing_web import PREFIX, ImageTree, answer
+from howdah.storage.image_viewing_xml import as_xml
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from howdah.config import Configuration
+
+DEFAULT_ADDRESS: Final = "localhost:5978"
+_PROCESSORS: Final = ("XML", "FileDistribution", "ReverseXML", "Web", "Delimited")
+_SAY_EVERY_BYTES: Final = 4 << 20
+_BUFFER_BYTES: Final = 1 << 18
+_STDOUT: Final = "-"
+
+
+def main(argv: list[str], conf: Configuration) -> int:
+    """Process one file."""
+    parser = _arguments()
+    if not argv:
+        parser.print_help()
+        return 0
+    options = parser.parse_args(argv)
+    processor = {name.upper(): name for name in _PROCESSORS}.get(options.processor.upper())
+    if processor is None:
+        print(_refusal(options.processor), file=sys.stderr)
+        return EXIT_USAGE
+    try:
+        _PROCESS[processor](options)
+    except (errors.HowdahError, OSError) as error:
+        if processor == "ReverseXML":
+            print(f"OfflineImageReconstructor failed: {error}", file=sys.stderr)
+            return EXIT_FAILURE
+        print(f"Encountered exception.  Exiting: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    return 0
+
+
+def _refusal(processor: str) -> str:
+    if processor.upper() == "DETECTCORRUPTION":
+        return "howdah oiv: the processor DetectCorruption is not available; the others are: " + (
+            ", ".join(_PROCESSORS)
+        )
+    return f"Invalid processor specified : {processor}"
+
+
+def _arguments() -> Arguments:
+    parser = Arguments(
+        prog="howdah oiv",
+        description="Show a namespace image, or make one from XML.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add(
+        *("-i", "--inputFile"),
+        dest="input",
+        required=True,
+        metavar="FILE",
+        help="an image; for ReverseXML what the processor XML made of one",
+    )
+    add(
+        *("-o", "--outputFile"),
+        dest="output",
+        default=_STDOUT,
+        metavar="FILE",
+        help="written over if it is there (default: the screen)",
+    )
+    add(
+        *("-p", "--processor"),
+        default="Web",
+        metavar="PROCESSOR",
+        help=f"what to make of it: {', '.join(_PROCESSORS)} (default: Web)",
+    )
+    add(
+        "-addr",
+        default=DEFAULT_ADDRESS,
+        metavar="HOST:PORT",
+        help=f"where Web listens (default: {DEFAULT_ADDRESS})",
+    )
+    add(
+        "-maxSize",
+        dest="largest_bytes",
+        type=int,
+        default=0,
+        metavar="BYTES",
+        help="FileDistribution: files above it are counted together (default: 128 GiB)",
+    )
+    add(
+        "-step",
+        dest="step_bytes",
+        type=int,
+        default=0,
+        metavar="BYTES",
+        help="FileDistribution: how far sizes are apart (default: 2 MiB)",
+    )
+    add(
+        "-format",
+        dest="for_people",
+        action="store_true",
+        help="FileDistribution: show sizes with units",
+    )
+    add(
+        "-delimiter", default="\t", metavar="TEXT", help="Delimited: between columns (default: tab)"
+    )
+    add("-sp", dest="storage_policy", action="store_true", help="Delimited: a column more")
+    add("-ec", dest="erasure_coding", action="store_true", help="Delimited: a column more")
+    add(
+        *("-t", "--temp"),
+        metavar="DIRECTORY",
+        help="Delimited: keep what a first pass learns there, not in memory; must not exist",
+    )
+    add(
+        *("-m", "--multiThread"),
+        dest="threads",
+        type=int,
+        default=1,
+        metavar="NUMBER",
+        help="Delimited: taken for compatibility; the output is the same",
+    )
+    return parser
+
+
+# Processors.
+
+
+def _xml(options: Namespace) -> None:
+    with _image(options, passes=1) as reader:
+        _write(options, as_xml(reader, f"howdah-{__version__}"))
+
+
+def _file_distribution(options: Namespace) -> None:
+    with _image(options, passes=1) as reader:
+        lines = distribution(
+            reader, options.largest_bytes, options.step_bytes, for_people=options.for_people
+        )
+        _write(options, lines)
+
+
+def _delimited(options: Namespace) -> None:
+    columns = Columns(
+        _TimeTexts().text, options.delimiter, options.storage_policy, options.erasure_coding
+    )
+    with contextlib.ExitStack() as stack:
+        places = (
+            stack.enter_context(PlacesOnDisk(Path(options.temp)))
+            if options.temp
+            else PlacesInMemory()
+        )
+        reader = stack.enter_context(_image(options, passes=2))
+        _write(options, listing(reader, places, columns))
+
+
+def _reverse_xml(options: Namespace) -> None:
+    if options.output == _STDOUT:
+        raise errors.IllegalArgument("an image and its sum need a file: name one with -o")
+    target = Path(options.output)
+    md5_path(target).unlink(missing_ok=True)
+    with _source(options.input, passes=1) as source, replacing(target) as file:
+        sink = _Summed(file)
+        image_from_xml(source, options.input, sink)
+    replace_file(md5_path(target), f"{sink.md5.hexdigest()} *{target.name}\n".encode())
+
+
+def _web(options: Namespace) -> None:
+    host, colon, port = options.addr.rpartition(":")
+    if not colon or not port.isdigit():
+        raise errors.IllegalArgument(f"{options.addr!r} is not HOST:PORT")
+    with _image(options, passes=1) as reader:
+        tree = ImageTree(reader)
+    with ImageServer((host, int(port)), tree) as server:
+        where = f"http://{host}:{server.server_port}{PREFIX}"
+        print(f"{options.input} can be looked at as {where}; Ctrl+C ends it", flush=True)
+        server.serve_forever()
+
+
+_PROCESS: Final[dict[str, Callable[[Namespace], None]]] = {
+    "XML": _xml,
+    "FileDistribution": _file_distribution,
+    "Delimited": _delimited,
+    "ReverseXML": _reverse_xml,
+    "Web": _web,
+}
+
+
+class ImageServer(ThreadingHTTPServer):
+    """Answers requests about one image, from several threads."""
+
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], tree: ImageTree) -> None:
+        self.tree = tree
+        super().__init__(address, _Handler)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ImageServer
+    timeout = 60
+
+    def do_GET(self) -> None:
+        found = answer(self.server.tree, self.command, self.path)
+        body = found.body.encode()
+        self.send_response(found.status)
+        if body:
+            self.send_header("Content-Type", "application/json; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_HEAD = do_POST = do_PUT = do_DELETE = do_GET
+
+    def log_message(self, format: str, *args: object) -> None:
+        if sys.stderr.isatty():
+            super().log_message(format, *args)
+
+
+# Files.
+
+
+class _Summed:
+    """A file, and the sum of what is written to it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.md5 = hashlib.md5(usedforsecurity=False)
+
+    def write(self, data: bytes, /) -> object:
+        self.md5.update(data)
+        return self._file.write(data)
+
+
+class _Watched:
+    """A file that is read; somebody at a terminal sees how far it is."""
+
+    def __init__(self, file: BinaryIO, size_bytes: int) -> None:
+        self._file = file
+        self._size_bytes = size_bytes
+        self._read_bytes = 0
+        self._said_bytes = 0
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        return self._file.seek(offset, whence)
+
+    def read(self, count: int = -1, /) -> bytes:
+        data = self._file.read(count)
+        self._read_bytes += len(data)
+        if self._read_bytes - self._said_bytes >= _SAY_EVERY_BYTES:
+            self._said_bytes = self._read_bytes
+            share = min(self._read_bytes / self._size_bytes, 1)
+            print(f"\r{share:.0%}", end="", file=sys.stderr, flush=True)
+        return data
+
+    def done(self) -> None:
+        if self._said_bytes:
+            print("\r    \r", end="", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def _source(name: str, *, passes: int) -> Iterator[BinaryIO | _Watched]:
+    """`passes` is how often it will be read, about."""
+    with open(name, "rb", buffering=0) as file:
+        if not sys.stderr.isatty():
+            yield file
+            return
+        watched = _Watched(file, Path(name).stat().st_size * passes)
+        try:
+            yield watched
+        finally:
+            watched.done()
+
+
+@contextlib.contextmanager
+def _image(options: Namespace, *, passes: int) -> Iterator[ImageReader]:
+    with _source(options.input, passes=passes) as source:
+        yield ImageReader(source, options.input)
+
+
+def _write(options: Namespace, pieces: Iterator[str]) -> None:
+    to_screen = options.output == _STDOUT
+    sys.stdout.flush()
+    target = sys.stdout.fileno() if to_screen else options.output
+    with open(target, "wb", buffering=_BUFFER_BYTES, closefd=not to_screen) as output:
+        for piece in pieces:
+            output.write(piece.encode())
+
+
+class _TimeTexts:
+    """Times as `2026-01-02 03:04` in the local zone; most are of few minutes."""
+
+    _LIMIT: Final = 1 << 16
+
+    def __init__(self) -> None:
+        self._known: dict[int, str] = {}
+
+    def text(self, time_ms: int) -> str:
+        minute = time_ms // 60_000
+        known = self._known.get(minute)
+        if known is None:
+            if len(self._known) >= self._LIMIT:
+                self._known.clear()
+            known = self._known[minute] = _time_text(minute * 60)
+        return known
+
+
+def _time_text(time_s: int) -> str:
+    try:
+        when = time.localtime(time_s)
+    except (OverflowError, OSError, ValueError) as error:
+        raise errors.CorruptImage(f"a time of {time_s} seconds is in no year") from error
+    return (
+        f"{when.tm_year:04d}-{when.tm_mon:02d}-{when.tm_mday:02d} "
+        f"{when.tm_hour:02d}:{when.tm_min:02d}"
+    )

@@ -1,0 +1,131 @@
+"""`howdah oiv`: options, exit codes, files. What is printed is in the storage's tests."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from howdah.cli.main import main
+from howdah.cli.oiv import ImageServer
+from howdah.storage.fsimage import ImageReader
+from howdah.storage.image_viewing_web import ImageTree
+
+GOLDEN = Path(__file__).parents[1] / "storage" / "golden"
+IMAGE = GOLDEN / "fsimage_rich"
+
+
+def oiv(*arguments: str | Path) -> int:
+    return main(["oiv", *map(str, arguments)])
+
+
+def test_image_comes_back_from_xml_with_its_sum(tmp_path: Path) -> None:
+    assert oiv("-p", "xml", "-i", IMAGE, "-o", tmp_path / "xml") == 0
+    image = tmp_path / "image"
+    assert oiv("-p", "reverseXML", "-i", tmp_path / "xml", "-o", image) == 0
+    digest = hashlib.md5(image.read_bytes(), usedforsecurity=False).hexdigest()
+    assert (tmp_path / "image.md5").read_text() == f"{digest} *image\n"
+    assert oiv("-p", "xml", "-i", image, "-o", tmp_path / "again") == 0
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "xml").read_bytes()
+
+
+def test_xml_names_the_software_that_made_it(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert oiv("-p", "XML", "-i", IMAGE) == 0
+    assert b"<oivRevision>howdah-" in capfdbinary.readouterr().out
+
+
+def test_listing_has_the_columns_that_were_asked_for(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    options = ("-delimiter", ";", "-sp", "-ec", "-m", "4", "-t", str(tmp_path / "scratch"))
+    assert oiv("-p", "Delimited", "-i", IMAGE, *options) == 0
+    lines = capfdbinary.readouterr().out.decode().splitlines()
+    assert lines[0].endswith(";GroupName;StoragePolicyId;ErasureCodingPolicy")
+    assert any(line.startswith("/user/alice/docs/none;") for line in lines)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sizes_have_the_step_that_was_asked_for(tmp_path: Path) -> None:
+    options = ("-maxSize", "2000", "-step", "100", "-format", "-o", str(tmp_path / "sizes"))
+    assert oiv("-p", "FileDistribution", "-i", IMAGE, *options) == 0
+    assert (tmp_path / "sizes").read_bytes() == (GOLDEN / "fsimage_rich.sizes").read_bytes()
+
+
+def test_failed_reverse_leaves_no_image_and_no_sum(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    xml, image = tmp_path / "xml", tmp_path / "image"
+    xml.write_text("<fsimage>")
+    (tmp_path / "image.md5").write_text("of another image")
+    assert oiv("-p", "ReverseXML", "-i", xml, "-o", image) == 1
+    assert "OfflineImageReconstructor failed: " in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [xml]
+
+
+def test_reverse_needs_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert oiv("-p", "ReverseXML", "-i", GOLDEN / "fsimage_rich.xml") == 1
+    assert "name one with -o" in capsys.readouterr().err
+
+
+def test_image_is_served_over_the_web() -> None:
+    with served() as port:
+        with urlopen(f"http://127.0.0.1:{port}/webhdfs/v1/user?op=LISTSTATUS", timeout=60) as got:
+            (alice,) = json.load(got)["FileStatuses"]["FileStatus"]
+        assert alice["owner"] == "alice"
+
+
+@contextlib.contextmanager
+def served() -> Iterator[int]:
+    """The server of the processor Web, in a thread."""
+    with open(IMAGE, "rb") as source:
+        tree = ImageTree(ImageReader(source, "image"))
+    with ImageServer(("127.0.0.1", 0), tree) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize("address", ["here", "here:", "here:x"])
+def test_address_without_a_port_is_refused(
+    address: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert oiv("-i", IMAGE, "-addr", address) == 255
+    assert f"{address!r} is not HOST:PORT" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("processor", "complaint"),
+    [
+        ("Ls", "Invalid processor specified : Ls"),
+        ("DetectCorruption", "the processor DetectCorruption is not available"),
+    ],
+)
+def test_processor_that_is_not_there_is_refused_by_name(
+    processor: str, complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert oiv("-p", processor, "-i", IMAGE) == 255
+    assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [b"", b"HDFSIMG1", b"x" * 100])
+def test_what_is_no_image_is_refused(
+    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "image").write_bytes(content)
+    assert oiv("-p", "XML", "-i", tmp_path / "image") == 255
+    assert "Encountered exception.  Exiting: " in capsys.readouterr().err
+
+
+def test_input_that_is_missing_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert oiv("-p", "XML", "-i", tmp_path / "nothing") == 255
+    assert str(tmp_path / "nothing") in capsys.readouterr().err
