@@ -205,6 +205,12 @@ DFS_NAMENODE_CHECKPOINT_DIR = dirs(
 DFS_NAMENODE_CHECKPOINT_PERIOD = duration(
     "dfs.namenode.checkpoint.period", "3600", "s", "The longest time between checkpoints."
 )
+DFS_NAMENODE_MISSING_CHECKPOINT_PERIODS_BEFORE_SHUTDOWN = integer(
+    "dfs.namenode.missing.checkpoint.periods.before.shutdown",
+    3,
+    "So many periods old may the newest image be at `-saveNamespace -beforeShutdown`.",
+    minimum=0,
+)
 DFS_NAMENODE_CHECKPOINT_TXNS = integer(
     "dfs.namenode.checkpoint.txns", 1000000, "Transactions that ask for a checkpoint.", minimum=1
 )

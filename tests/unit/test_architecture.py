@@ -50,6 +50,7 @@ WORLD = {
 SHELLS = {
     "model": set[str](),
     "namenode": {
+        "aside",
         "checkpoint",
         "checkpoint_directories",
         "edit_log",
@@ -119,12 +120,13 @@ PURE_ENOUGH = {"howdah.transfer.checksum"}
 
 # -- 2. and 3. arrows ----------------------------------------------------------------
 
-BOTTOM = {"errors", "kinds", "keys", "config", "options", "proto"}
+BOTTOM = {"errors", "kinds", "keys", "config", "options", "proto", "wording"}
 SERVER_MAY = BOTTOM | {"storage", "rpc", "transfer", "web"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "kinds": {"errors"},
     "options": {"errors"},
+    "wording": set(),
     "keys": {"kinds"},
     "config": {"errors", "keys", "kinds"},
     "model": set(),

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from howdah import errors
-from howdah.datanode.messages import Invalidate, RecoverBlock, Transfer
+from howdah.datanode.messages import BalanceBandwidth, Invalidate, RecoverBlock, Transfer
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType, signed64
@@ -39,7 +39,16 @@ class Unsupported:
     name: str
 
 
-Order = Register | FinalizeUpgrade | Shutdown | Unsupported | Invalidate | Transfer | RecoverBlock
+Order = (
+    Register
+    | FinalizeUpgrade
+    | Shutdown
+    | Unsupported
+    | Invalidate
+    | Transfer
+    | RecoverBlock
+    | BalanceBandwidth
+)
 
 
 def decode_orders(commands: Iterable[pb.DatanodeCommandProto]) -> list[Order]:
@@ -55,6 +64,8 @@ def decode_orders(commands: Iterable[pb.DatanodeCommandProto]) -> list[Order]:
                 orders += _block_orders(command.blkCmd)
             case pb.DatanodeCommandProto.BlockRecoveryCommand:
                 orders += [recovery_order(block) for block in command.recoveryCmd.blocks]
+            case pb.DatanodeCommandProto.BalancerBandwidthCommand:
+                orders.append(BalanceBandwidth(signed64(command.balancerCmd.bandwidth)))
             case pb.DatanodeCommandProto.NullDatanodeCommand:
                 continue
             case other:

@@ -28,6 +28,7 @@ from howdah.datanode.inter_datanode import InterDatanodeProtocol
 from howdah.datanode.ipc import ClientDatanodeProtocol, service
 from howdah.datanode.link import Link, LinkClosed
 from howdah.datanode.messages import (
+    BalanceBandwidth,
     CheckVolumes,
     Command,
     Event,
@@ -87,9 +88,17 @@ class DataProcess:
             self._local_server = DataServer(
                 inheritance.local_listener, self._store, inheritance.settings
             )
-        protocol = ClientDatanodeProtocol(self._store, self._tell, getpass.getuser())
+        self._protocol = ClientDatanodeProtocol(
+            self._store,
+            self._tell,
+            getpass.getuser(),
+            balance_bandwidth=inheritance.settings.balance_bandwidth,
+        )
         self._recoveries = RecoveryWorker(self._store, inheritance.settings, self._tell)
-        services = [service(protocol), inter_datanode.service(InterDatanodeProtocol(self._store))]
+        services = [
+            service(self._protocol),
+            inter_datanode.service(InterDatanodeProtocol(self._store)),
+        ]
         self._ipc = ThreadedRpcServer(inheritance.ipc_listener, Registry(services))
         self._background: SimpleQueue[Invalidate | CheckVolumes] = SimpleQueue()
         self._connect_gauges(inheritance.gauges)
@@ -136,6 +145,9 @@ class DataProcess:
                 self._copies.start(command)
             case CheckVolumes():
                 self._background.put(command)
+            case BalanceBandwidth(bytes_per_second):
+                log.info("balancing may take %d bytes a second", bytes_per_second)
+                self._protocol.balance_bandwidth = bytes_per_second
             case Stop(for_restart):
                 if for_restart:
                     announce_restart(self._store, self._settings)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from howdah import __version__, errors
 from howdah.datanode.messages import Event, ReportAsked, ShutdownAsked
+from howdah.datanode.pool_removal import remove_pool
 from howdah.datanode.store import BlockStore
 from howdah.proto import client_datanode_pb2 as pb
 from howdah.proto import types_pb2
@@ -24,7 +25,16 @@ _UNSIGNED = (1 << 64) - 1
 class ClientDatanodeProtocol:
     """Each method answers the call of its name."""
 
-    def __init__(self, store: BlockStore, notify: Callable[[Event], None], owner: str) -> None:
+    def __init__(
+        self,
+        store: BlockStore,
+        notify: Callable[[Event], None],
+        owner: str,
+        *,
+        balance_bandwidth: int = 0,
+    ) -> None:
+        self.balance_bandwidth = balance_bandwidth
+        """Bytes a second; nothing here moves blocks for balancing yet."""
         self._store = store
         self._notify = notify
         self._owner = owner
@@ -88,6 +98,50 @@ class ClientDatanodeProtocol:
         self._check_administrator(caller, "shutdownDatanode")
         self._notify(ShutdownAsked(request.forUpgrade))
         return pb.ShutdownDatanodeResponseProto()
+
+    def evict_writers(
+        self, request: pb.EvictWritersRequestProto, caller: Caller
+    ) -> pb.EvictWritersResponseProto:
+        """Their clients go on with the other datanodes of their pipelines."""
+        self._check_administrator(caller, "evictWriters")
+        for writer in self._store.writers.all():
+            writer.stop("an administrator has it end")
+        return pb.EvictWritersResponseProto()
+
+    def get_balancer_bandwidth(
+        self, request: pb.GetBalancerBandwidthRequestProto, caller: Caller
+    ) -> pb.GetBalancerBandwidthResponseProto:
+        self._check_administrator(caller, "getBalancerBandwidth")
+        return pb.GetBalancerBandwidthResponseProto(bandwidth=self.balance_bandwidth)
+
+    def delete_block_pool(
+        self, request: pb.DeleteBlockPoolRequestProto, caller: Caller
+    ) -> pb.DeleteBlockPoolResponseProto:
+        self._check_administrator(caller, "deleteBlockPool")
+        served = self._store.served_pools()
+        if not served:
+            raise errors.RetriableError(
+                "this datanode has yet to hear from a namenode which block pool is its own"
+            )
+        if request.blockPool in served:
+            raise errors.RemoteError(
+                f"The block pool {request.blockPool} is still running, and cannot be deleted"
+            )
+        try:
+            remove_pool(self._store.volumes.working(), request.blockPool, force=request.force)
+        except errors.HowdahError:
+            raise
+        except OSError as error:
+            raise errors.RemoteError(f"cannot delete {request.blockPool}: {error}") from error
+        return pb.DeleteBlockPoolResponseProto()
+
+    def refresh_namenodes(
+        self, request: pb.RefreshNamenodesRequestProto, caller: Caller
+    ) -> pb.RefreshNamenodesResponseProto:
+        self._check_administrator(caller, "refreshNamenodes")
+        raise errors.UnsupportedOperation(
+            "a datanode does not change its namenodes while it runs: stop it and start it anew"
+        )
 
     def _check_administrator(self, caller: Caller, what: str) -> None:
         if caller.user != self._owner:

@@ -173,13 +173,29 @@ class CheckVolumes:
 
 
 @dataclass(frozen=True, slots=True)
+class BalanceBandwidth:
+    """So many bytes a second may be moved for balancing, until the datanode ends."""
+
+    bytes_per_second: int
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """End all operations and the process; `for_restart` if clients may wait for its return."""
 
     for_restart: bool = False
 
 
-Command = ServePool | Identity | Invalidate | Transfer | RecoverBlock | CheckVolumes | Stop
+Command = (
+    ServePool
+    | Identity
+    | Invalidate
+    | Transfer
+    | RecoverBlock
+    | CheckVolumes
+    | BalanceBandwidth
+    | Stop
+)
 Message = Event | Command
 
 

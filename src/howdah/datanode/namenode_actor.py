@@ -45,6 +45,7 @@ from howdah.datanode.fault_points import Point, reach
 from howdah.datanode.gauges import Gauges
 from howdah.datanode.inventory import Inventory
 from howdah.datanode.messages import (
+    BalanceBandwidth,
     BlockSynchronized,
     CheckVolumes,
     Command,
@@ -302,7 +303,7 @@ class NamenodeActor:
         match order:
             case Register():
                 raise _Unknown
-            case Invalidate() | Transfer():
+            case Invalidate() | Transfer() | BalanceBandwidth():
                 self._command(order)
             case RecoverBlock():
                 self._command(replace(order, ordered_by=self.name))

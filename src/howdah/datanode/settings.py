@@ -34,6 +34,8 @@ class DataSettings:
     """Where readers on this machine connect; `_PORT` in it is still to be replaced."""
     reserved_bytes: int = 0
     """Bytes of each volume that are left to others."""
+    balance_bandwidth: int = 100 << 20
+    """Bytes a second that balancing may take."""
     stop_timeout_s: float = STOP_TIMEOUT_S
     """How long whoever takes over a replica waits for its present writer to end."""
     restart_notice_s: float = 1.5
@@ -65,6 +67,7 @@ class DataSettings:
             stop_timeout_s=conf.get(keys.DFS_DATANODE_XCEIVER_STOP_TIMEOUT_MILLIS),
             restart_notice_s=_restart_notice_ms(conf) / 1000,
             restart_expiry_s=conf.get(keys.DFS_DATANODE_RESTART_REPLICA_EXPIRATION),
+            balance_bandwidth=conf.get(keys.DFS_DATANODE_BALANCE_BANDWIDTHPERSEC),
             reserved_bytes=conf.get(keys.DFS_DATANODE_DU_RESERVED),
         )
 

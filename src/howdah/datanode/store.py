@@ -74,6 +74,9 @@ class BlockStore:
             self._replicas.add_pool(pool_id)
             self._served.add(pool_id)
 
+    def served_pools(self) -> list[str]:
+        return sorted(self._served)
+
     def _check_pool(self, pool_id: str) -> None:
         if pool_id not in self._served:
             raise errors.ReplicaNotFound(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from howdah import errors, keys
@@ -41,6 +42,7 @@ from howdah.rpc.client import current_user
 if TYPE_CHECKING:
     from howdah.client.output import DFSOutputStream
     from howdah.client.output_statistics import OutputStatistics
+    from howdah.fs.administration import Administration, OpenFileEntry
 
 # Below it every file has its inode's number for a name, wherever it lies.
 _INODES = "/.reserved/.inodes"
@@ -137,6 +139,22 @@ class HdfsFileSystem(HdfsAttributes):
     def client(self) -> DFSClient:
         """The client underneath, for what the interface has no method for."""
         return self._client
+
+    @cached_property
+    def administration(self) -> Administration:
+        """What administrators ask of the namenode; most of it only the superuser may do."""
+        from howdah.fs.administration import Administration
+
+        return Administration(self._namenode)
+
+    def list_open_files(self, path: PathLike = "/") -> Iterator[OpenFileEntry]:
+        """The files below `path` that somebody is writing. Only for the superuser."""
+        return self.administration.open_files(self.resolve(path))
+
+    def list_corrupt_files(self, path: PathLike = "/") -> Iterator[str]:
+        """The files below `path` that have lost every good replica of a block. Only for
+        the superuser."""
+        return self.administration.corrupt_files(self.resolve(path))
 
     def home_directory(self) -> str:
         return f"{HOME_PREFIX}/{self.user}"

@@ -12,19 +12,18 @@ from collections.abc import Sequence
 from howdah import errors
 from howdah.namenode import messages
 from howdah.namenode.block_recovery import BlockRecovery
-from howdah.namenode.client_snapshots import ClientSnapshots
+from howdah.namenode.client_administration import ClientAdministration
 from howdah.namenode.closing import Closing, PendingClose
 from howdah.namenode.concat import Concat
 from howdah.namenode.core import Core
 from howdah.namenode.datanodes import Storage
 from howdah.namenode.held_appends import HeldAppends
-from howdah.namenode.image_calls import ImageCalls
 from howdah.namenode.inodes import Block, BlockState, File
 from howdah.namenode.lease_recovery import LeaseRecovery
 from howdah.namenode.link_calls import LinkCalls
 from howdah.namenode.opening import Opening
 from howdah.namenode.pipeline_calls import PipelineCalls
-from howdah.namenode.storage_calls import NameStorage, StorageCalls
+from howdah.namenode.storage_calls import NameStorage
 from howdah.namenode.tree_calls import TreeCalls
 from howdah.namenode.truncation import Truncation
 from howdah.namenode.writing import Writing
@@ -33,9 +32,9 @@ from howdah.proto import types_pb2
 from howdah.rpc.service import Caller, Deferred
 
 
-class ClientProtocol(ClientSnapshots):
+class ClientProtocol(ClientAdministration):
     """The namenode as its clients see it: `ClientQueries`, `ClientAttributes`,
-    `ClientSnapshots`, and what changes the tree and its files."""
+    `ClientSnapshots`, `ClientAdministration`, and what changes the tree and its files."""
 
     PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 
@@ -46,7 +45,7 @@ class ClientProtocol(ClientSnapshots):
         recovery: BlockRecovery,
         storage: NameStorage | None = None,
     ) -> None:
-        super().__init__(core)
+        super().__init__(core, storage)
         self._tree = TreeCalls(core)
         self._links = LinkCalls(core)
         self._leases = leases
@@ -56,42 +55,8 @@ class ClientProtocol(ClientSnapshots):
         self._pipelines = PipelineCalls(core, self._writing)
         self._truncation = Truncation(core, leases, recovery)
         self._concat = Concat(core)
-        self._storage = StorageCalls(core, storage)
-        self.image_calls = ImageCalls(core)
         self._closing: dict[int, list[tuple[PendingClose, Deferred]]] = {}
         self._appends = HeldAppends(core, self._append)
-
-    # The cluster.
-
-    def set_safe_mode(
-        self, request: pb.SetSafeModeRequestProto, caller: Caller
-    ) -> pb.SetSafeModeResponseProto:
-        core = self._core
-        if request.action != pb.SAFEMODE_GET:
-            who = core.identity(caller)
-            core.permissions.check_superuser(who, "change safe mode")
-            if request.action == pb.SAFEMODE_ENTER:
-                core.safe_mode.enter()
-            else:
-                core.safe_mode.leave()
-        return pb.SetSafeModeResponseProto(result=core.safe_mode.on)
-
-    def roll_edits(
-        self, request: pb.RollEditsRequestProto, caller: Caller
-    ) -> pb.RollEditsResponseProto:
-        return pb.RollEditsResponseProto(newSegmentTxId=self._storage.roll_edits(caller))
-
-    def restore_failed_storage(
-        self, request: pb.RestoreFailedStorageRequestProto, caller: Caller
-    ) -> pb.RestoreFailedStorageResponseProto:
-        return pb.RestoreFailedStorageResponseProto(
-            result=self._storage.restore_failed(caller, request.arg)
-        )
-
-    def save_namespace(
-        self, request: pb.SaveNamespaceRequestProto, caller: Caller
-    ) -> pb.SaveNamespaceResponseProto | Deferred:
-        return self.image_calls.save_namespace(request, caller)
 
     # The tree.
 

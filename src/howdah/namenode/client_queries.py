@@ -1,4 +1,4 @@
-"""The half of ClientProtocol that only looks: the cluster, and the tree (pure).
+"""The half of ClientProtocol that only looks at the tree (pure).
 
 `client_protocol.ClientProtocol` inherits these and adds what changes something.
 """
@@ -15,7 +15,7 @@ from howdah.namenode.permissions import Access
 from howdah.namenode.queries import Queries
 from howdah.namenode.quotas import COUNTED_KINDS
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.proto import ha_pb2, rpc_pb2, types_pb2
+from howdah.proto import rpc_pb2, types_pb2
 from howdah.rpc.service import Caller, Slices
 
 
@@ -29,80 +29,10 @@ class ClientQueries:
             serverDefaults=messages.server_defaults(core.settings)
         )
 
-    # The cluster.
-
     def get_server_defaults(
         self, request: pb.GetServerDefaultsRequestProto, caller: Caller
     ) -> pb.GetServerDefaultsResponseProto:
         return self._defaults
-
-    def get_fs_stats(
-        self, request: pb.GetFsStatusRequestProto, caller: Caller
-    ) -> pb.GetFsStatsResponseProto:
-        nodes = self._core.datanodes.live()
-        under, corrupt, missing = self._core.repair.counts()
-        return pb.GetFsStatsResponseProto(
-            capacity=sum(n.capacity_bytes for n in nodes),
-            used=sum(n.used_bytes for n in nodes),
-            remaining=sum(n.remaining_bytes for n in nodes),
-            under_replicated=under,
-            corrupt_blocks=corrupt,
-            missing_blocks=missing,
-            missing_repl_one_blocks=0,
-            blocks_in_future=0,
-            pending_deletion_blocks=self._core.blocks.doomed_count,
-        )
-
-    def get_datanode_report(
-        self, request: pb.GetDatanodeReportRequestProto, caller: Caller
-    ) -> pb.GetDatanodeReportResponseProto:
-        kind = pb.DatanodeReportTypeProto.Name(request.type).lower()
-        clock = self._core.clock
-        now_ms, wall_ms = clock.monotonic_ms(), clock.wall_ms()
-        return pb.GetDatanodeReportResponseProto(
-            di=[
-                messages.datanode_info(node, now_ms - node.last_heartbeat_ms, wall_ms)
-                for node in self._queries.datanodes(kind)
-            ]
-        )
-
-    def get_datanode_storage_report(
-        self, request: pb.GetDatanodeStorageReportRequestProto, caller: Caller
-    ) -> pb.GetDatanodeStorageReportResponseProto:
-        kind = pb.DatanodeReportTypeProto.Name(request.type).lower()
-        return pb.GetDatanodeStorageReportResponseProto(
-            datanodeStorageReports=[
-                pb.DatanodeStorageReportProto(
-                    datanodeInfo=messages.datanode_info(node),
-                    storageReports=[
-                        types_pb2.StorageReportProto(
-                            storageUuid=storage.storage_id,
-                            failed=storage.failed,
-                            capacity=storage.capacity_bytes,
-                            dfsUsed=storage.used_bytes,
-                            remaining=storage.remaining_bytes,
-                            blockPoolUsed=storage.pool_used_bytes,
-                            nonDfsUsed=storage.non_dfs_used_bytes,
-                            storage=types_pb2.DatanodeStorageProto(
-                                storageUuid=storage.storage_id,
-                                state=types_pb2.DatanodeStorageProto.NORMAL,
-                                storageType=storage.storage_type,  # type: ignore[arg-type]
-                            ),
-                        )
-                        for storage in node.storages.values()
-                    ],
-                )
-                for node in self._queries.datanodes(kind)
-            ]
-        )
-
-    def msync(self, request: pb.MsyncRequestProto, caller: Caller) -> pb.MsyncResponseProto:
-        return pb.MsyncResponseProto()
-
-    def get_haservice_state(
-        self, request: pb.HAServiceStateRequestProto, caller: Caller
-    ) -> pb.HAServiceStateResponseProto:
-        return pb.HAServiceStateResponseProto(state=ha_pb2.ACTIVE)
 
     # Without security there are no tokens and no keys; Hadoop answers so, too.
 

@@ -19,6 +19,7 @@ from howdah.namenode import acls, paths, quotas
 from howdah.namenode.blocks import BlockMap
 from howdah.namenode.datanodes import DatanodeRegistry
 from howdah.namenode.file_blocks import edit_blocks
+from howdah.namenode.hosts import Hosts
 from howdah.namenode.inodes import Directory, File, INode
 from howdah.namenode.namespace import Namespace
 from howdah.namenode.permissions import Access, Identity, Permissions
@@ -146,6 +147,7 @@ class Core:
         self.datanodes = DatanodeRegistry(
             expiry_ms=settings.heartbeat_expiry_ms, stale_ms=settings.stale_datanode_ms
         )
+        self.hosts = Hosts()
         self.repair = Repair(
             self.blocks, self.datanodes, dice, pending_timeout_ms=settings.pending_copy_ms
         )
@@ -224,6 +226,10 @@ class Core:
             self._identities.clear()
         self._identities[caller.user] = (now_ms + 300_000, identity)
         return identity
+
+    def forget_identities(self) -> None:
+        """The groups of users may have changed: they are looked up again."""
+        self._identities.clear()
 
     def resolve(self, path: str) -> Resolved:
         """A path from a request. `/.reserved/.inodes/ID/…` is resolved by id, and

@@ -77,6 +77,7 @@ class DatanodeProtocol:
             info_secure_port=told.infoSecurePort,
             software_version=registration.softwareVersion,
         )
+        self._check_allowed(identity)
         location = core.racks.location(ip, identity.hostname)
         node, displaced = core.datanodes.register(identity, location, core.clock.monotonic_ms())
         core.blocks.orders_lost(node)
@@ -87,6 +88,13 @@ class DatanodeProtocol:
         answer = pb.RegisterDatanodeResponseProto(registration=registration)
         answer.registration.datanodeID.ipAddr = ip
         return answer
+
+    def _check_allowed(self, identity: DatanodeIdentity) -> None:
+        if not self._core.hosts.allows(identity):
+            raise errors.DisallowedDatanode(
+                f"Datanode denied communication with namenode because the host is not in the "
+                f"include-list: {identity.transfer_address} ({identity.uuid})"
+            )
 
     def _check_cluster(self, registration: pb.DatanodeRegistrationProto, address: str) -> None:
         info = registration.storageInfo
@@ -111,6 +119,9 @@ class DatanodeProtocol:
         )
         if request.requestFullBlockReportLease:
             answer.fullBlockReportLeaseId = REPORT_LEASE
+        known = core.datanodes.get(request.registration.datanodeID.datanodeUuid)
+        if known is not None:
+            self._check_allowed(known.identity)
         try:
             node = self._known(request.registration)
         except errors.UnregisteredNode:
@@ -134,7 +145,7 @@ class DatanodeProtocol:
         return answer
 
     def _orders(self, node: Datanode) -> list[pb.DatanodeCommandProto]:
-        orders = []
+        orders = self._settings_for(node)
         pool_id = self._cluster.block_pool_id
         recoveries = self._recovery.take_orders(node)
         if recoveries:
@@ -172,6 +183,18 @@ class DatanodeProtocol:
             orders.append(_block_command(command))
         return orders
 
+    @staticmethod
+    def _settings_for(node: Datanode) -> list[pb.DatanodeCommandProto]:
+        bandwidth, node.new_bandwidth = node.new_bandwidth, None
+        if bandwidth is None:
+            return []
+        return [
+            pb.DatanodeCommandProto(
+                cmdType=pb.DatanodeCommandProto.BalancerBandwidthCommand,
+                balancerCmd=pb.BalancerBandwidthCommandProto(bandwidth=bandwidth),
+            )
+        ]
+
     def block_report(self, request: pb.BlockReportRequestProto, caller: Caller) -> Slices:
         """All replicas of some storages, in slices that let others in between."""
         self._check_pool(request.blockPoolId)
@@ -185,6 +208,7 @@ class DatanodeProtocol:
             storage = node.storage(report.storage.storageUuid, report.storage.storageType)
             listed = block_lists.decode(report.numberOfBlocks, report.blocksBuffers)
             yield from self._core.blocks.full_report(storage, map(_reported, listed))
+        node.last_report_ms = self._core.clock.monotonic_ms()
         self._after_reports()
         return pb.BlockReportResponseProto()
 

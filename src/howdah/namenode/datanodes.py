@@ -135,7 +135,9 @@ class Datanode:
         "doomed",
         "identity",
         "last_heartbeat_ms",
+        "last_report_ms",
         "location",
+        "new_bandwidth",
         "storages",
         "to_delete",
         "to_transfer",
@@ -148,6 +150,10 @@ class Datanode:
         self.location = location
         self.alive = True
         self.last_heartbeat_ms = now_ms
+        self.last_report_ms: int | None = None
+        """When it last reported all that it has."""
+        self.new_bandwidth: int | None = None
+        """Bytes a second for balancing that it is to be told."""
         self.storages: dict[str, Storage] = {}
         self.xceivers = 0
         self.transfers_running = 0

@@ -9,9 +9,11 @@ from howdah.namenode import storage_policies
 from howdah.namenode.core import Settings
 from howdah.namenode.datanodes import Datanode, Storage
 from howdah.namenode.file_blocks import ClientBlock
+from howdah.namenode.hosts import HostEntry
 from howdah.namenode.inodes import Block, Directory, File, INode, Symlink
 from howdah.namenode.queries import Located, Locations
 from howdah.namenode.storage_policies import StoragePolicy
+from howdah.namenode.topology import DEFAULT_RACK
 from howdah.proto import rpc_pb2, types_pb2
 from howdah.storage.edits import StorageKind
 
@@ -20,6 +22,10 @@ LONG_MASK: Final = (1 << 64) - 1
 
 UNLIMITED: Final = LONG_MASK
 """A quota of -1, as the unsigned field carries it."""
+
+DEFAULT_TRANSFER_PORT: Final = 9866
+DEFAULT_INFO_PORT: Final = 9864
+DEFAULT_IPC_PORT: Final = 9867
 
 ROOT_NAMESPACE_QUOTA: Final = (1 << 63) - 1
 
@@ -93,10 +99,7 @@ def datanode_id(node: Datanode) -> types_pb2.DatanodeIDProto:
     )
 
 
-def datanode_info(
-    node: Datanode, silent_ms: int = 0, wall_ms: int = 0
-) -> types_pb2.DatanodeInfoProto:
-    """`silent_ms` is how long ago its last heartbeat came."""
+def datanode_info(node: Datanode) -> types_pb2.DatanodeInfoProto:
     return types_pb2.DatanodeInfoProto(
         id=datanode_id(node),
         capacity=node.capacity_bytes,
@@ -104,11 +107,38 @@ def datanode_info(
         remaining=node.remaining_bytes,
         blockPoolUsed=node.pool_used_bytes,
         nonDfsUsed=node.non_dfs_used_bytes,
-        lastUpdate=max(wall_ms - silent_ms, 0),
         xceiverCount=node.xceivers,
         location=node.location,
         adminState=types_pb2.DatanodeInfoProto.NORMAL,
         numBlocks=node.block_count,
+    )
+
+
+def datanode_description(node: Datanode, now_ms: int, wall_ms: int) -> types_pb2.DatanodeInfoProto:
+    """The datanode as an administrator sees it, with times."""
+    info = datanode_info(node)
+    info.lastUpdate = max(wall_ms - now_ms + node.last_heartbeat_ms, 0)
+    info.lastUpdateMonotonic = max(node.last_heartbeat_ms, 0)
+    if node.last_report_ms is not None:
+        info.lastBlockReportTime = max(wall_ms - now_ms + node.last_report_ms, 0)
+        info.lastBlockReportMonotonic = max(node.last_report_ms, 0)
+    if node.identity.software_version:
+        info.softwareVersion = node.identity.software_version
+    return info
+
+
+def unknown_datanode(entry: HostEntry) -> types_pb2.DatanodeInfoProto:
+    """One that may take part and has never come."""
+    return types_pb2.DatanodeInfoProto(
+        id=types_pb2.DatanodeIDProto(
+            ipAddr=min(entry.addresses, default=entry.name),
+            hostName=entry.name,
+            datanodeUuid="",
+            xferPort=entry.port or DEFAULT_TRANSFER_PORT,
+            infoPort=DEFAULT_INFO_PORT,
+            ipcPort=DEFAULT_IPC_PORT,
+        ),
+        location=DEFAULT_RACK,
     )
 
 

@@ -290,10 +290,8 @@ class Queries:
         return found, False
 
     def datanodes(self, kind: str) -> list[Datanode]:
-        """Nodes by state: `all`, `live` or `dead`; none is ever decommissioned here."""
+        """Nodes by state: `all`, `live` or `dead`; none is ever decommissioned here. Those
+        that may not take part any more are not among them."""
         registry = self._core.datanodes
-        if kind == "live":
-            return registry.live()
-        if kind == "dead":
-            return registry.dead()
-        return list(registry) if kind == "all" else []
+        by_kind = {"all": list(registry), "live": registry.live(), "dead": registry.dead()}
+        return [node for node in by_kind.get(kind, []) if self._core.hosts.allows(node.identity)]

@@ -34,6 +34,18 @@ SLICE_COPIES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
+class BlockCounts:
+    """`low_redundancy` have too few replicas, of which `last_replica` have but one;
+    `missing` have none, of which `missing_single` were meant to have but one."""
+
+    low_redundancy: int
+    corrupt: int
+    missing: int
+    missing_single: int
+    last_replica: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Order:
     """Copies of a block that are under way."""
 
@@ -68,18 +80,28 @@ class Repair:
         """Blocks with a copy under way."""
         return len(self._pending)
 
-    def counts(self) -> tuple[int, int, int]:
-        """(under-replicated, corrupt, missing) among the complete blocks in question."""
-        under = corrupt = missing = 0
+    def under_way(self) -> list[tuple[int, int, int]]:
+        """Of each block with copies under way: its id, their deadline, their number."""
+        return [
+            (block_id, order.deadline_ms, len(order.targets))
+            for block_id, order in self._pending.items()
+        ]
+
+    def counts(self) -> BlockCounts:
+        """Of the complete blocks in question."""
+        low = corrupt = missing = missing_single = last_replica = 0
         for block_id in self._map.needs_look:
             block = self._map.blocks.get(block_id)
             if block is None or block.state is not BlockState.COMPLETE:
                 continue
             live = len(block.replicas)
-            under += live < block.file.replication
+            wanted = block.file.replication
+            low += 0 < live < wanted
+            last_replica += live == 1 < wanted
             corrupt += bool(block.corrupt)
             missing += live == 0
-        return under, corrupt, missing
+            missing_single += live == 0 and wanted == 1
+        return BlockCounts(low, corrupt, missing, missing_single, last_replica)
 
     def work(self, now_ms: int) -> Generator[None, None, None]:
         """One round: deletions are handed out, then the worst blocks are copied first.

@@ -23,6 +23,7 @@ import uvloop
 
 from howdah import __version__, errors, keys
 from howdah.config import Configuration, namenode_address
+from howdah.namenode.aside import AsideFiles, read_hosts
 from howdah.namenode.auto_roll import AutoRoll
 from howdah.namenode.block_recovery import BlockRecovery
 from howdah.namenode.checkpoint import Checkpoints
@@ -37,6 +38,7 @@ from howdah.namenode.lease_recovery import LeaseRecovery
 from howdah.namenode.loading import Loaded, load
 from howdah.namenode.namenode_protocol import FirstAndLast, NamenodeProtocol
 from howdah.namenode.racks import rack_map
+from howdah.namenode.refreshing import refresh_services
 from howdah.namenode.settings import (
     checkpoints_from,
     permissions_from,
@@ -136,9 +138,11 @@ class Namenode:
         self.core.retry_cache.rebuild(loaded.answered_calls, now_ms)
         loop = asyncio.get_running_loop()
         self._barrier = DurableBarrier(self.core, loop.call_soon)
+        self.core.hosts = read_hosts(conf)
         recovery = BlockRecovery(self.core)
         self._leases = LeaseRecovery(self.core, recovery)
         self._client = ClientProtocol(self.core, self._leases, recovery, self)
+        self._client.administration.aside = AsideFiles(conf)
         cluster = ClusterIdentity.of(self._version)
         datanode = DatanodeProtocol(self.core, cluster, recovery, self._client.look_at_waiting)
         self._rpc = RpcServer(
@@ -164,6 +168,7 @@ class Namenode:
                         namenode_pb2.DESCRIPTOR.services_by_name["NamenodeProtocolService"],
                         NamenodeProtocol(self.core, cluster, self),
                     ),
+                    *refresh_services(self.core),
                 ]
             ),
             barrier=self._barrier,
@@ -381,7 +386,7 @@ class Namenode:
     def status(self) -> NamenodeStatus:
         core = self.core
         journal = self._barrier.journal
-        under, corrupt, missing = core.repair.counts()
+        counts = core.repair.counts()
         now_ms = core.clock.monotonic_ms()
         return NamenodeStatus(
             version=__version__,
@@ -393,9 +398,9 @@ class Namenode:
             durable_txid=journal.durable_txid if journal else 0,
             inodes=len(core.namespace.inodes),
             blocks=len(core.namespace.blocks),
-            under_replicated_blocks=under,
-            corrupt_blocks=corrupt,
-            missing_blocks=missing,
+            under_replicated_blocks=counts.low_redundancy,
+            corrupt_blocks=counts.corrupt,
+            missing_blocks=counts.missing,
             open_files=core.leases.open_files,
             edits_directories=[
                 EditsDirectoryStatus(str(found.root), found.required, found.failure or "")

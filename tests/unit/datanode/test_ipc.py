@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from howdah.proto import rpc_pb2
 from howdah.rpc.client import RpcClient
 from howdah.rpc.service import Registry
 from howdah.rpc.threaded import ThreadedRpcServer
+from howdah.testing.waiting import wait_until
 
 Lab = Any
 
@@ -25,8 +27,8 @@ class Ipc:
         self.told: list[Any] = []
         listener = listen(("127.0.0.1", 0))
         self.address = listener.getsockname()
-        protocol = ClientDatanodeProtocol(node.store, self.told.append, "owner")
-        self.server = ThreadedRpcServer(listener, Registry([service(protocol)]))
+        self.protocol = ClientDatanodeProtocol(node.store, self.told.append, "owner")
+        self.server = ThreadedRpcServer(listener, Registry([service(self.protocol)]))
         self.server.start()
 
     def client(self, user: str = "owner") -> RpcClient:
@@ -135,7 +137,83 @@ def test_paths_of_block_files_are_not_given_out(ipc: Ipc, lab: Lab) -> None:
 
 
 def test_a_method_that_is_not_supported_is_named(ipc: Ipc) -> None:
-    with pytest.raises(errors.UnsupportedOperation, match="evictWriters"):
+    with pytest.raises(errors.UnsupportedOperation, match="cancelDiskBalancerPlan"):
         ipc.client().call(
+            "cancelDiskBalancerPlan",
+            pb.CancelPlanRequestProto(planID="1"),
+            pb.CancelPlanResponseProto,
+        )
+
+
+# Administrators.
+
+
+def test_the_balancers_bandwidth_is_what_it_was_set_to(ipc: Ipc) -> None:
+    ipc.protocol.balance_bandwidth = 12345
+    answer = ipc.client().call(
+        "getBalancerBandwidth",
+        pb.GetBalancerBandwidthRequestProto(),
+        pb.GetBalancerBandwidthResponseProto,
+    )
+    assert answer.bandwidth == 12345
+
+
+def test_evicted_writers_end(ipc: Ipc, node: Any, lab: Lab) -> None:
+    writer = lab.Writer(node, lab.write_request(lab.block()))
+    writer.send(0, bytes(1000))
+    writer.ack()
+    ipc.client().call("evictWriters", pb.EvictWritersRequestProto(), pb.EvictWritersResponseProto)
+    wait_until(lambda: not node.store.writers.all())
+
+
+def test_only_who_runs_the_datanode_evicts_writers(ipc: Ipc) -> None:
+    with pytest.raises(errors.AccessDenied):
+        ipc.client("mallory").call(
             "evictWriters", pb.EvictWritersRequestProto(), pb.EvictWritersResponseProto
+        )
+
+
+def delete_pool(ipc: Ipc, pool_id: str, *, force: bool = False) -> None:
+    ipc.client().call(
+        "deleteBlockPool",
+        pb.DeleteBlockPoolRequestProto(blockPool=pool_id, force=force),
+        pb.DeleteBlockPoolResponseProto,
+    )
+
+
+def old_pool(node: Any) -> Path:
+    """A pool with a block, of which no namenode speaks any more."""
+    path = Path(node.store.volumes.all[0].pool_path("BP-old-10.0.0.1-1"))
+    blocks = path / "current" / "finalized" / "subdir0" / "subdir0"
+    blocks.mkdir(parents=True)
+    (blocks / "blk_1").write_bytes(b"x")
+    return path
+
+
+def test_a_block_pool_that_is_served_is_not_deleted(ipc: Ipc, node: Any) -> None:
+    [served] = node.store.served_pools()
+    with pytest.raises(errors.HowdahError, match="still running"):
+        delete_pool(ipc, served, force=True)
+
+
+def test_an_old_block_pool_with_blocks_goes_only_when_forced(ipc: Ipc, node: Any) -> None:
+    path = old_pool(node)
+    with pytest.raises(errors.DirectoryNotEmpty, match="blk_1"):
+        delete_pool(ipc, path.name)
+    assert path.exists()
+    delete_pool(ipc, path.name, force=True)
+    assert not path.exists()
+
+
+def test_a_block_pool_that_is_not_here_is_named(ipc: Ipc) -> None:
+    with pytest.raises(errors.IllegalArgument, match="BP-nowhere"):
+        delete_pool(ipc, "BP-nowhere")
+
+
+def test_namenodes_are_not_changed_while_it_runs(ipc: Ipc) -> None:
+    with pytest.raises(errors.UnsupportedOperation, match="start it anew"):
+        ipc.client().call(
+            "refreshNamenodes",
+            pb.RefreshNamenodesRequestProto(),
+            pb.RefreshNamenodesResponseProto,
         )

@@ -1,0 +1,91 @@
+"""`dfsadmin`: bounds on how many names, and how much room, a directory may take."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from howdah.cli.dfsadmin.command import Cluster, Command, Usage
+from howdah.errors import IllegalArgument
+
+_PREFIXES: Final = "kmgtpe"
+
+
+def _set_quota(words: list[str], cluster: Cluster) -> None:
+    names, paths = _number_and_paths(words)
+    for path in paths:
+        cluster.fs.set_quota(path, names=names)
+
+
+def _clear_quota(words: list[str], cluster: Cluster) -> None:
+    for path in _some(words):
+        cluster.fs.set_quota(path, names=None)
+
+
+def _set_space_quota(words: list[str], cluster: Cluster) -> None:
+    kind, rest = _storage_type(words)
+    space, paths = _number_and_paths(rest)
+    for path in paths:
+        cluster.fs.set_quota(path, space_bytes=space, storage_type=kind)
+
+
+def _clear_space_quota(words: list[str], cluster: Cluster) -> None:
+    kind, rest = _storage_type(words)
+    for path in _some(rest):
+        cluster.fs.set_quota(path, space_bytes=None, storage_type=kind)
+
+
+def _some(words: list[str]) -> list[str]:
+    if not words:
+        raise Usage("Not enough arguments: expected 1 but got 0")
+    return words
+
+
+def _storage_type(words: list[str]) -> tuple[str | None, list[str]]:
+    """`-storageType` with its value may stand anywhere."""
+    if "-storageType" not in words:
+        return None, words
+    place = words.index("-storageType")
+    if place + 1 == len(words):
+        raise Usage("option -storageType requires 1 argument.")
+    return words[place + 1].upper(), words[:place] + words[place + 2 :]
+
+
+def _number_and_paths(words: list[str]) -> tuple[int, list[str]]:
+    if len(words) < 2:
+        raise Usage(f"Not enough arguments: expected 2 but got {len(words)}")
+    return size(words[0]), words[1:]
+
+
+def size(text: str) -> int:
+    """A number with a binary prefix: `10g` is 10 times 2 to the 30th.
+
+    Raises IllegalArgument.
+    """
+    power = _PREFIXES.find(text[-1:].lower()) + 1 if text else 0
+    digits = text[:-1] if power else text
+    if not (digits.isascii() and digits.isdigit()):
+        raise IllegalArgument(f'"{text}" is not a valid value for a quota.')
+    return int(digits) << (10 * power)
+
+
+COMMANDS: Final = {
+    "-setQuota": Command(
+        "<quota> <dirname>...<dirname>",
+        "At most so many names in each directory, with all below, counting itself.",
+        _set_quota,
+    ),
+    "-clrQuota": Command(
+        "<dirname>...<dirname>", "Take that bound away, where there is one.", _clear_quota
+    ),
+    "-setSpaceQuota": Command(
+        "<quota> [-storageType <storagetype>] <dirname>...<dirname>",
+        "At most so many bytes in each directory, with all below, every replica counted; on\n"
+        "storages of one type only, if that is given. `10g` is 10 GiB.",
+        _set_space_quota,
+    ),
+    "-clrSpaceQuota": Command(
+        "[-storageType <storagetype>] <dirname>...<dirname>",
+        "Take that bound away, where there is one.",
+        _clear_space_quota,
+    ),
+}

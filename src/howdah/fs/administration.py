@@ -1,0 +1,244 @@
+"""What administrators ask of a namenode and of datanodes, typed.
+
+`Administration` are ClientProtocol's calls about the cluster, and those of the small
+protocols that have settings read anew; `DatanodeAdministration` is what a datanode's
+IPC port offers. Most of it only the superuser may do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from google.protobuf.message import Message
+
+from howdah.client.namenode import NamenodeProxy
+from howdah.proto import client_datanode_pb2 as datanode_pb
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import refresh_pb2, types_pb2
+from howdah.rpc.client import RpcClient
+
+M = TypeVar("M", bound=Message)
+
+AUTHORIZATION_PROTOCOL = "org.apache.hadoop.security.authorize.RefreshAuthorizationPolicyProtocol"
+USER_MAPPINGS_PROTOCOL = "org.apache.hadoop.security.RefreshUserMappingsProtocol"
+CALL_QUEUE_PROTOCOL = "org.apache.hadoop.ipc.RefreshCallQueueProtocol"
+DATANODE_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenFileEntry:
+    """A file that somebody is writing."""
+
+    file_id: int
+    path: str
+    client_name: str
+    client_machine: str
+
+
+class Administration:
+    """A namenode's calls for administrators."""
+
+    def __init__(self, namenode: NamenodeProxy) -> None:
+        self._namenode = namenode
+
+    # Figures.
+
+    def replicated_block_stats(self) -> pb.GetFsReplicatedBlockStatsResponseProto:
+        return self._namenode.call(
+            "getFsReplicatedBlockStats",
+            pb.GetFsReplicatedBlockStatsRequestProto(),
+            pb.GetFsReplicatedBlockStatsResponseProto,
+        )
+
+    def block_group_stats(self) -> pb.GetFsECBlockGroupStatsResponseProto:
+        return self._namenode.call(
+            "getFsECBlockGroupStats",
+            pb.GetFsECBlockGroupStatsRequestProto(),
+            pb.GetFsECBlockGroupStatsResponseProto,
+        )
+
+    def slow_datanodes(self) -> list[types_pb2.DatanodeInfoProto]:
+        answer = self._namenode.call(
+            "getSlowDatanodeReport",
+            pb.GetSlowDatanodeReportRequestProto(),
+            pb.GetSlowDatanodeReportResponseProto,
+        )
+        return list(answer.datanodeInfoProto)
+
+    def datanodes(self, kind: str) -> list[types_pb2.DatanodeInfoProto]:
+        """`kind` is a name of DatanodeReportTypeProto, such as `LIVE`."""
+        return self._namenode.get_datanode_report(kind)
+
+    def open_files(
+        self, path: str = "/", *, blocking_decommission: bool = False
+    ) -> Iterator[OpenFileEntry]:
+        """The files below `path` that are being written, page by page, by inode id."""
+        kind = pb.BLOCKING_DECOMMISSION if blocking_decommission else pb.ALL_OPEN_FILES
+        last_id = 0
+        while True:
+            answer = self._namenode.call(
+                "listOpenFiles",
+                pb.ListOpenFilesRequestProto(id=last_id, types=[kind], path=path),
+                pb.ListOpenFilesResponseProto,
+            )
+            for entry in answer.entries:
+                yield OpenFileEntry(entry.id, entry.path, entry.clientName, entry.clientMachine)
+                last_id = entry.id
+            if not answer.hasMore or not answer.entries:
+                return
+
+    def corrupt_files(self, path: str = "/") -> Iterator[str]:
+        """Files below `path` with a block of which no good replica is left."""
+        cookie = ""
+        while True:
+            answer = self._namenode.call(
+                "listCorruptFileBlocks",
+                pb.ListCorruptFileBlocksRequestProto(path=path, cookie=cookie or None),
+                pb.ListCorruptFileBlocksResponseProto,
+            ).corrupt
+            if not answer.files:
+                return
+            yield from answer.files
+            cookie = answer.cookie
+
+    # The namenode's state.
+
+    def save_namespace(self, time_window_s: int = 0, transaction_gap: int = 0) -> bool:
+        """Write an image; False where the newest one is no older than `time_window_s` and
+        lacks no more than `transaction_gap` transactions."""
+        request = pb.SaveNamespaceRequestProto(timeWindow=time_window_s, txGap=transaction_gap)
+        return self._namenode.call("saveNamespace", request, pb.SaveNamespaceResponseProto).saved
+
+    def roll_edits(self) -> int:
+        """End the segment that is being written; the next one's first transaction."""
+        return self._namenode.call(
+            "rollEdits", pb.RollEditsRequestProto(), pb.RollEditsResponseProto
+        ).newSegmentTxId
+
+    def restore_failed_storage(self, argument: str) -> bool:
+        """`true`, `false` or `check`; whether failed directories are tried again then."""
+        request = pb.RestoreFailedStorageRequestProto(arg=argument)
+        return self._namenode.call(
+            "restoreFailedStorage", request, pb.RestoreFailedStorageResponseProto
+        ).result
+
+    def meta_save(self, name: str) -> None:
+        """Have what is known of datanodes and blocks written to the log directory."""
+        request = pb.MetaSaveRequestProto(filename=name)
+        self._namenode.call("metaSave", request, pb.MetaSaveResponseProto)
+
+    def refresh_nodes(self) -> None:
+        """Have the host files read anew."""
+        self._namenode.call(
+            "refreshNodes", pb.RefreshNodesRequestProto(), pb.RefreshNodesResponseProto
+        )
+
+    def set_balancer_bandwidth(self, bytes_per_second: int) -> None:
+        request = pb.SetBalancerBandwidthRequestProto(bandwidth=bytes_per_second)
+        self._namenode.call("setBalancerBandwidth", request, pb.SetBalancerBandwidthResponseProto)
+
+    # Settings that are read anew.
+
+    def refresh_service_acl(self) -> None:
+        self._refresh(
+            AUTHORIZATION_PROTOCOL,
+            "refreshServiceAcl",
+            refresh_pb2.RefreshServiceAclRequestProto(),
+            refresh_pb2.RefreshServiceAclResponseProto,
+        )
+
+    def refresh_user_to_groups_mappings(self) -> None:
+        self._refresh(
+            USER_MAPPINGS_PROTOCOL,
+            "refreshUserToGroupsMappings",
+            refresh_pb2.RefreshUserToGroupsMappingsRequestProto(),
+            refresh_pb2.RefreshUserToGroupsMappingsResponseProto,
+        )
+
+    def refresh_super_user_groups_configuration(self) -> None:
+        self._refresh(
+            USER_MAPPINGS_PROTOCOL,
+            "refreshSuperUserGroupsConfiguration",
+            refresh_pb2.RefreshSuperUserGroupsConfigurationRequestProto(),
+            refresh_pb2.RefreshSuperUserGroupsConfigurationResponseProto,
+        )
+
+    def refresh_call_queue(self) -> None:
+        self._refresh(
+            CALL_QUEUE_PROTOCOL,
+            "refreshCallQueue",
+            refresh_pb2.RefreshCallQueueRequestProto(),
+            refresh_pb2.RefreshCallQueueResponseProto,
+        )
+
+    def _refresh(
+        self, protocol: str, method: str, request: Message, response_type: type[M]
+    ) -> None:
+        rpc = RpcClient(self._namenode.address, protocol, user=self._namenode.user)
+        try:
+            rpc.call(method, request, response_type)
+        finally:
+            rpc.close()
+
+
+class DatanodeAdministration:
+    """One datanode's calls for administrators, at its IPC port. Close it after use."""
+
+    def __init__(self, address: tuple[str, int], user: str | None = None) -> None:
+        self._rpc = RpcClient(address, DATANODE_PROTOCOL, user=user)
+
+    def close(self) -> None:
+        self._rpc.close()
+
+    def info(self) -> types_pb2.DatanodeLocalInfoProto:
+        return self._rpc.call(
+            "getDatanodeInfo",
+            datanode_pb.GetDatanodeInfoRequestProto(),
+            datanode_pb.GetDatanodeInfoResponseProto,
+        ).localInfo
+
+    def volumes(self) -> list[types_pb2.DatanodeVolumeInfoProto]:
+        answer = self._rpc.call(
+            "getVolumeReport",
+            datanode_pb.GetVolumeReportRequestProto(),
+            datanode_pb.GetVolumeReportResponseProto,
+        )
+        return list(answer.volumeInfo)
+
+    def shutdown(self, *, for_upgrade: bool) -> None:
+        request = datanode_pb.ShutdownDatanodeRequestProto(forUpgrade=for_upgrade)
+        self._rpc.call("shutdownDatanode", request, datanode_pb.ShutdownDatanodeResponseProto)
+
+    def evict_writers(self) -> None:
+        self._rpc.call(
+            "evictWriters",
+            datanode_pb.EvictWritersRequestProto(),
+            datanode_pb.EvictWritersResponseProto,
+        )
+
+    def trigger_block_report(self, *, incremental: bool, namenode: str | None = None) -> None:
+        request = datanode_pb.TriggerBlockReportRequestProto(
+            incremental=incremental, nnAddress=namenode
+        )
+        self._rpc.call("triggerBlockReport", request, datanode_pb.TriggerBlockReportResponseProto)
+
+    def delete_block_pool(self, pool_id: str, *, force: bool) -> None:
+        request = datanode_pb.DeleteBlockPoolRequestProto(blockPool=pool_id, force=force)
+        self._rpc.call("deleteBlockPool", request, datanode_pb.DeleteBlockPoolResponseProto)
+
+    def refresh_namenodes(self) -> None:
+        self._rpc.call(
+            "refreshNamenodes",
+            datanode_pb.RefreshNamenodesRequestProto(),
+            datanode_pb.RefreshNamenodesResponseProto,
+        )
+
+    def balancer_bandwidth(self) -> int:
+        """Bytes a second."""
+        return self._rpc.call(
+            "getBalancerBandwidth",
+            datanode_pb.GetBalancerBandwidthRequestProto(),
+            datanode_pb.GetBalancerBandwidthResponseProto,
+        ).bandwidth

@@ -1,0 +1,141 @@
+"""What an administrator asks about the cluster as a whole (pure).
+
+Which datanodes may take part, how fast they may move blocks, what is lost, and a
+dump of what the namenode knows. All of it is for the superuser. Reading and writing
+files is the shell's part: `Aside` does it without holding up anybody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from howdah import errors
+from howdah.namenode import paths
+from howdah.namenode.core import Core
+from howdah.namenode.hosts import Hosts
+from howdah.namenode.inodes import BlockState
+from howdah.namenode.metasave import metasave
+from howdah.rpc.service import Caller
+
+MAX_CORRUPT_FILES: Final = 100
+
+Done = Callable[[errors.HowdahError | None], None]
+
+
+class Aside(Protocol):
+    """What waits for files and name servers, beside the loop."""
+
+    def read_hosts(self, done: Callable[[Hosts | errors.HowdahError], None]) -> None:
+        """Read both host files anew, and call back on the loop."""
+
+    def write_log_file(self, name: str, text: str, done: Done) -> None:
+        """Write a file into the log directory, and call back on the loop."""
+
+
+class Administration:
+    """The operations; `aside` is None where there are no files."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self.aside: Aside | None = None
+
+    def check_superuser(self, caller: Caller, what: str) -> None:
+        core = self._core
+        core.permissions.check_superuser(core.identity(caller), what)
+
+    def _files(self, what: str) -> Aside:
+        if self.aside is None:
+            raise errors.UnsupportedOperation(f"there are no files here: cannot {what}")
+        return self.aside
+
+    # Datanodes.
+
+    def refresh_nodes(self, caller: Caller, done: Done) -> None:
+        """Read the host files, and turn away who is not in them any more."""
+        self.check_superuser(caller, "refresh the datanodes")
+
+        def apply(found: Hosts | errors.HowdahError) -> None:
+            if isinstance(found, errors.HowdahError):
+                done(found)
+                return
+            try:
+                self.apply_hosts(found)
+            except errors.HowdahError as error:
+                done(error)
+            else:
+                done(None)
+
+        self._files("refresh the datanodes").read_hosts(apply)
+
+    def apply_hosts(self, hosts: Hosts) -> None:
+        """From now on these are the lists. Raises UnsupportedOperation, with nothing
+        changed, if a live datanode would have to be decommissioned."""
+        core = self._core
+        leaving = [
+            node.name for node in core.datanodes.live() if hosts.to_decommission(node.identity)
+        ]
+        if leaving:
+            raise errors.UnsupportedOperation(
+                f"decommissioning is not supported, and dfs.hosts.exclude names "
+                f"{', '.join(leaving)}: nothing was changed. Stop a datanode once its blocks "
+                f"have replicas elsewhere, or take it out of dfs.hosts"
+            )
+        core.hosts = hosts
+        for node in core.datanodes.live():
+            if not hosts.allows(node.identity):
+                node.alive = False
+                core.blocks.node_gone(node)
+        core.update_safe_mode()
+
+    def set_balancer_bandwidth(self, caller: Caller, bytes_per_second: int) -> None:
+        """Each live datanode is told so with its next heartbeat."""
+        self.check_superuser(caller, "set the balancer's bandwidth")
+        for node in self._core.datanodes.live():
+            node.new_bandwidth = bytes_per_second
+
+    # Blocks.
+
+    def corrupt_files(
+        self, caller: Caller, path: str, cookie: str
+    ) -> tuple[list[tuple[str, int]], str]:
+        """Files below `path` with a block of which no good replica is left, each with
+        that block's id; one page of them, and the cookie for the next one."""
+        self.check_superuser(caller, "list corrupt files")
+        core = self._core
+        if core.safe_mode.on and not core.safe_mode.manual:
+            raise errors.RemoteError(
+                "Cannot run listCorruptFileBlocks because replication queues have not been "
+                "initialized."
+            )
+        top = paths.join(paths.split(path or "/"))
+        try:
+            after = int(cookie or "0")
+        except ValueError as error:
+            raise errors.IllegalArgument(f"{cookie!r} is no cookie of this call") from error
+        found: list[tuple[str, int]] = []
+        last = after
+        for block_id in sorted(core.blocks.needs_look):
+            block = core.namespace.blocks.get(block_id)
+            if (
+                block_id <= after
+                or block is None
+                or block.state is not BlockState.COMPLETE
+                or block.replicas
+                or not core.namespace.is_attached(block.file)
+            ):
+                continue
+            file_path = block.file.path
+            if top in ("/", file_path) or paths.is_under(file_path, top):
+                if len(found) == MAX_CORRUPT_FILES:
+                    break
+                found.append((file_path, block_id))
+                last = block_id
+        return found, str(last)
+
+    def save_meta(self, caller: Caller, name: str, done: Done) -> None:
+        """Write what is known of datanodes and blocks to a file of the log directory."""
+        self.check_superuser(caller, "save the metadata as text")
+        if not name or name in (".", "..") or "/" in name or "\0" in name:
+            raise errors.IllegalArgument(f"{name!r} is not the name of a file in the log directory")
+        self._files("save the metadata as text").write_log_file(name, metasave(self._core), done)

@@ -1,0 +1,219 @@
+"""The part of ClientProtocol that is about the cluster as a whole (pure).
+
+Datanodes, figures, safe mode, the name directories: protobuf in, operations on the
+core, protobuf out. `client_protocol.ClientProtocol` inherits these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from google.protobuf.message import Message
+
+from howdah import errors
+from howdah.namenode import messages
+from howdah.namenode.administration import Administration, Done
+from howdah.namenode.client_snapshots import ClientSnapshots
+from howdah.namenode.core import Core
+from howdah.namenode.datanodes import Datanode
+from howdah.namenode.image_calls import ImageCalls
+from howdah.namenode.storage_calls import NameStorage, StorageCalls
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import ha_pb2, types_pb2
+from howdah.rpc.service import Caller, Deferred
+
+
+class ClientAdministration(ClientSnapshots):
+    """`ClientSnapshots`, and what is asked and changed of the cluster."""
+
+    def __init__(self, core: Core, storage: NameStorage | None = None) -> None:
+        super().__init__(core)
+        self._storage = StorageCalls(core, storage)
+        self.image_calls = ImageCalls(core)
+        self.administration = Administration(core)
+
+    # Figures.
+
+    def get_fs_stats(
+        self, request: pb.GetFsStatusRequestProto, caller: Caller
+    ) -> pb.GetFsStatsResponseProto:
+        nodes = self._core.datanodes.live()
+        counts = self._core.repair.counts()
+        return pb.GetFsStatsResponseProto(
+            capacity=sum(n.capacity_bytes for n in nodes),
+            used=sum(n.used_bytes for n in nodes),
+            remaining=sum(n.remaining_bytes for n in nodes),
+            under_replicated=counts.low_redundancy,
+            corrupt_blocks=counts.corrupt,
+            missing_blocks=counts.missing,
+            missing_repl_one_blocks=counts.missing_single,
+            blocks_in_future=0,
+            pending_deletion_blocks=self._core.blocks.doomed_count,
+        )
+
+    def get_fs_replicated_block_stats(
+        self, request: pb.GetFsReplicatedBlockStatsRequestProto, caller: Caller
+    ) -> pb.GetFsReplicatedBlockStatsResponseProto:
+        counts = self._core.repair.counts()
+        return pb.GetFsReplicatedBlockStatsResponseProto(
+            low_redundancy=counts.low_redundancy,
+            corrupt_blocks=counts.corrupt,
+            missing_blocks=counts.missing,
+            missing_repl_one_blocks=counts.missing_single,
+            blocks_in_future=0,
+            pending_deletion_blocks=self._core.blocks.doomed_count,
+            highest_prio_low_redundancy_blocks=counts.last_replica,
+            badly_distributed_blocks=0,
+        )
+
+    def get_fs_ecblock_group_stats(
+        self, request: pb.GetFsECBlockGroupStatsRequestProto, caller: Caller
+    ) -> pb.GetFsECBlockGroupStatsResponseProto:
+        """No file is erasure-coded here, so there is no group in any state."""
+        return pb.GetFsECBlockGroupStatsResponseProto(
+            low_redundancy=0,
+            corrupt_blocks=0,
+            missing_blocks=0,
+            blocks_in_future=0,
+            pending_deletion_blocks=0,
+            highest_prio_low_redundancy_blocks=0,
+            badly_distributed_blocks=0,
+        )
+
+    def list_corrupt_file_blocks(
+        self, request: pb.ListCorruptFileBlocksRequestProto, caller: Caller
+    ) -> pb.ListCorruptFileBlocksResponseProto:
+        found, cookie = self.administration.corrupt_files(caller, request.path, request.cookie)
+        return pb.ListCorruptFileBlocksResponseProto(
+            corrupt=types_pb2.CorruptFileBlocksProto(
+                files=[path for path, _ in found], cookie=cookie
+            )
+        )
+
+    def meta_save(self, request: pb.MetaSaveRequestProto, caller: Caller) -> Deferred:
+        return _settled(
+            pb.MetaSaveResponseProto(),
+            lambda done: self.administration.save_meta(caller, request.filename, done),
+        )
+
+    # Datanodes.
+
+    def get_datanode_report(
+        self, request: pb.GetDatanodeReportRequestProto, caller: Caller
+    ) -> pb.GetDatanodeReportResponseProto:
+        kind = pb.DatanodeReportTypeProto.Name(request.type).lower()
+        answer = pb.GetDatanodeReportResponseProto(
+            di=[self._described(node) for node in self._queries.datanodes(kind)]
+        )
+        if kind in ("all", "dead"):
+            known = [node.identity for node in self._core.datanodes]
+            for entry in self._core.hosts.missing(known):
+                answer.di.append(messages.unknown_datanode(entry))
+        return answer
+
+    def _described(self, node: Datanode) -> types_pb2.DatanodeInfoProto:
+        clock = self._core.clock
+        return messages.datanode_description(node, clock.monotonic_ms(), clock.wall_ms())
+
+    def get_datanode_storage_report(
+        self, request: pb.GetDatanodeStorageReportRequestProto, caller: Caller
+    ) -> pb.GetDatanodeStorageReportResponseProto:
+        kind = pb.DatanodeReportTypeProto.Name(request.type).lower()
+        return pb.GetDatanodeStorageReportResponseProto(
+            datanodeStorageReports=[
+                pb.DatanodeStorageReportProto(
+                    datanodeInfo=self._described(node),
+                    storageReports=[
+                        types_pb2.StorageReportProto(
+                            storageUuid=storage.storage_id,
+                            failed=storage.failed,
+                            capacity=storage.capacity_bytes,
+                            dfsUsed=storage.used_bytes,
+                            remaining=storage.remaining_bytes,
+                            blockPoolUsed=storage.pool_used_bytes,
+                            nonDfsUsed=storage.non_dfs_used_bytes,
+                            storage=types_pb2.DatanodeStorageProto(
+                                storageUuid=storage.storage_id,
+                                state=types_pb2.DatanodeStorageProto.NORMAL,
+                                storageType=storage.storage_type,  # type: ignore[arg-type]
+                            ),
+                        )
+                        for storage in node.storages.values()
+                    ],
+                )
+                for node in self._queries.datanodes(kind)
+            ]
+        )
+
+    def get_slow_datanode_report(
+        self, request: pb.GetSlowDatanodeReportRequestProto, caller: Caller
+    ) -> pb.GetSlowDatanodeReportResponseProto:
+        """Datanodes do not measure each other here, so that none is known to be slow."""
+        self.administration.check_superuser(caller, "list slow datanodes")
+        return pb.GetSlowDatanodeReportResponseProto()
+
+    def refresh_nodes(self, request: pb.RefreshNodesRequestProto, caller: Caller) -> Deferred:
+        return _settled(
+            pb.RefreshNodesResponseProto(),
+            lambda done: self.administration.refresh_nodes(caller, done),
+        )
+
+    def set_balancer_bandwidth(
+        self, request: pb.SetBalancerBandwidthRequestProto, caller: Caller
+    ) -> pb.SetBalancerBandwidthResponseProto:
+        self.administration.set_balancer_bandwidth(caller, request.bandwidth)
+        return pb.SetBalancerBandwidthResponseProto()
+
+    def satisfy_storage_policy(
+        self, request: pb.SatisfyStoragePolicyRequestProto, caller: Caller
+    ) -> pb.SatisfyStoragePolicyResponseProto:
+        raise errors.UnsupportedOperation(
+            f"cannot satisfy the storage policy of {request.src}: this namenode has no storage "
+            "policy satisfier; a policy holds for blocks that are written from now on"
+        )
+
+    # The namenode.
+
+    def msync(self, request: pb.MsyncRequestProto, caller: Caller) -> pb.MsyncResponseProto:
+        return pb.MsyncResponseProto()
+
+    def get_haservice_state(
+        self, request: pb.HAServiceStateRequestProto, caller: Caller
+    ) -> pb.HAServiceStateResponseProto:
+        return pb.HAServiceStateResponseProto(state=ha_pb2.ACTIVE)
+
+    def set_safe_mode(
+        self, request: pb.SetSafeModeRequestProto, caller: Caller
+    ) -> pb.SetSafeModeResponseProto:
+        core = self._core
+        if request.action != pb.SAFEMODE_GET:
+            self.administration.check_superuser(caller, "change safe mode")
+            if request.action == pb.SAFEMODE_ENTER:
+                core.safe_mode.enter()
+            else:
+                core.safe_mode.leave()
+        return pb.SetSafeModeResponseProto(result=core.safe_mode.on)
+
+    def roll_edits(
+        self, request: pb.RollEditsRequestProto, caller: Caller
+    ) -> pb.RollEditsResponseProto:
+        return pb.RollEditsResponseProto(newSegmentTxId=self._storage.roll_edits(caller))
+
+    def restore_failed_storage(
+        self, request: pb.RestoreFailedStorageRequestProto, caller: Caller
+    ) -> pb.RestoreFailedStorageResponseProto:
+        return pb.RestoreFailedStorageResponseProto(
+            result=self._storage.restore_failed(caller, request.arg)
+        )
+
+    def save_namespace(
+        self, request: pb.SaveNamespaceRequestProto, caller: Caller
+    ) -> pb.SaveNamespaceResponseProto | Deferred:
+        return self.image_calls.save_namespace(request, caller)
+
+
+def _settled(response: Message, begin: Callable[[Done], None]) -> Deferred:
+    """An answer for when what `begin` began is done. What it raises goes to the caller."""
+    answer = Deferred()
+    begin(lambda error: answer.settle(error or response))
+    return answer

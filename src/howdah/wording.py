@@ -1,0 +1,74 @@
+"""Sizes, shares and times as Hadoop's administration tools print them (pure).
+
+Scripts parse these, so they are Java's to the character.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Final
+
+_PREFIXES: Final = "KMGTPE"
+
+
+def byte_text(count_bytes: int) -> str:
+    """A size with a binary prefix, and two decimals unless it is a round one.
+
+    >>> byte_text(0), byte_text(1 << 20), byte_text(1536), byte_text(-2048)
+    ('0 B', '1 MB', '1.50 KB', '-2 KB')
+    """
+    sign = "-" if count_bytes < 0 else ""
+    size = abs(count_bytes)
+    if size < 1024:
+        return f"{sign}{size} B"
+    power = min((size.bit_length() - 1) // 10, len(_PREFIXES))
+    if size % (1 << 10 * power) == 0:
+        return f"{sign}{size >> 10 * power} {_PREFIXES[power - 1]}B"
+    text = _scaled(size, power)
+    if text.startswith("1024") and power < len(_PREFIXES):
+        power += 1
+        text = _scaled(size, power)
+    return f"{sign}{text} {_PREFIXES[power - 1]}B"
+
+
+def _scaled(size: int, power: int) -> str:
+    value = Decimal(size) / Decimal(1 << 10 * power)
+    return str(value.quantize(Decimal("0.01"), rounding=ROUND_HALF_UP))
+
+
+def sized(count_bytes: int) -> str:
+    """A size in bytes, and once more for people: `1536 (1.50 KB)`."""
+    return f"{count_bytes} ({byte_text(count_bytes)})"
+
+
+def percent_text(share: float) -> str:
+    """A share of 100 with two decimals: `37.50%`."""
+    if share != share:
+        return "NaN%"
+    return f"{Decimal(share).quantize(Decimal('0.01'), rounding=ROUND_HALF_UP)}%"
+
+
+def java_date(wall_ms: int) -> str:
+    """A time in this machine's zone: `Sat Nov 21 06:30:04 UTC 2026`."""
+    moment = datetime.fromtimestamp(wall_ms // 1000).astimezone()
+    day, month = _DAYS[moment.weekday()], _MONTHS[moment.month - 1]
+    return f"{day} {month} {moment:%d %H:%M:%S %Z} {moment.year}"
+
+
+# Not by strftime, which would ask the locale.
+_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS: Final = (
+    "Jan",
+    "Feb",
+    "Mar",
+    "Apr",
+    "May",
+    "Jun",
+    "Jul",
+    "Aug",
+    "Sep",
+    "Oct",
+    "Nov",
+    "Dec",
+)

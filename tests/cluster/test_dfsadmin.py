@@ -1,0 +1,148 @@
+"""`howdah dfsadmin` and a running cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from howdah.cli.main import main
+from howdah.fs.hdfs import HdfsFileSystem
+from howdah.testing import MiniCluster
+from howdah.testing.waiting import wait_until
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MiniCluster]:
+    """Two datanodes, both in the include list."""
+    hosts = tmp_path_factory.mktemp("hosts") / "hosts"
+    hosts.write_text("")
+    conf = {"dfs.hosts": str(hosts), "dfs.hosts.exclude": str(hosts.with_name("exclude"))}
+    hosts.with_name("exclude").write_text("")
+    with MiniCluster(datanodes=2, racks=["/a", "/b"], conf=conf) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def run(cluster: MiniCluster, capsys: pytest.CaptureFixture[str]) -> Run:
+    """One command: exit code, output, complaints."""
+
+    def command(*words: str) -> tuple[int, str, str]:
+        code = main(["dfsadmin", "-fs", cluster.uri, *words])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return command
+
+
+@pytest.fixture
+def fs(cluster: MiniCluster) -> Iterator[HdfsFileSystem]:
+    with cluster.connect() as connected:
+        assert isinstance(connected, HdfsFileSystem)
+        yield connected
+
+
+def test_topology_is_printed_by_racks(run: Run, cluster: MiniCluster) -> None:
+    _, out, _ = run("-printTopology")
+    first, second = (cluster.process(f"datanode{n}").addresses["data"] for n in (0, 1))
+    blocks = [block.splitlines() for block in out.split("\n\n") if block]
+    assert [(rack, node.split()[0]) for rack, node in blocks] == [
+        ("Rack: /a", first),
+        ("Rack: /b", second),
+    ]
+
+
+def test_open_files_are_listed_with_their_clients(run: Run, fs: HdfsFileSystem) -> None:
+    with fs.create("/listed/open"):
+        _, out, _ = run("-listOpenFiles", "-path", "/listed")
+        [entry] = fs.list_open_files("/listed")
+    heading, line = out.splitlines()
+    assert heading.split("\t")[2] == "Open File Path"
+    assert line.split("\t")[1].strip() == entry.client_name
+    assert entry.path == "/listed/open"
+
+
+def test_a_dump_is_written_to_the_log_directory(run: Run, cluster: MiniCluster) -> None:
+    assert run("-metasave", "dump.txt")[0] == 0
+    [dump] = cluster.dir.rglob("dump.txt")
+    assert "Live Datanodes: 2\n" in dump.read_text()
+
+
+def test_a_bandwidth_arrives_at_the_datanodes(run: Run, cluster: MiniCluster) -> None:
+    assert run("-setBalancerBandwidth", "7m")[1] == f"Balancer bandwidth is set to {7 << 20}\n"
+    for name in ("datanode0", "datanode1"):
+        address = cluster.process(name).addresses["ipc"]
+        wait_until(lambda address=address: str(7 << 20) in run("-getBalancerBandwidth", address)[1])
+
+
+def test_a_datanode_that_is_not_there_is_named(run: Run) -> None:
+    code, _, complained = run("-getDatanodeInfo", "127.0.0.1:1")
+    assert code == 255
+    assert complained.startswith("getDatanodeInfo: Datanode unreachable. ")
+    assert "127.0.0.1:1" in complained
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("-nothing",),
+        ("-safemode",),
+        ("-safemode", "maybe"),
+        ("-rollEdits", "now"),
+        ("-saveNamespace", "-later"),
+        ("-listOpenFiles", "-path"),
+        ("-setBalancerBandwidth", "much"),
+        ("-getDatanodeInfo", "nowhere"),
+        ("-triggerBlockReport", "-incremental"),
+        ("-shutdownDatanode", "127.0.0.1:1", "soon"),
+        ("-deleteBlockPool", "127.0.0.1:1", "BP", "please"),
+        ("-reconfig", "router", "127.0.0.1:1", "start"),
+    ],
+)
+def test_what_makes_no_sense_shows_the_usage(run: Run, words: tuple[str, ...]) -> None:
+    code, out, complained = run(*words)
+    assert (code, out) == (255, "")
+    assert "Usage: howdah dfsadmin" in complained
+
+
+def test_help_explains_a_command(run: Run) -> None:
+    code, out, _ = run("-help", "rollEdits")
+    assert code == 0
+    assert out.startswith("-rollEdits:\n\t")
+    assert len(run("-help")[1].splitlines()) > 50
+
+
+def test_who_is_taken_off_the_list_is_turned_away_and_may_come_back(
+    run: Run, cluster: MiniCluster, fs: HdfsFileSystem
+) -> None:
+    hosts = Path(str(cluster.conf.raw("dfs.hosts")))
+    stays, goes = (cluster.process(f"datanode{n}").addresses["data"] for n in (0, 1))
+    hosts.write_text(f"{stays.split(':')[0]}\n")
+    assert run("-refreshNodes") == (0, "Refresh nodes successful\n", "")
+    assert [node.ip for node in fs.datanode_report("live")] == [stays.split(":")[0]]
+    wait_until(lambda: "include-list" in cluster.log("datanode1"))
+    hosts.write_text(f"{stays.split(':')[0]} {goes.split(':')[0]}\n")
+    assert run("-refreshNodes")[0] == 0
+    cluster.restart("datanode1")
+    wait_until(lambda: len(fs.datanode_report("live")) == 2)
+
+
+def test_decommissioning_is_refused_by_name(run: Run, cluster: MiniCluster) -> None:
+    hosts = Path(str(cluster.conf.raw("dfs.hosts.exclude")))
+    address = cluster.process("datanode0").addresses["data"]
+    hosts.write_text(address.split(":")[0])
+    code, _, complained = run("-refreshNodes")
+    hosts.write_text("")
+    assert code == 255
+    assert "decommissioning is not supported" in complained
+    assert address in complained
+
+
+def test_a_datanode_is_shut_down(run: Run, cluster: MiniCluster) -> None:
+    address = cluster.process("datanode1").addresses["ipc"]
+    assert run("-shutdownDatanode", address)[0] == 0
+    wait_until(lambda: run("-getDatanodeInfo", address)[0] == 255)

@@ -1,0 +1,86 @@
+"""Hadoop's own `hdfs dfsadmin` on our cluster, and ours beside it: the same lines, and the
+same exit codes. One Java runs all of its commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from howdah.cli.main import main
+from howdah.testing import MiniCluster
+
+pytestmark = pytest.mark.timeout(700)
+
+SAME_OUTPUT = (
+    "-report",
+    "-report -dead -slownodes",
+    "-safemode get",
+    "-saveNamespace",
+    "-safemode enter",
+    "-saveNamespace",
+    "-saveNamespace -beforeShutdown",
+    "-rollEdits",
+    "-safemode leave",
+    "-safemode wait",
+    "-safemode forceExit",
+    "-rollEdits",
+    "-restoreFailedStorage check",
+    "-restoreFailedStorage maybe",
+    "-refreshNodes",
+    "-printTopology",
+    "-listOpenFiles",
+    "-listOpenFiles -path /nowhere",
+    "-listOpenFiles -blockingDecommission",
+    "-metasave dump.txt",
+    "-metasave ../dump.txt",
+    "-setBalancerBandwidth 104857600",
+    "-setBalancerBandwidth -1",
+    "-getBalancerBandwidth DATANODE",
+    "-getDatanodeInfo DATANODE",
+    "-getVolumeReport DATANODE",
+    "-triggerBlockReport DATANODE",
+    "-triggerBlockReport -incremental DATANODE",
+    "-evictWriters DATANODE",
+    "-deleteBlockPool DATANODE BP-nowhere",
+    "-refreshServiceAcl",
+    "-refreshUserToGroupsMappings",
+    "-refreshSuperUserGroupsConfiguration",
+    "-refreshCallQueue",
+    "-refreshNamenodes DATANODE",
+)
+NUMBERS_DIFFER = re.compile(r"\d+|\(\d+(\.\d+)? [KMGT]?B\)|[A-Z][a-z]{2} [A-Z][a-z]{2} .*")
+"""Room, times and transactions go on while the two are asked."""
+
+
+def test_the_lines_and_exit_codes_are_those_of_hadoop(
+    hadoop_run: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with MiniCluster(datanodes=2, racks=["/a", "/b"]) as cluster, cluster.connect() as fs:
+        with fs.create("/f", replication=2) as out:
+            out.write(bytes(5000))
+        # Nothing but an open file, without a block: no write is there to be evicted.
+        still_open = fs.create("/open")
+        datanode = cluster.process("datanode0").addresses["ipc"]
+        commands = [command.replace("DATANODE", datanode).split() for command in SAME_OUTPUT]
+        answered = hadoop_run(
+            Path(__file__).with_name("AdminCommands.java"),
+            *("\t".join(["-fs", cluster.uri, *words]) for words in commands),
+            cwd=tmp_path,
+        )
+        theirs = [part.split("\2") for part in answered.split("\1")[1:]]
+        assert len(theirs) == len(commands)
+        for words, (code, said, complained) in zip(commands, theirs, strict=True):
+            ours = main(["dfsadmin", "-fs", cluster.uri, *words])
+            captured = capsys.readouterr()
+            assert (words, ours) == (words, int(code))
+            assert sorted(_comparable(captured.out)) == sorted(_comparable(said))
+            assert _comparable(captured.err) == _comparable(complained)
+        still_open.close()
+
+
+def _comparable(text: str) -> list[str]:
+    lines = [line for line in text.splitlines() if not line.startswith("log4j:")]
+    return [NUMBERS_DIFFER.sub("#", line) for line in lines]
