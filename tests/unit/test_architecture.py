@@ -214,7 +214,7 @@ def is_pure(module: str) -> bool:
         return not own or own[0] not in SHELLS[package(module)]
     if package(module) in PURE:
         return bool(own) and own[0] in PURE[package(module)]
-    return package(module) in ("errors", "kinds", "keys", "options")
+    return package(module) in ("errors", "kinds", "keys", "options", "wording")
 
 
 PURE_MODULES = [module for module in modules() if is_pure(module)]
