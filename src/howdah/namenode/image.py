@@ -28,6 +28,7 @@ from howdah.storage import image_records as rec
 from howdah.storage.edits import EditBlock
 from howdah.storage.fsimage import ImageReader, ImageWriter
 from howdah.storage.fsimage_sections import Sink, Source
+from howdah.storage.name_order import in_order
 
 # What Hadoop writes for the block ids of a time that this namespace never had.
 _LEGACY_GENERATION_STAMP: Final = 1000
@@ -97,7 +98,7 @@ def _children(inodes: Iterable[INode]) -> Iterator[rec.ChildrenRecord]:
         if isinstance(node, Directory) and node.children:
             children = node.children
             yield rec.ChildrenRecord(
-                node.inode_id, [children[name].inode_id for name in node.sorted_names()]
+                node.inode_id, [children[name].inode_id for name in in_order(node.sorted_names())]
             )
 
 

@@ -37,8 +37,12 @@ def import_checkpoint(conf: Configuration) -> None:
     _check_free(storages)
     images = conf.get(keys.DFS_NAMENODE_CHECKPOINT_DIR)
     logs = conf.get(keys.DFS_NAMENODE_CHECKPOINT_EDITS_DIR)
-    loaded = load(images, logs)
+    loaded = load(images, logs, of_secondary=True)
     try:
+        if loaded.image_txid is None:
+            raise errors.InconsistentStorage(
+                f"there is no checkpoint in {', '.join(map(str, images))}"
+            )
         _write(storages, set(name_directories), loaded, image_codec(conf))
     finally:
         for lock in loaded.locks:

@@ -53,10 +53,17 @@ class Loaded:
     )
 
 
-def load(name_directories: Sequence[Path], edits_directories: Sequence[Path]) -> Loaded:
+def load(
+    name_directories: Sequence[Path],
+    edits_directories: Sequence[Path],
+    *,
+    of_secondary: bool = False,
+) -> Loaded:
     """Lock, check, recover, replay. On an error every lock is given back.
 
-    Raises InconsistentStorage, IncorrectVersion, StorageLocked, CorruptEditLog.
+    In directories `of_secondary` nobody says how far the log should reach: Hadoop's
+    has no `seen_txid`. Raises InconsistentStorage, IncorrectVersion, StorageLocked,
+    CorruptEditLog.
     """
     locks: list[StorageLock] = []
     try:
@@ -71,7 +78,7 @@ def load(name_directories: Sequence[Path], edits_directories: Sequence[Path]) ->
             raise errors.InconsistentStorage(
                 f"no edits directory is formatted, and {formatted[0].root} has no log"
             )
-        seen = _seen_txid(logs)
+        seen = 0 if of_secondary else _seen_txid(logs)
         namespace, image_txid = _load_image(
             [storage.current for storage in formatted if storage.root in name_directories], version
         )
