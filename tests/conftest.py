@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from howdah.testing import MiniCluster
+from howdah.testing.java import NoJava, find_java_home
 
 pytest_plugins = ["pytester"]
 
@@ -25,6 +30,7 @@ SPARK = frozenset(
         "test_pyspark",
     )
 )
+SPARK_DIRECTORY = "tests/spark/"
 
 # The machine is shared, with the servers under test for a start: a slow example is
 # no bug. Examples are the same in every run, so that a failure can be had again.
@@ -57,6 +63,51 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class ByModule(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             scope = super()._split_scope(nodeid)
-            return "spark" if scope in SPARK else scope
+            uses_spark = scope in SPARK or scope.startswith(SPARK_DIRECTORY)
+            return "spark" if uses_spark else scope
 
     return ByModule(config, log)
+
+
+@pytest.fixture(scope="session")
+def spark(howdah_cluster: MiniCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """One Spark, and with it one JVM, for all tests; its default filesystem is the cluster's.
+
+    Hadoop's client in it is the one that PySpark ships, configured by nothing but
+    what a user would set.
+    """
+    pytest.importorskip("pyspark", reason="PySpark is not installed")
+    from pyspark.sql import SparkSession
+
+    try:
+        java_home = find_java_home()
+    except NoJava as error:
+        pytest.skip(str(error))
+    scratch = tmp_path_factory.mktemp("spark")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "768m",
+        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+        "spark.local.dir": str(scratch),
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": f"{howdah_cluster.uri}/warehouse",
+        "spark.sql.session.timeZone": "UTC",
+        # Leave no Derby behind in the working directory.
+        "spark.sql.catalogImplementation": "in-memory",
+        **{f"spark.hadoop.{name}": value for name, value in howdah_cluster.conf.items()},
+    }
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("JAVA_HOME", str(java_home))
+        environment.setenv("PYSPARK_PYTHON", sys.executable)
+        environment.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        for name in ("HADOOP_CONF_DIR", "HADOOP_USER_NAME", "SPARK_HOME"):
+            environment.delenv(name, raising=False)
+        builder = SparkSession.builder.master("local[2]").appName("howdah")
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("ERROR")
+        yield session
+        session.stop()

@@ -1,4 +1,4 @@
-"""What the tests against strangers share: Hadoop's own jars, and one Spark.
+"""What the tests against strangers share: Hadoop's own jars.
 
 Where they cannot be had (see `howdah.testing.hadoop`), or there is no Java, the
 tests that need them are skipped and say why.
@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from howdah.testing import MiniCluster
 from howdah.testing.hadoop import NoHadoop, hadoop_class_path
-from howdah.testing.java import NoJava, find_java_home
 
 _CACHE = Path(__file__).parents[2] / ".cache"
 _RUN_TIMEOUT_S = 100
@@ -52,47 +48,3 @@ def hadoop_run(hadoop_classpath: str) -> Callable[..., str]:
         return done.stdout
 
     return run
-
-
-@pytest.fixture(scope="session")
-def spark(howdah_cluster: MiniCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """One Spark, and with it one JVM, for all tests; its default filesystem is the cluster's.
-
-    Hadoop's client in it is the one that PySpark ships, configured by nothing but
-    what a user would set.
-    """
-    pytest.importorskip("pyspark", reason="PySpark is not installed")
-    from pyspark.sql import SparkSession
-
-    try:
-        java_home = find_java_home()
-    except NoJava as error:
-        pytest.skip(str(error))
-    scratch = tmp_path_factory.mktemp("spark")
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.memory": "768m",
-        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
-        "spark.local.dir": str(scratch),
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.warehouse.dir": f"{howdah_cluster.uri}/warehouse",
-        "spark.sql.session.timeZone": "UTC",
-        # Leave no Derby behind in the working directory.
-        "spark.sql.catalogImplementation": "in-memory",
-        **{f"spark.hadoop.{name}": value for name, value in howdah_cluster.conf.items()},
-    }
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("JAVA_HOME", str(java_home))
-        environment.setenv("PYSPARK_PYTHON", sys.executable)
-        environment.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        for name in ("HADOOP_CONF_DIR", "HADOOP_USER_NAME", "SPARK_HOME"):
-            environment.delenv(name, raising=False)
-        builder = SparkSession.builder.master("local[2]").appName("howdah")
-        for name, value in settings.items():
-            builder = builder.config(name, value)
-        session = builder.getOrCreate()
-        session.sparkContext.setLogLevel("ERROR")
-        yield session
-        session.stop()

@@ -113,6 +113,8 @@ PURE = {
     },
     "fs": {"capabilities", "data_codec", "glob", "path_handle", "status"},
     "web": {"http", "image_transfer"},
+    "spark": {"arguments", "compare", "counters", "layout", "options"},
+    "web": {"http"},
 }
 # Reading one environment variable at import and the CPU's CRC instruction are all
 # the world that checksums know.
@@ -143,11 +145,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "client": BOTTOM | {"rpc", "transfer"},
     "fs": BOTTOM | {"client", "rpc", "transfer"},
     "fsspec": BOTTOM | {"fs"},
-    "spark": BOTTOM | {"fs"},
+    "spark": BOTTOM | {"fs", "transfer"},
     # Starts servers, as the command line does.
     "testing": BOTTOM
     | {"cli", "client", "namenode", "datanode", "model", "rpc", "fs", "storage", "transfer"},
-    "cli": BOTTOM | {"fs", "namenode", "datanode", "journalnode", "storage", "testing", "transfer"},
+    "cli": BOTTOM
+    | {"fs", "namenode", "datanode", "journalnode", "spark", "storage", "testing", "transfer"},
 }
 
 

@@ -67,7 +67,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "balancer": Command("even out the datanodes", None),
     "cacheadmin": Command("manage the block cache", None),
-    "distcp": Command("copy in parallel", None),
+    "distcp": Command("copy in parallel, on Spark", "howdah.cli.distcp:main"),
     "fsck": Command("check files and their blocks", None),
     "haadmin": Command("administer high availability", None),
     "journalnode": Command("run a journal node", None),

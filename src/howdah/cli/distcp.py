@@ -1,0 +1,78 @@
+"""`howdah distcp`: copy trees in parallel, on Spark.
+
+The arguments are those of `hadoop distcp`, and a few more; the work is that of
+`howdah.spark.distcp`. Exit codes are Hadoop's: 0, or one of -1, -2, -3, -4 and -999,
+which a shell shows as 255, 254, 253, 252 and 25.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from howdah.config import Configuration
+from howdah.errors import HowdahError
+from howdah.spark.arguments import Arguments, parse, usage
+from howdah.spark.options import InvalidOptions
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from howdah.spark.outcome import Outcome
+
+EXIT_INVALID = 255
+
+
+def main(argv: list[str], conf: Configuration) -> int:
+    """Copy; the exit code."""
+    if not argv or argv[0] in ("-help", "--help", "-h"):
+        print(usage(), file=sys.stderr)
+        return 0 if argv else EXIT_INVALID
+    try:
+        arguments = parse(argv)
+    except InvalidOptions as error:
+        print(f"Invalid arguments: {error}\n{usage()}", file=sys.stderr)
+        return EXIT_INVALID
+    for note in arguments.notes:
+        print(f"howdah distcp: {note}", file=sys.stderr)
+    from howdah.spark.outcome import exit_code
+
+    try:
+        outcome = _copy(arguments, conf)
+    except HowdahError as error:
+        print(f"howdah distcp: {error}", file=sys.stderr)
+        return exit_code(error) & 0xFF
+    _tell(outcome, arguments)
+    return 0
+
+
+def _copy(arguments: Arguments, conf: Configuration) -> Outcome:
+    from howdah.spark.job import distcp
+
+    with _session(arguments) as spark:
+        return distcp(
+            spark, arguments.sources, arguments.target, options=arguments.options, conf=conf
+        )
+
+
+def _session(arguments: Arguments) -> AbstractContextManager[SparkSession]:
+    from howdah.spark.sessions import session
+    from howdah.testing.java import find_java_home
+
+    if "JAVA_HOME" not in os.environ and (arguments.remote or "").partition("://")[0] != "sc":
+        os.environ["JAVA_HOME"] = str(find_java_home())
+    # The Python of the executors on this machine is this one.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    return session(arguments.master, arguments.remote)
+
+
+def _tell(outcome: Outcome, arguments: Arguments) -> None:
+    if arguments.as_json:
+        print(outcome.to_json())
+        return
+    for line in outcome.counters.lines():
+        print(line)
+    for note in outcome.notes:
+        print(note)

@@ -1,0 +1,40 @@
+"""Bulk work on a filesystem, done by Spark.
+
+`distcp(spark, sources, target)` copies trees in parallel. Everything goes through
+Spark's DataFrame API, so a session from `SparkSession.builder.remote(…)` (Spark
+Connect) does as well as a classic one. The session that asks moves no file's bytes and
+holds nothing that grows with their number: listing and copying run in the executors,
+where howdah has to be importable (`howdah.spark.sessions.ship` sees to that).
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from howdah.spark.job import distcp
+    from howdah.spark.options import Attribute, Options
+    from howdah.spark.outcome import Outcome
+
+__all__ = ["Attribute", "Options", "Outcome", "distcp"]
+
+_HOME = {
+    "distcp": "howdah.spark.job",
+    "Attribute": "howdah.spark.options",
+    "Options": "howdah.spark.options",
+    "Outcome": "howdah.spark.outcome",
+}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

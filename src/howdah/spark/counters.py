@@ -1,0 +1,70 @@
+"""What a copy counts: Hadoop's counters, and a few that it doesn't have (pure).
+
+Each task counts for itself; Spark adds up. A task that is run again counts anew, and
+only the counters of the attempt that succeeds are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Final, Self
+
+# As Hadoop's users see them; the last ones have no name there.
+NAMES: Final = {
+    "files_copied": "Files Copied",
+    "directories_copied": "DIR_COPY",
+    "files_skipped": "Files Skipped",
+    "files_failed": "Files Failed",
+    "bytes_copied": "Bytes Copied",
+    "bytes_expected": "Bytes Expected",
+    "bytes_failed": "Bytes Failed",
+    "bytes_skipped": "Bytes Skipped",
+    "sleep_time_ms": "SLEEP_TIME_MS",
+    "skipped_by_checksum": "Files Skipped, Checksums Equal",
+    "skipped_by_time": "Files Skipped, Source Not Newer",
+    "files_retried": "Files Copied Again",
+    "entries_deleted": "Entries Deleted",
+}
+
+
+@dataclass(slots=True)
+class Counters:
+    """The sums of one task, or of all."""
+
+    files_copied: int = 0
+    directories_copied: int = 0
+    files_skipped: int = 0
+    files_failed: int = 0
+    bytes_copied: int = 0
+    bytes_expected: int = 0
+    bytes_failed: int = 0
+    bytes_skipped: int = 0
+    sleep_time_ms: int = 0
+    skipped_by_checksum: int = 0
+    skipped_by_time: int = 0
+    files_retried: int = 0
+    entries_deleted: int = 0
+
+    def as_dict(self) -> dict[str, int]:
+        return {name: getattr(self, name) for name in names()}
+
+    @classmethod
+    def of(cls, values: Mapping[str, int | None]) -> Self:
+        """From a row; nulls, which sums over nothing are, count as zero."""
+        return cls(**{name: values.get(name) or 0 for name in names()})
+
+    def __add__(self, other: Counters) -> Counters:
+        return Counters(**{n: getattr(self, n) + getattr(other, n) for n in names()})
+
+    def lines(self) -> Iterator[str]:
+        """As Hadoop's job client prints them; what is zero is left out."""
+        yield "\tDistCp Counters"
+        for name, value in sorted(self.as_dict().items(), key=lambda pair: NAMES[pair[0]]):
+            if value:
+                yield f"\t\t{NAMES[name]}={value}"
+
+
+def names() -> tuple[str, ...]:
+    """The names of all counters, in a fixed order."""
+    return tuple(field.name for field in fields(Counters))

@@ -1,0 +1,161 @@
+"""The rows that a copy is planned in: one for each thing to copy, with what the target has.
+
+A row pairs an entry of the source with that of the same place at the target, as both
+were when their directories were listed. Paths are bytes: names on HDFS need not be
+UTF-8, and Arrow's strings have to be.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final
+
+from howdah.fs.status import FileStatus
+from howdah.spark.layout import Found
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROWS_A_BATCH: Final = 2000
+WHOLE: Final = -1
+
+
+class Kind(enum.IntEnum):
+    FILE = 0
+    DIRECTORY = 1
+    MISSING = 2  # only the target has it
+    PENDING = 3  # a directory that is still to be listed
+    MISSING_PENDING = 4  # a directory of the target alone, to be listed
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row. `offset` and `chunk_length` are those of a part of a file."""
+
+    kind: int
+    filesystem: int
+    source: bytes
+    relative: bytes
+    length: int = 0
+    modification_time_ms: int = 0
+    access_time_ms: int = 0
+    permission: int = 0
+    owner: str = ""
+    group: str = ""
+    replication: int = 0
+    block_size: int = 0
+    has_acl: bool = False
+    erasure_coded: bool = False
+    target: int = Found.ABSENT
+    target_length: int = 0
+    target_modification_time_ms: int = 0
+    target_block_size: int = 0
+    offset: int = 0
+    chunk_length: int = WHOLE
+
+    @classmethod
+    def of(
+        cls,
+        kind: Kind,
+        filesystem: int,
+        status: FileStatus,
+        relative: bytes,
+        target: FileStatus | None,
+    ) -> Entry:
+        """The row of what `status` says of the source and `target` of the target."""
+        found = found_of(target)
+        return cls(
+            kind=kind,
+            filesystem=filesystem,
+            source=encode(status.path),
+            relative=relative,
+            length=status.length,
+            modification_time_ms=status.modification_time_ms,
+            access_time_ms=status.access_time_ms,
+            permission=status.permission,
+            owner=status.owner,
+            group=status.group,
+            replication=status.replication,
+            block_size=status.block_size,
+            has_acl=status.has_acl,
+            erasure_coded=status.erasure_coding_policy is not None,
+            target=found,
+            target_length=target.length if target is not None else 0,
+            target_modification_time_ms=target.modification_time_ms if target is not None else 0,
+            target_block_size=target.block_size if target is not None else 0,
+        )
+
+    @property
+    def path(self) -> str:
+        return decode(self.source)
+
+
+COLUMNS: Final = tuple(field.name for field in fields(Entry))
+SCHEMA: Final = (
+    "kind int, filesystem int, source binary, relative binary, length long, "
+    "modification_time_ms long, access_time_ms long, permission int, owner string, "
+    "`group` string, replication int, block_size long, has_acl boolean, "
+    "erasure_coded boolean, target int, target_length long, "
+    "target_modification_time_ms long, target_block_size long, offset long, "
+    "chunk_length long"
+)
+"""The same for Spark."""
+
+
+def arrow_schema() -> pa.Schema:
+    """The same for Arrow."""
+    import pyarrow as pa
+
+    kinds: dict[str, Any] = {
+        "int": pa.int32(),
+        "long": pa.int64(),
+        "binary": pa.binary(),
+        "string": pa.string(),
+        "boolean": pa.bool_(),
+    }
+    columns = (column.strip().split(" ") for column in SCHEMA.split(","))
+    return pa.schema([(name.strip("`"), kinds[kind]) for name, kind in columns])
+
+
+def batches(entries: Iterable[Entry]) -> Iterator[pa.RecordBatch]:
+    """Rows as Spark takes them from a task."""
+    import itertools
+
+    import pyarrow as pa
+
+    schema = arrow_schema()
+    source = iter(entries)
+    while rows := [astuple_of(entry) for entry in itertools.islice(source, ROWS_A_BATCH)]:
+        columns = [
+            pa.array(column, type=field.type)
+            for column, field in zip(zip(*rows, strict=True), schema, strict=True)
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def astuple_of(entry: Entry) -> tuple[Any, ...]:
+    """The values of a row in order; `dataclasses.astuple` copies them, which is slow."""
+    return tuple(getattr(entry, name) for name in COLUMNS)
+
+
+def entries(batch: pa.RecordBatch) -> Iterator[Entry]:
+    """The rows of a batch that Spark gives to a task."""
+    columns = [batch.column(batch.schema.get_field_index(name)).to_pylist() for name in COLUMNS]
+    for values in zip(*columns, strict=True):
+        yield Entry(*values)
+
+
+def found_of(status: FileStatus | None) -> Found:
+    if status is None:
+        return Found.ABSENT
+    return Found.DIRECTORY if status.is_directory else Found.FILE
+
+
+def encode(path: str) -> bytes:
+    return path.encode("utf-8", "surrogateescape")
+
+
+def decode(path: bytes) -> str:
+    return path.decode("utf-8", "surrogateescape")

@@ -1,0 +1,68 @@
+"""The filesystems of a copy, as a task finds them: connections that a process keeps.
+
+Spark's Python workers serve one task after the other. A worker that connected for each
+would spend its time on that, so each process keeps a client for each place, user and
+configuration. A place travels to the executors as a `Place`, which is a value.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass, field
+from typing import Final
+
+from howdah import errors
+from howdah.config import Configuration
+from howdah.fs import paths
+from howdah.fs.api import FileSystem
+from howdah.fs.registry import connect
+
+ONE_PROCESS: Final = ("mem", "memory")
+"""Schemes whose files no other process sees."""
+
+_open: dict[tuple[str, str | None, tuple[tuple[str, str], ...]], FileSystem] = {}
+_lock = threading.Lock()
+_owner = os.getpid()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A filesystem, and as whom it is used."""
+
+    uri: str
+    user: str | None = None
+    settings: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+    @classmethod
+    def of(cls, uri: str | None, conf: Configuration, user: str | None) -> Place:
+        """The filesystem of a URI or of a path on the default one.
+
+        Raises `UnsupportedOperation` for one that executors can't reach.
+        """
+        fs = connect(uri, conf=conf, user=user)
+        scheme = paths.parse(fs.uri).scheme
+        if scheme in ONE_PROCESS:
+            raise errors.UnsupportedOperation(
+                f"{scheme}:// is in the memory of one process, and those that copy are others"
+            )
+        return cls(fs.uri or f"{scheme}://", getattr(fs, "user", user), tuple(conf.items()))
+
+    def connect(self) -> FileSystem:
+        """The client of this process; it stays open for the next task."""
+        global _owner
+        key = (self.uri, self.user, self.settings)
+        with _lock:
+            if os.getpid() != _owner:
+                # A fork: those are the parent's connections.
+                _open.clear()
+                _owner = os.getpid()
+            if key not in _open:
+                conf = Configuration(dict(self.settings))
+                _open[key] = connect(self.uri + "/", conf=conf, user=self.user)
+            return _open[key]
+
+    def with_settings(self, **values: str) -> Place:
+        """The same place with other settings, whose names have `_` for `.`."""
+        merged = dict(self.settings) | values
+        return Place(self.uri, self.user, tuple(sorted(merged.items())))

@@ -1,0 +1,87 @@
+"""How a copy ended: its sums, and the errors by which it can fail, with Hadoop's exit codes."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass, field
+from typing import Final
+
+from howdah import errors
+from howdah.spark.copying import CopyFailed, ReadFailed, SourceChanged
+from howdah.spark.counters import Counters
+from howdah.spark.layout import InvalidInput
+from howdah.spark.listing import Totals
+from howdah.spark.options import InvalidOptions
+from howdah.spark.preserving import AclsNotSupported, XAttrsNotSupported
+
+SUCCESS: Final = 0
+INVALID_ARGUMENT: Final = -1
+DUPLICATE_INPUT: Final = -2
+ACLS_NOT_SUPPORTED: Final = -3
+XATTRS_NOT_SUPPORTED: Final = -4
+UNKNOWN_ERROR: Final = -999
+
+
+class DuplicateFile(errors.HowdahError, ValueError):
+    """Two sources would be copied to the same place."""
+
+    java_class = "org.apache.hadoop.tools.CopyListing$DuplicateFileException"
+
+
+class JobFailed(errors.HowdahError, RuntimeError):
+    """Spark could not run the tasks to their end."""
+
+
+def exit_code(error: Exception) -> int:
+    """Hadoop's exit code for an error. A shell sees it modulo 256."""
+    match error:
+        case InvalidOptions() | InvalidInput():
+            return INVALID_ARGUMENT
+        case DuplicateFile():
+            return DUPLICATE_INPUT
+        case AclsNotSupported():
+            return ACLS_NOT_SUPPORTED
+        case XAttrsNotSupported():
+            return XATTRS_NOT_SUPPORTED
+        case _:
+            return UNKNOWN_ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a copy has done."""
+
+    counters: Counters
+    listed: Totals
+    seconds: float
+    tasks: int
+    notes: tuple[str, ...] = field(default=())
+
+    def to_json(self) -> str:
+        return json.dumps(
+            {
+                "counters": self.counters.as_dict(),
+                "listed": asdict(self.listed),
+                "seconds": round(self.seconds, 3),
+                "tasks": self.tasks,
+                "notes": list(self.notes),
+            }
+        )
+
+
+_KINDS: Final[dict[str, type[errors.HowdahError]]] = {
+    kind.__name__: kind for kind in (CopyFailed, ReadFailed, SourceChanged)
+}
+# The last line of a Python traceback within Spark's message: class and what it says.
+_RAISED: Final = re.compile(r"^\s*(?:'?)howdah\.[\w.]+\.(\w+): (.*)$", re.MULTILINE)
+
+
+def from_spark(error: Exception) -> errors.HowdahError:
+    """The error of ours that a task failed with, out of what Spark made of it."""
+    text = str(error)
+    found = _RAISED.findall(text)
+    if not found:
+        return JobFailed(f"Spark could not finish the job: {text.strip()[:2000]}")
+    name, message = found[-1]
+    return _KINDS.get(name, CopyFailed)(message)

@@ -1,0 +1,87 @@
+"""Dealing the rows out to tasks (`-strategy`, `-m`).
+
+* `uniformsize`: as many parts as `-m` says, each with about as many bytes.
+* `dynamic`: several times as many parts, the big ones first, so that whoever is done
+  takes another. Worth it where nodes or files differ in speed.
+
+Only files that are large for a part have to be dealt out one by one, and there can't be
+many of them; all others go where the hash of their path says, which is even enough. So
+the driver sees no more than a few rows for each part.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from howdah.spark.listing import Totals
+from howdah.spark.options import Options, Strategy
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+LARGE_A_PART: Final = 4
+"""A file is large if it has more than this fraction of a part's bytes."""
+DYNAMIC_FACTOR: Final = 8
+# Less than this is not worth a part of its own.
+FILES_A_PART: Final = 25
+DIRECTORIES_A_PART: Final = 250
+BYTES_A_PART: Final = 32 << 20
+
+
+def parts_of(totals: Totals, options: Options) -> int:
+    """How many parts there are to be."""
+    most = options.max_maps
+    if options.strategy is Strategy.DYNAMIC:
+        most *= DYNAMIC_FACTOR
+    work = max(
+        totals.files / FILES_A_PART + totals.directories / DIRECTORIES_A_PART,
+        min(totals.bytes / BYTES_A_PART, totals.files or 1),
+    )
+    return max(1, min(most, math.ceil(work)))
+
+
+def deal(lengths: Sequence[int], parts: int) -> list[int]:
+    """The part of each file: the largest first, always to the part that has least.
+
+    >>> deal([5, 1, 4, 2], 2)
+    [0, 0, 1, 1]
+    """
+    heap = [(0, part) for part in range(parts)]
+    dealt = [0] * len(lengths)
+    for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        filled, part = heapq.heappop(heap)
+        dealt[index] = part
+        heapq.heappush(heap, (filled + lengths[index], part))
+    return dealt
+
+
+def plan(spark: SparkSession, rows: DataFrame, totals: Totals, options: Options) -> DataFrame:
+    """The rows in as many partitions as there are tasks to be."""
+    import pyarrow as pa
+    from pyspark.sql import functions as F
+
+    parts = parts_of(totals, options)
+    if parts == 1:
+        return rows.coalesce(1)
+    hashed = F.pmod(F.xxhash64("relative", "offset"), F.lit(parts)).cast("int")
+    size = F.when(F.col("chunk_length") < 0, F.col("length")).otherwise(F.col("chunk_length"))
+    large = totals.bytes // (parts * LARGE_A_PART)
+    big = rows.where((size > large) & (size > 0)).select("relative", "offset", size.alias("size"))
+    found = big.collect() if totals.largest_bytes > large else []
+    if not found:
+        return rows.repartitionById(parts, hashed)
+    dealt = deal([row["size"] for row in found], parts)
+    table = pa.table(
+        {
+            "relative": pa.array([bytes(row["relative"]) for row in found], type=pa.binary()),
+            "offset": pa.array([row["offset"] for row in found], type=pa.int64()),
+            "part": pa.array(dealt, type=pa.int32()),
+        }
+    )
+    chosen = F.broadcast(spark.createDataFrame(table))
+    joined = rows.join(chosen, ["relative", "offset"], "left")
+    part = F.coalesce(F.col("part"), hashed)
+    return joined.repartitionById(parts, part).drop("part")

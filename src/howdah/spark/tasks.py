@@ -1,0 +1,221 @@
+"""What an executor does with the rows of its partition: copies, and counts.
+
+One row comes back for each task: its counters. A failure ends the task with an
+exception, which ends the job, once Spark has tried as often as it is configured to;
+with `-i` files that cannot be read are counted instead. A task can be run again at any
+point: what an earlier attempt has copied is found as any other file at the target is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from howdah import errors
+from howdah.fs.api import FileSystem
+from howdah.spark.compare import Action, Decision, Facts, Reason, decide
+from howdah.spark.copying import COMPOSITE, Copier, CopyFailed, Manner, ReadFailed
+from howdah.spark.counters import Counters, names
+from howdah.spark.entries import Entry, Kind, decode, entries, found_of
+from howdah.spark.filesystems import Place
+from howdah.spark.layout import Found
+from howdah.spark.options import MEBIBYTE, Options
+from howdah.spark.preserving import preserve
+from howdah.spark.reports import Report
+from howdah.spark.staging import Staging
+from howdah.spark.throttle import Throttle
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+COUNTER_SCHEMA: Final = ", ".join(f"{name} long" for name in names())
+
+
+@dataclass(frozen=True, slots=True)
+class CopyTask:
+    """What a task needs to know to copy; called with the rows of its partition."""
+
+    sources: tuple[Place, ...]
+    target: Place
+    target_path: str
+    options: Options
+    staging: Staging
+    replaces_file: bool = False
+    log: Place | None = None
+    reports_progress: bool = False
+    combine_mode: str = COMPOSITE
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        partition = context.partitionId() if context else 0
+        attempt = context.attemptNumber() if context else 0
+        unique = context.taskAttemptId() if context else 0
+        with Report.of(self, partition, unique) as report:
+            run = _Run(self, partition, attempt, unique, report)
+            for batch in given:
+                for entry in entries(batch):
+                    run.handle(entry)
+            yield counter_batch(run.finish())
+
+
+def counter_batch(counters: Counters) -> pa.RecordBatch:
+    """The row of a task."""
+    import pyarrow as pa
+
+    values = counters.as_dict()
+    return pa.RecordBatch.from_pydict(
+        {name: pa.array([value], type=pa.int64()) for name, value in values.items()}
+    )
+
+
+class _Run:
+    """One attempt at a task."""
+
+    def __init__(
+        self, task: CopyTask, partition: int, attempt: int, unique: int, report: Report
+    ) -> None:
+        self._task = task
+        self._options = task.options
+        self._sources = [place.connect() for place in task.sources]
+        self._fs = task.target.connect()
+        self._is_repeated = attempt > 0
+        self._counters = Counters()
+        self._report = report
+        limit = task.options.bandwidth_mb
+        self._throttle = Throttle(None if limit is None else limit * MEBIBYTE)
+        self._copier = Copier(
+            self._fs,
+            Manner(
+                preserve=task.options.preserve,
+                skip_crc=task.options.skip_crc,
+                direct=task.options.direct,
+                buffer_bytes=task.options.buffer_bytes,
+            ),
+            _numbered(task.staging, partition, unique),
+            self._throttle,
+            report.moved,
+        )
+
+    def finish(self) -> Counters:
+        self._counters.sleep_time_ms = int(self._throttle.slept_s * 1000)
+        self._counters.files_retried = self._copier.retries
+        return self._counters
+
+    def handle(self, entry: Entry) -> None:
+        """Copy what a row says; count it, or raise."""
+        target = (self._task.target_path + decode(entry.relative)) or "/"
+        try:
+            if entry.kind == Kind.DIRECTORY:
+                self._directory(entry, target)
+            else:
+                self._file(self._sources[entry.filesystem], entry, target)
+        except ReadFailed as error:
+            if not self._options.ignore_failures:
+                raise
+            self._counters.files_failed += 1
+            self._counters.bytes_failed += entry.length
+            self._report.failed(self._source_uri(entry), str(error))
+
+    def _directory(self, entry: Entry, target: str) -> None:
+        if entry.target == Found.FILE:
+            raise self._cannot_replace(target, "file", "dir")
+        if entry.target == Found.ABSENT:
+            try:
+                self._fs.mkdirs(target)
+            except (errors.HowdahError, OSError) as error:
+                raise CopyFailed(f"mkdir failed for {self._fs.uri}{target}: {error}") from error
+        self._counters.directories_copied += 1
+
+    def _file(self, source_fs: FileSystem, entry: Entry, target: str) -> None:
+        if self._is_repeated:
+            entry = self._as_it_is_now(entry, target)
+        if entry.target == Found.DIRECTORY:
+            raise self._cannot_replace(target, "dir", "file")
+        decision = self._decide(source_fs, entry, target)
+        if decision.action is Action.SKIP:
+            self._skip(source_fs, entry, target, decision)
+            return
+        if decision.action is Action.APPEND:
+            self._copier.append(source_fs, entry, target)
+            copied, count = entry, entry.length - entry.target_length
+        else:
+            copied = self._copier.copy(source_fs, entry, target)
+            count = copied.length
+        self._counters.files_copied += 1
+        self._counters.bytes_expected += copied.length
+        self._counters.bytes_copied += count
+        self._report.copied(
+            self._source_uri(entry), copied.length, self._fs.uri + target, decision.reason.value
+        )
+
+    def _decide(self, source_fs: FileSystem, entry: Entry, target: str) -> Decision:
+        there = None
+        if entry.target == Found.FILE:
+            there = Facts(
+                entry.target_length, entry.target_modification_time_ms, entry.target_block_size
+            )
+            if self._task.replaces_file:
+                return Decision(Action.COPY, Reason.OVERWRITE)
+        here = Facts(entry.length, entry.modification_time_ms, entry.block_size)
+
+        def checksums(length: int | None) -> bool | None:
+            mode = self._task.combine_mode
+            theirs = self._fs.get_file_checksum(target, combine_mode=mode)
+            if theirs is None:
+                return None
+            ours = source_fs.get_file_checksum(entry.path, length=length, combine_mode=mode)
+            if ours is None or ours.algorithm != theirs.algorithm:
+                return None
+            return ours.bytes == theirs.bytes
+
+        return decide(here, there, self._options, checksums)
+
+    def _skip(self, source_fs: FileSystem, entry: Entry, target: str, decision: Decision) -> None:
+        self._counters.files_skipped += 1
+        self._counters.bytes_skipped += entry.length
+        self._counters.skipped_by_checksum += decision.reason is Reason.CHECKSUM_EQUAL
+        self._counters.skipped_by_time += decision.reason is Reason.NOT_NEWER
+        self._report.skipped(
+            self._source_uri(entry),
+            entry.length,
+            self._fs.uri + target,
+            entry.target_length,
+            decision.reason.value,
+        )
+        preserve(source_fs, entry, self._fs, target, self._options.preserve)
+
+    def _as_it_is_now(self, entry: Entry, target: str) -> Entry:
+        """An earlier attempt may have copied the file since it was listed."""
+        try:
+            status = self._fs.get_file_status(target)
+        except (errors.PathNotFound, errors.ParentNotDirectory):
+            return replace(entry, target=Found.ABSENT)
+        return replace(
+            entry,
+            target=found_of(status),
+            target_length=status.length,
+            target_modification_time_ms=status.modification_time_ms,
+            target_block_size=status.block_size,
+        )
+
+    def _source_uri(self, entry: Entry) -> str:
+        return self._sources[entry.filesystem].uri + entry.path
+
+    def _cannot_replace(self, target: str, there: str, here: str) -> CopyFailed:
+        return CopyFailed(
+            f"Can't replace {self._fs.uri}{target}. Target is {there}, Source is {here}"
+        )
+
+
+def _numbered(staging: Staging, partition: int, unique: int) -> Callable[[], str]:
+    number = 0
+
+    def following() -> str:
+        nonlocal number
+        number += 1
+        return staging.file(partition, unique, number)
+
+    return following

@@ -1,0 +1,193 @@
+"""Listing source and target side by side, as one task does it.
+
+1. A directory of the source is listed together with the directory of the same place at
+   the target, if there is one. Both lists are in the order of their names' bytes, so
+   one walk over both pairs them and holds neither in memory.
+2. What only the target has becomes a row where that is of use (`-delete`, `-xtrack`).
+3. A task goes on with the directories that it finds, breadth first, until it has listed
+   as many entries as it may. Those that are left become rows that wait for the next round,
+   where they are spread over more tasks.
+4. What a filter matches gets no row; what is below it is listed all the same. A filter
+   is held against the full URI of a path, of the source and of the target.
+5. A directory that is gone when its turn comes is listed as empty, and said (Hadoop does
+   so, too); with `-i` any that cannot be listed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from howdah import errors
+from howdah.fs.api import FileSystem
+from howdah.fs.status import FileStatus
+from howdah.spark.entries import Entry, Kind, batches, decode, encode, entries, found_of
+from howdah.spark.filesystems import Place
+from howdah.spark.layout import Found
+from howdah.spark.staging import is_staging
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FIRST_ROUND: Final = 10_000
+"""Entries that a task lists in the first round before it leaves the rest to others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What a task needs to know to list; called with the rows to begin with."""
+
+    sources: tuple[Place, ...]
+    target: Place
+    target_path: str
+    wants_missing: bool
+    filters: tuple[str, ...] = ()
+    threads: int = 1
+    most_entries: int = FIRST_ROUND
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        waiting = (entry for batch in given for entry in entries(batch))
+        yield from batches(_Walker(self).walk(waiting))
+
+
+class _Walker:
+    """One task's state."""
+
+    def __init__(self, walk: Walk) -> None:
+        self._walk = walk
+        self._sources = [place.connect() for place in walk.sources]
+        self._target = walk.target.connect()
+        self._filters = [re.compile(pattern, re.DOTALL) for pattern in walk.filters]
+        self._listed = 0
+
+    def walk(self, waiting: Iterable[Entry]) -> Iterator[Entry]:
+        """The rows below the directories that wait, then those that nobody has listed yet."""
+        queue: deque[Entry] = deque()
+        source = iter(waiting)
+        threads = self._walk.threads
+        with ThreadPoolExecutor(threads, thread_name_prefix="list") as pool:
+            while True:
+                while len(queue) < threads and (entry := next(source, None)) is not None:
+                    queue.append(entry)
+                if not queue:
+                    return
+                if self._listed >= self._walk.most_entries:
+                    yield from queue
+                    yield from source
+                    return
+                some = [queue.popleft() for _ in range(min(threads, len(queue)))]
+                for found in self._list_all(some, pool):
+                    self._listed += 1
+                    if found.kind in (Kind.PENDING, Kind.MISSING_PENDING):
+                        queue.append(found)
+                    else:
+                        yield found
+
+    def _list_all(self, directories: list[Entry], pool: ThreadPoolExecutor) -> Iterator[Entry]:
+        if len(directories) == 1:
+            # Not through a thread: a huge directory is then never whole in memory.
+            yield from self._list(directories[0])
+            return
+        for rows in pool.map(lambda entry: list(self._list(entry)), directories):
+            yield from rows
+
+    def _list(self, directory: Entry) -> Iterator[Entry]:
+        if directory.kind == Kind.MISSING_PENDING:
+            yield from self._missing_below(directory)
+            return
+        fs = self._sources[directory.filesystem]
+        here = self._listing(fs, directory.path, directory.target)
+        there: Iterator[FileStatus] = iter(())
+        target_path = self._walk.target_path + decode(directory.relative)
+        if directory.target == Found.DIRECTORY:
+            there = _sorted(self._target, target_path or "/")
+        for status, other in _paired(here, there):
+            if status is not None:
+                yield from self._entry(fs, directory, status, other)
+            elif other is not None and self._walk.wants_missing:
+                yield from self._missing(directory, other)
+
+    def _listing(self, fs: FileSystem, path: str, _: int) -> Iterator[FileStatus]:
+        try:
+            yield from _sorted(fs, path)
+        except errors.PathNotFound:
+            # Deleted since its parent was listed; so there is nothing to copy.
+            return
+
+    def _entry(
+        self, fs: FileSystem, directory: Entry, status: FileStatus, other: FileStatus | None
+    ) -> Iterator[Entry]:
+        relative = directory.relative + b"/" + encode(status.name)
+        kind = Kind.DIRECTORY if status.is_directory else Kind.FILE
+        entry = Entry.of(kind, directory.filesystem, status, relative, other)
+        if not self._is_filtered(fs, status.path):
+            yield entry
+        elif other is not None and self._walk.wants_missing:
+            # As if the source didn't have it; the target's own path may not be filtered.
+            yield from self._missing(directory, other)
+        if status.is_directory:
+            yield replace(entry, kind=Kind.PENDING)
+
+    # --- what only the target has ------------------------------------------------------
+
+    def _missing(self, directory: Entry, other: FileStatus) -> Iterator[Entry]:
+        if is_staging(other.name):
+            return
+        relative = directory.relative + b"/" + encode(other.name)
+        entry = Entry(
+            Kind.MISSING,
+            directory.filesystem,
+            b"",
+            relative,
+            target=found_of(other),
+            target_length=other.length,
+            target_modification_time_ms=other.modification_time_ms,
+        )
+        if not self._is_filtered(self._target, other.path):
+            yield entry
+        elif other.is_directory:
+            # It is to stay, and not what is in it.
+            yield replace(entry, kind=Kind.MISSING_PENDING)
+
+    def _missing_below(self, directory: Entry) -> Iterator[Entry]:
+        path = self._walk.target_path + decode(directory.relative)
+        for other in _sorted(self._target, path or "/"):
+            yield from self._missing(directory, other)
+
+    def _is_filtered(self, fs: FileSystem, path: str) -> bool:
+        if not self._filters:
+            return False
+        full = fs.uri + path
+        return any(pattern.fullmatch(full) for pattern in self._filters)
+
+
+def _sorted(fs: FileSystem, path: str) -> Iterator[FileStatus]:
+    """The entries of a directory by the bytes of their names. HDFS gives them so."""
+    listing = (status for status in fs.list_status_iter(path) if status.path != path)
+    if fs.scheme == "hdfs":
+        return listing
+    return iter(sorted(listing, key=lambda status: encode(status.name)))
+
+
+def _paired(
+    here: Iterator[FileStatus], there: Iterator[FileStatus]
+) -> Iterator[tuple[FileStatus | None, FileStatus | None]]:
+    """Two sorted lists as one; of what both have the two entries come together."""
+    other = next(there, None)
+    for status in here:
+        name = encode(status.name)
+        while other is not None and encode(other.name) < name:
+            yield None, other
+            other = next(there, None)
+        if other is not None and encode(other.name) == name:
+            yield status, other
+            other = next(there, None)
+        else:
+            yield status, None
+    while other is not None:
+        yield None, other
+        other = next(there, None)

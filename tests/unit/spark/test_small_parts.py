@@ -1,0 +1,115 @@
+"""Staging names, shares, throttles, counters: the small pieces of a copy."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from howdah.spark.counters import Counters
+from howdah.spark.entries import Entry, Kind, batches, entries
+from howdah.spark.listing import Totals
+from howdah.spark.options import Options, Strategy
+from howdah.spark.plan import deal, parts_of
+from howdah.spark.reports import Done
+from howdah.spark.staging import Staging, is_staging, key_of, work_path
+from howdah.spark.throttle import Throttle
+
+NAMES = st.binary(min_size=1, max_size=6)
+
+
+def test_same_copy_finds_its_staging_directory_again() -> None:
+    first = Staging.of("/dst", False, key_of(["/a", "/b"], "/dst"), "run1")
+    second = Staging.of("/dst", False, key_of(["/b", "/a"], "/dst"), "run2")
+    assert first.directory == second.directory
+    assert first.own != second.own
+
+
+def test_other_copies_have_other_staging_directories() -> None:
+    assert key_of(["/a", "/b"], "/dst") != key_of(["/a"], "/dst")
+    assert key_of(["/a"], "/dst") != key_of(["/a"], "/dst2")
+
+
+@pytest.mark.parametrize(
+    ("target", "is_file", "parent"),
+    [("/t/d", False, "/t/d"), ("/t/f", True, "/t"), ("/f", True, ""), ("/", False, "")],
+)
+def test_staging_lies_in_the_target_or_beside_a_file(
+    target: str, is_file: bool, parent: str
+) -> None:
+    directory = Staging.of(target, is_file, "0123456789abcdef", "run").directory
+    assert directory == f"{parent}/.distcp.tmp.0123456789abcdef"
+    assert is_staging(directory.rpartition("/")[2])
+
+
+def test_attempts_at_a_task_do_not_meet() -> None:
+    staging = Staging.of("/t", False, "k", "r")
+    assert len({staging.file(p, a, n) for p in (0, 1) for a in (0, 1) for n in (0, 1)}) == 8
+
+
+def test_atomic_copy_is_made_beside_its_target() -> None:
+    assert work_path("/a/b", None, "k") == "/a/._WIP_b.k"
+    assert work_path("/a/b", "/tmp", "k") == "/tmp/._WIP_b.k"
+
+
+@given(st.lists(st.integers(0, 100), max_size=30), st.integers(1, 5))
+def test_shares_differ_by_no_more_than_one_file(lengths: list[int], parts: int) -> None:
+    sums = [0] * parts
+    for length, part in zip(lengths, deal(lengths, parts), strict=True):
+        sums[part] += length
+    assert max(sums) - min(sums) <= max(lengths, default=0)
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**5), st.integers(0, 1 << 45), st.integers(1, 50))
+def test_there_are_never_more_tasks_than_asked_for(
+    files: int, directories: int, size: int, maps: int
+) -> None:
+    totals = Totals(files=files, directories=directories, bytes=size)
+    assert 1 <= parts_of(totals, Options(max_maps=maps)) <= maps
+    dynamic = Options(max_maps=maps, strategy=Strategy.DYNAMIC)
+    assert parts_of(totals, dynamic) >= parts_of(totals, Options(max_maps=maps))
+
+
+def test_throttle_waits_for_what_was_moved_too_early() -> None:
+    now_s, slept = [0.0], []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        now_s[0] += seconds
+
+    throttle = Throttle(100, clock=lambda: now_s[0], sleep=sleep)
+    throttle.moved(50)
+    now_s[0] += 1.0
+    throttle.moved(100)
+    assert slept == [0.5]
+    assert throttle.slept_s == 0.5
+
+
+def test_no_limit_is_no_waiting() -> None:
+    def sleep(_: float) -> None:
+        raise AssertionError
+
+    Throttle(None, sleep=sleep).moved(1 << 40)
+
+
+def test_counters_add_up_and_print_as_hadoops() -> None:
+    total = Counters(files_copied=2, bytes_copied=10) + Counters(files_copied=1)
+    assert list(total.lines()) == [
+        "\tDistCp Counters",
+        "\t\tBytes Copied=10",
+        "\t\tFiles Copied=3",
+    ]
+
+
+def test_sum_over_no_task_is_zero() -> None:
+    assert Counters.of({"files_copied": None}) == Counters()
+
+
+@given(st.lists(st.tuples(NAMES, NAMES, st.integers(0, 1 << 50)), max_size=5))
+def test_row_with_any_name_survives_arrow(rows: list[tuple[bytes, bytes, int]]) -> None:
+    given = [Entry(Kind.FILE, 0, b"/" + a, b"/" + b, length=n) for a, b, n in rows]
+    assert [entry for batch in batches(given) for entry in entries(batch)] == given
+
+
+def test_progress_is_told_by_a_name() -> None:
+    assert Done.parse(Done(3, 1 << 40).name("00001-7")) == Done(3, 1 << 40)
