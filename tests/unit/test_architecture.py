@@ -113,7 +113,6 @@ PURE = {
     },
     "fs": {"capabilities", "data_codec", "glob", "path_handle", "status"},
     "web": {"http", "image_transfer"},
-    "spark": {"arguments", "compare", "counters", "layout", "options"},
     "web": {"http"},
 }
 # Reading one environment variable at import and the CPU's CRC instruction are all
