@@ -112,8 +112,8 @@ PURE = {
         "write_plan",
     },
     "fs": {"capabilities", "data_codec", "glob", "path_handle", "status"},
+    "spark": {"arguments", "compare", "counters", "layout", "options"},
     "web": {"http", "image_transfer"},
-    "web": {"http"},
 }
 # Reading one environment variable at import and the CPU's CRC instruction are all
 # the world that checksums know.
