@@ -13,10 +13,11 @@ import contextlib
 import enum
 import errno
 import os
+import re
 import shutil
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,15 +27,21 @@ import howdah
 from howdah import errors
 from howdah.config import Configuration
 from howdah.namenode.format import format_namenode
+from howdah.namenode.image import write_image
+from howdah.namenode.importing import import_checkpoint
 from howdah.namenode.journal import Journal
 from howdah.namenode.loading import Loaded, load
 from howdah.storage import edits, files
 from howdah.storage.edit_codec import encode_record
 from howdah.storage.files import Operation
+from howdah.storage.image_files import save_image
+from howdah.storage.layout import LOCK_NAME
+from howdah.storage.retention import Retention, purge
 from howdah.storage.segments import SegmentWriter
 
 WAIT_S = 20.0
 STRIDES = {1: 3, 2: 9}
+IMAGE_STRIDES = {1: 7, 2: 19}
 """Every so manieth site, by the number of directories; each fault begins at another one.
 `./dev torture` has them all."""
 OWNER = edits.Permission("root", "supergroup", 0o755)
@@ -100,6 +107,8 @@ class Namenode:
     gate: Gate
     tried: set[str] = field(default_factory=set)
     acknowledged: set[str] = field(default_factory=set)
+    checkpoint_failures: list[str] = field(default_factory=list)
+    imported: list[Path] | None = None
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _durable_txid: int = 0
     _failure: str | None = None
@@ -130,6 +139,7 @@ class Namenode:
             self._journal.append([encode_record(txid, edit)])
             self._wait(txid)
             self.acknowledged.add(name)
+            self._loaded.namespace.apply(edit)
 
     def all_work(self) -> bool:
         assert self._journal is not None
@@ -138,6 +148,32 @@ class Namenode:
     def roll(self) -> None:
         assert self._journal is not None
         self._wait(self._journal.roll())
+
+    def checkpoint(self) -> None:
+        """What the child does, and then the parent; one that fails ends nothing."""
+        assert self._journal is not None
+        assert self._loaded is not None
+        loaded, last_txid = self._loaded, self._journal.roll() - 1
+        self._wait(last_txid + 1)
+        namespace_id = loaded.version.namespace_id
+        try:
+            save_image(
+                loaded.name_directories,
+                last_txid,
+                lambda sink: write_image(loaded.namespace, namespace_id, last_txid, sink),
+            )
+            purge(loaded.name_directories, loaded.edits_directories, Retention(1, 0))
+        except OSError as error:
+            self.checkpoint_failures.append(str(error))
+
+    def move_to_a_checkpoint(self) -> None:
+        """A secondary has all that the directories have, and then these are lost."""
+        copies = [root.with_name(f"secondary of {root.name}") for root in self.roots]
+        for root, copy in zip(self.roots, copies, strict=True):
+            shutil.copytree(root, copy, ignore=shutil.ignore_patterns(LOCK_NAME))
+        self.imported = [root.with_name(f"new {root.name}") for root in self.roots]
+        import_checkpoint(configuration(self.imported, copies))
+        self.roots = self.imported
 
     def stop(self) -> None:
         assert self._journal is not None
@@ -183,8 +219,14 @@ class Namenode:
             raise Crash
 
 
-def configuration(roots: list[Path]) -> Configuration:
-    return Configuration({"dfs.namenode.name.dir": ",".join(root.as_uri() for root in roots)})
+def configuration(roots: list[Path], checkpoints: list[Path] | None = None) -> Configuration:
+    directories = {"name": roots, "checkpoint": checkpoints or roots}
+    return Configuration(
+        {
+            f"dfs.namenode.{kind}.dir": ",".join(root.as_uri() for root in found)
+            for kind, found in directories.items()
+        }
+    )
 
 
 def history(namenode: Namenode) -> None:
@@ -214,6 +256,22 @@ def history(namenode: Namenode) -> None:
         roots[1].mkdir()
         namenode.roll()
         namenode.mkdirs("f")
+    namenode.stop()
+
+
+def history_of_images(namenode: Namenode) -> None:
+    """Checkpoints, of which each makes the one before superfluous; and one is imported."""
+    format_namenode(configuration(namenode.roots))
+    namenode.start()
+    namenode.mkdirs("a")
+    namenode.checkpoint()
+    namenode.mkdirs("b")
+    namenode.checkpoint()
+    namenode.mkdirs("c")
+    namenode.stop()
+    namenode.move_to_a_checkpoint()
+    namenode.start()
+    namenode.mkdirs("d")
     namenode.stop()
 
 
@@ -250,16 +308,20 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threading, "excepthook", quiet)
 
 
-def sites(where: Path, directories: int) -> list[tuple[Operation, Path]]:
+History = Callable[[Namenode], None]
+
+
+def sites(where: Path, directories: int, live: History) -> list[tuple[Operation, Path]]:
     gate = Gate()
     namenode = Namenode([where / f"name{n}" for n in range(directories)], gate)
     where.mkdir()
     with through(gate):
-        history(namenode)
+        live(namenode)
+    assert not namenode.checkpoint_failures
     return gate.sites
 
 
-def suffer(where: Path, directories: int, fault: Fault, at: int) -> str | None:
+def suffer(where: Path, directories: int, live: History, fault: Fault, at: int) -> str | None:
     """Run the history with one fault; what the namenode said if it stopped."""
     gate = Gate(fault, at)
     where.mkdir()
@@ -267,7 +329,7 @@ def suffer(where: Path, directories: int, fault: Fault, at: int) -> str | None:
     said = None
     with through(gate):
         try:
-            history(namenode)
+            live(namenode)
         except Crash:
             assert gate.dead.is_set()
         except (OSError, errors.HowdahError) as error:
@@ -275,11 +337,9 @@ def suffer(where: Path, directories: int, fault: Fault, at: int) -> str | None:
         assert gate.hit is not None, "the fault hit nothing"
         namenode.kill()
     look_again(namenode)
-    if said is not None:
-        root = (
-            gate.hit if gate.hit in namenode.roots else where / gate.hit.relative_to(where).parts[0]
-        )
-        assert str(root) in said, f"nobody is told where: {said}"
+    root = where / gate.hit.relative_to(where).parts[0]
+    for told in [said, *namenode.checkpoint_failures]:
+        assert told is None or str(root) in told, f"nobody is told where: {told}"
     return said
 
 
@@ -287,28 +347,57 @@ def look_again(namenode: Namenode) -> None:
     """A start on healthy disks, on all directories."""
     for root in namenode.roots:
         root.mkdir(exist_ok=True)
+    if namenode.imported not in (None, namenode.roots):
+        # What was imported by half starts with all of it, or not at all.
+        for root in namenode.imported:
+            root.mkdir(exist_ok=True)
+        new = Namenode(namenode.imported, Gate(), set(namenode.tried), namenode.acknowledged)
+        if not refusal_of(new):
+            new.kill()
     again = Namenode(namenode.roots, Gate(), set(namenode.tried), namenode.acknowledged)
-    try:
-        again.start()
-    except errors.InconsistentStorage as error:
-        refusal = str(error)
-    else:
-        refusal = ""
+    refusal = refusal_of(again)
     if refusal:
         assert not namenode.acknowledged
         assert "howdah namenode -format" in refusal or "empty it" in refusal
         return
     again.mkdirs("afterwards")
+    again.checkpoint()
+    assert not again.checkpoint_failures
     again.stop()
+    for root in namenode.roots:
+        assert not debris(root / "current")
 
 
-def at_every_site(where: Path, directories: int, fault: Fault, stride: int = 1) -> Counter[str]:
+def refusal_of(namenode: Namenode) -> str:
+    """Start it; what it says if it does not."""
+    try:
+        namenode.start()
+    except errors.InconsistentStorage as error:
+        return str(error)
+    return ""
+
+
+def debris(current: Path) -> list[str]:
+    """Of images: what is neither one nor the sum of one."""
+    names = {path.name for path in current.glob("fsimage*")}
+    return [
+        name
+        for name in names
+        if not re.fullmatch(r"fsimage_\d+(\.md5)?", name)
+        or name.removesuffix(".md5") not in names
+        or f"{name.removesuffix('.md5')}.md5" not in names
+    ]
+
+
+def at_every_site(
+    where: Path, directories: int, fault: Fault, stride: int = 1, live: History = history
+) -> Counter[str]:
     """What came of it, how often."""
     outcomes: Counter[str] = Counter()
     first = list(Fault).index(fault) % stride
-    for at, (operation, _) in enumerate(sites(where / "whole", directories)):
+    for at, (operation, _) in enumerate(sites(where / "whole", directories, live)):
         if at % stride == first and (fault is not Fault.SHORT or operation is Operation.WRITE):
-            said = suffer(where / f"{at}", directories, fault, at)
+            said = suffer(where / f"{at}", directories, live, fault, at)
             outcomes["stopped" if said else "went on"] += 1
             shutil.rmtree(where / f"{at}")
     assert outcomes.total()
@@ -333,23 +422,61 @@ def test_fault_in_one_of_two_directories_loses_nothing_acknowledged(
         assert outcomes["went on"] > outcomes["stopped"], "the other directory is enough"
 
 
+@pytest.mark.req("FS-023", "FS-031", "LM-009")
+@pytest.mark.parametrize("fault", Fault, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("directories", [1, 2])
+def test_fault_in_an_image_or_an_import_loses_nothing_acknowledged(
+    tmp_path: Path, directories: int, fault: Fault
+) -> None:
+    at_every_site(tmp_path, directories, fault, IMAGE_STRIDES[directories], history_of_images)
+
+
 @pytest.mark.torture
 @pytest.mark.parametrize("fault", Fault, ids=lambda fault: fault.name)
 @pytest.mark.parametrize("directories", [1, 2])
-def test_fault_at_every_single_site(tmp_path: Path, directories: int, fault: Fault) -> None:
-    at_every_site(tmp_path, directories, fault)
+@pytest.mark.parametrize("live", [history, history_of_images])
+def test_fault_at_every_single_site(
+    tmp_path: Path, directories: int, fault: Fault, live: History
+) -> None:
+    at_every_site(tmp_path, directories, fault, live=live)
 
 
-def test_history_visits_every_kind_of_change(tmp_path: Path) -> None:
-    assert {operation for operation, _ in sites(tmp_path / "whole", 2)} == set(Operation) - {
-        Operation.UNLINK
+def test_histories_visit_every_kind_of_change(tmp_path: Path) -> None:
+    found = sites(tmp_path / "log", 2, history) + sites(tmp_path / "images", 2, history_of_images)
+    assert {operation for operation, _ in found} == set(Operation)
+
+
+def test_history_of_images_visits_every_step_of_one(tmp_path: Path) -> None:
+    found = {
+        (operation, re.sub(r"\d+", "N", path.name))
+        for operation, path in sites(tmp_path / "images", 1, history_of_images)
+    }
+    unfinished, image, md5 = "fsimage.ckpt_N", "fsimage_N", "fsimage_N.mdN"
+    assert found >= {
+        (Operation.OPEN, unfinished),
+        (Operation.WRITE, unfinished),
+        (Operation.SYNC, unfinished),
+        (Operation.RENAME, unfinished),
+        (Operation.OPEN, f"{md5}.tmp"),
+        (Operation.WRITE, f"{md5}.tmp"),
+        (Operation.SYNC, f"{md5}.tmp"),
+        (Operation.RENAME, f"{md5}.tmp"),
+        (Operation.SYNC, "current"),
+        (Operation.UNLINK, image),
+        (Operation.UNLINK, md5),
+        (Operation.UNLINK, "edits_N-N"),
+        (Operation.MAKE_DIRECTORY, "new nameN"),
+        (Operation.RENAME, "VERSION.tmp"),
     }
 
 
 METADATA_PATH = (
-    *("storage/atomic.py", "storage/layout.py", "storage/segments.py"),
-    *("namenode/edit_log.py", "namenode/format.py", "namenode/journal.py"),
-    *("namenode/loading.py", "namenode/restoring.py"),
+    *("storage/atomic.py", "storage/image_files.py", "storage/layout.py"),
+    *("storage/retention.py", "storage/segments.py"),
+    *("namenode/checkpoint.py", "namenode/checkpoint_directories.py"),
+    *("namenode/edit_log.py", "namenode/edit_segments.py", "namenode/format.py"),
+    *("namenode/image_server.py", "namenode/importing.py", "namenode/journal.py"),
+    *("namenode/loading.py", "namenode/restoring.py", "namenode/secondary.py"),
 )
 CHANGES = {
     *("rename", "replace", "unlink", "rmdir", "mkdir", "makedirs", "rmtree"),
