@@ -359,6 +359,15 @@ DFS_NAMENODE_SNAPSHOTDIFF_LISTING_LIMIT = integer(
     "dfs.namenode.snapshotdiff.listing.limit", 1000, "Entries of a difference in one answer."
 )
 DFS_LS_LIMIT = integer("dfs.ls.limit", 1000, "Entries in one answer to a listing.", minimum=1)
+DFS_BATCHED_LS_LIMIT = integer(
+    "dfs.batched.ls.limit", 100, "Paths in one call that lists several.", minimum=1
+)
+DFS_NAMENODE_LIST_OPENFILES_NUM_RESPONSES = integer(
+    "dfs.namenode.list.openfiles.num.responses",
+    1000,
+    "Entries in one answer about open files.",
+    minimum=1,
+)
 DFS_CONTENT_SUMMARY_LIMIT = integer(
     "dfs.content-summary.limit", 5000, "Inodes a summary counts before others get their turn."
 )

@@ -6,6 +6,7 @@ core, protobuf out. `client_protocol.ClientProtocol` inherits these.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from google.protobuf.message import Message
@@ -21,6 +22,8 @@ from howdah.namenode.storage_calls import NameStorage, StorageCalls
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import ha_pb2, types_pb2
 from howdah.rpc.service import Caller, Deferred
+
+log = logging.getLogger(__name__)
 
 
 class ClientAdministration(ClientSnapshots):
@@ -47,7 +50,7 @@ class ClientAdministration(ClientSnapshots):
             corrupt_blocks=counts.corrupt,
             missing_blocks=counts.missing,
             missing_repl_one_blocks=counts.missing_single,
-            blocks_in_future=0,
+            blocks_in_future=self._core.safe_mode.future_bytes,
             pending_deletion_blocks=self._core.blocks.doomed_count,
         )
 
@@ -60,7 +63,7 @@ class ClientAdministration(ClientSnapshots):
             corrupt_blocks=counts.corrupt,
             missing_blocks=counts.missing,
             missing_repl_one_blocks=counts.missing_single,
-            blocks_in_future=0,
+            blocks_in_future=self._core.safe_mode.future_bytes,
             pending_deletion_blocks=self._core.blocks.doomed_count,
             highest_prio_low_redundancy_blocks=counts.last_replica,
             badly_distributed_blocks=0,
@@ -190,8 +193,11 @@ class ClientAdministration(ClientSnapshots):
             self.administration.check_superuser(caller, "change safe mode")
             if request.action == pb.SAFEMODE_ENTER:
                 core.safe_mode.enter()
+                log.info("safe mode is on: %s says so", caller.user)
+            elif core.safe_mode.leave(force=request.action == pb.SAFEMODE_FORCE_EXIT):
+                log.info("safe mode is off: %s says so", caller.user)
             else:
-                core.safe_mode.leave()
+                log.warning("safe mode is not left: %s", core.safe_mode.status())
         return pb.SetSafeModeResponseProto(result=core.safe_mode.on)
 
     def roll_edits(

@@ -9,6 +9,7 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.namenode import messages
+from howdah.namenode.batched_listing import batched_listing
 from howdah.namenode.core import Core
 from howdah.namenode.inodes import File
 from howdah.namenode.permissions import Access
@@ -106,6 +107,19 @@ class ClientQueries:
             messages.file_status(inode, name, locations, into=entries.add())
         answer.dirList.remainingEntries = page.remaining + len(page.entries) - len(entries)
         return answer
+
+    def get_batched_listing(
+        self, request: pb.GetBatchedListingRequestProto, caller: Caller
+    ) -> pb.GetBatchedListingResponseProto:
+        settings = self._core.settings
+        if len(request.paths) > settings.batched_listing_limit:
+            raise errors.IllegalArgument(
+                f"Too many source paths: {len(request.paths)}, and dfs.batched.ls.limit is "
+                f"{settings.batched_listing_limit}"
+            )
+        return batched_listing(
+            request, lambda one: self.get_listing(one, caller), limit=settings.listing_limit
+        )
 
     def get_block_locations(
         self, request: pb.GetBlockLocationsRequestProto, caller: Caller

@@ -77,6 +77,7 @@ class Settings:
     snapshot_diff_below_root: bool = True
     snapshot_diff_listing_limit: int = 1000
     listing_limit: int = 1000
+    batched_listing_limit: int = 100
     open_files_limit: int = 1000
     atime_precision_ms: int = 3_600_000
     heartbeat_expiry_ms: int = 630_000

@@ -9,7 +9,7 @@ told to register again by its heartbeat's answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Final
 
@@ -206,11 +206,21 @@ class DatanodeProtocol:
                     "only buffers are read"
                 )
             storage = node.storage(report.storage.storageUuid, report.storage.storageType)
-            listed = block_lists.decode(report.numberOfBlocks, report.blocksBuffers)
-            yield from self._core.blocks.full_report(storage, map(_reported, listed))
+            listed = map(_reported, block_lists.decode(report.numberOfBlocks, report.blocksBuffers))
+            if self._core.safe_mode.on:
+                listed = self._noting_future(listed)
+            yield from self._core.blocks.full_report(storage, listed)
         node.last_report_ms = self._core.clock.monotonic_ms()
         self._after_reports()
         return pb.BlockReportResponseProto()
+
+    def _noting_future(self, listed: Iterable[ReportedReplica]) -> Iterator[ReportedReplica]:
+        """Replicas of which the metadata that the namenode was started with cannot know."""
+        core = self._core
+        for replica in listed:
+            if replica.generation_stamp > core.namespace.generation_stamp:
+                core.safe_mode.found_future(replica.block_id, replica.length_bytes)
+            yield replica
 
     def block_received_and_deleted(
         self, request: pb.BlockReceivedAndDeletedRequestProto, caller: Caller

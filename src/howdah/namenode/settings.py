@@ -66,6 +66,8 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
         ),
         snapshot_diff_listing_limit=conf.get(keys.DFS_NAMENODE_SNAPSHOTDIFF_LISTING_LIMIT),
         listing_limit=conf.get(keys.DFS_LS_LIMIT),
+        batched_listing_limit=conf.get(keys.DFS_BATCHED_LS_LIMIT),
+        open_files_limit=conf.get(keys.DFS_NAMENODE_LIST_OPENFILES_NUM_RESPONSES),
         atime_precision_ms=_ms(conf.get(keys.DFS_NAMENODE_ACCESSTIME_PRECISION)),
         heartbeat_expiry_ms=_ms(2 * recheck_s + 10 * heartbeat_s),
         stale_datanode_ms=_ms(conf.get(keys.DFS_NAMENODE_STALE_DATANODE_INTERVAL)),

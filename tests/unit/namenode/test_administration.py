@@ -46,7 +46,6 @@ REFUSED = {
     "cancelDelegationToken": NO_TOKENS,
 }
 UNDER_WAY = {
-    "getBatchedListing",
     "getCurrentEditLogTxid",
     "getEditsFromTxid",
     "createSnapshot",
@@ -253,3 +252,36 @@ def test_what_there_is_not_is_not_refreshed(client: Any) -> None:
         refreshing.refresh_super_user_groups_configuration(
             refresh_pb2.RefreshSuperUserGroupsConfigurationRequestProto(), root
         )
+
+
+# Safe mode.
+
+
+def safe_mode(client: Any, action: int) -> bool:
+    return bool(client.call("setSafeMode", pb.SetSafeModeRequestProto(action=action)).result)
+
+
+def test_blocks_younger_than_the_metadata_are_not_given_up_but_by_force(client: Any) -> None:
+    """Somebody starts the metadata of yesterday: today's blocks would be left over."""
+    client.write("/yesterday", 10)
+    old = client.namenode.restarted()
+    client.write("/today", 700)
+    [node, *_] = client.namenode.nodes
+    ours = old.join("again", ip=node.ip)
+    for found in client.namenode.nodes:
+        ours.replicas[ours.first_storage] |= found.replicas[found.first_storage]
+    ours.report()
+    client.namenode = old
+    old.tick(60_000)
+    assert safe_mode(client, pb.SAFEMODE_GET)
+    assert safe_mode(client, pb.SAFEMODE_LEAVE)
+    stats = client.call("getFsStats", pb.GetFsStatusRequestProto())
+    assert stats.blocks_in_future == 700
+    assert not safe_mode(client, pb.SAFEMODE_FORCE_EXIT)
+
+
+def test_only_the_superuser_changes_safe_mode(client: Any) -> None:
+    client.user = "mallory"
+    with pytest.raises(errors.AccessDenied):
+        safe_mode(client, pb.SAFEMODE_ENTER)
+    assert not safe_mode(client, pb.SAFEMODE_GET)

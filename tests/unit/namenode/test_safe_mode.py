@@ -81,16 +81,57 @@ def test_threshold_above_one_waits_for_an_administrator() -> None:
 
 
 def test_refusal_names_the_operation_and_what_is_missing() -> None:
-    safe_mode = starting(nodes=3)
+    safe_mode = starting()
     safe_mode.update(400, 1, 0)
     with pytest.raises(errors.SafeMode) as caught:
         safe_mode.check("Cannot delete /a")
     assert caught.value.message == (
         "Cannot delete /a. Name node is in safe mode.\n"
-        "The reported blocks 400 needs additional 599 blocks to reach the threshold of total "
-        "blocks 1000. The number of live datanodes 1 needs an additional 2 live datanodes to "
-        "reach the minimum number 3. Safe mode will be turned off automatically."
+        "The reported blocks 400 needs additional 599 blocks to reach the threshold 0.9990 of "
+        "total blocks 1000.\nThe minimum number of live datanodes is not required. Safe mode "
+        "will be turned off automatically once the thresholds have been reached."
     )
+
+
+def test_status_counts_datanodes_once_the_blocks_are_there() -> None:
+    safe_mode = starting(nodes=3)
+    safe_mode.update(400, 1, 0)
+    assert "The number of live datanodes is not calculated since" in safe_mode.status()
+    safe_mode.update(1000, 1, 0)
+    assert safe_mode.status() == (
+        "The reported blocks 1000 has reached the threshold 0.9990 of total blocks 1000. "
+        "The number of live datanodes 1 needs an additional 2 live datanodes to reach the "
+        "minimum number 3.\n"
+        "Safe mode will be turned off automatically once the thresholds have been reached."
+    )
+
+
+def test_status_counts_the_extension_down() -> None:
+    safe_mode = starting(nodes=1, extension_ms=30_000)
+    safe_mode.update(1000, 1, 500)
+    safe_mode.update(1000, 1, 1500)
+    assert safe_mode.status().endswith(
+        "The number of live datanodes 1 has reached the minimum number 1. In safe mode "
+        "extension. Safe mode will be turned off automatically in 29 seconds."
+    )
+
+
+def test_metadata_older_than_its_blocks_keep_it_on() -> None:
+    safe_mode = starting()
+    safe_mode.found_future(7, 100)
+    safe_mode.found_future(8, 11)
+    safe_mode.found_future(7, 100)
+    safe_mode.update(1000, 1, 0)
+    assert not safe_mode.leave()
+    assert safe_mode.on
+    assert "would delete 111 byte(s)" in safe_mode.status()
+
+
+def test_force_leaves_in_any_case() -> None:
+    safe_mode = starting()
+    safe_mode.found_future(7, 100)
+    assert safe_mode.leave(force=True)
+    assert (safe_mode.on, safe_mode.future_bytes) == (False, 0)
 
 
 def test_off_refuses_nothing() -> None:

@@ -39,15 +39,17 @@ def _report(words: list[str], cluster: Cluster) -> None:
     administration = cluster.administration
     status = cluster.fs.get_status()
     present = status.used + status.remaining
+    blocks = administration.replicated_block_stats()
     if cluster.fs.set_safe_mode("get"):
         print("Safe mode is ON")
+        if blocks.blocks_in_future:
+            _warn_of_future(blocks.blocks_in_future)
     print(f"Configured Capacity: {sized(status.capacity)}")
     print(f"Present Capacity: {sized(present)}")
     print(f"DFS Remaining: {sized(status.remaining)}")
     print(f"DFS Used: {sized(status.used)}")
     share = 100 * status.used / present if present else float("nan")
     print(f"DFS Used%: {percent_text(share)}")
-    blocks = administration.replicated_block_stats()
     print("Replicated Blocks:")
     print(f"\tUnder replicated blocks: {blocks.low_redundancy}")
     print(f"\tBlocks with corrupt replicas: {blocks.corrupt_blocks}")
@@ -85,6 +87,16 @@ def _report(words: list[str], cluster: Cluster) -> None:
         for node in nodes:
             print(node_report(node))
             print()
+
+
+def _warn_of_future(count_bytes: int) -> None:
+    print("\nWARNING: ")
+    print("Name node has detected blocks with generation stamps in future.")
+    print(f"Forcing exit from safemode will cause {count_bytes} byte(s) to be deleted.")
+    print(
+        "If you are sure that the NameNode was started with the correct metadata files then "
+        "you may proceed with '-safemode forceExit'\n"
+    )
 
 
 def node_report(node: types_pb2.DatanodeInfoProto) -> str:
