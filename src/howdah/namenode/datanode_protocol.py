@@ -206,7 +206,9 @@ class DatanodeProtocol:
                     "only buffers are read"
                 )
             storage = node.storage(report.storage.storageUuid, report.storage.storageType)
-            listed = map(_reported, block_lists.decode(report.numberOfBlocks, report.blocksBuffers))
+            listed: Iterator[ReportedReplica] = map(
+                _reported, block_lists.decode(report.numberOfBlocks, report.blocksBuffers)
+            )
             if self._core.safe_mode.on:
                 listed = self._noting_future(listed)
             yield from self._core.blocks.full_report(storage, listed)
