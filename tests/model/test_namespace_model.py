@@ -111,7 +111,7 @@ def fingerprint(namespace: Namespace) -> dict[str, Any]:
             if inode.writer is not None:
                 open_files[inode.inode_id] = inode.writer
         assert inode.path == path
-        assert namespace.inodes[inode.inode_id] is inode
+        assert namespace.inodes[inode.inode_id] == inode
         found[path] = tuple(facts)
     held = {i: namespace.leases.holder_of(i) for i in namespace.inodes}
     assert {i: holder for i, holder in held.items() if holder} == open_files

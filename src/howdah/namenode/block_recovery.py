@@ -129,7 +129,7 @@ class BlockRecovery:
         if block is None or block.state is not BlockState.UNDER_CONSTRUCTION:
             del self._recoveries[block_id]
             return
-        if any(b.state is not BlockState.COMPLETE for b in block.file.blocks[:-1]):
+        if not block.file.blocks.are_complete_but_last:
             return  # The file could not be closed yet.
         recovery = self._recoveries[block_id]
         now_ms = core.clock.monotonic_ms()
@@ -232,8 +232,8 @@ class BlockRecovery:
             )
 
     def _check(self, file: File, block: Block, result: RecoveryResult) -> None:
-        assert block is file.blocks[-1], "only a last block is recovered"
-        if any(other.state is not BlockState.COMPLETE for other in file.blocks[:-1]):
+        assert block == file.blocks[-1], "only a last block is recovered"
+        if not file.blocks.are_complete_but_last:
             raise errors.RemoteError(f"{file.path} has earlier blocks with too few replicas")
         length = 0 if result.delete_block else result.length_bytes
         if block.truncating:

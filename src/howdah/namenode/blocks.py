@@ -27,8 +27,8 @@ from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from howdah.namenode.block_table import Block, BlockState, BlockTable
 from howdah.namenode.datanodes import BadReplica, Datanode, Doomed, Storage
-from howdah.namenode.inodes import Block, BlockState
 
 SLICE_REPLICAS: Final = 2000
 """Replicas of a full report that are taken in one go, some milliseconds' work."""
@@ -55,7 +55,7 @@ class ReportedReplica:
 class BlockMap:
     """Replicas of the namespace's blocks, and what about them needs attention."""
 
-    def __init__(self, blocks: dict[int, Block], min_replication: int = 1) -> None:
+    def __init__(self, blocks: BlockTable, min_replication: int = 1) -> None:
         self.blocks = blocks
         self.min_replication = min_replication
         self.needs_look: set[int] = set()
@@ -90,8 +90,10 @@ class BlockMap:
         told to go and are still there are told again.
         """
         storage.reported = True
-        missing = storage.block_ids | storage.bad.keys() | self._told_to_go(storage)
-        missing |= self._unsettled_at(storage)
+        missing = storage.block_ids.copy()
+        for others in (storage.bad, self._told_to_go(storage), self._unsettled_at(storage)):
+            for block_id in others:
+                missing.add(block_id)
         for position, replica in enumerate(replicas, 1):
             block_id = replica.block_id
             missing.discard(block_id)
@@ -208,7 +210,7 @@ class BlockMap:
                 if other.node is storage.node:
                     self._take_out(other, block)
                     break
-            block.replicas.append(storage)
+            block.add_replica(storage)
             storage.block_ids.add(block.block_id)
             if self._due:
                 self._not_due(block.block_id, storage.node)
@@ -221,7 +223,7 @@ class BlockMap:
             self.look(block)
 
     def _take_out(self, storage: Storage, block: Block) -> None:
-        block.replicas.remove(storage)
+        block.remove_replica(storage)
         storage.block_ids.discard(block.block_id)
         if block.state is BlockState.COMPLETE:
             self.safe_count -= len(block.replicas) == self.min_replication - 1
@@ -258,7 +260,7 @@ class BlockMap:
 
     def storage_gone(self, storage: Storage) -> None:
         """One volume failed, or its node died."""
-        for block_id in storage.block_ids | storage.bad.keys():
+        for block_id in (*storage.block_ids, *storage.bad):
             self.lost(storage, block_id)
         storage.bad.clear()
         storage.reported = False
@@ -349,7 +351,7 @@ class BlockMap:
         early = self._early.pop(block.block_id, {})
         for storage in list(block.replicas):
             if early.get(storage, block.length_bytes) != block.length_bytes:
-                block.replicas.remove(storage)
+                block.remove_replica(storage)
                 storage.block_ids.discard(block.block_id)
                 self._mark_bad(storage, block, BadReplica(block.generation_stamp))
         if block.state is BlockState.COMPLETE:
@@ -505,9 +507,7 @@ class BlockMap:
         """After a start: no replica is known yet. The number of blocks that must be safe:
         those whose length is final, also of files that are still open."""
         self.safe_count = 0
-        return sum(
-            1 for block in self.blocks.values() if block.state is not BlockState.UNDER_CONSTRUCTION
-        )
+        return self.blocks.count_settled()
 
     def _complete_if_safe(self, block: Block) -> None:
         if block.state is BlockState.COMMITTED and len(block.replicas) >= self.min_replication:

@@ -121,7 +121,7 @@ class Closing:
 
     def _minimally_replicated(self, file: File, last: ClientBlock | None) -> bool:
         """FS-135: enough finalized replicas of each block, not all of them."""
-        if any(block.state is not BlockState.COMPLETE for block in file.blocks[:-1]):
+        if not file.blocks.are_complete_but_last:
             return False
         if not file.blocks or file.blocks[-1].state is BlockState.COMPLETE:
             return True

@@ -68,7 +68,7 @@ class Concat:
             raise errors.IllegalArgument(
                 f"Source file {path} is not in the same directory with the target {target.path}"
             )
-        if source is target:
+        if source == target:
             raise errors.IllegalArgument(
                 f"concat: the src file {path} is the same with the target file {target.path}"
             )

@@ -251,7 +251,7 @@ class DatanodeProtocol:
 
     def _after_reports(self) -> None:
         inode_ids = list(
-            dict.fromkeys(block.file.inode_id for block in self._core.blocks.take_finalized())
+            dict.fromkeys(block.file_id for block in self._core.blocks.take_finalized())
         )
         self._core.update_safe_mode()
         if inode_ids:

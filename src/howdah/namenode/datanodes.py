@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah import errors
+from howdah.namenode.columns import IdSet
 from howdah.namenode.inodes import Block
 
 
@@ -89,7 +90,7 @@ class Storage:
         self.remaining_bytes = 0
         self.pool_used_bytes = 0
         self.non_dfs_used_bytes = 0
-        self.block_ids: set[int] = set()
+        self.block_ids = IdSet()
         self.bad: dict[int, BadReplica] = {}
 
     def update(self, report: StorageReport) -> None:

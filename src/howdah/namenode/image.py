@@ -9,6 +9,7 @@ Deleted inodes that `Namespace.reap` has not come to yet are in no image.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
@@ -16,12 +17,12 @@ from howdah import errors
 from howdah.namenode.features import UNLIMITED, Quota
 from howdah.namenode.inodes import (
     ROOT_INODE_ID,
-    Block,
     BlockState,
     Directory,
     File,
     INode,
     Symlink,
+    Traits,
 )
 from howdah.namenode.namespace import Namespace
 from howdah.storage import image_records as rec
@@ -95,10 +96,11 @@ def _attached(namespace: Namespace, go_on: Callable[[], None]) -> Iterator[INode
 
 def _children(inodes: Iterable[INode]) -> Iterator[rec.ChildrenRecord]:
     for node in inodes:
-        if isinstance(node, Directory) and node.children:
-            children = node.children
+        if isinstance(node, Directory) and node.entries:
+            entries = [node.entries[name] for name in in_order(node.sorted_names())]
             yield rec.ChildrenRecord(
-                node.inode_id, [children[name].inode_id for name in in_order(node.sorted_names())]
+                node.inode_id,
+                [entry if isinstance(entry, int) else entry.inode_id for entry in entries],
             )
 
 
@@ -181,6 +183,8 @@ def read_image(source: Source, name: str) -> tuple[Namespace, rec.NamesystemReco
             _add_children(namespace, listed)
         _check_tree(namespace)
         namespace.tally.count_all(namespace.inodes)
+    except OverflowError as error:
+        raise errors.CorruptImage(f"image {name} is damaged: a number is too large") from error
     except _Refused as error:
         raise errors.UnsupportedOperation(f"image {name} cannot be loaded: {error}") from None
     except _Impossible as error:
@@ -262,31 +266,30 @@ def _set_features(directory: Directory, record: rec.DirectoryRecord) -> None:
 
 def _file(namespace: Namespace, record: rec.FileRecord) -> File:
     _refuse_in_file(record)
-    file = File(
-        record.inode_id,
-        record.name,
-        record.owner,
-        record.group,
+    traits = Traits(
+        sys.intern(record.owner),
+        sys.intern(record.group),
         record.mode,
-        record.mtime_ms,
-        replication=record.replication,
-        block_size_bytes=record.block_size_bytes,
-        storage_policy_id=record.storage_policy_id,
+        record.replication,
+        record.block_size_bytes,
     )
+    file = namespace.inodes.files.new(
+        record.inode_id, record.name, traits, record.mtime_ms, record.atime_ms
+    )
+    file.storage_policy_id = record.storage_policy_id
     if record.acl:
         file.acl = record.acl
     if record.xattrs:
         file.xattrs = record.xattrs
-    # Most often the same time: one number less to keep.
-    file.atime_ms = record.mtime_ms if record.atime_ms == record.mtime_ms else record.atime_ms
     is_open = record.writer is not None
     state = BlockState.COMMITTED if is_open else BlockState.COMPLETE
     blocks = namespace.blocks
     for told in record.blocks:
         if told.block_id in blocks:
             raise _Impossible(f"block {told.block_id} is in two files")
-        block = Block(told.block_id, told.length_bytes, told.generation_stamp, file, state)
-        blocks[told.block_id] = block
+        block = blocks.new(
+            told.block_id, told.length_bytes, told.generation_stamp, file.inode_id, state
+        )
         file.blocks.append(block)
     if record.writer is not None:
         file.writer = record.writer

@@ -3,107 +3,54 @@
 Values of one namespace, held in memory (FS-025). Nothing outside `namespace`
 changes a field here: edits do. A file's blocks carry no locations (FS-024); the
 block map in `blocks` keeps those beside them, from what datanodes report.
+
+Directories and links are objects. Files and blocks, of which there are a hundred
+times as many, are rows of tables (`files`, `block_table`), shown as objects.
 """
 
 from __future__ import annotations
 
-import enum
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import Final
 
+from howdah.namenode.block_table import Block, BlockState
 from howdah.namenode.features import NO_FEATURES, Features, Quota
+from howdah.namenode.files import File, FileTable, Traits
+from howdah.namenode.inode import (
+    DIRECTORY_DEFAULT_MODE,
+    MODE_MASK,
+    ROOT_INODE_ID,
+    STICKY_BIT,
+    INode,
+)
 
-if TYPE_CHECKING:
-    from howdah.namenode.datanodes import Storage
-    from howdah.storage.edits import AclEntry, XAttr
-
-ROOT_INODE_ID: Final = 16385
-"""The root's id; Hadoop reserves those below."""
+__all__ = [
+    "DIRECTORY_DEFAULT_MODE",
+    "LAST_RESERVED_BLOCK_ID",
+    "LAST_RESERVED_GENERATION_STAMP",
+    "MODE_MASK",
+    "ROOT_INODE_ID",
+    "STICKY_BIT",
+    "Block",
+    "BlockState",
+    "Children",
+    "Directory",
+    "File",
+    "INode",
+    "Inodes",
+    "Symlink",
+    "Traits",
+    "mode_string",
+    "permission_string",
+]
 
 LAST_RESERVED_BLOCK_ID: Final = 1 << 30
 LAST_RESERVED_GENERATION_STAMP: Final = 1000
 
-DIRECTORY_DEFAULT_MODE: Final = 0o755
-STICKY_BIT: Final = 0o1000
-MODE_MASK: Final = 0o1777
 
-
-class BlockState(enum.IntEnum):
-    """A block's way: being written, its length told by the client, safely stored."""
-
-    UNDER_CONSTRUCTION = 0
-    COMMITTED = 1
-    COMPLETE = 2
-
-
-class Block:
-    """One block of one file.
-
-    `replicas` are the storages that hold a finalized replica of this generation
-    stamp and length; `corrupt` those that were reported bad. While the block is
-    under construction `expected` are the storages of its pipeline.
-
-    `synced_bytes` is what its writer synced so far, where no edit says so yet.
-    `truncating`: its replicas are being cut to `length_bytes`, and are longer still.
-    """
-
-    __slots__ = (
-        "block_id",
-        "corrupt",
-        "expected",
-        "file",
-        "generation_stamp",
-        "length_bytes",
-        "replicas",
-        "state",
-        "synced_bytes",
-        "truncating",
-    )
-
-    def __init__(
-        self,
-        block_id: int,
-        length_bytes: int,
-        generation_stamp: int,
-        file: File,
-        state: BlockState,
-    ) -> None:
-        self.block_id = block_id
-        self.length_bytes = length_bytes
-        self.generation_stamp = generation_stamp
-        self.file = file
-        self.state = state
-        self.replicas: list[Storage] = []
-        self.expected: tuple[Storage, ...] = ()
-        self.corrupt: tuple[Storage, ...] = ()
-        self.synced_bytes = 0
-        self.truncating = False
-
-    @property
-    def known_bytes(self) -> int:
-        """So many bytes of it were acknowledged, at least."""
-        return max(self.length_bytes, self.synced_bytes)
-
-    @property
-    def is_readable_to_the_end(self) -> bool:
-        """True if readers can rely on `length_bytes` without asking datanodes."""
-        return self.state is BlockState.COMPLETE or self.truncating
-
-    @property
-    def name(self) -> str:
-        """As logs and messages show it: `blk_1073741825_1001`."""
-        return f"blk_{self.block_id}_{self.generation_stamp}"
-
-    def __repr__(self) -> str:
-        return f"<{self.name} {self.state.name} {self.length_bytes} bytes>"
-
-
-class INode:
-    """What files, directories and links have in common. Times are in milliseconds.
-
-    What few of them have is in `features`, and shown as attributes: `acl`, `xattrs`,
-    `storage_policy_id` (0 where the inode has none of its own).
-    """
+class _Held(INode):
+    """An inode that is an object."""
 
     __slots__ = (
         "atime_ms",
@@ -131,64 +78,28 @@ class INode:
         self.parent: Directory | None = None
         self.features: Features = NO_FEATURES
 
-    def _set_feature(self, name: str, value: Any) -> None:
-        if self.features is NO_FEATURES:
-            if value == getattr(NO_FEATURES, name):
-                return
-            self.features = Features()
-        setattr(self.features, name, value)
-        if self.features.is_empty:
-            self.features = NO_FEATURES
 
-    @property
-    def acl(self) -> tuple[AclEntry, ...]:
-        """The entries that the mode does not stand for (see `features`)."""
-        return self.features.acl
-
-    @acl.setter
-    def acl(self, entries: tuple[AclEntry, ...]) -> None:
-        self._set_feature("acl", entries)
-
-    @property
-    def xattrs(self) -> tuple[XAttr, ...]:
-        return self.features.xattrs
-
-    @xattrs.setter
-    def xattrs(self, xattrs: tuple[XAttr, ...]) -> None:
-        self._set_feature("xattrs", xattrs)
-
-    @property
-    def storage_policy_id(self) -> int:
-        """Its own, 0 if it has none and its parents decide."""
-        return self.features.storage_policy_id
-
-    @storage_policy_id.setter
-    def storage_policy_id(self, policy_id: int) -> None:
-        self._set_feature("storage_policy_id", policy_id)
-
-    @property
-    def path(self) -> str:
-        """Absolute path, read upwards; of a detached inode, its path below the cut."""
-        names: list[str] = []
-        node: INode | None = self
-        while node is not None and node.name:
-            names.append(node.name)
-            node = node.parent
-        return "/" + "/".join(reversed(names))
-
-
-class Directory(INode):
+class Directory(_Held):
     """Children by name. `sorted_names` is the order of listings: by UTF-8 bytes,
-    which for Python's strings is the order of code points."""
+    which for Python's strings is the order of code points.
 
-    __slots__ = ("_sorted", "children")
+    `entries` has of a file its inode id only; `children` shows the file. `files` is the
+    table of those files.
+    """
+
+    __slots__ = ("_sorted", "entries", "files")
 
     def __init__(
         self, inode_id: int, name: str, owner: str, group: str, mode: int, mtime_ms: int
     ) -> None:
         super().__init__(inode_id, name, owner, group, mode, mtime_ms)
-        self.children: dict[str, INode] = {}
+        self.entries: dict[str, INode | int] = {}
+        self.files: FileTable | None = None
         self._sorted: list[str] | None = None
+
+    @property
+    def children(self) -> Children:
+        return Children(self)
 
     @property
     def quota(self) -> Quota | None:
@@ -199,76 +110,63 @@ class Directory(INode):
     def quota(self, quota: Quota | None) -> None:
         self._set_feature("quota", quota)
 
+    def child(self, name: str) -> INode | None:
+        entry = self.entries.get(name)
+        return self.file(entry) if entry.__class__ is int else entry  # type: ignore[return-value]
+
+    def file(self, inode_id: int) -> File:
+        """A file that is among the entries."""
+        assert self.files is not None, "only a table's files are entered by their ids"
+        return self.files[inode_id]
+
     def add(self, child: INode) -> None:
-        assert child.name not in self.children, f"{child.name} stands already in {self.path}"
-        self.children[child.name] = child
+        name = child.name
+        assert name not in self.entries, f"{name} stands already in {self.path}"
+        is_row = isinstance(child, File) and child.table is self.files
+        self.entries[name] = child.inode_id if is_row else child
         child.parent = self
         self._sorted = None
 
     def remove(self, child: INode) -> None:
-        del self.children[child.name]
+        del self.entries[child.name]
         child.parent = None
         self._sorted = None
 
     def sorted_names(self) -> list[str]:
         if self._sorted is None:
-            self._sorted = sorted(self.children)
+            self._sorted = sorted(self.entries)
         return self._sorted
 
 
-class File(INode):
-    """A file; `writer` is set while somebody writes it (its lease holder)."""
+class Children(Mapping[str, INode]):
+    """What is in a directory, by name."""
 
-    __slots__ = ("block_size_bytes", "blocks", "replication")
+    __slots__ = ("_directory",)
 
-    def __init__(
-        self,
-        inode_id: int,
-        name: str,
-        owner: str,
-        group: str,
-        mode: int,
-        mtime_ms: int,
-        *,
-        replication: int,
-        block_size_bytes: int,
-        storage_policy_id: int = 0,
-    ) -> None:
-        super().__init__(inode_id, name, owner, group, mode, mtime_ms)
-        self.replication = replication
-        self.block_size_bytes = block_size_bytes
-        self.blocks: list[Block] = []
-        self.storage_policy_id = storage_policy_id
+    def __init__(self, directory: Directory) -> None:
+        self._directory = directory
 
-    @property
-    def writer(self) -> str | None:
-        return self.features.writer
+    def __getitem__(self, name: str) -> INode:
+        entry = self._directory.entries[name]
+        return self._directory.file(entry) if isinstance(entry, int) else entry
 
-    @writer.setter
-    def writer(self, writer: str | None) -> None:
-        self._set_feature("writer", writer)
+    def get(self, name: str, default: None = None) -> INode | None:  # type: ignore[override]
+        return self._directory.child(name)
 
-    @property
-    def writer_machine(self) -> str:
-        """Where the writer is; it goes with the writer."""
-        return self.features.writer_machine
+    def __contains__(self, name: object) -> bool:
+        return name in self._directory.entries
 
-    @writer_machine.setter
-    def writer_machine(self, machine: str) -> None:
-        assert self.writer is not None, f"nobody writes {self.path}"
-        self.features.writer_machine = machine
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._directory.entries)
 
-    @property
-    def under_construction(self) -> bool:
-        return self.features.writer is not None
+    def __len__(self) -> int:
+        return len(self._directory.entries)
 
-    @property
-    def length_bytes(self) -> int:
-        """Sum of the blocks' lengths; of a block being written, what was synced so far."""
-        return sum(block.length_bytes for block in self.blocks)
+    def clear(self) -> None:
+        self._directory.entries.clear()
 
 
-class Symlink(INode):
+class Symlink(_Held):
     __slots__ = ("target",)
 
     def __init__(
@@ -283,6 +181,65 @@ class Symlink(INode):
     ) -> None:
         super().__init__(inode_id, name, owner, group, mode, mtime_ms)
         self.target = target
+
+
+class Inodes(MutableMapping[int, INode]):
+    """All inodes by id, to be used like a dictionary. Those that are given an id here
+    come under `files`, or are kept."""
+
+    __slots__ = ("directories", "files", "links")
+
+    def __init__(self) -> None:
+        self.directories: Final[dict[int, Directory]] = {}
+        self.links: Final[dict[int, Symlink]] = {}
+        self.files: Final = FileTable(self.directories)
+
+    def __getitem__(self, inode_id: int) -> INode:
+        found = self.get(inode_id)
+        if found is None:
+            raise KeyError(inode_id)
+        return found
+
+    def get(self, inode_id: int, default: None = None) -> INode | None:  # type: ignore[override]
+        return (
+            self.files.get(inode_id) or self.directories.get(inode_id) or self.links.get(inode_id)
+        )
+
+    def __setitem__(self, inode_id: int, inode: INode) -> None:
+        assert inode_id == inode.inode_id, inode
+        if isinstance(inode, File):
+            self.files.adopt(inode)
+        elif isinstance(inode, Directory):
+            inode.files = self.files
+            self.directories[inode_id] = inode
+        else:
+            assert isinstance(inode, Symlink), inode
+            self.links[inode_id] = inode
+
+    def __delitem__(self, inode_id: int) -> None:
+        if not self.remove(inode_id):
+            raise KeyError(inode_id)
+
+    def remove(self, inode_id: int) -> bool:
+        """Take one out; False if it is not there."""
+        return (
+            self.files.remove(inode_id)
+            or self.directories.pop(inode_id, None) is not None
+            or self.links.pop(inode_id, None) is not None
+        )
+
+    def __contains__(self, inode_id: object) -> bool:
+        assert isinstance(inode_id, int), inode_id
+        return inode_id in self.files.rows or inode_id in self.directories or inode_id in self.links
+
+    def __len__(self) -> int:
+        return self.files.rows.count + len(self.directories) + len(self.links)
+
+    def __iter__(self) -> Iterator[int]:
+        """They may come and go meanwhile."""
+        yield from list(self.directories)
+        yield from list(self.links)
+        yield from self.files.rows
 
 
 def mode_string(inode: INode) -> str:

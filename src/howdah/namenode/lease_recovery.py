@@ -103,7 +103,7 @@ class LeaseRecovery:
 
     def _close(self, file: File) -> bool:
         core = self._core
-        if any(block.state is not BlockState.COMPLETE for block in file.blocks[:-1]):
+        if not file.blocks.are_complete_but_last:
             return False
         last = file.blocks[-1] if file.blocks else None
         if last is not None and last.state is not BlockState.COMPLETE:

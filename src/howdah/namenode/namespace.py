@@ -14,6 +14,7 @@ Pure: no clock, no files; times come with the edits.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Final
@@ -32,7 +33,9 @@ from howdah.namenode.inodes import (
     Directory,
     File,
     INode,
+    Inodes,
     Symlink,
+    Traits,
 )
 from howdah.namenode.leases import LeaseRegistry
 from howdah.namenode.snapshot_edits import SnapshotEdits
@@ -47,8 +50,9 @@ class Namespace:
 
     def __init__(self, leases: LeaseRegistry | None = None) -> None:
         self.root: Final = Directory(ROOT_INODE_ID, "", "", "", 0o755, 0)
-        self.inodes: Final[dict[int, INode]] = {ROOT_INODE_ID: self.root}
-        self.blocks: Final[dict[int, Block]] = {}
+        self.inodes: Final = Inodes()
+        self.inodes[ROOT_INODE_ID] = self.root
+        self.blocks: Final = self.inodes.files.blocks
         self.leases: Final = leases if leases is not None else LeaseRegistry()
         self.last_inode_id = ROOT_INODE_ID
         self.last_block_id = LAST_RESERVED_BLOCK_ID
@@ -95,7 +99,7 @@ class Namespace:
                 continue
             if not isinstance(node, Directory):
                 return None
-            child = node.children.get(name)
+            child = node.child(name)
             if child is None:
                 return None
             node = child
@@ -110,7 +114,7 @@ class Namespace:
         found: list[INode | None] = [self.root]
         node: INode | None = self.root
         for name in components:
-            node = node.children.get(name) if isinstance(node, Directory) else None
+            node = node.child(name) if isinstance(node, Directory) else None
             found.append(node)
         return found
 
@@ -150,7 +154,6 @@ class Namespace:
         while self._detached and max_inodes > 0:
             node = self._detached.pop()
             max_inodes -= 1
-            self.inodes.pop(node.inode_id, None)
             self.tally.directories.discard(node.inode_id)
             if isinstance(node, Directory):
                 children = snapshots.orphans(node) if snapshots.roots else node.children.values()
@@ -158,15 +161,17 @@ class Namespace:
                 node.children.clear()
             elif isinstance(node, File):
                 self.leases.release(node.inode_id)
-                for block in node.blocks:
-                    self._free_block(block.block_id)
+                for block_id in node.block_ids:
+                    self._free_block(block_id)
+                node.block_ids = ()
             if snapshots.roots:
                 self._detached.extend(snapshots.forget(node))
+            self.inodes.remove(node.inode_id)
         freed, self._freed = self._freed, []
         return freed
 
     def _free_block(self, block_id: int) -> None:
-        block = self.blocks.pop(block_id, None)
+        block = self.blocks.pop(block_id)
         if block is not None:
             self._freed.append(block)
 
@@ -196,11 +201,14 @@ class Namespace:
             raise EditDoesNotFit(f"{edit.opcode.name} of {path}: it is no file")
         return inode
 
+    def _check_new(self, inode_id: int, name: str, parent: Directory, edit: edits.Edit) -> None:
+        if name in parent.entries:
+            raise EditDoesNotFit(f"{edit.opcode.name}: {name} exists in {parent.path}")
+        if inode_id in self.inodes:
+            raise EditDoesNotFit(f"{edit.opcode.name}: there is an inode {inode_id} already")
+
     def _attach(self, inode: INode, parent: Directory, edit: edits.Edit) -> None:
-        if inode.name in parent.children:
-            raise EditDoesNotFit(f"{edit.opcode.name}: {inode.name} exists in {parent.path}")
-        if inode.inode_id in self.inodes:
-            raise EditDoesNotFit(f"{edit.opcode.name}: there is an inode {inode.inode_id} already")
+        self._check_new(inode.inode_id, inode.name, parent, edit)
         self.last_inode_id = max(self.last_inode_id, inode.inode_id)
         self.inodes[inode.inode_id] = inode
         parent.add(inode)
@@ -225,27 +233,28 @@ class Namespace:
 
     def _add(self, op: edits.AddOp) -> None:
         parent, name = self._parent(op.path, op)
-        old = parent.children.get(name)
+        old = parent.child(name)
         if old is not None:
             if not op.overwrite or not isinstance(old, File):
                 raise EditDoesNotFit(f"OP_ADD of {op.path}: the path exists")
             self._detach(old)
-        file = File(
-            op.inode_id,
-            name,
-            op.permission.owner,
-            op.permission.group,
+        self._check_new(op.inode_id, name, parent, op)
+        traits = Traits(
+            sys.intern(op.permission.owner),
+            sys.intern(op.permission.group),
             op.permission.mode,
-            op.mtime_ms,
-            replication=op.replication,
-            block_size_bytes=op.block_size_bytes,
-            storage_policy_id=op.storage_policy_id,
+            op.replication,
+            op.block_size_bytes,
         )
-        file.atime_ms = op.atime_ms
+        file = self.inodes.files.new(op.inode_id, name, traits, op.mtime_ms, op.atime_ms)
+        self.last_inode_id = max(self.last_inode_id, op.inode_id)
+        parent.add(file)
+        if self.snapshots.count:
+            self.snapshots.linked(file)
+        file.storage_policy_id = op.storage_policy_id
         begin_with(file, op.acl, op.xattrs)
         file.writer = op.client_name
         file.writer_machine = op.client_machine
-        self._attach(file, parent, op)
         parent.mtime_ms = op.mtime_ms
         self._set_blocks(file, op.blocks, BlockState.UNDER_CONSTRUCTION)
         self.leases.grant(op.client_name, file.inode_id)
@@ -257,8 +266,7 @@ class Namespace:
             block.state = BlockState.COMPLETE
             block.truncating = False
         file.mtime_ms = op.mtime_ms
-        # Most often the same time: one number less to keep.
-        file.atime_ms = op.mtime_ms if op.atime_ms == op.mtime_ms else op.atime_ms
+        file.atime_ms = op.atime_ms
         self._no_writer(file)
         self.leases.release(file.inode_id)
 
@@ -336,12 +344,10 @@ class Namespace:
         assert parent is not None, "it is attached"
         for path in op.sources:
             source = self._file(path, op)
-            if source is target or source.writer is not None or target.writer is not None:
+            if source == target or source.writer is not None or target.writer is not None:
                 raise EditDoesNotFit(f"OP_CONCAT_DELETE of {path} to {op.target}")
-            for block in source.blocks:
-                block.file = target
-            target.blocks += source.blocks
-            source.blocks = []
+            target.blocks.extend(source.blocks)
+            source.blocks.clear()
             self._detach(source)
         target.mtime_ms = op.timestamp_ms
         parent.mtime_ms = op.timestamp_ms
@@ -397,7 +403,7 @@ class Namespace:
         if inode is self.root or paths.is_under(dst, src):
             raise EditDoesNotFit(f"{edit.opcode.name}: {src} cannot go to {dst}")
         parent, name = self._parent(dst, edit)
-        old = parent.children.get(name)
+        old = parent.child(name)
         if old is not None:
             if not overwrite:
                 raise EditDoesNotFit(f"{edit.opcode.name}: {dst} exists")
@@ -480,8 +486,9 @@ class Namespace:
     def _new_block(self, file: File, new: edits.EditBlock, state: BlockState) -> None:
         if new.block_id in self.blocks:
             raise EditDoesNotFit(f"block {new.block_id} of {file.path} exists already")
-        block = Block(new.block_id, new.length_bytes, new.generation_stamp, file, state)
-        self.blocks[new.block_id] = block
+        block = self.blocks.new(
+            new.block_id, new.length_bytes, new.generation_stamp, file.inode_id, state
+        )
         file.blocks.append(block)
 
     def _set_blocks(

@@ -12,7 +12,7 @@ and nothing may be changed through them.
 from __future__ import annotations
 
 from howdah.namenode.features import Quota
-from howdah.namenode.inodes import Directory, File, INode, Symlink
+from howdah.namenode.inodes import Block, Directory, File, INode, Symlink
 from howdah.namenode.namespace import Namespace
 from howdah.namenode.paths import DOT_SNAPSHOT
 from howdah.namenode.snapshots import Snapshot, Snapshots, Version
@@ -26,8 +26,9 @@ class SnapshotDirectory(Directory):
     def __init__(
         self, source: Namespace, origin: Directory, name: str, snapshot_id: int, parent: Directory
     ) -> None:
+        super().__init__(origin.inode_id, name, "", "", 0, 0)
         version = source.snapshots.version(origin, snapshot_id)
-        _begin(self, origin, version, name, parent)
+        _begin(self, origin, version, parent)
         self._source = source
         self._origin = origin
         self._snapshot_id = snapshot_id
@@ -60,7 +61,7 @@ class DotSnapshot(Directory):
     __slots__ = ("_children", "_source")
 
     def __init__(self, source: Namespace, directory: Directory) -> None:
-        INode.__init__(self, 0, DOT_SNAPSHOT, directory.owner, directory.group, directory.mode, 0)
+        super().__init__(0, DOT_SNAPSHOT, directory.owner, directory.group, directory.mode, 0)
         self.parent = directory
         self._source = source
         self._children: dict[str, INode] | None = None
@@ -92,35 +93,42 @@ class DotSnapshot(Directory):
 class SnapshotFile(File):
     """A file in a snapshot; its last block may have grown since."""
 
-    __slots__ = ("_length_bytes",)
+    __slots__ = ("_blocks", "_length_bytes")
 
     def __init__(
         self, source: Namespace, origin: File, name: str, snapshot_id: int, parent: Directory
     ) -> None:
         version = source.snapshots.version(origin, snapshot_id)
-        _begin(self, origin, version, name, parent)
-        self.block_size_bytes = origin.block_size_bytes
-        if version is None:
-            self.replication = origin.replication
-            self.blocks = list(origin.blocks)
-            self._length_bytes = origin.length_bytes
-        else:
-            self.replication = version.replication
-            self.blocks = [source.blocks[block_id] for block_id in version.block_ids]
-            self._length_bytes = version.length_bytes
+        state = origin if version is None else version
+        super().__init__(
+            origin.inode_id,
+            name,
+            "",
+            "",
+            0,
+            0,
+            replication=state.replication,
+            block_size_bytes=origin.block_size_bytes,
+        )
+        _begin(self, origin, version, parent)
+        self._blocks = [source.blocks[block_id] for block_id in state.block_ids]
+        self._length_bytes = state.length_bytes
+
+    @property  # type: ignore[misc]
+    def blocks(self) -> list[Block]:  # type: ignore[override]
+        return self._blocks
 
     @property
     def length_bytes(self) -> int:
         return self._length_bytes
 
 
-def _begin(
-    view: INode, origin: INode, version: Version | None, name: str, parent: Directory
-) -> None:
+def _begin(view: INode, origin: INode, version: Version | None, parent: Directory) -> None:
     state = origin if version is None else version
-    INode.__init__(
-        view, origin.inode_id, name, state.owner, state.group, state.mode, state.mtime_ms
-    )
+    view.owner = state.owner
+    view.group = state.group
+    view.mode = state.mode
+    view.mtime_ms = state.mtime_ms
     view.parent = parent
     view.atime_ms = state.atime_ms
     view.acl = state.acl
@@ -139,7 +147,7 @@ def view_of(
     assert isinstance(inode, Symlink), inode
     version = source.snapshots.version(inode, snapshot_id)
     link = Symlink(inode.inode_id, name, "", "", 0, 0, inode.target)
-    _begin(link, inode, version, name, parent)
+    _begin(link, inode, version, parent)
     return link
 
 

@@ -326,7 +326,7 @@ class Snapshots:
             return
         kept = set(versions[-1].block_ids)
         blocks = {block.block_id: block for block in file.blocks}
-        file.blocks[:] = [blocks[i] for i in versions[-1].block_ids if i in blocks]
+        file.blocks = [blocks[i] for i in versions[-1].block_ids if i in blocks]
         self._drop(file, (block_id for block_id in blocks if block_id not in kept))
 
     def holds(self, file: File, block_id: int) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from howdah.namenode import quotas
-from howdah.namenode.inodes import Directory, INode
+from howdah.namenode.inodes import INode, Inodes
 from howdah.namenode.quotas import Usage
 from howdah.storage import edits
 
@@ -53,13 +53,13 @@ class Tally:
         inode = self._find(path)
         return Usage() if inode is None else quotas.of_subtree(inode)
 
-    def count_all(self, inodes: dict[int, INode]) -> None:
+    def count_all(self, inodes: Inodes) -> None:
         """Count everything anew, as after a start from an image."""
         self.directories.clear()
-        for inode in inodes.values():
-            if isinstance(inode, Directory) and inode.quota is not None:
-                self.directories.add(inode.inode_id)
-                quotas.count_anew(inode, inode.quota)
+        for directory in inodes.directories.values():
+            if directory.quota is not None:
+                self.directories.add(directory.inode_id)
+                quotas.count_anew(directory, directory.quota)
 
 
 def _paths_of(edit: edits.Edit) -> tuple[str, ...]:

@@ -98,7 +98,7 @@ class Writing:
             return file, again
         if last is not None and previous is not None:
             check_commit(file, last, previous)
-        if any(block.state is not BlockState.COMPLETE for block in file.blocks[:-1]):
+        if not file.blocks.are_complete_but_last:
             raise errors.NotReplicatedYet(f"Not replicated yet: {found.path}")
         limit = core.settings.max_blocks_per_file
         if limit and len(file.blocks) >= limit:

@@ -61,10 +61,11 @@ def test_writer_itself_cannot_create_the_file_once_more(client: Any) -> None:
 
 def test_overwriting_replaces_file_and_blocks(client: Any, nodes: Nodes) -> None:
     old = client.write("/a", 10)
+    block_id = old.blocks[0].block_id
     client.create("/a", flag=CREATE | OVERWRITE)
     new = client.namenode.core.namespace.find("/a")
     assert new.inode_id != old.inode_id
-    assert old.blocks[0].block_id not in client.namenode.core.namespace.blocks
+    assert block_id not in client.namenode.core.namespace.blocks
 
 
 def test_overwriting_takes_the_file_away_from_its_writer(client_of: Any, nodes: Nodes) -> None:

@@ -1,0 +1,381 @@
+"""Blocks, as rows of a table (pure; see `columns`).
+
+A `Block` is a view of a row: made when somebody asks, and thrown away. All views of a
+row are equal, and have the same hash, so compare them with `==`, never with `is`.
+What is true of few blocks, of those being written and those with bad replicas, is
+beside the table.
+
+A row holds the file's id, the length, the generation stamp with the state, and where
+the replicas are: the numbers of up to three storages in one, for storages are known to
+a table by small numbers. More replicas than that are listed beside it, too.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+from howdah.namenode.columns import MASK, SHIFT, Page, Table
+
+if TYPE_CHECKING:
+    from howdah.namenode.datanodes import Storage
+    from howdah.namenode.files import File, FileTable
+
+# The numbers of a row.
+WIDTH: Final = 4
+FILE: Final = 0
+LENGTH: Final = 1
+STAMP: Final = 2
+"""Generation stamp << 3 | state << 1 | whether the row is there."""
+REPLICAS: Final = 3
+"""0, or the first storage's number | the second's << 21 | …, or `ELSEWHERE`."""
+
+STORAGE_BITS: Final = 21
+_STORAGE_MASK: Final = (1 << STORAGE_BITS) - 1
+_INLINE_BITS: Final = 3 * STORAGE_BITS
+ELSEWHERE: Final = -1
+
+
+class BlockState(enum.IntEnum):
+    """A block's way: being written, its length told by the client, safely stored."""
+
+    UNDER_CONSTRUCTION = 0
+    COMMITTED = 1
+    COMPLETE = 2
+
+
+_STATES: Final = tuple(BlockState)
+
+
+class Extras:
+    """What few blocks have."""
+
+    __slots__ = ("corrupt", "expected", "synced_bytes", "truncating")
+
+    def __init__(self) -> None:
+        self.corrupt: tuple[Storage, ...] = ()
+        self.expected: tuple[Storage, ...] = ()
+        self.synced_bytes = 0
+        self.truncating = False
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.corrupt or self.expected or self.synced_bytes or self.truncating)
+
+
+_NO_EXTRAS: Final = Extras()
+
+
+class Block:
+    """One block of one file.
+
+    `replicas` are the storages that hold a finalized replica of this generation
+    stamp and length; `corrupt` those that were reported bad. While the block is
+    under construction `expected` are the storages of its pipeline.
+
+    `synced_bytes` is what its writer synced so far, where no edit says so yet.
+    `truncating`: its replicas are being cut to `length_bytes`, and are longer still.
+    """
+
+    __slots__ = ("_at", "_page", "_table", "block_id")
+
+    block_id: int
+    _table: BlockTable
+    _page: Page
+    _at: int
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Block)
+            and self.block_id == other.block_id
+            and self._page is other._page
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.block_id)
+
+    @property
+    def file(self) -> File:
+        return self._table.files[self._page[self._at + FILE]]
+
+    @property
+    def file_id(self) -> int:
+        """The inode id of its file, which may be gone."""
+        return self._page[self._at + FILE]
+
+    @file_id.setter
+    def file_id(self, inode_id: int) -> None:
+        self._page[self._at + FILE] = inode_id
+
+    @property
+    def length_bytes(self) -> int:
+        return self._page[self._at + LENGTH]
+
+    @length_bytes.setter
+    def length_bytes(self, length_bytes: int) -> None:
+        self._page[self._at + LENGTH] = length_bytes
+
+    @property
+    def generation_stamp(self) -> int:
+        return self._page[self._at + STAMP] >> 3
+
+    @generation_stamp.setter
+    def generation_stamp(self, stamp: int) -> None:
+        self._page[self._at + STAMP] = stamp << 3 | self._page[self._at + STAMP] & 7
+
+    @property
+    def state(self) -> BlockState:
+        return _STATES[self._page[self._at + STAMP] >> 1 & 3]
+
+    @state.setter
+    def state(self, state: BlockState) -> None:
+        self._page[self._at + STAMP] = self._page[self._at + STAMP] & ~6 | state << 1
+        if state is BlockState.COMPLETE:
+            self._table.unfinished.discard(self.block_id)
+        elif self._page[self._at + STAMP] & 1:
+            self._table.unfinished.add(self.block_id)
+
+    # Replicas.
+
+    @property
+    def replicas(self) -> list[Storage]:
+        """In the order in which they were found. Change them by the methods below."""
+        packed = self._page[self._at + REPLICAS]
+        if packed == 0:
+            return []
+        if packed == ELSEWHERE:
+            return list(self._table.scattered[self.block_id])
+        storages = self._table.storages
+        found = [storages[(packed & _STORAGE_MASK) - 1]]
+        packed >>= STORAGE_BITS
+        while packed:
+            found.append(storages[(packed & _STORAGE_MASK) - 1])
+            packed >>= STORAGE_BITS
+        return found
+
+    @replicas.setter
+    def replicas(self, storages: Iterable[Storage]) -> None:
+        found = list(storages)
+        table = self._table
+        numbers = [table.number_of(storage) for storage in found]
+        packed = 0
+        for number in reversed(numbers):
+            packed = packed << STORAGE_BITS | number
+        if packed >> _INLINE_BITS or max(numbers, default=0) > _STORAGE_MASK:
+            table.scattered[self.block_id] = found
+            packed = ELSEWHERE
+        else:
+            table.scattered.pop(self.block_id, None)
+        self._page[self._at + REPLICAS] = packed
+
+    @property
+    def replica_count(self) -> int:
+        packed = self._page[self._at + REPLICAS]
+        if packed == ELSEWHERE:
+            return len(self._table.scattered[self.block_id])
+        return (packed.bit_length() + STORAGE_BITS - 1) // STORAGE_BITS
+
+    def add_replica(self, storage: Storage) -> None:
+        """The storage has a good one, too."""
+        packed = self._page[self._at + REPLICAS]
+        number = self._table.number_of(storage)
+        if packed == 0 and number <= _STORAGE_MASK:
+            self._page[self._at + REPLICAS] = number
+        else:
+            self.replicas = [*self.replicas, storage]
+
+    def remove_replica(self, storage: Storage) -> None:
+        """The storage has none any more. Raises ValueError if it had none."""
+        left = self.replicas
+        left.remove(storage)
+        self.replicas = left
+
+    # What few have.
+
+    @property
+    def expected(self) -> tuple[Storage, ...]:
+        return self._table.extras.get(self.block_id, _NO_EXTRAS).expected
+
+    @expected.setter
+    def expected(self, storages: tuple[Storage, ...]) -> None:
+        if storages:
+            self._extras().expected = storages
+        elif (extras := self._table.extras.get(self.block_id)) is not None:
+            extras.expected = ()
+            self._drop_empty(extras)
+
+    @property
+    def corrupt(self) -> tuple[Storage, ...]:
+        return self._table.extras.get(self.block_id, _NO_EXTRAS).corrupt
+
+    @corrupt.setter
+    def corrupt(self, storages: tuple[Storage, ...]) -> None:
+        if storages:
+            self._extras().corrupt = storages
+        elif (extras := self._table.extras.get(self.block_id)) is not None:
+            extras.corrupt = ()
+            self._drop_empty(extras)
+
+    @property
+    def synced_bytes(self) -> int:
+        return self._table.extras.get(self.block_id, _NO_EXTRAS).synced_bytes
+
+    @synced_bytes.setter
+    def synced_bytes(self, synced_bytes: int) -> None:
+        if synced_bytes:
+            self._extras().synced_bytes = synced_bytes
+        elif (extras := self._table.extras.get(self.block_id)) is not None:
+            extras.synced_bytes = 0
+            self._drop_empty(extras)
+
+    @property
+    def truncating(self) -> bool:
+        return self._table.extras.get(self.block_id, _NO_EXTRAS).truncating
+
+    @truncating.setter
+    def truncating(self, truncating: bool) -> None:
+        if truncating:
+            self._extras().truncating = True
+        elif (extras := self._table.extras.get(self.block_id)) is not None:
+            extras.truncating = False
+            self._drop_empty(extras)
+
+    def _extras(self) -> Extras:
+        extras = self._table.extras.get(self.block_id)
+        if extras is None:
+            extras = self._table.extras[self.block_id] = Extras()
+        return extras
+
+    def _drop_empty(self, extras: Extras) -> None:
+        if extras.is_empty:
+            del self._table.extras[self.block_id]
+
+    def move_out(self, extras: Extras | None, scattered: list[Storage] | None) -> None:
+        """The block is in no table any more, and keeps what was beside its row."""
+        alone = BlockTable(self._table.files)
+        alone.storages.extend(self._table.storages)
+        if extras is not None:
+            alone.extras[self.block_id] = extras
+        if scattered is not None:
+            alone.scattered[self.block_id] = scattered
+        self._table = alone
+
+    # What follows.
+
+    @property
+    def known_bytes(self) -> int:
+        """So many bytes of it were acknowledged, at least."""
+        return max(self.length_bytes, self.synced_bytes)
+
+    @property
+    def is_readable_to_the_end(self) -> bool:
+        """True if readers can rely on `length_bytes` without asking datanodes."""
+        return self.state is BlockState.COMPLETE or self.truncating
+
+    @property
+    def name(self) -> str:
+        """As logs and messages show it: `blk_1073741825_1001`."""
+        return f"blk_{self.block_id}_{self.generation_stamp}"
+
+    def __repr__(self) -> str:
+        return f"<{self.name} {self.state.name} {self.length_bytes} bytes>"
+
+
+class BlockTable(Mapping[int, Block]):
+    """The blocks of a namespace by id, to be used like a dictionary."""
+
+    __slots__ = ("_numbers", "extras", "files", "rows", "scattered", "storages", "unfinished")
+
+    def __init__(self, files: FileTable) -> None:
+        self.rows: Final = Table(WIDTH, STAMP)
+        self.files: Final = files
+        self.extras: Final[dict[int, Extras]] = {}
+        self.scattered: Final[dict[int, list[Storage]]] = {}
+        """The replicas of blocks that have more than fit in a row."""
+        self.unfinished: Final[set[int]] = set()
+        """The ids of blocks that are not complete."""
+        self.storages: Final[list[Storage]] = []
+        self._numbers: Final[dict[Storage, int]] = {}
+
+    def new(
+        self,
+        block_id: int,
+        length_bytes: int,
+        generation_stamp: int,
+        file_id: int,
+        state: BlockState,
+    ) -> Block:
+        """Add a block. Raises OverflowError, with nothing changed, for a number of more
+        than 64 bits (60 of a generation stamp)."""
+        page = self.rows.page_for(block_id)
+        at = (block_id & MASK) * WIDTH
+        assert not page[at + STAMP] & 1, f"there is a block {block_id} already"
+        page[at + LENGTH] = length_bytes
+        page[at + FILE] = file_id
+        page[at + REPLICAS] = 0
+        page[at + STAMP] = generation_stamp << 3 | state << 1 | 1
+        self.rows.added(page)
+        if state is not BlockState.COMPLETE:
+            self.unfinished.add(block_id)
+        return _view(self, block_id, page, at)
+
+    def number_of(self, storage: Storage) -> int:
+        """By which rows know the storage; from 1."""
+        number = self._numbers.get(storage)
+        if number is None:
+            self.storages.append(storage)
+            number = self._numbers[storage] = len(self.storages)
+        return number
+
+    def get(self, block_id: int, default: None = None) -> Block | None:  # type: ignore[override]
+        page = self.rows.pages.get(block_id >> SHIFT)
+        at = (block_id & MASK) * WIDTH
+        if page is None or not page[at + STAMP] & 1:
+            return None
+        return _view(self, block_id, page, at)
+
+    def pop(self, block_id: int) -> Block | None:
+        """Take a block out. It is shown as it was for as long as somebody holds it."""
+        block = self.get(block_id)
+        if block is None:
+            return None
+        self.rows.remove(block_id)
+        self.unfinished.discard(block_id)
+        extras = self.extras.pop(block_id, None)
+        scattered = self.scattered.pop(block_id, None)
+        if extras is not None or scattered is not None:
+            block.move_out(extras, scattered)
+        return block
+
+    def count_settled(self) -> int:
+        """How many blocks are not under construction."""
+        return len(self) - sum(
+            self[block_id].state is BlockState.UNDER_CONSTRUCTION for block_id in self.unfinished
+        )
+
+    def __getitem__(self, block_id: int) -> Block:
+        block = self.get(block_id)
+        if block is None:
+            raise KeyError(block_id)
+        return block
+
+    def __contains__(self, block_id: object) -> bool:
+        assert isinstance(block_id, int), block_id
+        return block_id in self.rows
+
+    def __len__(self) -> int:
+        return self.rows.count
+
+    def __iter__(self) -> Iterator[int]:
+        """The ids; blocks may come and go meanwhile."""
+        return iter(self.rows)
+
+
+def _view(table: BlockTable, block_id: int, page: Page, at: int) -> Block:
+    block = Block.__new__(Block)
+    block.block_id = block_id
+    block._table = table
+    block._page = page
+    block._at = at
+    return block

@@ -1,0 +1,181 @@
+"""Tables of numbers by id, for what a namespace has millions of (pure; FS-025).
+
+Ids of inodes and blocks only ever grow, and none is used twice. So a row is found
+by its id alone: the upper bits name a page, the lower ones a place in it. A page is
+one array of 64-bit numbers, row after row, and is dropped with its last row. A
+number costs eight bytes, and no dictionary, no object and no visit of the garbage
+collector.
+
+A row that was removed keeps its numbers as long as somebody holds its page: who
+still looks at an inode that was just deleted sees it as it was, but for its name.
+
+What a page does not save: one row that outlives its neighbours keeps the whole page.
+So pages are small.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+SHIFT: Final = 6
+"""Bits of an id that say where in its page it is."""
+ROWS: Final = 1 << SHIFT
+MASK: Final = ROWS - 1
+
+_SET_SHIFT: Final = 16
+_SET_MASK: Final = (1 << _SET_SHIFT) - 1
+
+
+if TYPE_CHECKING:
+    _Numbers = array[int]
+else:  # Until Python 3.12 an array's class has no brackets at run time.
+    _Numbers = array
+
+
+class Page(_Numbers):
+    """`ROWS` rows of signed 64-bit numbers. `names` is a string for each, where the
+    table has such."""
+
+    __slots__ = ("live", "names")
+
+    live: int
+    names: list[str]
+
+
+class Table:
+    """Rows of `width` numbers by id.
+
+    The lowest bit of the number at `mark` in each row says whether the row is there; the
+    table's owner keeps its own number above that bit.
+    """
+
+    __slots__ = ("_blank", "_mark", "_named", "_width", "count", "pages")
+
+    def __init__(self, width: int, mark: int, *, named: bool = False) -> None:
+        self.pages: Final[dict[int, Page]] = {}
+        self.count = 0
+        """How many rows there are."""
+        self._width = width
+        self._mark = mark
+        self._named = named
+        self._blank = bytes(8 * width * ROWS)
+
+    def page_for(self, row_id: int) -> Page:
+        """The page for a row that is about to be written."""
+        page = self.pages.get(row_id >> SHIFT)
+        if page is None:
+            page = self.pages[row_id >> SHIFT] = self.new_page()
+        return page
+
+    def new_page(self) -> Page:
+        page = Page("q", self._blank)
+        page.live = 0
+        if self._named:
+            page.names = [""] * ROWS
+        return page
+
+    def added(self, page: Page, count: int = 1) -> None:
+        """So many rows were written to a page of the table."""
+        page.live += count
+        self.count += count
+
+    def remove(self, row_id: int) -> bool:
+        """Take the row away; False if it is not there."""
+        page = self.pages.get(row_id >> SHIFT)
+        at = (row_id & MASK) * self._width + self._mark
+        if page is None or not page[at] & 1:
+            return False
+        page[at] -= 1
+        if self._named:
+            page.names[row_id & MASK] = ""
+        page.live -= 1
+        self.count -= 1
+        if not page.live:
+            del self.pages[row_id >> SHIFT]
+        return True
+
+    def __contains__(self, row_id: int) -> bool:
+        page = self.pages.get(row_id >> SHIFT)
+        return page is not None and bool(page[(row_id & MASK) * self._width + self._mark] & 1)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[int]:
+        """The ids, page by page; rows may come and go meanwhile."""
+        for number in list(self.pages):
+            page = self.pages.get(number)
+            if page is not None:
+                marks = page[self._mark :: self._width]
+                first = number << SHIFT
+                yield from [first + place for place, mark in enumerate(marks) if mark & 1]
+
+
+class IdSet:
+    """A set of ids at two bytes each, where they lie close together.
+
+    The lower halves of those that share the upper bits are one sorted array.
+    """
+
+    __slots__ = ("_count", "_parts")
+
+    def __init__(self, ids: Iterable[int] = ()) -> None:
+        self._parts: dict[int, array[int]] = {}
+        self._count = 0
+        for number in ids:
+            self.add(number)
+
+    def add(self, number: int) -> None:
+        low = number & _SET_MASK
+        part = self._parts.get(number >> _SET_SHIFT)
+        if part is None:
+            self._parts[number >> _SET_SHIFT] = array("H", (low,))
+        elif low > part[-1]:
+            part.append(low)
+        else:
+            place = bisect_left(part, low)
+            if part[place] == low:
+                return
+            part.insert(place, low)
+        self._count += 1
+
+    def discard(self, number: int) -> None:
+        low = number & _SET_MASK
+        part = self._parts.get(number >> _SET_SHIFT)
+        if part is None:
+            return
+        place = bisect_left(part, low)
+        if place == len(part) or part[place] != low:
+            return
+        self._count -= 1
+        if len(part) == 1:
+            del self._parts[number >> _SET_SHIFT]
+        else:
+            del part[place]
+
+    def copy(self) -> IdSet:
+        twin = IdSet()
+        twin._parts = {upper: part[:] for upper, part in self._parts.items()}
+        twin._count = self._count
+        return twin
+
+    def __contains__(self, number: object) -> bool:
+        assert isinstance(number, int), number
+        part = self._parts.get(number >> _SET_SHIFT)
+        if part is None:
+            return False
+        low = number & _SET_MASK
+        place = bisect_left(part, low)
+        return place < len(part) and part[place] == low
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[int]:
+        """In no order, and as of when each part is reached: it may change meanwhile."""
+        for upper, part in list(self._parts.items()):
+            first = upper << _SET_SHIFT
+            yield from [first + low for low in part]
