@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah.model import filesystem, streams
+from howdah.model.entries import Refused
 from howdah.model.filesystem import FileSystem
-from howdah.model.namespace import Refused
 from howdah.model.streams import Stream
 
 PATH = "/f"

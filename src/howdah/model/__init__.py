@@ -1,6 +1,7 @@
 """The executable specification: what a filesystem is, pure and tiny; the tests' oracle.
 
-- `namespace`   paths, and what operations on them do
+- `namespace`   paths, and what operations on them do: `entries`, what there is at a path;
+                `attributes`, `acls`, `quotas`, what it has besides its content
 - `streams`     an output stream: (path, open, buffer)
 - `filesystem`  a map of paths to bytes with streams on it, and what readers may find
 

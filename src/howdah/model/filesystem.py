@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from howdah.model import streams
-from howdah.model.namespace import ROOT, Refused, is_under, parent_of
+from howdah.model.entries import ROOT, Refused, is_under, parent_of
 from howdah.model.streams import Stream
 
 

@@ -6,53 +6,15 @@ time limits; every operation either changes the dict or says in one word why not
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-ROOT = "/"
-NAMENODE = "the namenode"
-
-
-class Refused(Exception):
-    """An operation that must not happen; `why` is one of a few words."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
+from howdah.model import acls
+from howdah.model.attributes import Attributes, with_acl
+from howdah.model.entries import NAMENODE, ROOT, Entry, Refused, is_under, parent_of
+from howdah.model.quotas import bounded, fixed_policy
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A directory or a file. `blocks` are the lengths of a file's blocks.
-
-    `is_cut`: its last block is being cut, for `writer`. A file that was taken away from
-    its writer has `NAMENODE` for one.
-    """
-
-    is_directory: bool
-    owner: str = ""
-    group: str = ""
-    mode: int = 0o755
-    mtime_ms: int = 0
-    atime_ms: int = 0
-    replication: int = 0
-    blocks: tuple[int, ...] = ()
-    writer: str | None = None
-    is_cut: bool = False
-
-    @property
-    def length_bytes(self) -> int:
-        return sum(self.blocks)
-
-
-def parent_of(path: str) -> str:
-    return path.rpartition("/")[0] or ROOT
-
-
-def is_under(path: str, ancestor: str) -> bool:
-    return path != ancestor and path.startswith(ancestor.rstrip("/") + "/")
-
-
-class ModelNamespace:
+class ModelNamespace(Attributes):
     """All paths of a filesystem with one user.
 
     >>> model = ModelNamespace("root", "staff")
@@ -61,9 +23,10 @@ class ModelNamespace:
     ['/', '/a', '/a/b']
     """
 
-    def __init__(self, owner: str, group: str) -> None:
+    def __init__(self, owner: str, group: str, max_xattrs: int = 32) -> None:
         self.entries: dict[str, Entry] = {ROOT: Entry(True, owner, group)}
         self._owner = owner
+        self.max_xattrs = max_xattrs
 
     # Looking.
 
@@ -81,31 +44,32 @@ class ModelNamespace:
 
     # The tree.
 
-    def _check_parents(self, path: str) -> None:
-        above = parent_of(path)
-        while above != ROOT:
-            entry = self.entries.get(above)
-            if entry is not None and not entry.is_directory:
-                raise Refused("parent is a file")
-            above = parent_of(above)
-
-    def _make_parents(self, path: str, mode: int | None, now_ms: int) -> None:
+    def _make_parents(self, path: str, mode: int | None, unmasked: int | None, now_ms: int) -> None:
         above = parent_of(path)
         if above in self.entries:
             return
-        self._make_parents(above, mode, now_ms)
+        self._make_parents(above, mode, unmasked, now_ms)
         inherited = self.entries[parent_of(above)].mode if mode is None else mode
-        self._make(above, inherited | 0o300, now_ms)
+        before = None if unmasked is None else unmasked | 0o300
+        self._make(above, Entry(True, mode=inherited | 0o300), before, now_ms)
 
-    def _make(self, path: str, mode: int, now_ms: int) -> None:
-        group = self.entries[parent_of(path)].group
-        self.entries[path] = Entry(True, self._owner, group, mode, now_ms)
+    def _make(self, path: str, new: Entry, unmasked: int | None, now_ms: int) -> None:
+        """With the group of its directory, and the list that it hands down: this takes
+        the place of the client's mask, if the client says what the mode was before."""
+        above = self.entries[parent_of(path)]
+        new = replace(new, owner=self._owner, group=above.group, mtime_ms=now_ms)
+        handed = new.mode if unmasked is None else unmasked
+        acl = acls.inherited(above.acl or {}, handed, by_directory=new.is_directory)
+        if acl is not None:
+            new = with_acl(replace(new, mode=handed), acl)
+        self.entries[path] = new
         self._touch(parent_of(path), now_ms)
 
     def _touch(self, path: str, now_ms: int) -> None:
         self.entries[path] = replace(self.entries[path], mtime_ms=now_ms)
 
-    def mkdirs(self, path: str, mode: int, *, now_ms: int) -> None:
+    @bounded
+    def mkdirs(self, path: str, mode: int, *, now_ms: int, unmasked: int | None = None) -> None:
         """A directory and what is missing above it; one that is there is left alone."""
         self._check_parents(path)
         found = self.entries.get(path)
@@ -113,8 +77,8 @@ class ModelNamespace:
             if not found.is_directory:
                 raise Refused("exists")
             return
-        self._make_parents(path, mode, now_ms)
-        self._make(path, mode, now_ms)
+        self._make_parents(path, mode, unmasked, now_ms)
+        self._make(path, Entry(True, mode=mode), unmasked, now_ms)
 
     def delete(self, path: str, *, recursive: bool, now_ms: int) -> bool:
         self._check_parents(path)
@@ -132,6 +96,7 @@ class ModelNamespace:
         for gone in self.subtree(path):
             del self.entries[gone]
 
+    @bounded
     def rename(self, src: str, dst: str, *, now_ms: int) -> bool:
         """The old rename: into `dst` if that is a directory; False where it cannot be."""
         self._check_parents(src)
@@ -149,6 +114,7 @@ class ModelNamespace:
         self._move(src, dst, now_ms)
         return True
 
+    @bounded
     def rename2(self, src: str, dst: str, *, overwrite: bool, now_ms: int) -> None:
         """The new rename: `dst` is the final name."""
         self._check_parents(src)
@@ -183,6 +149,7 @@ class ModelNamespace:
 
     # Files.
 
+    @bounded
     def create(
         self,
         path: str,
@@ -190,8 +157,10 @@ class ModelNamespace:
         *,
         writer: str,
         replication: int,
+        block_size_bytes: int,
         overwrite: bool,
         now_ms: int,
+        unmasked: int | None = None,
     ) -> None:
         self._check_parents(path)
         old = self.entries.get(path)
@@ -200,12 +169,17 @@ class ModelNamespace:
                 raise Refused("exists")
             if not overwrite:
                 raise Refused("is written" if old.writer else "exists")
-        self._make_parents(path, None, now_ms)
-        group = self.entries[parent_of(path)].group
-        self.entries[path] = Entry(
-            False, self._owner, group, mode, now_ms, now_ms, replication, (), writer
+        self._make_parents(path, None, None, now_ms)
+        new = Entry(
+            False,
+            mode=mode,
+            atime_ms=now_ms,
+            replication=replication,
+            writer=writer,
+            block_size_bytes=block_size_bytes,
+            policy=fixed_policy(self.entries, parent_of(path)),
         )
-        self._touch(parent_of(path), now_ms)
+        self._make(path, new, unmasked, now_ms)
 
     def _open(self, path: str, writer: str) -> Entry:
         entry = self.entries.get(path)
@@ -217,7 +191,8 @@ class ModelNamespace:
             raise Refused("is cut")
         return entry
 
-    def append(self, path: str, *, writer: str) -> None:
+    @bounded
+    def append(self, path: str, *, writer: str, new_block: bool) -> None:
         self._check_parents(path)
         entry = self.entries.get(path)
         if entry is None:
@@ -226,14 +201,33 @@ class ModelNamespace:
             raise Refused("exists")
         if entry.writer is not None:
             raise Refused("is written")
-        self.entries[path] = replace(entry, writer=writer)
+        goes_on = not new_block and entry.blocks[-1:] < (entry.block_size_bytes,)
+        self.entries[path] = replace(
+            entry, writer=writer, is_writing=bool(entry.blocks) and goes_on
+        )
 
-    def set_blocks(self, path: str, blocks: tuple[int, ...], *, writer: str) -> None:
-        """What a writer wrote, synced or gave up."""
-        self.entries[path] = replace(self._open(path, writer), blocks=blocks)
+    @bounded
+    def add_block(self, path: str, blocks: tuple[int, ...], *, writer: str) -> None:
+        """A new one, after `blocks`, of which the last is settled."""
+        entry = self._open(path, writer)
+        self.entries[path] = replace(entry, blocks=(*blocks, 0), is_writing=True)
 
-    def close(self, path: str, *, writer: str, now_ms: int) -> None:
-        self.entries[path] = replace(self._open(path, writer), writer=None, mtime_ms=now_ms)
+    def sync(self, path: str, length_bytes: int, *, writer: str) -> None:
+        """Of the block that is being written, if any, so much is there."""
+        entry = self._open(path, writer)
+        if entry.is_writing:
+            blocks = (*entry.blocks[:-1], max(entry.blocks[-1], length_bytes))
+            self.entries[path] = replace(entry, blocks=blocks)
+
+    def abandon_block(self, path: str, *, writer: str) -> None:
+        entry = self._open(path, writer)
+        self.entries[path] = replace(entry, blocks=entry.blocks[:-1], is_writing=False)
+
+    def close(self, path: str, blocks: tuple[int, ...], *, writer: str, now_ms: int) -> None:
+        entry = self._open(path, writer)
+        self.entries[path] = replace(
+            entry, blocks=blocks, writer=None, is_writing=False, mtime_ms=now_ms
+        )
 
     # Files that get shorter, longer, or are taken away.
 
@@ -271,6 +265,7 @@ class ModelNamespace:
         )
         return not is_cut
 
+    @bounded
     def concat(self, target: str, sources: list[str], *, now_ms: int) -> None:
         """The blocks of the sources go to the end of the target, and the sources go."""
         whole = self._file(target)
@@ -299,7 +294,7 @@ class ModelNamespace:
             self.entries[path] = replace(entry, writer=NAMENODE)
             return False
         self.entries[path] = replace(
-            entry, writer=None, blocks=entry.blocks[:keep], mtime_ms=now_ms
+            entry, writer=None, is_writing=False, blocks=entry.blocks[:keep], mtime_ms=now_ms
         )
         return True
 
@@ -308,38 +303,5 @@ class ModelNamespace:
         entry = self._file(path)
         blocks = (*entry.blocks[:-1], length_bytes)
         self.entries[path] = replace(
-            entry, blocks=blocks, writer=None, is_cut=False, mtime_ms=now_ms
+            entry, blocks=blocks, writer=None, is_writing=False, is_cut=False, mtime_ms=now_ms
         )
-
-    # Attributes.
-
-    def _existing(self, path: str) -> Entry:
-        self._check_parents(path)
-        entry = self.entries.get(path)
-        if entry is None:
-            raise Refused("not found")
-        return entry
-
-    def set_mode(self, path: str, mode: int) -> None:
-        self.entries[path] = replace(self._existing(path), mode=mode)
-
-    def set_owner(self, path: str, owner: str | None, group: str | None) -> None:
-        entry = self._existing(path)
-        self.entries[path] = replace(entry, owner=owner or entry.owner, group=group or entry.group)
-
-    def set_times(self, path: str, mtime_ms: int, atime_ms: int) -> None:
-        """-1 leaves a time as it is."""
-        entry = self._existing(path)
-        if mtime_ms != -1:
-            entry = replace(entry, mtime_ms=mtime_ms)
-        if atime_ms != -1:
-            entry = replace(entry, atime_ms=atime_ms)
-        self.entries[path] = entry
-
-    def set_replication(self, path: str, replication: int) -> bool:
-        self._check_parents(path)
-        entry = self.entries.get(path)
-        if entry is None or entry.is_directory:
-            return False
-        self.entries[path] = replace(entry, replication=replication)
-        return True

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from howdah.model.namespace import Refused
+from howdah.model.entries import Refused
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from hypothesis.stateful import (
 
 from howdah.fs import capabilities
 from howdah.model import filesystem as model
-from howdah.model.namespace import Refused
+from howdah.model.entries import Refused
 from howdah.model.streams import Stream
 from howdah.testing.contract.subject import Subject, expect, expect_equal
 

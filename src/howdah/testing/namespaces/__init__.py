@@ -1,0 +1,8 @@
+"""Any history of a namespace, held against `howdah.model`, and against what is left of it
+after a crash.
+
+`histories` has what all operations need, `tree`, `files`, `changes` and `attributes` the
+operations, as rules of Hypothesis; `survival` brings a namespace back from every prefix
+of its log, from torn ones, and from images; `fingerprint` says whether it is the same.
+Needs Hypothesis.
+"""

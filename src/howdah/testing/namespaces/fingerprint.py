@@ -1,0 +1,115 @@
+"""Everything of a namespace that a log has to restore, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from howdah.namenode import quotas
+from howdah.namenode.inodes import BlockState, Directory, File, INode, Symlink
+from howdah.namenode.namespace import Namespace
+
+Fingerprint = dict[str, Any]
+
+
+def walk(namespace: Namespace) -> Iterator[tuple[str, INode]]:
+    """Every path of the tree with its inode, a directory before what is in it."""
+    stack: list[tuple[str, INode]] = [("/", namespace.root)]
+    while stack:
+        path, inode = stack.pop()
+        yield path, inode
+        if isinstance(inode, Directory):
+            above = path.rstrip("/")
+            stack += [(f"{above}/{name}", child) for name, child in inode.children.items()]
+
+
+def fingerprint(namespace: Namespace) -> Fingerprint:
+    """By path, and the counters. Two namespaces of one fingerprint answer alike."""
+    found: Fingerprint = {
+        "counters": (
+            namespace.last_inode_id,
+            namespace.last_block_id,
+            namespace.generation_stamp,
+        )
+    }
+    for path, inode in walk(namespace):
+        found[path] = (
+            type(inode).__name__,
+            inode.inode_id,
+            inode.owner,
+            inode.group,
+            inode.mode,
+            inode.mtime_ms,
+            inode.atime_ms,
+            inode.acl,
+            inode.xattrs,
+            *_own(inode),
+        )
+    return found
+
+
+def _own(inode: INode) -> tuple[Any, ...]:
+    if isinstance(inode, Symlink):
+        return (inode.target,)
+    if isinstance(inode, Directory):
+        quota = inode.quota
+        if quota is None:
+            return ()
+        return quota.namespace, quota.space_bytes, dict(quota.by_kind_bytes)
+    assert isinstance(inode, File)
+    return (
+        inode.replication,
+        inode.block_size_bytes,
+        inode.storage_policy_id,
+        inode.writer,
+        inode.writer_machine,
+        [
+            (
+                block.block_id,
+                block.generation_stamp,
+                block.length_bytes,
+                block.state is BlockState.UNDER_CONSTRUCTION,
+                block.truncating,
+            )
+            for block in inode.blocks
+        ],
+    )
+
+
+def as_imaged(found: Fingerprint) -> Fingerprint:
+    """What an image keeps of it. As Hadoop's, it has no place for a directory's access
+    time, and takes the last block of an open file for one that is being written."""
+    kept: Fingerprint = {}
+    for path, facts in found.items():
+        if facts[0] == "Directory":
+            facts = (*facts[:6], 0, *facts[7:])
+        elif facts[0] == "File" and facts[12] is not None and facts[14]:
+            *blocks, last = facts[14]
+            facts = (*facts[:14], [*blocks, (*last[:3], True, last[4])])
+        kept[path] = facts
+    return kept
+
+
+def check_consistent(namespace: Namespace) -> None:
+    """Its parts say the same: tree, inodes by id, blocks by id, leases, what quotas count.
+    What was deleted must have been reaped."""
+    inodes, blocks, writers = {}, {}, {}
+    for path, inode in walk(namespace):
+        assert inode.path == path
+        inodes[inode.inode_id] = inode
+        if isinstance(inode, File):
+            blocks.update({block.block_id: block for block in inode.blocks})
+            if inode.writer is not None:
+                writers[inode.inode_id] = inode.writer
+        elif isinstance(inode, Directory) and inode.quota is not None:
+            used, kept = quotas.of_subtree(inode), inode.quota
+            assert (kept.used_names, kept.used_bytes) == (used.names, used.space_bytes), path
+            kinds = used.by_kind_bytes.keys() | kept.used_by_kind_bytes.keys()
+            for kind in kinds:
+                counted = kept.used_by_kind_bytes.get(kind, 0)
+                assert counted == used.by_kind_bytes.get(kind, 0), (path, kind)
+    assert dict(namespace.inodes) == inodes
+    assert dict(namespace.blocks) == blocks
+    holders = {inode_id: namespace.leases.holder_of(inode_id) for inode_id in inodes}
+    assert {i: holder for i, holder in holders.items() if holder} == writers
+    assert namespace.leases.open_files == len(writers)
