@@ -53,7 +53,12 @@ def _copy(arguments: Arguments, conf: Configuration) -> Outcome:
 
     with _session(arguments) as spark:
         return distcp(
-            spark, arguments.sources, arguments.target, options=arguments.options, conf=conf
+            spark,
+            arguments.sources,
+            arguments.target,
+            options=arguments.options,
+            conf=conf,
+            shows_progress=sys.stderr.isatty(),
         )
 
 

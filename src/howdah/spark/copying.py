@@ -19,6 +19,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
@@ -30,6 +31,7 @@ from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.spark.entries import WHOLE, Entry, decode
+from howdah.spark.filesystems import Place
 from howdah.spark.options import Attribute
 from howdah.spark.preserving import preserve
 from howdah.spark.throttle import Throttle
@@ -42,6 +44,7 @@ _TYPES: Final = {
     "COMPOSITE-CRC32C": ChecksumType.CRC32C,
     "COMPOSITE-CRC32": ChecksumType.CRC32,
 }
+_MD5_OF: Final = re.compile(r"MD5-of-\d*MD5-of-(?P<bytes>\d+)(?P<type>CRC32C?)")
 # What another try within the same second will not change.
 _PERMANENT: Final = (
     errors.PathNotFound,
@@ -76,6 +79,8 @@ class Manner:
     skip_crc: bool = False
     direct: bool = False
     buffer_bytes: int = 4 << 20
+    place: Place | None = None
+    """Where to connect anew for checksums of another kind (`-pc`)."""
 
 
 class Copier:
@@ -109,6 +114,8 @@ class Copier:
             try:
                 if self._once(source_fs, entry, target):
                     return entry
+                if entry.chunk_length != WHOLE:
+                    break  # the other parts are of what the file was
                 entry = _now(source_fs, entry)
             except (errors.HowdahError, OSError) as error:
                 cause = error.__cause__ if isinstance(error, ReadFailed) else error
@@ -116,10 +123,7 @@ class Copier:
                     raise _failed(source_fs, entry, self._fs, target, error) from error
                 self._sleep(FIRST_DELAY_S * 2**attempt)
             self.retries += 1
-        raise SourceChanged(
-            f"{source_fs.uri}{source.path} was changed while it was copied, "
-            f"{MOST_TRIES} times in a row"
-        )
+        raise SourceChanged(f"{source_fs.uri}{source.path} is being changed while it is copied")
 
     def make_parent(self, target: str) -> None:
         """See to it that the directory of a target is there; asked once for each."""
@@ -164,7 +168,7 @@ class Copier:
             length = source.chunk_length
         stream = _open(source_fs, source, begin)
         try:
-            out = self._create(source, path)
+            out = self._create(source_fs, source, path)
             try:
                 return self._pump(stream, source, out, length)
             finally:
@@ -187,15 +191,36 @@ class Copier:
             raise _mismatch(source_fs, source, self._fs, target, status)
         preserve(source_fs, source, self._fs, target, self._manner.preserve)
 
-    def _create(self, source: Entry, path: str) -> FSDataOutputStream:
+    def _create(self, source_fs: FileSystem, source: Entry, path: str) -> FSDataOutputStream:
         keep = self._manner.preserve
         same_blocks = Attribute.BLOCK_SIZE in keep or Attribute.CHECKSUM_TYPE in keep
-        return self._fs.create(
+        if source.erasure_coded and Attribute.ERASURE_CODING_POLICY in keep:
+            raise errors.UnsupportedOperation(
+                f"{source.path} is erasure coded, and howdah cannot preserve that yet"
+            )
+        fs = self._fs
+        if Attribute.CHECKSUM_TYPE in keep and source.length:
+            fs = self._with_checksums_of(source_fs, source)
+        return fs.create(
             path,
             overwrite=True,
             replication=(source.replication or None) if Attribute.REPLICATION in keep else None,
             block_size=(source.block_size or None) if same_blocks else None,
         )
+
+    def _with_checksums_of(self, source_fs: FileSystem, source: Entry) -> FileSystem:
+        """The target's filesystem, making checksums of the source's kind."""
+        place = self._manner.place
+        if place is None or self._fs.scheme != "hdfs":
+            return self._fs
+        found = source_fs.get_file_checksum(source.path, combine_mode="MD5MD5CRC")
+        kind = None if found is None else _MD5_OF.fullmatch(found.algorithm)
+        if kind is None:
+            return self._fs
+        self._crc_type = ChecksumType[kind["type"]]
+        return place.with_settings(
+            {"dfs.checksum.type": kind["type"], "dfs.bytes-per-checksum": kind["bytes"]}
+        ).connect()
 
     def _pump(
         self, stream: FSDataInputStream, source: Entry, out: FSDataOutputStream, length: int

@@ -28,6 +28,7 @@ class Kind(enum.IntEnum):
     MISSING = 2  # only the target has it
     PENDING = 3  # a directory that is still to be listed
     MISSING_PENDING = 4  # a directory of the target alone, to be listed
+    UNREADABLE = 5  # a directory that cannot be listed; `owner` says why
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ class Place:
                 _open[key] = connect(self.uri + "/", conf=conf, user=self.user)
             return _open[key]
 
-    def with_settings(self, **values: str) -> Place:
-        """The same place with other settings, whose names have `_` for `.`."""
+    def with_settings(self, values: dict[str, str]) -> Place:
+        """The same place with other values of its configuration."""
         merged = dict(self.settings) | values
         return Place(self.uri, self.user, tuple(sorted(merged.items())))

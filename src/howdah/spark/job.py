@@ -4,8 +4,9 @@
 2. Remove what an earlier run of the same copy left, if it was killed.
 3. List sources and target in parallel (`howdah.spark.listing`).
 4. Refuse two sources with one place.
-5. Copy: tasks with about as many bytes each (`howdah.spark.plan`, `howdah.spark.tasks`).
-6. Delete what only the target has, where that is asked for.
+5. Copy: tasks with about as many bytes each (`howdah.spark.plan`, `howdah.spark.tasks`),
+   and join what was copied in parts.
+6. Delete what only the target has, where that is asked for (`howdah.spark.finishing`).
 7. Remove the staging directory, give an atomic copy its name, and set the attributes of
    directories, which everything before has changed.
 
@@ -15,34 +16,39 @@ of a file, and no row of a list but those of the largest files.
 
 from __future__ import annotations
 
+import contextlib
 import time
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from howdah import errors, keys
 from howdah.config import Configuration
-from howdah.fs import paths
-from howdah.fs.api import FileSystem
-from howdah.fs.registry import connect
-from howdah.fs.status import FileStatus
+from howdah.fs import capabilities, paths
 from howdah.spark.copying import COMPOSITE
 from howdah.spark.counters import Counters
-from howdah.spark.entries import Entry, Kind, decode, found_of
+from howdah.spark.entries import Entry, Kind, decode, encode
 from howdah.spark.filesystems import Place
-from howdah.spark.layout import Found, InvalidInput, Placed, Source, place
+from howdah.spark.finishing import OWNER_ENTERS, AttributesTask, DeleteTask, JoinTask, TrackTask
+from howdah.spark.layout import Found, Placed, place
 from howdah.spark.listing import Listing, make_listing
 from howdah.spark.options import Options
 from howdah.spark.outcome import DuplicateFile, Outcome, from_spark
-from howdah.spark.plan import parts_of, plan
+from howdah.spark.plan import in_parts, parts_of, plan
 from howdah.spark.preserving import check_support
+from howdah.spark.progress import Progress
+from howdah.spark.rehearsal import SCHEMA as REHEARSAL_SCHEMA
+from howdah.spark.rehearsal import RehearseTask, tell_all
 from howdah.spark.staging import Staging, key_of, work_path
+from howdah.spark.surroundings import Surroundings, located, prefix, status_of
 from howdah.spark.tasks import COUNTER_SCHEMA, CopyTask
 from howdah.spark.walking import Walk
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from howdah.fs.status import FileStatus
 
 
 def distcp(
@@ -53,146 +59,87 @@ def distcp(
     options: Options | None = None,
     conf: Configuration | None = None,
     user: str | None = None,
+    tell: Callable[[str], None] = print,
+    shows_progress: bool = False,
 ) -> Outcome:
     """Copy files and trees in parallel; the executors of `spark` move the bytes.
 
     `sources` and `target` are URIs, or paths on `fs.defaultFS`; sources may be patterns.
-    Raises what `howdah.spark.outcome` knows: `CopyFailed` with source, target and reason,
-    `InvalidInput`, `DuplicateFile` …
+    `tell` is given a line for each thing that a dry run would do. Raises `CopyFailed`
+    with source, target and reason, `InvalidInput`, `DuplicateFile`, and others that
+    `howdah.spark.outcome` knows.
 
     >>> distcp(spark, "hdfs://a:8020/data", "hdfs://b:8020/data")  # doctest: +SKIP
     """
+    chosen = options or Options()
     configuration = Configuration.load() if conf is None else conf
     wanted = [sources] if isinstance(sources, str) else list(sources)
-    job = _Job(spark, wanted, target, options or Options(), configuration, user)
-    return job.run()
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """Where everything goes: the place, the path to write to, and what is there."""
-
-    place: Place
-    fs: FileSystem
-    path: str
-    status: FileStatus | None
-
-    @property
-    def found(self) -> Found:
-        return found_of(self.status)
-
-    @property
-    def uri(self) -> str:
-        return self.fs.uri + self.path
+    around = Surroundings.look(wanted, target, chosen, configuration, user)
+    return _Job(spark, around, chosen, configuration, user, shows_progress).run(tell)
 
 
 class _Job:
     def __init__(
         self,
         spark: SparkSession,
-        sources: list[str],
-        target: str,
+        around: Surroundings,
         options: Options,
         conf: Configuration,
         user: str | None,
+        shows_progress: bool,
     ) -> None:
         self._spark = spark
+        self._around = around
         self._options = options
         self._conf = conf
         self._user = user
+        self._shows_progress = shows_progress
         self._began_s = time.monotonic()
-        self._names = sources
-        self._target = self._look_at_target(target)
+        self._fs = around.target_fs
+        self._placed = place(
+            [source for source, _ in around.sources], around.found, around.target_uri, options
+        )
+        for each in (*around.places, around.target):
+            check_support(each.connect(), options.preserve)
+        key = key_of([source.uri for source, _ in around.sources], around.target_uri)
+        # An atomic copy is made beside its target, where nothing is yet.
+        self._path = around.target_path
+        if options.atomic:
+            self._path = work_path(around.target_path, self._work_directory(), key)
+        alone = len(self._placed) == 1 and not self._placed[0].source.is_directory
+        is_file = alone and not self._placed[0].relative
+        self._staging = Staging.of(self._path, is_file, key, uuid.uuid4().hex[:12])
 
-    def _refuse_what_is_missing(self) -> None:
-        chosen = {
-            "-delete": self._options.delete,
-            "-xtrack": self._options.track_path is not None,
-            "-f": self._options.source_listing is not None,
-            "-filters": self._options.filters_file is not None,
-            "-atomic": self._options.atomic,
-            "-diff": self._options.diff is not None,
-            "-rdiff": self._options.reverse_diff is not None,
-            "-blocksperchunk": self._options.blocks_per_chunk > 0,
-            "-log": self._options.log_path is not None,
-            "--dry-run": self._options.dry_run,
-        }
-        for name, is_chosen in chosen.items():
-            if is_chosen:
-                raise errors.UnsupportedOperation(f"{name} is not supported yet")
-
-    # --- 1. what there is ---------------------------------------------------------------
-
-    def _look_at_target(self, target: str) -> _Target:
-        fs = connect(_located(target), conf=self._conf, user=self._user)
-        target_place = Place.of(_located(target), self._conf, self._user)
-        path = fs.resolve(target)
-        return _Target(target_place, fs, path, _status(fs, path))
-
-    def _look_at_sources(self) -> tuple[list[Place], list[tuple[Source, FileStatus]]]:
-        places: dict[str, Place] = {}
-        found: list[tuple[Source, FileStatus]] = []
-        for name in self._names:
-            fs = connect(_located(name), conf=self._conf, user=self._user)
-            if fs.uri not in places:
-                places[fs.uri] = Place.of(_located(name), self._conf, self._user)
-            number = list(places).index(fs.uri)
-            statuses = fs.glob_status(name)
-            if not statuses:
-                raise InvalidInput(f"{name} doesn't exist")
-            for status in statuses:
-                uri = fs.uri + status.path
-                found.append((Source(number, status.path, uri, status.is_directory), status))
-        return list(places.values()), found
+    def _work_directory(self) -> str | None:
+        if self._options.work_path is None:
+            return None
+        return self._fs.resolve(self._options.work_path)
 
     # --- the run -----------------------------------------------------------------------
 
-    def run(self) -> Outcome:
-        self._refuse_what_is_missing()
-        places, found = self._look_at_sources()
-        placed = place(
-            [source for source, _ in found], self._target.found, self._target.uri, self._options
-        )
-        for each in (*places, self._target.place):
-            check_support(each.connect(), self._options.preserve)
-        key = key_of([source.uri for source, _ in found], self._target.uri)
-        # An atomic copy is made beside its target, where nothing is yet.
-        path = self._target.path
-        if self._options.atomic:
-            path = work_path(self._target.path, self._options.work_path, key)
-        alone = len(placed) == 1 and not placed[0].source.is_directory
-        is_file = alone and not placed[0].relative
-        staging = Staging.of(path, is_file, key, uuid.uuid4().hex[:12])
-        self._remove(staging.directory)
-        if path != self._target.path:
-            self._remove(path)
-        walk = Walk(
-            sources=tuple(places),
-            target=self._target.place,
-            target_path=_prefix(path),
-            wants_missing=self._options.wants_missing,
-            threads=self._options.list_threads,
-        )
-        roots = [
-            row
-            for each, (_, status) in zip(placed, found, strict=True)
-            for row in self._roots(each, status)
-        ]
+    def run(self, tell: Callable[[str], None]) -> Outcome:
         task = CopyTask(
-            sources=tuple(places),
-            target=self._target.place,
-            target_path=_prefix(path),
+            sources=self._around.places,
+            target=self._around.target,
+            target_path=prefix(self._path),
             options=self._options,
-            staging=staging,
-            replaces_file=self._target.found is Found.FILE,
+            staging=self._staging,
+            replaces_file=self._around.found is Found.FILE,
+            log=self._log_place(),
+            reports_progress=self._shows_progress,
             combine_mode=self._combine_mode(),
         )
         listing = None
         try:
-            listing = make_listing(self._spark, roots, walk, self._options.max_maps)
-            if len(placed) > 1:
+            if not self._options.dry_run:
+                self._remove_debris()
+            listing = self._list()
+            if len(self._placed) > 1:
                 self._refuse_duplicates(listing)
-            counters = self._copy(listing, task)
+            if self._options.dry_run:
+                counters = self._rehearse(listing, task, tell)
+            else:
+                counters = self._do(listing, task)
         except errors.HowdahError:
             raise
         except Exception as error:
@@ -200,30 +147,69 @@ class _Job:
         finally:
             if listing is not None:
                 listing.forget()
-            self._remove(staging.directory)
-        return Outcome(
-            counters,
-            listing.totals,
-            time.monotonic() - self._began_s,
-            parts_of(listing.totals, self._options),
-        )
+            if not self._options.dry_run:
+                self._fs.delete(self._staging.directory, recursive=True)
+        seconds = time.monotonic() - self._began_s
+        tasks = parts_of(listing.totals, self._options)
+        return Outcome(counters, listing.totals, seconds, tasks)
 
-    def _combine_mode(self) -> str:
-        if self._conf.is_set(keys.DFS_CHECKSUM_COMBINE_MODE):
-            return str(self._conf.get(keys.DFS_CHECKSUM_COMBINE_MODE))
-        return COMPOSITE
+    def _remove_debris(self) -> None:
+        self._fs.delete(self._staging.directory, recursive=True)
+        if self._options.atomic:
+            self._fs.delete(self._path, recursive=True)
+
+    def _do(self, listing: Listing, task: CopyTask) -> Counters:
+        counters = self._copy(listing, task)
+        if self._options.wants_missing:
+            counters += self._missing(listing)
+        # Before attributes are set: it lies in the target, whose times it has changed.
+        self._fs.delete(self._staging.directory, recursive=True)
+        if self._options.atomic:
+            self._commit()
+        if self._options.preserve:
+            self._preserve_directories(listing, task)
+        return counters
+
+    # --- 3. the list -------------------------------------------------------------------
+
+    def _list(self) -> Listing:
+        walk = Walk(
+            sources=self._around.places,
+            target=self._around.target,
+            target_path=prefix(self._path),
+            wants_missing=self._options.wants_missing,
+            filters=self._around.filters,
+            ignore_failures=self._options.ignore_failures,
+            threads=self._options.list_threads,
+        )
+        roots = [
+            row
+            for each, (_, status) in zip(self._placed, self._around.sources, strict=True)
+            for row in self._roots(each, status)
+        ]
+        if self._lists_target_alone:
+            roots.append(Entry(Kind.MISSING_PENDING, 0, b"", b"", target=Found.DIRECTORY))
+        return make_listing(self._spark, roots, walk, self._options.max_maps)
+
+    @property
+    def _lists_target_alone(self) -> bool:
+        """Whether nothing that is copied is paired with the target's own directory."""
+        is_paired = any(each.source.is_directory and not each.relative for each in self._placed)
+        is_there = self._around.found is Found.DIRECTORY
+        return self._options.wants_missing and is_there and not is_paired
 
     def _roots(self, placed: Placed, status: FileStatus) -> list[Entry]:
         """The rows that the listing begins with: a source, and the content of a directory."""
         there = None
-        if self._target.status is not None and not self._options.atomic:
-            there = self._target.status
+        if self._around.target_status is not None and not self._options.atomic:
+            there = self._around.target_status
             if placed.relative:
-                there = _status(self._target.fs, _prefix(self._target.path) + placed.relative)
-        relative = placed.relative.encode("utf-8", "surrogateescape")
+                there = status_of(self._fs, prefix(self._path) + placed.relative)
         kind = Kind.DIRECTORY if status.is_directory else Kind.FILE
-        entry = Entry.of(kind, placed.source.filesystem, status, relative, there)
-        rows = [] if placed.skips_itself else [entry]
+        number = placed.source.filesystem
+        entry = Entry.of(kind, number, status, encode(placed.relative), there)
+        is_filtered = self._around.is_filtered(placed.source.uri)
+        rows = [] if placed.skips_itself or is_filtered else [entry]
         if status.is_directory:
             rows.append(replace(entry, kind=Kind.PENDING))
         return rows
@@ -239,35 +225,106 @@ class _Job:
             first, second = decode(bytes(row["a"])), decode(bytes(row["b"]))
             raise DuplicateFile(f"File {first} and {second} would cause duplicates. Aborting")
 
-    def _copy(self, listing: Listing, task: CopyTask) -> Counters:
-        rows = listing.of(Kind.FILE, Kind.DIRECTORY)
-        planned = plan(self._spark, rows, listing.totals, self._options)
-        return _summed(planned.mapInArrow(task, COUNTER_SCHEMA))
+    # --- 5. copying ---------------------------------------------------------------------
 
-    def _remove(self, path: str) -> None:
+    def _copy(self, listing: Listing, task: CopyTask) -> Counters:
+        rows = listing.of(Kind.FILE, Kind.DIRECTORY, Kind.UNREADABLE)
+        blocks = self._options.blocks_per_chunk
+        if blocks:
+            self._check_concat()
+            rows = in_parts(rows, blocks)
+        planned = plan(self._spark, rows, listing.totals, self._options)
+        progress: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
+        if self._shows_progress:
+            progress = Progress(self._fs, self._staging.progress, listing.totals)
+        with progress:
+            counters = _summed(planned.mapInArrow(task, COUNTER_SCHEMA))
+        if blocks:
+            split = rows.where("chunk_length >= 0 and offset = 0")
+            counters += _summed(split.mapInArrow(JoinTask(task), COUNTER_SCHEMA))
+        return counters
+
+    def _rehearse(self, listing: Listing, task: CopyTask, tell: Callable[[str], None]) -> Counters:
+        kinds = [Kind.FILE, Kind.DIRECTORY, Kind.UNREADABLE]
+        rows = listing.of(*kinds)
+        if self._options.delete:
+            rows = rows.unionAll(self._missing_rows(listing))
+        return tell_all(rows.mapInArrow(RehearseTask(task), REHEARSAL_SCHEMA), tell)
+
+    def _check_concat(self) -> None:
+        if not self._fs.has_path_capability(self._path, capabilities.CONCAT):
+            raise errors.UnsupportedOperation(
+                "blocksperchunk is not supported since the target file system doesn't "
+                "support concat."
+            )
+
+    def _combine_mode(self) -> str:
+        if self._conf.is_set(keys.DFS_CHECKSUM_COMBINE_MODE):
+            return str(self._conf.get(keys.DFS_CHECKSUM_COMBINE_MODE))
+        return COMPOSITE
+
+    def _log_place(self) -> Place | None:
+        path = self._options.log_path
+        return None if path is None else Place.of(located(path), self._conf, self._user)
+
+    # --- 6. and 7. the rest -------------------------------------------------------------
+
+    def _missing_rows(self, listing: Listing) -> DataFrame:
+        missing = listing.of(Kind.MISSING)
+        if len(self._placed) > 1 or self._lists_target_alone:
+            # What one source doesn't have another may have.
+            there = listing.of(Kind.FILE, Kind.DIRECTORY).select("relative")
+            missing = missing.join(there, "relative", "left_anti").dropDuplicates(["relative"])
+        return missing
+
+    def _missing(self, listing: Listing) -> Counters:
+        rows = self._missing_rows(listing)
+        if self._options.delete:
+            return _summed(
+                rows.mapInArrow(
+                    DeleteTask(
+                        self._around.target,
+                        prefix(self._path),
+                        to_trash=self._around.has_trash and not self._options.skip_trash,
+                        ignore_failures=self._options.ignore_failures,
+                    ),
+                    COUNTER_SCHEMA,
+                )
+            )
+        assert self._options.track_path is not None, "only then what is missing matters"
+        track = Place.of(located(self._options.track_path), self._conf, self._user)
+        path = track.connect().resolve(self._options.track_path)
+        track.connect().mkdirs(path)
+        tracked = TrackTask(self._around.target, prefix(self._path), track, path)
+        return _summed(rows.mapInArrow(tracked, COUNTER_SCHEMA))
+
+    def _commit(self) -> None:
+        """Give an atomic copy its name."""
+        final = self._around.target_path
+        if not self._fs.exists(self._path):
+            self._fs.mkdirs(self._path)  # the copy of nothing
+        self._fs.mkdirs(paths.parent_of(final) or paths.SEPARATOR)
         try:
-            self._target.fs.delete(path, recursive=True)
-        except (errors.PathNotFound, errors.ParentNotDirectory):
-            return
+            self._fs.rename(self._path, final)
+        except errors.PathExists as error:
+            self._fs.delete(self._path, recursive=True)
+            raise errors.PathExists(
+                f"Target-path can't be committed to because it exists at {self._around.target_uri}"
+            ) from error
+
+    def _preserve_directories(self, listing: Listing, task: CopyTask) -> None:
+        from pyspark.sql import functions as F
+
+        rows = listing.of(Kind.DIRECTORY)
+        # Their order matters only where a mode keeps their owner out.
+        enters = F.col("permission").bitwiseAND(OWNER_ENTERS) == OWNER_ENTERS
+        attributes = AttributesTask(task, prefix(self._around.target_path))
+        _summed(rows.where(enters).mapInArrow(attributes, COUNTER_SCHEMA))
+        closed = rows.where(~enters).coalesce(1)
+        deepest_first = closed.sortWithinPartitions(F.length("relative").desc())
+        _summed(deepest_first.mapInArrow(attributes, COUNTER_SCHEMA))
 
 
 def _summed(counted: DataFrame) -> Counters:
     """The sums of what all tasks counted; a row each, so there are not many."""
     return sum((Counters.of(row.asDict()) for row in counted.collect()), Counters())
-
-
-def _status(fs: FileSystem, path: str) -> FileStatus | None:
-    try:
-        return fs.get_file_status(path)
-    except (errors.PathNotFound, errors.ParentNotDirectory):
-        return None
-
-
-def _prefix(path: str) -> str:
-    """A path to which a relative one that starts with a slash can be added."""
-    return "" if path == paths.SEPARATOR else path
-
-
-def _located(name: str) -> str | None:
-    """A URI as `connect` takes it, None for a path of the default filesystem."""
-    return name if paths.parse(name).is_qualified else None

@@ -16,6 +16,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from howdah.spark.entries import COLUMNS, Kind
 from howdah.spark.listing import Totals
 from howdah.spark.options import Options, Strategy
 
@@ -36,10 +37,11 @@ def parts_of(totals: Totals, options: Options) -> int:
     most = options.max_maps
     if options.strategy is Strategy.DYNAMIC:
         most *= DYNAMIC_FACTOR
-    work = max(
-        totals.files / FILES_A_PART + totals.directories / DIRECTORIES_A_PART,
-        min(totals.bytes / BYTES_A_PART, totals.files or 1),
-    )
+    by_bytes = totals.bytes / BYTES_A_PART
+    if not options.blocks_per_chunk:
+        by_bytes = min(by_bytes, totals.files)  # a file is copied as a whole
+    by_count = totals.files / FILES_A_PART + totals.directories / DIRECTORIES_A_PART
+    work = max(by_count, by_bytes)
     return max(1, min(most, math.ceil(work)))
 
 
@@ -56,6 +58,17 @@ def deal(lengths: Sequence[int], parts: int) -> list[int]:
         dealt[index] = part
         heapq.heappush(heap, (filled + lengths[index], part))
     return dealt
+
+
+def in_parts(rows: DataFrame, blocks: int) -> DataFrame:
+    """Large files as several rows, each a part of so many blocks (`-blocksperchunk`)."""
+    is_large = f"kind = {int(Kind.FILE)} and block_size > 0 and length > block_size * {blocks}"
+    split = rows.where(is_large).selectExpr(
+        *(name for name in COLUMNS if name not in ("offset", "chunk_length")),
+        f"explode(sequence(0L, length - 1, block_size * {blocks})) as offset",
+    )
+    split = split.selectExpr("*", f"least(block_size * {blocks}, length - offset) as chunk_length")
+    return rows.where(f"not ({is_large})").unionAll(split.select(*COLUMNS))
 
 
 def plan(spark: SparkSession, rows: DataFrame, totals: Totals, options: Options) -> DataFrame:

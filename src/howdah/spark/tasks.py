@@ -17,7 +17,7 @@ from howdah.fs.api import FileSystem
 from howdah.spark.compare import Action, Decision, Facts, Reason, decide
 from howdah.spark.copying import COMPOSITE, Copier, CopyFailed, Manner, ReadFailed
 from howdah.spark.counters import Counters, names
-from howdah.spark.entries import Entry, Kind, decode, entries, found_of
+from howdah.spark.entries import WHOLE, Entry, Kind, decode, entries, found_of
 from howdah.spark.filesystems import Place
 from howdah.spark.layout import Found
 from howdah.spark.options import MEBIBYTE, Options
@@ -93,6 +93,7 @@ class _Run:
                 skip_crc=task.options.skip_crc,
                 direct=task.options.direct,
                 buffer_bytes=task.options.buffer_bytes,
+                place=task.target,
             ),
             _numbered(task.staging, partition, unique),
             self._throttle,
@@ -108,6 +109,8 @@ class _Run:
         """Copy what a row says; count it, or raise."""
         target = (self._task.target_path + decode(entry.relative)) or "/"
         try:
+            if entry.kind == Kind.UNREADABLE:
+                raise ReadFailed(f"Cannot list {self._source_uri(entry)}: {entry.owner}")
             if entry.kind == Kind.DIRECTORY:
                 self._directory(entry, target)
             else:
@@ -134,44 +137,27 @@ class _Run:
             entry = self._as_it_is_now(entry, target)
         if entry.target == Found.DIRECTORY:
             raise self._cannot_replace(target, "dir", "file")
-        decision = self._decide(source_fs, entry, target)
+        decision = decision_of(self._task, source_fs, self._fs, entry, target)
+        is_first = entry.offset == 0
         if decision.action is Action.SKIP:
-            self._skip(source_fs, entry, target, decision)
+            if is_first:
+                self._skip(source_fs, entry, target, decision)
             return
         if decision.action is Action.APPEND:
             self._copier.append(source_fs, entry, target)
-            copied, count = entry, entry.length - entry.target_length
+            copied, count = entry.length, entry.length - entry.target_length
+        elif entry.chunk_length != WHOLE:
+            part = f"{self._task.staging.chunks(entry.relative)}/{entry.offset:020}"
+            self._copier.copy(source_fs, entry, part)
+            copied = count = entry.chunk_length
         else:
-            copied = self._copier.copy(source_fs, entry, target)
-            count = copied.length
-        self._counters.files_copied += 1
-        self._counters.bytes_expected += copied.length
+            copied = count = self._copier.copy(source_fs, entry, target).length
+        self._counters.files_copied += is_first
+        self._counters.bytes_expected += copied
         self._counters.bytes_copied += count
-        self._report.copied(
-            self._source_uri(entry), copied.length, self._fs.uri + target, decision.reason.value
-        )
-
-    def _decide(self, source_fs: FileSystem, entry: Entry, target: str) -> Decision:
-        there = None
-        if entry.target == Found.FILE:
-            there = Facts(
-                entry.target_length, entry.target_modification_time_ms, entry.target_block_size
-            )
-            if self._task.replaces_file:
-                return Decision(Action.COPY, Reason.OVERWRITE)
-        here = Facts(entry.length, entry.modification_time_ms, entry.block_size)
-
-        def checksums(length: int | None) -> bool | None:
-            mode = self._task.combine_mode
-            theirs = self._fs.get_file_checksum(target, combine_mode=mode)
-            if theirs is None:
-                return None
-            ours = source_fs.get_file_checksum(entry.path, length=length, combine_mode=mode)
-            if ours is None or ours.algorithm != theirs.algorithm:
-                return None
-            return ours.bytes == theirs.bytes
-
-        return decide(here, there, self._options, checksums)
+        if is_first:
+            uri = self._source_uri(entry)
+            self._report.copied(uri, entry.length, self._fs.uri + target, decision.reason.value)
 
     def _skip(self, source_fs: FileSystem, entry: Entry, target: str, decision: Decision) -> None:
         self._counters.files_skipped += 1
@@ -208,6 +194,33 @@ class _Run:
         return CopyFailed(
             f"Can't replace {self._fs.uri}{target}. Target is {there}, Source is {here}"
         )
+
+
+def decision_of(
+    task: CopyTask, source_fs: FileSystem, fs: FileSystem, entry: Entry, target: str
+) -> Decision:
+    """What is to be done with a file, by what was listed and, if need be, by checksums."""
+    there = None
+    if entry.target == Found.FILE:
+        there = Facts(
+            entry.target_length, entry.target_modification_time_ms, entry.target_block_size
+        )
+        if task.replaces_file:
+            return Decision(Action.COPY, Reason.OVERWRITE)
+    here = Facts(entry.length, entry.modification_time_ms, entry.block_size)
+
+    def checksums(length: int | None) -> bool | None:
+        theirs = fs.get_file_checksum(target, combine_mode=task.combine_mode)
+        if theirs is None:
+            return None
+        ours = source_fs.get_file_checksum(
+            entry.path, length=length, combine_mode=task.combine_mode
+        )
+        if ours is None or ours.algorithm != theirs.algorithm:
+            return None
+        return ours.bytes == theirs.bytes
+
+    return decide(here, there, task.options, checksums)
 
 
 def _numbered(staging: Staging, partition: int, unique: int) -> Callable[[], str]:

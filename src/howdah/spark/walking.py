@@ -9,8 +9,10 @@
    where they are spread over more tasks.
 4. What a filter matches gets no row; what is below it is listed all the same. A filter
    is held against the full URI of a path, of the source and of the target.
-5. A directory that is gone when its turn comes is listed as empty, and said (Hadoop does
-   so, too); with `-i` any that cannot be listed.
+5. A directory that is gone when its turn comes is listed as empty. One that cannot be
+   listed ends the copy, or with `-i` is counted as a failure; Hadoop logs it and goes on.
+   Nothing at the target is taken for missing because the source could not be read.
+6. A symbolic link to a file is that file; one to a directory cannot be copied.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from typing import TYPE_CHECKING, Final
 from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
+from howdah.spark.copying import ReadFailed
 from howdah.spark.entries import Entry, Kind, batches, decode, encode, entries, found_of
 from howdah.spark.filesystems import Place
 from howdah.spark.layout import Found
@@ -46,6 +49,7 @@ class Walk:
     target_path: str
     wants_missing: bool
     filters: tuple[str, ...] = ()
+    ignore_failures: bool = False
     threads: int = 1
     most_entries: int = FIRST_ROUND
 
@@ -99,24 +103,23 @@ class _Walker:
         if directory.kind == Kind.MISSING_PENDING:
             yield from self._missing_below(directory)
             return
-        fs = self._sources[directory.filesystem]
-        here = self._listing(fs, directory.path, directory.target)
+        try:
+            yield from self._list_both(self._sources[directory.filesystem], directory)
+        except (errors.HowdahError, OSError) as error:
+            if not self._walk.ignore_failures:
+                raise ReadFailed(f"Cannot list {directory.path}: {error}") from error
+            yield replace(directory, kind=Kind.UNREADABLE, owner=str(error))
+
+    def _list_both(self, fs: FileSystem, directory: Entry) -> Iterator[Entry]:
         there: Iterator[FileStatus] = iter(())
         target_path = self._walk.target_path + decode(directory.relative)
         if directory.target == Found.DIRECTORY:
             there = _sorted(self._target, target_path or "/")
-        for status, other in _paired(here, there):
+        for status, other in _paired(_until_gone(_sorted(fs, directory.path)), there):
             if status is not None:
-                yield from self._entry(fs, directory, status, other)
+                yield from self._entry(fs, directory, _followed(fs, status), other)
             elif other is not None and self._walk.wants_missing:
                 yield from self._missing(directory, other)
-
-    def _listing(self, fs: FileSystem, path: str, _: int) -> Iterator[FileStatus]:
-        try:
-            yield from _sorted(fs, path)
-        except errors.PathNotFound:
-            # Deleted since its parent was listed; so there is nothing to copy.
-            return
 
     def _entry(
         self, fs: FileSystem, directory: Entry, status: FileStatus, other: FileStatus | None
@@ -163,6 +166,26 @@ class _Walker:
             return False
         full = fs.uri + path
         return any(pattern.fullmatch(full) for pattern in self._filters)
+
+
+def _until_gone(listing: Iterator[FileStatus]) -> Iterator[FileStatus]:
+    """What was deleted since its parent was listed has no entries."""
+    try:
+        yield from listing
+    except errors.PathNotFound:
+        return
+
+
+def _followed(fs: FileSystem, status: FileStatus) -> FileStatus:
+    """What a link stands for, under the link's own name."""
+    if not status.is_symlink:
+        return status
+    there = fs.get_file_status(status.path)
+    if there.is_directory:
+        raise errors.UnsupportedOperation(
+            f"{fs.uri}{status.path} is a symbolic link to a directory, which is not copied"
+        )
+    return replace(there, path=status.path)
 
 
 def _sorted(fs: FileSystem, path: str) -> Iterator[FileStatus]:

@@ -1,0 +1,178 @@
+"""What is left to do when the files are there: joining parts, deleting, attributes.
+
+All are tasks over rows of the listing, as copying is.
+
+* Parts of a file (`-blocksperchunk`) are joined by `concat`, checked against the
+  source, and the file gets its name.
+* What only the target has is deleted (`-delete`), or moved to the trash where there is
+  one.
+* Directories get their attributes (`-p`) last, since copying into them changes their
+  times, and since a mode may forbid it. A directory that its owner may not enter comes
+  after all that are below it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from howdah import errors
+from howdah.fs import paths
+from howdah.fs.api import FileSystem
+from howdah.fs.trash import Trash
+from howdah.spark.copying import COMPOSITE, CopyFailed, SourceChanged
+from howdah.spark.counters import Counters
+from howdah.spark.entries import Entry, decode, entries
+from howdah.spark.filesystems import Place
+from howdah.spark.layout import Found
+from howdah.spark.preserving import preserve
+from howdah.spark.tasks import CopyTask, counter_batch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+OWNER_ENTERS: Final = 0o700
+
+
+@dataclass(frozen=True, slots=True)
+class JoinTask:
+    """Joins the parts of files; its rows are those files."""
+
+    copy: CopyTask
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        fs = self.copy.target.connect()
+        sources = [place.connect() for place in self.copy.sources]
+        counters = Counters()
+        for batch in given:
+            for entry in entries(batch):
+                self._join(sources[entry.filesystem], fs, entry, counters)
+        yield counter_batch(counters)
+
+    def _join(
+        self, source_fs: FileSystem, fs: FileSystem, entry: Entry, counters: Counters
+    ) -> None:
+        directory = self.copy.staging.chunks(entry.relative)
+        try:
+            parts = sorted(fs.list_status(directory), key=lambda status: status.path)
+        except errors.PathNotFound:
+            return  # the file was left out, or another attempt has joined it
+        target = self.copy.target_path + decode(entry.relative)
+        if sum(part.length for part in parts) != entry.length:
+            if self.copy.options.ignore_failures:
+                # A part could not be read, which is counted already.
+                return
+            raise CopyFailed(f"Not all parts of {fs.uri}{target} are there")
+        first, *rest = (part.path for part in parts)
+        if rest:
+            fs.concat(first, rest)
+        self._check(source_fs, fs, entry, first)
+        preserve(source_fs, entry, fs, first, self.copy.options.preserve)
+        fs.mkdirs(paths.parent_of(target) or paths.SEPARATOR)
+        fs.rename(first, target, overwrite=True)
+
+    def _check(self, source_fs: FileSystem, fs: FileSystem, entry: Entry, path: str) -> None:
+        now = source_fs.get_file_status(entry.path)
+        if (now.length, now.modification_time_ms) != (entry.length, entry.modification_time_ms):
+            raise SourceChanged(f"{source_fs.uri}{entry.path} is being changed while it is copied")
+        if self.copy.options.skip_crc:
+            return
+        here = source_fs.get_file_checksum(entry.path, combine_mode=COMPOSITE)
+        there = fs.get_file_checksum(path, combine_mode=COMPOSITE)
+        if here is None or there is None or here.algorithm != there.algorithm:
+            return
+        if here.bytes != there.bytes:
+            raise CopyFailed(
+                f"Checksum mismatch between {source_fs.uri}{entry.path} and {fs.uri}{path}."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTask:
+    """Deletes what the target has and the source doesn't."""
+
+    target: Place
+    target_path: str
+    to_trash: bool
+    ignore_failures: bool
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        fs = self.target.connect()
+        trash = Trash(fs, now=time.time)
+        counters = Counters()
+        for batch in given:
+            for entry in entries(batch):
+                path = self.target_path + decode(entry.relative)
+                try:
+                    counters.entries_deleted += self._delete(fs, trash, path)
+                except (errors.HowdahError, OSError) as error:
+                    if not self.ignore_failures:
+                        raise CopyFailed(f"Unable to delete {fs.uri}{path}: {error}") from error
+                    counters.files_failed += 1
+        yield counter_batch(counters)
+
+    def _delete(self, fs: FileSystem, trash: Trash, path: str) -> bool:
+        if not self.to_trash:
+            return fs.delete(path, recursive=True)
+        try:
+            return trash.move(path) is not None or fs.delete(path, recursive=True)
+        except errors.PathNotFound:
+            return False  # gone already: another attempt, or somebody else
+
+
+@dataclass(frozen=True, slots=True)
+class AttributesTask:
+    """Gives directories the attributes of their sources."""
+
+    copy: CopyTask
+    target_path: str
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        fs = self.copy.target.connect()
+        sources = [place.connect() for place in self.copy.sources]
+        for batch in given:
+            for entry in entries(batch):
+                path = (self.target_path + decode(entry.relative)) or paths.SEPARATOR
+                if entry.target == Found.FILE:
+                    continue
+                source_fs = sources[entry.filesystem]
+                try:
+                    preserve(source_fs, entry, fs, path, self.copy.options.preserve)
+                except (errors.HowdahError, OSError) as error:
+                    raise CopyFailed(
+                        f"Cannot give {fs.uri}{path} the attributes of "
+                        f"{source_fs.uri}{entry.path}: {error}"
+                    ) from error
+        yield counter_batch(Counters())
+
+
+@dataclass(frozen=True, slots=True)
+class TrackTask:
+    """Writes down what only the target has (`-xtrack`): a line of JSON for each."""
+
+    target: Place
+    target_path: str
+    track: Place
+    track_path: str
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        number = context.partitionId() if context else 0
+        uri = self.target.connect().uri
+        name = paths.join(self.track_path, f"missing-{number:05}.jsonl")
+        with self.track.connect().create(name, overwrite=True) as out:
+            for batch in given:
+                for entry in entries(batch):
+                    line = {
+                        "path": uri + self.target_path + decode(entry.relative),
+                        "is_directory": entry.target == Found.DIRECTORY,
+                        "length": entry.target_length,
+                        "modification_time_ms": entry.target_modification_time_ms,
+                    }
+                    out.write(json.dumps(line).encode() + b"\n")
+        yield counter_batch(Counters())

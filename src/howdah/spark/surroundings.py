@@ -1,0 +1,144 @@
+"""What a copy finds before it begins: sources, target, lists and filters that were named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from howdah import errors, keys
+from howdah.config import Configuration
+from howdah.fs import paths
+from howdah.fs.api import FileSystem
+from howdah.fs.registry import connect
+from howdah.fs.status import FileStatus
+from howdah.spark.entries import found_of
+from howdah.spark.filesystems import Place
+from howdah.spark.layout import Found, InvalidInput, Source
+from howdah.spark.options import InvalidOptions, Options
+
+_TRASH_SCHEMES: Final = ("hdfs",)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Sources with their statuses, and the target."""
+
+    places: tuple[Place, ...]
+    sources: tuple[tuple[Source, FileStatus], ...]
+    target: Place
+    target_fs: FileSystem
+    target_path: str
+    target_status: FileStatus | None
+    filters: tuple[str, ...]
+    has_trash: bool
+
+    @classmethod
+    def look(
+        cls,
+        names: Sequence[str],
+        target: str,
+        options: Options,
+        conf: Configuration,
+        user: str | None,
+    ) -> Surroundings:
+        """Raises InvalidInput for sources that don't exist."""
+        if options.source_listing is not None:
+            names = [line for line in _lines(options.source_listing, conf, user) if line.strip()]
+        if not names:
+            raise InvalidInput("There is nothing to copy")
+        place = Place.of(located(target), conf, user)
+        fs = place.connect()
+        path = fs.resolve(target)
+        places, found = _look_at_sources(names, conf, user)
+        return cls(
+            places,
+            found,
+            place,
+            fs,
+            path,
+            status_of(fs, path),
+            _filters(options.filters_file, conf, user),
+            fs.scheme in _TRASH_SCHEMES and _trash_is_on(fs, conf),
+        )
+
+    @property
+    def found(self) -> Found:
+        return found_of(self.target_status)
+
+    @property
+    def target_uri(self) -> str:
+        return self.target_fs.uri + self.target_path
+
+    def is_filtered(self, uri: str) -> bool:
+        return any(re.fullmatch(pattern, uri, re.DOTALL) for pattern in self.filters)
+
+
+def _look_at_sources(
+    names: Sequence[str], conf: Configuration, user: str | None
+) -> tuple[tuple[Place, ...], tuple[tuple[Source, FileStatus], ...]]:
+    places: dict[str, Place] = {}
+    found: list[tuple[Source, FileStatus]] = []
+    for name in names:
+        place = Place.of(located(name), conf, user)
+        number = list(places).index(place.uri) if place.uri in places else len(places)
+        places.setdefault(place.uri, place)
+        fs = place.connect()
+        statuses = fs.glob_status(name)
+        if not statuses:
+            raise InvalidInput(f"{name} doesn't exist")
+        for status in statuses:
+            source = Source(number, status.path, fs.uri + status.path, status.is_directory)
+            found.append((source, status))
+    return tuple(places.values()), tuple(found)
+
+
+def _filters(name: str | None, conf: Configuration, user: str | None) -> tuple[str, ...]:
+    """The patterns of a file, which is a local one unless a URI names another."""
+    if name is None:
+        return ()
+    if paths.parse(name).is_qualified:
+        lines = _lines(name, conf, user)
+    else:
+        try:
+            lines = Path(name).read_text("utf-8").splitlines()
+        except OSError as error:
+            raise InvalidOptions(f"Can't find filters file {name}: {error}") from error
+    for pattern in lines:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise InvalidOptions(f"{pattern!r} is not a pattern: {error}") from error
+    return tuple(lines)
+
+
+def _lines(name: str, conf: Configuration, user: str | None) -> list[str]:
+    fs = connect(located(name), conf=conf, user=user)
+    with fs, fs.open(name) as stream:
+        return [line.strip() for line in stream.read().decode("utf-8").splitlines()]
+
+
+def _trash_is_on(fs: FileSystem, conf: Configuration) -> bool:
+    if conf.get(keys.FS_TRASH_INTERVAL) > 0:
+        return True
+    return fs.server_defaults().trash_interval_minutes > 0
+
+
+def status_of(fs: FileSystem, path: str) -> FileStatus | None:
+    """What is at a path, None for nothing."""
+    try:
+        return fs.get_file_status(path)
+    except (errors.PathNotFound, errors.ParentNotDirectory):
+        return None
+
+
+def prefix(path: str) -> str:
+    """A path to which a relative one that starts with a slash can be added."""
+    return "" if path == paths.SEPARATOR else path
+
+
+def located(name: str) -> str | None:
+    """A URI as `connect` takes it, None for a path of the default filesystem."""
+    return name if paths.parse(name).is_qualified else None
