@@ -36,6 +36,7 @@ from howdah.namenode.namespace import Namespace
 from howdah.storage.fsimage_sections import Sink
 from howdah.storage.image_files import (
     WrittenImage,
+    discard_unfinished,
     finish_image,
     list_images,
     write_unfinished,
@@ -258,7 +259,12 @@ class Checkpoints:
         told = json.loads(running.told) if running.told else {}
         if running.status != 0 or "error" in told:
             why = told.get("error", f"process {running.pid} ended with status {running.status}")
-            self._end(running, why)
+            # One that was killed could not clean up.
+            loop = asyncio.get_running_loop()
+            discarded = loop.run_in_executor(
+                None, discard_unfinished, self._image_directories, running.txid
+            )
+            discarded.add_done_callback(lambda _: self._end(running, why))
             return
         for directory, why in told["failed"]:
             log.error("no image in %s: %s", directory, why)

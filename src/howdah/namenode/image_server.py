@@ -29,7 +29,7 @@ from howdah.storage.fsimage import ImageReader
 from howdah.storage.fsimage_sections import Sink
 from howdah.storage.image_files import (
     WrittenImage,
-    discard_image,
+    discard_unfinished,
     list_images,
     read_sum,
     unfinished_name,
@@ -255,7 +255,7 @@ class ImageIn:
             try:
                 self._check(written)
             except BaseException:
-                discard_image(written)
+                discard_unfinished(written.directories, written.txid)
                 raise
             self._taker.finish(written)
         except (errors.HowdahError, OSError) as error:

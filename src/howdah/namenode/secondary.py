@@ -39,7 +39,7 @@ from howdah.storage.atomic import replace_file
 from howdah.storage.image_files import (
     WrittenImage,
     check_image,
-    discard_image,
+    discard_unfinished,
     finish_image,
     image_name,
     read_sum,
@@ -170,7 +170,7 @@ class Secondary:
             lambda sink: told.append(self._primary.fetch_image(signature.version, txid, sink)),
         )
         if told[0] not in (None, written.md5):
-            discard_image(written)
+            discard_unfinished(written.directories, written.txid)
             raise errors.CorruptImage(
                 f"the image of transaction {txid} was damaged on its way: its sum is "
                 f"{written.md5}, and should be {told[0]}"

@@ -173,10 +173,10 @@ def _unlink_quietly(path: Path) -> None:
         files.unlink(path, missing_ok=True)
 
 
-def discard_image(written: WrittenImage) -> None:
-    """Instead of steps 2 to 4: take it away again."""
-    for directory in written.directories:
-        _unlink_quietly(directory / unfinished_name(written.txid))
+def discard_unfinished(directories: Iterable[Path], txid: int) -> None:
+    """Instead of steps 2 to 4: take away what there is of it."""
+    for directory in directories:
+        _unlink_quietly(directory / unfinished_name(txid))
 
 
 def finish_image(written: WrittenImage) -> list[Path]:

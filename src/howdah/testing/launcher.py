@@ -90,11 +90,12 @@ class Launcher:
             for ours in (self._events, self._wakeup, self._wake, output, nothing):
                 os.close(ours)
             from howdah.cli.main import main
-            from howdah.testing import faults
+            from howdah.testing import faults, storage_faults
 
             armed = faults.fault_directory(Path(log).parent.parent)
             if armed.is_dir():
                 faults.install(armed, Path(log).stem)
+                storage_faults.install(armed, Path(log).stem)
             status = main(arguments)
         except SystemExit as exit:
             status = exit.code if isinstance(exit.code, int) else 1

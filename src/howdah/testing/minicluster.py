@@ -27,6 +27,7 @@ from howdah.testing.cluster import READY_TIMEOUT_S, LocalCluster
 from howdah.testing.faults import Faults, fault_directory
 from howdah.testing.layout import Layout, role_of
 from howdah.testing.processes import Forked, Server, ServerFailed
+from howdah.testing.storage_faults import StorageFaults
 
 if TYPE_CHECKING:
     from howdah.fs.api import FileSystem
@@ -162,6 +163,11 @@ class MiniCluster:
     def faults(self) -> Faults:
         """What makes datanodes fail, for a cluster that was made with `faults=True`."""
         return Faults(fault_directory(self.dir), self._cluster.signal)
+
+    def storage_faults(self, name: str) -> StorageFaults:
+        """What makes changes of a server's metadata fail, as `faults` does with data."""
+        self._check(name)
+        return StorageFaults(fault_directory(self.dir), name)
 
     def connect(self, user: str | None = None) -> FileSystem:
         """A client of the cluster, by default as the user who runs this."""
