@@ -163,7 +163,7 @@ class Checkpoints:
     def stop(self) -> None:
         """End a child that still writes; what it wrote is removed at the next start."""
         running, self._running = self._running, None
-        if running is not None:
+        if running is not None and running.status is None:
             asyncio.get_running_loop().remove_reader(running.pipe)
             os.close(running.pipe)
             os.kill(running.pid, signal.SIGKILL)
