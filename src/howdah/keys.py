@@ -359,6 +359,12 @@ DFS_NAMENODE_SNAPSHOTDIFF_LISTING_LIMIT = integer(
     "dfs.namenode.snapshotdiff.listing.limit", 1000, "Entries of a difference in one answer."
 )
 DFS_LS_LIMIT = integer("dfs.ls.limit", 1000, "Entries in one answer to a listing.", minimum=1)
+DFS_NAMENODE_INOTIFY_MAX_EVENTS_PER_RPC = integer(
+    "dfs.namenode.inotify.max.events.per.rpc",
+    1000,
+    "Events in one answer to who watches the namespace.",
+    minimum=1,
+)
 DFS_BATCHED_LS_LIMIT = integer(
     "dfs.batched.ls.limit", 100, "Paths in one call that lists several.", minimum=1
 )

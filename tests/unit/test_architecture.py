@@ -66,6 +66,7 @@ SHELLS = {
         "secondary",
         "server",
         "settings",
+        "watching",
     },
     "rpc": {"client", "server", "threaded"},
     "storage": {

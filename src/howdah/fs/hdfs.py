@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from howdah.client.output import DFSOutputStream
     from howdah.client.output_statistics import OutputStatistics
     from howdah.fs.administration import Administration, OpenFileEntry
+    from howdah.fs.inotify import InotifyStream
 
 # Below it every file has its inode's number for a name, wherever it lies.
 _INODES = "/.reserved/.inodes"
@@ -155,6 +156,15 @@ class HdfsFileSystem(HdfsAttributes):
         """The files below `path` that have lost every good replica of a block. Only for
         the superuser."""
         return self.administration.corrupt_files(self.resolve(path))
+
+    def inotify(self, last_txid: int | None = None) -> InotifyStream:
+        """What happens in the namespace from now on, or since transaction `last_txid`.
+
+        Only for the superuser. See `howdah.fs.inotify`.
+        """
+        from howdah.fs.inotify import InotifyStream
+
+        return InotifyStream(self._namenode, last_txid)
 
     def home_directory(self) -> str:
         return f"{HOME_PREFIX}/{self.user}"

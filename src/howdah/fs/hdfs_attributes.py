@@ -28,7 +28,7 @@ class HdfsAttributes(HdfsLinks):
             found.group,
             found.sticky,
             found.permission.perm,
-            tuple(map(_entry, found.entries)),
+            tuple(map(acl_entry, found.entries)),
         )
 
     @follow_links
@@ -59,11 +59,11 @@ class HdfsAttributes(HdfsLinks):
     @follow_links
     def get_xattrs(self, path: PathLike, names: Iterable[str] = ()) -> dict[str, bytes]:
         found = self._namenode.get_xattrs(self.resolve(path), map(_xattr_message, names))
-        return {_full_name(xattr): xattr.value for xattr in found}
+        return {full_name(xattr): xattr.value for xattr in found}
 
     @follow_links
     def list_xattrs(self, path: PathLike) -> list[str]:
-        return [_full_name(xattr) for xattr in self._namenode.list_xattrs(self.resolve(path))]
+        return [full_name(xattr) for xattr in self._namenode.list_xattrs(self.resolve(path))]
 
     @follow_links
     def set_xattr(
@@ -133,7 +133,7 @@ def _policy(message: pb.BlockStoragePolicyProto) -> StoragePolicy:
     )
 
 
-def _entry(message: pb.AclEntryProto) -> AclEntry:
+def acl_entry(message: pb.AclEntryProto) -> AclEntry:
     return AclEntry(
         _Kind.Name(message.type).lower(),
         message.name or None,
@@ -151,7 +151,7 @@ def _entry_message(entry: AclEntry) -> pb.AclEntryProto:
     )
 
 
-def _full_name(xattr: pb.XAttrProto) -> str:
+def full_name(xattr: pb.XAttrProto) -> str:
     return f"{_Namespace.Name(xattr.namespace).lower()}.{xattr.name}"
 
 

@@ -16,6 +16,7 @@ from howdah.namenode.core import Core
 from howdah.namenode.hosts import Hosts
 from howdah.namenode.inodes import BlockState
 from howdah.namenode.metasave import metasave
+from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Caller
 
 MAX_CORRUPT_FILES: Final = 100
@@ -28,6 +29,11 @@ class Aside(Protocol):
 
     def read_hosts(self, done: Callable[[Hosts | errors.HowdahError], None]) -> None:
         """Read both host files anew, and call back on the loop."""
+
+    def read_events(
+        self, from_txid: int, done: Callable[[pb.EventsListProto | errors.HowdahError], None]
+    ) -> None:
+        """What happened from this transaction on, as far as it is durable."""
 
     def write_log_file(self, name: str, text: str, done: Done) -> None:
         """Write a file into the log directory, and call back on the loop."""
@@ -93,6 +99,22 @@ class Administration:
         self.check_superuser(caller, "set the balancer's bandwidth")
         for node in self._core.datanodes.live():
             node.new_bandwidth = bytes_per_second
+
+    # What happens.
+
+    def read_events(
+        self,
+        caller: Caller,
+        from_txid: int,
+        done: Callable[[pb.EventsListProto | errors.HowdahError], None],
+    ) -> None:
+        """The events of the edits from this transaction on; one answer's worth."""
+        self.check_superuser(caller, "watch the namespace")
+        self._files("watch the namespace").read_events(from_txid, done)
+
+    def last_txid(self, caller: Caller) -> int:
+        self.check_superuser(caller, "watch the namespace")
+        return self._core.last_txid
 
     # Blocks.
 

@@ -19,6 +19,8 @@ from howdah import errors, keys
 from howdah.config import Configuration
 from howdah.namenode.administration import Done
 from howdah.namenode.hosts import HostEntry, Hosts, parse_hosts
+from howdah.namenode.watching import Watching
+from howdah.proto import client_namenode_pb2 as pb
 from howdah.storage.atomic import replace_file
 
 T = TypeVar("T")
@@ -55,11 +57,27 @@ def _addresses_of(name: str) -> list[str]:
 class AsideFiles:
     """`administration.Aside` for a namenode with a configuration."""
 
-    def __init__(self, conf: Configuration) -> None:
+    def __init__(
+        self,
+        conf: Configuration,
+        edits_directories: Callable[[], list[Path]],
+        durable_txid: Callable[[], int],
+    ) -> None:
+        """`edits_directories` are those that work."""
         self._conf = conf
+        self._watching = Watching(
+            edits_directories, conf.get(keys.DFS_NAMENODE_INOTIFY_MAX_EVENTS_PER_RPC)
+        )
+        self._durable_txid = durable_txid
 
     def read_hosts(self, done: Callable[[Hosts | errors.HowdahError], None]) -> None:
         self._run(lambda: read_hosts(self._conf), done)
+
+    def read_events(
+        self, from_txid: int, done: Callable[[pb.EventsListProto | errors.HowdahError], None]
+    ) -> None:
+        durable_txid = self._durable_txid()
+        self._run(lambda: self._watching.events(from_txid, durable_txid), done)
 
     def write_log_file(self, name: str, text: str, done: Done) -> None:
         path = self.log_directory() / name

@@ -175,6 +175,27 @@ class ClientAdministration(ClientSnapshots):
             "policy satisfier; a policy holds for blocks that are written from now on"
         )
 
+    # What happens.
+
+    def get_current_edit_log_txid(
+        self, request: pb.GetCurrentEditLogTxidRequestProto, caller: Caller
+    ) -> pb.GetCurrentEditLogTxidResponseProto:
+        return pb.GetCurrentEditLogTxidResponseProto(txid=self.administration.last_txid(caller))
+
+    def get_edits_from_txid(
+        self, request: pb.GetEditsFromTxidRequestProto, caller: Caller
+    ) -> Deferred:
+        answer = Deferred()
+
+        def done(found: pb.EventsListProto | errors.HowdahError) -> None:
+            if isinstance(found, errors.HowdahError):
+                answer.settle(found)
+            else:
+                answer.settle(pb.GetEditsFromTxidResponseProto(eventsList=found))
+
+        self.administration.read_events(caller, request.txid, done)
+        return answer
+
     # The namenode.
 
     def msync(self, request: pb.MsyncRequestProto, caller: Caller) -> pb.MsyncResponseProto:

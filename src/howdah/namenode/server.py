@@ -142,7 +142,9 @@ class Namenode:
         recovery = BlockRecovery(self.core)
         self._leases = LeaseRecovery(self.core, recovery)
         self._client = ClientProtocol(self.core, self._leases, recovery, self)
-        self._client.administration.aside = AsideFiles(conf)
+        self._client.administration.aside = AsideFiles(
+            conf, self._working_edits_directories, lambda: self._journal().durable_txid
+        )
         cluster = ClusterIdentity.of(self._version)
         datanode = DatanodeProtocol(self.core, cluster, recovery, self._client.look_at_waiting)
         self._rpc = RpcServer(
@@ -276,6 +278,10 @@ class Namenode:
         if restores is not None:
             journal.restores = restores
         return journal.restores
+
+    def _working_edits_directories(self) -> list[Path]:
+        states = self._journal().directories()
+        return [state.root / CURRENT_NAME for state in states if state.failure is None]
 
     def _journal(self) -> Journal:
         journal = self._barrier.journal

@@ -46,8 +46,6 @@ REFUSED = {
     "cancelDelegationToken": NO_TOKENS,
 }
 UNDER_WAY = {
-    "getCurrentEditLogTxid",
-    "getEditsFromTxid",
     "createSnapshot",
     "renameSnapshot",
     "allowSnapshot",
