@@ -443,7 +443,7 @@ def test_fault_at_every_single_site(
 
 def test_histories_visit_every_kind_of_change(tmp_path: Path) -> None:
     found = sites(tmp_path / "log", 2, history) + sites(tmp_path / "images", 2, history_of_images)
-    assert {operation for operation, _ in found} == set(Operation)
+    assert {operation for operation, _ in found} == set(Operation) - {Operation.LINK}
 
 
 def test_history_of_images_visits_every_step_of_one(tmp_path: Path) -> None:
@@ -477,6 +477,7 @@ METADATA_PATH = (
     *("namenode/edit_log.py", "namenode/edit_segments.py", "namenode/format.py"),
     *("namenode/image_server.py", "namenode/importing.py", "namenode/journal.py"),
     *("namenode/loading.py", "namenode/restoring.py", "namenode/secondary.py"),
+    *("namenode/upgrading.py", "storage/transitions.py"),
 )
 CHANGES = {
     *("rename", "replace", "unlink", "rmdir", "mkdir", "makedirs", "rmtree"),

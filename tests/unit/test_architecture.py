@@ -66,6 +66,7 @@ SHELLS = {
         "secondary",
         "server",
         "settings",
+        "upgrading",
         "watching",
     },
     "rpc": {"client", "server", "threaded"},
@@ -77,6 +78,7 @@ SHELLS = {
         "layout",
         "retention",
         "segments",
+        "transitions",
     },
     "transfer": {"checksum", "sockets"},
 }

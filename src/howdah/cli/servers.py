@@ -75,12 +75,44 @@ def namenode(argv: list[str], conf: Configuration) -> int:
         help="begin with the image in dfs.namenode.checkpoint.dir",
     )
     parser.add_argument(
+        "-upgrade", action="store_true", help="begin with directories of an older Hadoop"
+    )
+    parser.add_argument(
+        "-upgradeOnly", action="store_true", help="upgrade the directories and do not start"
+    )
+    parser.add_argument(
+        "-rollback", action="store_true", help="what was there before an upgrade, and do not start"
+    )
+    parser.add_argument(
+        "-finalize", action="store_true", help="give up what was there, and do not start"
+    )
+    parser.add_argument("-rollingUpgrade", metavar="OPTION", help="not supported")
+    parser.add_argument(
         "-nonInteractive", action="store_true", help="never ask (howdah never asks anyway)"
     )
     options = parser.parse_args(argv)
     if not options.format and (options.force or options.clusterid or options.nonInteractive):
         raise UsageError("-force, -clusterid and -nonInteractive go with -format")
+    chosen = ("format", "importCheckpoint", "upgrade", "upgradeOnly", "rollback", "finalize")
+    if sum(getattr(options, name) for name in chosen) > 1:
+        raise UsageError("only one of " + ", ".join(f"-{name}" for name in chosen))
+    if options.rollingUpgrade is not None:
+        raise UsageError(
+            "rolling upgrades are not supported: stop the namenode, and start it with -upgrade; "
+            "one that Hadoop has begun has to be finalized or rolled back there"
+        )
     log_to_stderr(options.log_level)
+    if options.upgrade or options.upgradeOnly or options.rollback or options.finalize:
+        from howdah.namenode import upgrading
+
+        if options.upgrade or options.upgradeOnly:
+            upgrading.upgrade(conf)
+        elif options.rollback:
+            upgrading.roll_back(conf)
+        else:
+            upgrading.finalize_offline(conf)
+        if not options.upgrade:
+            return 0
     if options.format:
         from howdah.namenode.format import format_namenode
 

@@ -124,6 +124,27 @@ class Administration:
             "restoreFailedStorage", request, pb.RestoreFailedStorageResponseProto
         ).result
 
+    def finalize_upgrade(self) -> None:
+        """Give up what was kept of the time before an upgrade."""
+        self._namenode.call(
+            "finalizeUpgrade", pb.FinalizeUpgradeRequestProto(), pb.FinalizeUpgradeResponseProto
+        )
+
+    def is_upgrade_finalized(self) -> bool:
+        """Whether nothing is kept of the time before an upgrade."""
+        return self._namenode.call(
+            "upgradeStatus", pb.UpgradeStatusRequestProto(), pb.UpgradeStatusResponseProto
+        ).upgradeFinalized
+
+    def rolling_upgrade(self, action: str) -> bool:
+        """`query`, `prepare` or `finalize`; whether one is under way then."""
+        request = pb.RollingUpgradeRequestProto(
+            action={"query": pb.QUERY, "prepare": pb.START, "finalize": pb.FINALIZE}[action]
+        )
+        return self._namenode.call(
+            "rollingUpgrade", request, pb.RollingUpgradeResponseProto
+        ).HasField("rollingUpgradeInfo")
+
     def meta_save(self, name: str) -> None:
         """Have what is known of datanodes and blocks written to the log directory."""
         request = pb.MetaSaveRequestProto(filename=name)

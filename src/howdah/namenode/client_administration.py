@@ -233,6 +233,31 @@ class ClientAdministration(ClientSnapshots):
             result=self._storage.restore_failed(caller, request.arg)
         )
 
+    def finalize_upgrade(self, request: pb.FinalizeUpgradeRequestProto, caller: Caller) -> Deferred:
+        return _settled(
+            pb.FinalizeUpgradeResponseProto(),
+            lambda done: self._storage.finalize_upgrade(caller, done),
+        )
+
+    def upgrade_status(
+        self, request: pb.UpgradeStatusRequestProto, caller: Caller
+    ) -> pb.UpgradeStatusResponseProto:
+        return pb.UpgradeStatusResponseProto(
+            upgradeFinalized=self._storage.is_upgrade_finalized(caller)
+        )
+
+    def rolling_upgrade(
+        self, request: pb.RollingUpgradeRequestProto, caller: Caller
+    ) -> pb.RollingUpgradeResponseProto:
+        """There is none, and none can be begun."""
+        self._core.permissions.check_superuser(self._core.identity(caller), "upgrade")
+        if request.action != pb.QUERY:
+            raise errors.UnsupportedOperation(
+                "rolling upgrades are not supported: stop the namenode, and start it with "
+                "'howdah namenode -upgrade'"
+            )
+        return pb.RollingUpgradeResponseProto()
+
     def save_namespace(
         self, request: pb.SaveNamespaceRequestProto, caller: Caller
     ) -> pb.SaveNamespaceResponseProto | Deferred:

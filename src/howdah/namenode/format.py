@@ -14,7 +14,7 @@ from howdah.config import Configuration
 from howdah.namenode.image import write_image
 from howdah.namenode.namespace import Namespace
 from howdah.namenode.settings import image_codec
-from howdah.storage import files
+from howdah.storage import files, transitions
 from howdah.storage.atomic import fsync_directory
 from howdah.storage.fsimage_sections import Sink
 from howdah.storage.image_files import save_image
@@ -62,6 +62,10 @@ def format_namenode(
         with storage.lock():
             if storage.current.exists():
                 _erase(storage.current)
+            # Nothing of another filesystem is left to be rolled back to.
+            for name in transitions.ASIDE:
+                if (storage.root / name).exists():
+                    files.remove_tree(storage.root / name)
             storage.create()
             storage.write_seen_txid(0)
             if storage.root in image_roots:

@@ -174,6 +174,7 @@ def read_image(source: Source, name: str) -> tuple[Namespace, rec.NamesystemReco
     namespace = Namespace()
     namespace.generation_stamp = counters.generation_stamp
     namespace.last_block_id = counters.last_block_id
+    namespace.rolling_upgrade_start_ms = counters.rolling_upgrade_start_ms
     namespace.erasure_coding_policies = reader.erasure_coding()
     try:
         for record in reader.inodes():
@@ -347,7 +348,6 @@ def _refuse_in_image(reader: ImageReader, counters: rec.NamesystemRecord, name: 
         (snapshots.snapshots or snapshots.snapshottable_ids, "snapshots"),
         (cache.pools or cache.directives, "pools of centralised caching"),
         (secrets.keys or secrets.tokens, "delegation tokens"),
-        (counters.rolling_upgrade_start_ms is not None, "a rolling upgrade that is not finished"),
         (
             counters.legacy_generation_stamp_limit != _NO_LEGACY_BLOCKS,
             "blocks from before Hadoop 2",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from howdah import errors, keys
@@ -22,6 +23,7 @@ from howdah.storage.fsimage_sections import Sink
 from howdah.storage.image_files import list_images, save_image
 from howdah.storage.layout import StorageDirectory, StorageState
 from howdah.storage.segments import list_segments
+from howdah.storage.version import NAMENODE_LAYOUT_VERSION
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +39,7 @@ def import_checkpoint(conf: Configuration) -> None:
     _check_free(storages)
     images = conf.get(keys.DFS_NAMENODE_CHECKPOINT_DIR)
     logs = conf.get(keys.DFS_NAMENODE_CHECKPOINT_EDITS_DIR)
-    loaded = load(images, logs, of_secondary=True)
+    loaded = load(images, logs, of_secondary=True, upgrades=True)
     try:
         if loaded.image_txid is None:
             raise errors.InconsistentStorage(
@@ -71,6 +73,7 @@ def _write(
         )
 
     now_ms = time.time_ns() // 1_000_000
+    version = replace(loaded.version, layout_version=NAMENODE_LAYOUT_VERSION)
     for storage in storages:
         files.make_directory(storage.root)
         with storage.lock():
@@ -79,5 +82,5 @@ def _write(
                 save_image([storage.current], loaded.last_txid, write)
             storage.write_seen_txid(loaded.last_txid)
             # Last, for this makes it a formatted directory.
-            storage.write_version(loaded.version, now_ms)
+            storage.write_version(version, now_ms)
         log.info("imported transaction %d into %s", loaded.last_txid, storage.root)

@@ -14,6 +14,7 @@ An image with what is not supported stops it too: an older one would only hide i
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections import deque
 from collections.abc import Sequence
@@ -25,12 +26,12 @@ from howdah.namenode.edit_log import EditLog
 from howdah.namenode.image import read_image
 from howdah.namenode.namespace import EditDoesNotFit, Namespace
 from howdah.namenode.restoring import fill
-from howdah.storage import edits
+from howdah.storage import edits, transitions
 from howdah.storage.image_files import check_image, list_images, remove_unfinished
 from howdah.storage.image_files import set_aside as set_image_aside
 from howdah.storage.layout import StorageDirectory, StorageLock, StorageState
 from howdah.storage.segments import list_segments
-from howdah.storage.version import NamenodeVersion
+from howdah.storage.version import NAMENODE_LAYOUT_VERSION, NamenodeVersion
 
 log = logging.getLogger(__name__)
 
@@ -58,21 +59,30 @@ def load(
     edits_directories: Sequence[Path],
     *,
     of_secondary: bool = False,
+    upgrades: bool = False,
 ) -> Loaded:
     """Lock, check, recover, replay. On an error every lock is given back.
 
     In directories `of_secondary` nobody says how far the log should reach: Hadoop's
-    has no `seen_txid`. Raises InconsistentStorage, IncorrectVersion, StorageLocked,
-    CorruptEditLog.
+    has no `seen_txid`. Those of an older layout are refused, unless the caller `upgrades`
+    them. Raises InconsistentStorage, IncorrectVersion, StorageLocked, CorruptEditLog.
     """
     locks: list[StorageLock] = []
     try:
         roots = list(dict.fromkeys([*name_directories, *edits_directories]))
         storages = [StorageDirectory(root) for root in roots]
+        _end_transitions(storages)
         formatted, empty = _by_state(storages)
         for storage in storages:
             locks.append(storage.lock())
         version = _common_version(formatted)
+        if version.layout_version != NAMENODE_LAYOUT_VERSION and not upgrades:
+            raise errors.IncorrectVersion(
+                f"{formatted[0].root} has layout version {version.layout_version}, of an older "
+                f"Hadoop, and this software writes {NAMENODE_LAYOUT_VERSION}: start once with "
+                "'howdah namenode -upgrade', which keeps what was there until "
+                "'howdah dfsadmin -finalizeUpgrade'"
+            )
         logs = [storage for storage in formatted if storage.root in edits_directories]
         if not logs:
             raise errors.InconsistentStorage(
@@ -92,6 +102,7 @@ def load(
                 f"the edit log in {loaded.edits_directories[0]} ends at transaction "
                 f"{loaded.last_txid}, but it had reached {seen}: its tail is lost"
             )
+        _check_rolling_upgrade(namespace)
         edit_log.mend()
         _fill(empty, logs)
         namespace.reap(len(namespace.inodes) * 2 + 1)
@@ -100,6 +111,32 @@ def load(
         for lock in locks:
             lock.release()
         raise
+
+
+def _end_transitions(storages: Sequence[StorageDirectory]) -> None:
+    """What a crash interrupted of an upgrade or rollback is ended in all of them."""
+    states = {storage: storage.state() for storage in storages}
+    if StorageState.UNFINISHED not in states.values():
+        return
+    for storage, state in states.items():
+        if state is StorageState.MISSING:
+            # It may be the one that says which way the others have to go.
+            raise errors.InconsistentStorage(
+                f"name directory {storage.root} is missing: {_advice(state, has_others=True)}"
+            )
+    with contextlib.ExitStack() as held:
+        for storage in storages:
+            held.enter_context(storage.lock())
+        transitions.recover(storages)
+
+
+def _check_rolling_upgrade(namespace: Namespace) -> None:
+    if namespace.rolling_upgrade_start_ms is not None:
+        raise errors.UnsupportedOperation(
+            "a rolling upgrade is under way, which is not supported: start Hadoop's namenode "
+            "once more, end it with 'hdfs dfsadmin -rollingUpgrade finalize' (or roll it back), "
+            "and move then"
+        )
 
 
 def _load_image(

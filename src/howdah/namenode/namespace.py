@@ -59,6 +59,8 @@ class Namespace:
         self.generation_stamp = LAST_RESERVED_GENERATION_STAMP
         self.tally: Final = Tally(self.find)
         self.snapshots: Final = Snapshots(self._free_block)
+        self.rolling_upgrade_start_ms: int | None = None
+        """Of one that is under way; a start on it is refused."""
         # Not used here; kept for whoever reads the next image.
         self.erasure_coding_policies: tuple[ErasureCodingPolicyRecord, ...] = ()
         self._detached: deque[INode] = deque()
@@ -82,6 +84,8 @@ class Namespace:
             edits.DeleteOp: self._delete,
             edits.SetGenstampV2Op: self._set_generation_stamp,
             edits.AllocateBlockIdOp: self._allocate_block_id,
+            edits.RollingUpgradeStartOp: self._rolling_upgrade_start,
+            edits.RollingUpgradeFinalizeOp: self._rolling_upgrade_end,
             edits.StartLogSegmentOp: self._no_change,
             edits.EndLogSegmentOp: self._no_change,
             **AttributeEdits(self.existing, self._file).appliers,
@@ -477,6 +481,12 @@ class Namespace:
                 f"the block id would go back from {self.last_block_id} to {op.block_id}"
             )
         self.last_block_id = op.block_id
+
+    def _rolling_upgrade_start(self, op: edits.RollingUpgradeStartOp) -> None:
+        self.rolling_upgrade_start_ms = op.time_ms
+
+    def _rolling_upgrade_end(self, op: edits.RollingUpgradeFinalizeOp) -> None:
+        self.rolling_upgrade_start_ms = None
 
     def _no_change(self, op: edits.Edit) -> None:
         """A segment's first and last record say nothing about the tree."""

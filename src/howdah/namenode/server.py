@@ -46,6 +46,7 @@ from howdah.namenode.settings import (
     settings_from,
     transfers_from,
 )
+from howdah.namenode.upgrading import finalize
 from howdah.proto import client_namenode_pb2, datanode_namenode_pb2, namenode_pb2
 from howdah.rpc.server import RpcServer
 from howdah.rpc.service import Registry, Service
@@ -256,9 +257,26 @@ class Namenode:
 
     def is_upgrade_finalized(self) -> bool:
         """Whether no directory keeps what was there before an upgrade."""
-        return not any(
-            (current.parent / PREVIOUS_NAME).exists() for current in self._loaded.name_directories
-        )
+        return not any((root / PREVIOUS_NAME).exists() for root in self._roots())
+
+    def finalize_upgrade(self, done: Callable[[errors.HowdahError | None], None]) -> None:
+        """Delete that, on a thread: it may be much."""
+
+        def finished(future: asyncio.Future[bool]) -> None:
+            error = future.exception()
+            if isinstance(error, OSError):
+                done(errors.RemoteError(f"the upgrade is not finalized everywhere: {error}"))
+            elif error is not None:
+                raise error
+            else:
+                done(None)
+
+        loop = asyncio.get_running_loop()
+        loop.run_in_executor(None, finalize, self._roots()).add_done_callback(finished)
+
+    def _roots(self) -> list[Path]:
+        used = [*self._loaded.name_directories, *self._loaded.edits_directories]
+        return [current.parent for current in dict.fromkeys(used)]
 
     def list_finished(
         self, since_txid: int, told: Callable[[Sequence[FirstAndLast]], None]

@@ -1,7 +1,8 @@
 """What an administrator asks of the name directories (pure).
 
-`dfsadmin -rollEdits` and `dfsadmin -restoreFailedStorage true|false|check`. The
-directories themselves are the shell's: `NameStorage`.
+`dfsadmin -rollEdits`, `dfsadmin -restoreFailedStorage true|false|check`, `dfsadmin
+-finalizeUpgrade` and its sisters. The directories themselves are the shell's:
+`NameStorage`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from howdah import errors
+from howdah.namenode.administration import Done
 from howdah.namenode.core import Core
 from howdah.rpc.service import Caller
 
@@ -19,6 +21,10 @@ class NameStorage(Protocol):
     def roll_edits(self) -> int: ...
 
     def restore_failed_storage(self, restores: bool | None) -> bool: ...
+
+    def is_upgrade_finalized(self) -> bool: ...
+
+    def finalize_upgrade(self, done: Done) -> None: ...
 
 
 class StorageCalls:
@@ -45,6 +51,13 @@ class StorageCalls:
                 f"restoreFailedStorage takes true, false or check, not {argument!r}"
             )
         return storage.restore_failed_storage(wanted[argument])
+
+    def finalize_upgrade(self, caller: Caller, done: Done) -> None:
+        """Give up what was kept of the time before an upgrade."""
+        self._checked(caller, "finalize an upgrade").finalize_upgrade(done)
+
+    def is_upgrade_finalized(self, caller: Caller) -> bool:
+        return self._checked(caller, "ask about an upgrade").is_upgrade_finalized()
 
     def _checked(self, caller: Caller, what: str) -> NameStorage:
         core = self._core

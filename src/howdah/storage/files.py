@@ -34,6 +34,7 @@ class Operation(enum.StrEnum):
     RENAME = "rename"
     UNLINK = "unlink"
     MAKE_DIRECTORY = "mkdir"
+    LINK = "link"
 
 
 class Gate(Protocol):
@@ -111,6 +112,11 @@ def truncate(descriptor: int, length_bytes: int, path: Path) -> None:
 def rename(source: Path, target: Path) -> None:
     """Over whatever has the name. Durable once the directory is synced."""
     _run(Operation.RENAME, source, lambda: os.replace(source, target))
+
+
+def link(source: Path, target: Path) -> None:
+    """A second name for a file that nobody changes any more."""
+    _run(Operation.LINK, target, lambda: os.link(source, target))
 
 
 def unlink(path: Path, *, missing_ok: bool = False) -> None:

@@ -132,9 +132,14 @@ class _Fields:
     def layout_version(self, newest: int, oldest: int) -> int:
         version = self.number("layoutVersion")
         if not newest <= version <= oldest:
+            advice = (
+                "it was written by newer software, which has to start on it"
+                if version < newest
+                else "upgrade it with Hadoop 3 first"
+            )
             raise errors.IncorrectVersion(
                 f"{self._source} has layout version {version}; "
-                f"this software reads {oldest} to {newest}"
+                f"this software reads {oldest} to {newest}: {advice}"
             )
         return version
 
