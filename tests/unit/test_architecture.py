@@ -115,7 +115,7 @@ PURE = {
         "write_plan",
     },
     "fs": {"capabilities", "data_codec", "glob", "path_handle", "status"},
-    "spark": {"arguments", "compare", "counters", "layout", "options"},
+    "spark": {"arguments", "compare", "counters", "layout", "options", "judging"},
     "web": {"http", "image_transfer"},
 }
 # Reading one environment variable at import and the CPU's CRC instruction are all

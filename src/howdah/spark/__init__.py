@@ -1,6 +1,7 @@
 """Bulk work on a filesystem, done by Spark.
 
-`distcp(spark, sources, target)` copies trees in parallel. Everything goes through
+`distcp(spark, sources, target)` copies trees in parallel, `verify(spark, targets)` reads
+every replica and compares them. Everything goes through
 Spark's DataFrame API, so a session from `SparkSession.builder.remote(…)` (Spark
 Connect) does as well as a classic one. The session that asks moves no file's bytes and
 holds nothing that grows with their number: listing and copying run in the executors,
@@ -14,14 +15,17 @@ if TYPE_CHECKING:
     from howdah.spark.job import distcp
     from howdah.spark.options import Attribute, Options
     from howdah.spark.outcome import Outcome
+    from howdah.spark.verifying import Verified, verify
 
-__all__ = ["Attribute", "Options", "Outcome", "distcp"]
+__all__ = ["Attribute", "Options", "Outcome", "Verified", "distcp", "verify"]
 
 _HOME = {
     "distcp": "howdah.spark.job",
     "Attribute": "howdah.spark.options",
     "Options": "howdah.spark.options",
     "Outcome": "howdah.spark.outcome",
+    "Verified": "howdah.spark.verifying",
+    "verify": "howdah.spark.verifying",
 }
 
 

@@ -1,0 +1,141 @@
+"""`howdah verify`: read every replica below some paths, on Spark, and say which are bad.
+
+Exit codes: 0 if all is well, 1 if something isn't, 255 for what can't be understood.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Final
+
+from howdah.cli.servers import Arguments
+from howdah.wording import byte_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from howdah.config import Configuration
+    from howdah.spark.verifying import Verified
+
+SHOWN: Final = 100
+
+
+def main(argv: list[str], conf: Configuration) -> int:
+    """Verify; the exit code."""
+    options = _arguments().parse_args(argv)
+    from howdah.spark.verifying import verify
+
+    with (
+        _session(options) as spark,
+        verify(
+            spark,
+            options.path,
+            mark=options.mark,
+            manifest=options.manifest,
+            most_tasks=options.m,
+            conf=conf,
+        ) as found,
+    ):
+        if options.json:
+            print(json.dumps(_as_json(found)))
+        else:
+            _tell(found)
+        return 0 if found.sums.is_healthy else 1
+
+
+def _arguments() -> Arguments:
+    parser = Arguments(
+        prog="howdah verify", description="Read every replica of every block, and compare them."
+    )
+    parser.add_argument("path", nargs="+", help="URI, path or pattern")
+    parser.add_argument(
+        "--mark", action="store_true", help="tell the namenode of bad replicas: it replaces them"
+    )
+    parser.add_argument(
+        "--manifest", metavar="URI", help="keep digests of the files in this directory, and compare"
+    )
+    parser.add_argument("-m", type=_count, default=20, metavar="N", help="at most so many tasks")
+    parser.add_argument("--master", metavar="URL", help="Spark's master (local[*])")
+    parser.add_argument("--remote", metavar="URL", help="a Spark Connect server")
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    return parser
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+    return int(text)
+
+
+def _session(options: argparse.Namespace) -> AbstractContextManager[SparkSession]:
+    from howdah.spark.sessions import session
+    from howdah.testing.java import find_java_home
+
+    if "JAVA_HOME" not in os.environ and (options.remote or "").partition("://")[0] != "sc":
+        os.environ["JAVA_HOME"] = str(find_java_home())
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    return session(options.master, options.remote)
+
+
+def _problems(found: Verified) -> list[dict[str, Any]]:
+    return [
+        {
+            "path": _text(bytes(row["path"])),
+            "block": row["block"],
+            "offset": row["offset"],
+            "length": row["length"],
+            "node": row["node"],
+            "verdict": row["verdict"],
+            "marked": row["marked"],
+            "message": row["message"],
+        }
+        for row in found.problems(SHOWN)
+    ]
+
+
+def _as_json(found: Verified) -> dict[str, object]:
+    return {
+        **found.sums.as_dict(),
+        "problems": _problems(found),
+        "rotten": [_text(path) for path in found.rotten(SHOWN)],
+    }
+
+
+def _tell(found: Verified) -> None:
+    sums = found.sums
+    for problem in _problems(found):
+        where = f"{problem['block']} at {problem['node'] or 'no datanode'}"
+        marked = ", told to the namenode" if problem["marked"] else ""
+        why = f": {problem['message']}" if problem["message"] else ""
+        print(f"{problem['path']}: {where} is {problem['verdict']}{marked}{why}")
+    for path in found.rotten(SHOWN):
+        print(f"{_text(path)}: has other bytes than at the last run, though nobody wrote it")
+    bad = {name: count for name, count in sums.replicas.items() if name != "sound"}
+    if sum(bad.values()) > SHOWN:
+        print(f"(the first {SHOWN} of {sum(bad.values())})")
+    print(
+        f"{sums.files} files of {byte_text(sums.bytes)}, {sums.blocks} blocks, "
+        f"{sum(sums.replicas.values())} replicas read in {sums.seconds:.1f} s"
+    )
+    if sums.short:
+        print(f"{sums.short} blocks have fewer replicas than they are to have")
+    if sums.changes is not None:
+        c = sums.changes
+        print(
+            f"since the last run: {c.added} files added, {c.gone} gone, {c.modified} modified, "
+            f"{c.unchanged} unchanged, {c.rotten} rotten"
+        )
+    told = f", {sums.marked} told to the namenode" if sums.marked else ""
+    print("All replicas are sound." if not bad else f"Bad: {_counts(bad)}{told}")
+
+
+def _counts(bad: dict[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in bad.items())
+
+
+def _text(path: bytes) -> str:
+    return path.decode("utf-8", "backslashreplace")

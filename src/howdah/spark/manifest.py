@@ -1,0 +1,97 @@
+"""Digests of files over time: what changed, and what changed without anybody changing it.
+
+A manifest is a directory with one subdirectory of Parquet for each run, `at=…` and the
+time in UTC. A run is compared with the last one before it: a file that has another CRC
+though its length and modification time are the same was not written, it rotted.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from howdah import errors
+from howdah.config import Configuration
+from howdah.fs import paths
+from howdah.fs.registry import connect
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_PREFIX: Final = "at="
+_UNFINISHED: Final = "_writing-"
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """How many files are new, gone, were written anew, and have other bytes all the same."""
+
+    added: int = 0
+    gone: int = 0
+    modified: int = 0
+    rotten: int = 0
+    unchanged: int = 0
+
+
+class Manifest:
+    """One directory of digests."""
+
+    def __init__(
+        self, spark: SparkSession, uri: str, conf: Configuration, user: str | None
+    ) -> None:
+        self._spark = spark
+        self._fs = connect(uri, conf=conf, user=user)
+        self._path = self._fs.resolve(uri)
+
+    def last(self) -> DataFrame | None:
+        """The digests of the last run, None before the first."""
+        try:
+            names = [status.name for status in self._fs.list_status(self._path)]
+        except errors.PathNotFound:
+            return None
+        runs = sorted(name for name in names if name.startswith(_PREFIX))
+        return self.read(self._uri(runs[-1])) if runs else None
+
+    def read(self, run: str) -> DataFrame:
+        """The digests of the run at a URI."""
+        return self._spark.read.parquet(run)
+
+    def write(self, digests: DataFrame) -> str:
+        """Add a run; its URI. It is there as a whole or not at all."""
+        unfinished = f"{_UNFINISHED}{uuid.uuid4().hex[:12]}"
+        digests.write.parquet(self._uri(unfinished))
+        name = _PREFIX + time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        self._fs.rename(paths.join(self._path, unfinished), paths.join(self._path, name))
+        return self._uri(name)
+
+    def _uri(self, name: str) -> str:
+        return self._fs.uri + paths.join(self._path, name)
+
+
+def changes(before: DataFrame, now: DataFrame) -> DataFrame:
+    """One row a path: `path binary, change string` (added, gone, modified, rotten, unchanged).
+
+    `now` is about all files that are there, with a null `crc` where it is not known.
+    """
+    from pyspark.sql import functions as F
+
+    old = before.select(
+        "path",
+        F.col("length").alias("old_length"),
+        F.col("modification_time_ms").alias("old_time"),
+        F.col("crc").alias("old_crc"),
+    )
+    both = old.join(now, "path", "full_outer")
+    same = (F.col("old_length") == F.col("length")) & (
+        F.col("old_time") == F.col("modification_time_ms")
+    )
+    change = (
+        F.when(F.col("old_crc").isNull(), "added")
+        .when(F.col("length").isNull(), "gone")
+        .when(~same, "modified")
+        .when(F.col("crc") != F.col("old_crc"), "rotten")
+        .otherwise("unchanged")
+    )
+    return both.select("path", change.alias("change"))

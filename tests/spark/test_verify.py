@@ -1,0 +1,133 @@
+"""`verify` on a cluster: replicas that are damaged on disk are found by Spark's executors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from howdah import errors
+from howdah.cli import verify as command
+from howdah.spark import verify
+from howdah.testing import MiniCluster
+from howdah.testing.replicas import replicas_of
+from howdah.testing.waiting import wait_until
+
+pytestmark = pytest.mark.timeout(240)
+
+MIB = 1 << 20
+DATA = bytes(range(256)) * 8192
+NAMES = ["plain", "two words", "50%20", "a\nb", "ünï→"]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[MiniCluster]:
+    conf = {
+        "dfs.heartbeat.interval": "200ms",
+        "dfs.namenode.redundancy.interval.seconds": "200ms",
+        # Nobody else finds what a test damages.
+        "dfs.datanode.scan.period.hours": -1,
+    }
+    with MiniCluster(datanodes=3, conf=conf) as cluster:
+        yield cluster
+
+
+def put(cluster: MiniCluster, path: str, data: bytes) -> None:
+    """A file in blocks of a MiB, all three replicas of each of which are there."""
+    with cluster.connect() as fs:
+        with fs.create(path, overwrite=True, block_size=MIB, replication=3) as out:
+            out.write(data)
+        blocks = -(-len(data) // MIB)
+
+        def is_whole() -> bool:
+            located = fs.block_locations(path, 0, len(data))
+            return len(located) == blocks and all(len(each.names) == 3 for each in located)
+
+        wait_until(is_whole, 30)
+
+
+def test_sound_tree_with_any_names_is_healthy(cluster: MiniCluster, spark: Any) -> None:
+    for name in NAMES:
+        put(cluster, f"/sound/d/{name}", name.encode() * 9)
+    put(cluster, "/sound/big", bytes(2 * MIB + 1))
+    with cluster.connect() as fs, fs.create("/sound/empty"):
+        pass
+    with verify(spark, "/sound", conf=cluster.conf) as found:
+        assert found.sums.is_healthy
+        assert found.sums.files == len(NAMES) + 1
+        assert found.sums.blocks == len(NAMES) + 3
+        assert found.sums.replicas == {"sound": 3 * (len(NAMES) + 3)}
+        assert found.sums.short == 0
+        assert found.problems(10) == []
+
+
+@pytest.mark.req("FS-100")
+def test_command_finds_a_damaged_replica_and_has_it_replaced(
+    cluster: MiniCluster, spark: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(cluster, "/damaged/file", DATA)
+    replicas_of(cluster, "/damaged/file")[1][0].flip(70_000)
+    assert command.main(["/damaged", "--json"], cluster.conf) == 1
+    seen = json.loads(capsys.readouterr().out)
+    assert seen["replicas"] == {"corrupt": 1, "sound": 5}
+    (problem,) = seen["problems"]
+    assert (problem["path"], problem["offset"]) == ("/damaged/file", MIB)
+    assert (problem["verdict"], problem["marked"]) == ("corrupt", False)
+
+    assert command.main(["/damaged", "--mark"], cluster.conf) == 1
+    told = capsys.readouterr().out
+    assert f"{problem['block']} at {problem['node']} is corrupt, told to the namenode" in told
+
+    def is_replaced() -> bool:
+        replicas = replicas_of(cluster, "/damaged/file")[1]
+        contents = [replica.read_if_there() for replica in replicas]
+        return contents == [DATA[MIB:]] * 3
+
+    wait_until(is_replaced, 60)
+    with cluster.connect() as fs:
+        wait_until(lambda: len(fs.block_locations("/damaged/file", MIB, 1)[0].names) == 3, 60)
+    with verify(spark, "/damaged", conf=cluster.conf) as found:
+        assert found.sums.is_healthy
+        assert found.sums.short == 0
+
+
+def test_file_that_changed_though_nobody_wrote_it_is_rotten(
+    cluster: MiniCluster, spark: Any
+) -> None:
+    from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
+
+    put(cluster, "/kept/rots", b"r" * 5000)
+    put(cluster, "/kept/stays", b"s" * 5000)
+    put(cluster, "/kept/goes", b"g" * 5000)
+    manifest = f"{cluster.uri}/manifest"
+    with verify(spark, "/kept", manifest=manifest, conf=cluster.conf) as found:
+        assert found.sums.changes is not None
+        assert found.sums.changes.added == 3
+    with cluster.connect() as fs:
+        fs.delete("/kept/goes")
+        put(cluster, "/kept/new", b"n")
+    # All replicas, and their checksums: what a reader has no way to see.
+    for replica in replicas_of(cluster, "/kept/rots")[0]:
+        replica.flip(7)
+        data = replica.read()
+        spec = ChecksumSpec(ChecksumType.CRC32C, 512)
+        sums = bytearray(spec.sums_length(len(data)))
+        checksum_chunks(spec, data, sums)
+        replica.meta_path.write_bytes(replica.meta_path.read_bytes()[:7] + bytes(sums))
+    with verify(spark, "/kept", manifest=manifest, conf=cluster.conf) as found:
+        assert not found.sums.is_healthy
+        changes = found.sums.changes
+        assert changes is not None
+        assert (changes.added, changes.gone, changes.unchanged, changes.rotten) == (1, 1, 1, 1)
+        assert found.rotten(10) == [b"/kept/rots"]
+
+
+@pytest.mark.parametrize("target", ["/nobody", "file:///tmp"])
+def test_what_has_no_replicas_is_refused(cluster: MiniCluster, spark: Any, target: str) -> None:
+    with (
+        pytest.raises((errors.PathNotFound, errors.UnsupportedOperation)),
+        verify(spark, target, conf=cluster.conf),
+    ):
+        pytest.fail("nothing was to be verified")
