@@ -20,7 +20,11 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MiniCluster]:
     """Two datanodes, both in the include list."""
     hosts = tmp_path_factory.mktemp("hosts") / "hosts"
     hosts.write_text("")
-    conf = {"dfs.hosts": str(hosts), "dfs.hosts.exclude": str(hosts.with_name("exclude"))}
+    conf = {
+        "dfs.hosts": str(hosts),
+        "dfs.hosts.exclude": str(hosts.with_name("exclude")),
+        "fs.trash.interval": "1s",
+    }
     hosts.with_name("exclude").write_text("")
     with MiniCluster(datanodes=2, racks=["/a", "/b"], conf=conf) as cluster:
         yield cluster
@@ -83,6 +87,11 @@ def test_a_datanode_that_is_not_there_is_named(run: Run) -> None:
     assert code == 255
     assert complained.startswith("getDatanodeInfo: Datanode unreachable. ")
     assert "127.0.0.1:1" in complained
+
+
+def test_the_namenode_empties_trash_by_itself(fs: HdfsFileSystem) -> None:
+    fs.mkdirs("/user/zoe/.Trash/Current/deleted")
+    wait_until(lambda: fs.list_status("/user/zoe/.Trash") == [])
 
 
 @pytest.mark.parametrize(

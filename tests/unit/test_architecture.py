@@ -124,12 +124,13 @@ PURE_ENOUGH = {"howdah.transfer.checksum"}
 
 # -- 2. and 3. arrows ----------------------------------------------------------------
 
-BOTTOM = {"errors", "kinds", "keys", "config", "options", "proto", "wording"}
+BOTTOM = {"errors", "kinds", "keys", "config", "options", "proto", "trash_names", "wording"}
 SERVER_MAY = BOTTOM | {"storage", "rpc", "transfer", "web"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "kinds": {"errors"},
     "options": {"errors"},
+    "trash_names": set(),
     "wording": set(),
     "keys": {"kinds"},
     "config": {"errors", "keys", "kinds"},
@@ -219,7 +220,7 @@ def is_pure(module: str) -> bool:
         return not own or own[0] not in SHELLS[package(module)]
     if package(module) in PURE:
         return bool(own) and own[0] in PURE[package(module)]
-    return package(module) in ("errors", "kinds", "keys", "options", "wording")
+    return package(module) in ("errors", "kinds", "keys", "options", "trash_names", "wording")
 
 
 PURE_MODULES = [module for module in modules() if is_pure(module)]

@@ -19,21 +19,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from howdah import errors
 from howdah.fs import paths
+from howdah.trash_names import (
+    CURRENT_NAME,
+    MOST_CHECKPOINTS_A_SECOND,
+    TRASH_NAME,
+    checkpoint_name,
+    checkpoint_time_s,
+)
 
 if TYPE_CHECKING:
     from howdah.fs.api import FileSystem
 
-TRASH_NAME = ".Trash"
-CURRENT_NAME = "Current"
-CHECKPOINT_FORMAT = "%y%m%d%H%M%S"
-OLD_CHECKPOINT_FORMAT = "%y%m%d%H%M"
 DIRECTORY_MODE = 0o700
-MOST_CHECKPOINTS_A_SECOND = 1000
 MOST_TRIES = 3
 
 
@@ -45,27 +46,6 @@ def root_of(home: str) -> str:
 def place_of(root: str, path: str) -> str:
     """Where a path goes in a trash."""
     return paths.join(root, CURRENT_NAME, path.lstrip(paths.SEPARATOR))
-
-
-def checkpoint_name(now_s: float, attempt: int = 0) -> str:
-    """The name of a checkpoint that is made now."""
-    name = datetime.fromtimestamp(now_s).strftime(CHECKPOINT_FORMAT)
-    return f"{name}-{attempt}" if attempt else name
-
-
-def checkpoint_time_s(name: str) -> float | None:
-    """When a checkpoint was made, None for a name that is no checkpoint's.
-
-    Names without seconds are those of Hadoop before 2.7.
-    """
-    stamp = name.partition("-")[0]
-    for length, layout in ((12, CHECKPOINT_FORMAT), (10, OLD_CHECKPOINT_FORMAT)):
-        if len(stamp) == length and stamp.isascii() and stamp.isdigit():
-            try:
-                return datetime.strptime(stamp, layout).timestamp()
-            except ValueError:
-                return None
-    return None
 
 
 @dataclass(frozen=True, slots=True)

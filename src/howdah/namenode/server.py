@@ -46,6 +46,8 @@ from howdah.namenode.settings import (
     settings_from,
     transfers_from,
 )
+from howdah.namenode.trash import TrashEmptier
+from howdah.namenode.tree_calls import TreeCalls
 from howdah.namenode.upgrading import finalize
 from howdah.proto import client_namenode_pb2, datanode_namenode_pb2, namenode_pb2
 from howdah.rpc.server import RpcServer
@@ -211,6 +213,8 @@ class Namenode:
         self._next_repair_s = 0.0
         self._repair: Generator[None, None, None] | None = None
         self._reaping = False
+        self._emptier = emptier(self.core, conf)
+        self._trash: Generator[str, None, None] | None = None
 
     async def serve(self, ready_file: Path | None) -> int:
         """Run until told to stop; the exit code."""
@@ -380,6 +384,9 @@ class Namenode:
         ):
             log.info("a new segment begins with transaction %d", self.roll_edits())
         self._barrier.hold()
+        if self._trash is None and self._emptier.is_due():
+            self._trash = self._emptier.round()
+            self._go_on_with_trash()
         if self.core.namespace.must_reap and not self._reaping:
             self._reap()
 
@@ -395,6 +402,22 @@ class Namenode:
             raise
         else:
             asyncio.get_running_loop().call_soon(self._go_on_with_repair)
+
+    def _go_on_with_trash(self) -> None:
+        """One user's trash; the next one when others had their turn."""
+        assert self._trash is not None, "a round was begun"
+        try:
+            said = next(self._trash)
+        except StopIteration:
+            self._trash = None
+            return
+        except BaseException:
+            self._trash = None
+            raise
+        if said:
+            log.warning("%s", said)
+        self._barrier.hold()
+        asyncio.get_running_loop().call_soon(self._go_on_with_trash)
 
     def _reap(self) -> None:
         """One slice of what was deleted; the next one when others had their turn."""
@@ -470,6 +493,15 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
     finally:
         for lock in loaded.locks:
             lock.release()
+
+
+def emptier(core: Core, conf: Configuration) -> TrashEmptier:
+    return TrashEmptier(
+        core,
+        TreeCalls(core),
+        interval_ms=round(conf.get(keys.FS_TRASH_INTERVAL) * 1000),
+        checkpoint_interval_ms=round(conf.get(keys.FS_TRASH_CHECKPOINT_INTERVAL) * 1000),
+    )
 
 
 async def _serve(conf: Configuration, loaded: Loaded, ready_file: Path | None) -> int:
