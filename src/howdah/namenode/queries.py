@@ -7,7 +7,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 
 from howdah import errors
-from howdah.namenode import paths, topology
+from howdah.namenode import paths, quotas, topology
 from howdah.namenode.core import Core
 from howdah.namenode.datanodes import Datanode, Storage
 from howdah.namenode.features import Quota
@@ -259,6 +259,9 @@ class Queries:
                     self._show(inode)
                     length = inode.length_bytes
                     summary.length_bytes += length
+                    # A block that is being written takes a whole one, as for quotas.
+                    if not isinstance(inode, SnapshotFile):
+                        length = quotas.file_bytes(inode)
                     summary.consumed_bytes += length * inode.replication
             if seen % SLICE_INODES == 0:
                 yield

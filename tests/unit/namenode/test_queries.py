@@ -256,6 +256,15 @@ def test_content_summary_counts_the_subtree(client: Any, nodes: Nodes) -> None:
     assert summary.spaceConsumed == 2 * (BLOCK + 10) + 5
 
 
+def test_block_that_is_being_written_takes_a_whole_one(client: Any, nodes: Nodes) -> None:
+    """As it does of a quota; Hadoop says so in the summary, too."""
+    client.create("/d/f", replication=2)
+    client.add_block("/d/f")
+    request = pb.GetContentSummaryRequestProto(path="/d")
+    summary = client.call("getContentSummary", request).summary
+    assert (summary.length, summary.spaceConsumed) == (0, 2 * BLOCK)
+
+
 def test_path_may_be_given_by_inode_id(client: Any) -> None:
     client.create("/d/f")
     inode_id = client.status("/d").fileId
