@@ -114,7 +114,13 @@ class LoadedStrings:
         return found
 
     def get_optional(self, of: int, number: int) -> str | None:
-        return self.get(of, number) if number else None
+        """None for number 0, unless the table has it.
+
+        It has in images that Hadoop's viewer made of XML.
+        """
+        if number:
+            return self.get(of, number)
+        return self._strings.get(0 if self._shift is None else of << self._shift)
 
 
 class InodeEncoder:
@@ -323,7 +329,8 @@ class InodeDecoder:
             kind = AclKind(bits >> 3 & 3)
             of = _NAMED_BY.get(kind)
             number = bits >> 6 & _NAME_MASK
-            name = None if of is None else self._strings.get_optional(of, number)
+            # Hadoop's viewer makes an empty name of none.
+            name = None if of is None else self._strings.get_optional(of, number) or None
             entries.append(AclEntry(AclScope(bits >> 5 & 1), kind, bits & 7, name))
         return tuple(entries)
 
