@@ -6,9 +6,11 @@ tests that need them are skipped and say why.
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import subprocess
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -48,3 +50,61 @@ def hadoop_run(hadoop_classpath: str) -> Callable[..., str]:
         return done.stdout
 
     return run
+
+
+class HadoopTools:
+    """Hadoop's viewers and its namenode, in one JVM that is told what to do."""
+
+    def __init__(self, classpath: str, scratch: Path) -> None:
+        # A namenode's web server looks for its pages, and starts if there are none.
+        for pages in ("hdfs", "datanode"):
+            (scratch / "webapps" / pages).mkdir(parents=True)
+        self._log = scratch / "log"
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [
+                    *("java", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+                    *("-cp", f"{scratch}:{classpath}"),
+                    str(Path(__file__).with_name("HadoopTools.java")),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                cwd=scratch,
+            )
+
+    def __call__(self, *words: str | Path) -> None:
+        """Do one thing; see the program for what there is."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        line = "\t".join(map(str, words))
+        assert "\n" not in line
+        # Whatever is wrong then, the answer is missing.
+        timer = threading.Timer(_RUN_TIMEOUT_S, self._process.kill)
+        timer.start()
+        try:
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.write(line.encode() + b"\n")
+                self._process.stdin.flush()
+            answer = self._process.stdout.readline().decode().strip()
+        finally:
+            timer.cancel()
+        if answer != "ok":
+            log = self._log.read_text(errors="replace")
+            raise AssertionError(f"{line}: {answer or 'no answer'}\n{log[-5000:]}")
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+@pytest.fixture(scope="session")
+def hadoop_tools(
+    hadoop_classpath: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[HadoopTools]:
+    modules = subprocess.run(["java", "--list-modules"], capture_output=True, text=True, check=True)
+    if "jdk.compiler" not in modules.stdout:
+        pytest.skip("this Java cannot run a program from its source")
+    tools = HadoopTools(hadoop_classpath, tmp_path_factory.mktemp("tools"))
+    yield tools
+    tools.close()
