@@ -129,11 +129,16 @@ def namenode(argv: list[str], conf: Configuration) -> int:
 
 def datanode(argv: list[str], conf: Configuration) -> int:
     """Run a datanode."""
-    options = server_arguments("datanode").parse_args(argv)
+    parser = server_arguments("datanode")
+    parser.add_argument(
+        "-rollback", action="store_true", help="follow a namenode that was rolled back"
+    )
+    parser.add_argument("-regular", action="store_true", help="as without it")
+    options = parser.parse_args(argv)
     log_to_stderr(options.log_level)
     from howdah.datanode.server import run
 
-    return run(conf, options.ready_file)
+    return run(conf, options.ready_file, rolls_back=options.rollback)
 
 
 def getconf(argv: list[str], conf: Configuration) -> int:

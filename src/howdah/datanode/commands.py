@@ -24,7 +24,7 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class FinalizeUpgrade:
-    """Forget the state before an upgrade; there is none to forget."""
+    """Forget the state before an upgrade, if one is kept."""
 
     pool_id: str
 

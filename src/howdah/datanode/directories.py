@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from howdah import errors
+from howdah.datanode import pool_upgrade
 from howdah.datanode.reports import Namespace
 from howdah.datanode.volumes import Volume, VolumeSet
 from howdah.storage.layout import StorageDirectory, StorageLock, StorageState
@@ -46,8 +47,14 @@ class DataDirectories:
     """All data directories, locked for as long as the keeper lives."""
 
     def __init__(
-        self, directories: list[_Directory], locks: list[StorageLock], unusable: list[str]
+        self,
+        directories: list[_Directory],
+        locks: list[StorageLock],
+        unusable: list[str],
+        *,
+        rolls_back: bool = False,
     ) -> None:
+        self._rolls_back = rolls_back
         self._directories = directories
         self._locks = locks
         self.unusable = unusable
@@ -57,9 +64,16 @@ class DataDirectories:
 
     @classmethod
     def open(
-        cls, paths: Sequence[tuple[str, Path]], *, reserved_bytes: int = 0, tolerated: int = 0
+        cls,
+        paths: Sequence[tuple[str, Path]],
+        *,
+        reserved_bytes: int = 0,
+        tolerated: int = 0,
+        rolls_back: bool = False,
     ) -> DataDirectories:
         """Find and lock `paths`, each with the name of its storage type.
+
+        With `rolls_back` they follow a namenode that was rolled back.
 
         Raises `StorageLocked` or `InconsistentStorage`; the latter also when more
         directories than `tolerated` can't be used (-1: when none can).
@@ -85,7 +99,7 @@ class DataDirectories:
                     f"{len(unusable)} of {len(paths)} data directories cannot be used, and "
                     f"dfs.datanode.failed.volumes.tolerated is {tolerated}: {'; '.join(unusable)}"
                 )
-            return cls(directories, locks, unusable)
+            return cls(directories, locks, unusable, rolls_back=rolls_back)
         except BaseException:
             for lock in locks:
                 lock.release()
@@ -135,19 +149,19 @@ class DataDirectories:
     def _make_pool(self, volume: Volume, namespace: Namespace) -> None:
         pool_id = namespace.pool_id
         slice_ = StorageDirectory(Path(volume.pool_path(pool_id)))
+        if slice_.root.exists():
+            pool_upgrade.follow(slice_, namespace, rolls_back=self._rolls_back)
         volume.make_pool_directories(pool_id)
         if slice_.version_file.exists():
-            version = slice_.read_version(BlockPoolVersion)
-            if version.namespace_id != namespace.namespace_id:
-                raise errors.InconsistentStorage(
-                    f"Incompatible namespaceIDs in {slice_.root}: "
-                    f"namenode namespaceID = {namespace.namespace_id}; "
-                    f"datanode namespaceID = {version.namespace_id}"
-                )
             return
         slice_.write_version(
             BlockPoolVersion(namespace.namespace_id, pool_id, namespace.ctime_ms), _now_ms()
         )
+
+    def finalize_upgrade(self, pool_id: str) -> None:
+        """Give up what was kept of the time before an upgrade of the namenode."""
+        for volume in self.volumes.working():
+            pool_upgrade.finalize(StorageDirectory(Path(volume.pool_path(pool_id))))
 
     def close(self) -> None:
         for lock in self._locks:

@@ -60,8 +60,11 @@ _WILDCARDS = ("0.0.0.0", "::", "")
 class Keeper:
     """One datanode, seen from its parent process."""
 
-    def __init__(self, conf: Configuration, ready_file: Path | None) -> None:
+    def __init__(
+        self, conf: Configuration, ready_file: Path | None, *, rolls_back: bool = False
+    ) -> None:
         self._conf = conf
+        self._rolls_back = rolls_back
         self._ready_file = ready_file
         self._settings = DataSettings.of(conf)
         self._tolerated = conf.get(keys.DFS_DATANODE_FAILED_VOLUMES_TOLERATED)
@@ -80,6 +83,7 @@ class Keeper:
             paths,
             reserved_bytes=self._settings.reserved_bytes,
             tolerated=self._tolerated,
+            rolls_back=self._rolls_back,
         )
         try:
             self._begin(directories)

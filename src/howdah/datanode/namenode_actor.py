@@ -229,6 +229,10 @@ class NamenodeActor:
             raise errors.InconsistentStorage(
                 f"its block pool was {self._namespace.pool_id} and is now {namespace.pool_id}"
             )
+        if self._namespace is not None and self._namespace.ctime_ms != namespace.ctime_ms:
+            raise errors.InconsistentStorage(
+                "it was upgraded or rolled back: this datanode has to be started anew"
+            )
         self._directories.join(namespace)
         node = self._node()
         self._command(Identity(node))
@@ -310,9 +314,7 @@ class NamenodeActor:
             case Shutdown():
                 self._stop_datanode(f"namenode {self.name} says so", 0)
             case FinalizeUpgrade(pool_id):
-                log.info(
-                    "namenode %s finalizes an upgrade of %s; none is under way", self.name, pool_id
-                )
+                self._directories.finalize_upgrade(pool_id)
             case Unsupported(name):
                 log.warning("namenode %s sent a %s, which is not supported", self.name, name)
 
@@ -334,7 +336,10 @@ class NamenodeActor:
         )
         started_s = time.monotonic()
         for request in requests:
-            self._call("blockReport", request, pb.BlockReportResponseProto)
+            answer = self._call("blockReport", request, pb.BlockReportResponseProto)
+            if answer.HasField("cmd"):
+                for order in decode_orders([answer.cmd]):
+                    self._obey(order)
         # The first interval is a random part of it, so that the datanodes of a
         # cluster that was started at once don't report at once ever after.
         part = 1.0 if self._report_due_s else int.from_bytes(os.urandom(4), "big") / 2**32

@@ -60,13 +60,29 @@ def create_files(
 
 
 def open_files(paths: tuple[str, str]) -> tuple[int, int]:
-    """(block file, meta file) for reading and writing."""
+    """(block file, meta file) for reading and writing, each with no other name."""
+    for path in paths:
+        _have_alone(path)
     block_fd = os.open(paths[0], os.O_RDWR)
     try:
         return block_fd, os.open(paths[1], os.O_RDWR)
     except BaseException:
         os.close(block_fd)
         raise
+
+
+def _have_alone(path: str) -> None:
+    """What an upgrade keeps in `previous` may be the same file: write to a copy then."""
+    if os.stat(path).st_nlink == 1:
+        return
+    copy_path = f"{path}.copy"
+    source_fd = os.open(path, os.O_RDONLY)
+    try:
+        _copy_aside(source_fd, copy_path, os.fstat(source_fd).st_size)
+    finally:
+        os.close(source_fd)
+    os.rename(copy_path, path)
+    fsync_directory(Path(path).parent)
 
 
 def move_files(

@@ -12,14 +12,15 @@ from howdah.datanode.keeper import Keeper
 log = logging.getLogger(__name__)
 
 
-def run(conf: Configuration, ready_file: Path | None = None) -> int:
+def run(conf: Configuration, ready_file: Path | None = None, *, rolls_back: bool = False) -> int:
     """Run a datanode until SIGTERM or SIGINT; the exit status.
 
     Writes `ready_file` (JSON: pid, role, data, ipc, uuid) once it has registered
-    and its first block report is taken.
+    and its first block report is taken. With `rolls_back` its directories follow a
+    namenode that was rolled back.
     """
     try:
-        return Keeper(conf, ready_file).run()
+        return Keeper(conf, ready_file, rolls_back=rolls_back).run()
     except errors.HowdahError as error:
         log.error("the datanode cannot start: %s", error)
         return 1

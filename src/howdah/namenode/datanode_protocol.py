@@ -47,7 +47,10 @@ class DatanodeProtocol:
         cluster: ClusterIdentity,
         recovery: BlockRecovery,
         replicas_changed: Callable[[list[int]], None],
+        is_upgrade_finalized: Callable[[], bool] = lambda: False,
     ) -> None:
+        """`is_upgrade_finalized`: datanodes may give up what they keep of before one."""
+        self._is_upgrade_finalized = is_upgrade_finalized
         self._core = core
         self._cluster = cluster
         self._recovery = recovery
@@ -214,7 +217,12 @@ class DatanodeProtocol:
             yield from self._core.blocks.full_report(storage, listed)
         node.last_report_ms = self._core.clock.monotonic_ms()
         self._after_reports()
-        return pb.BlockReportResponseProto()
+        answer = pb.BlockReportResponseProto()
+        if self._is_upgrade_finalized():
+            # Hadoop's says so to everybody, each time, whether or not there was one.
+            answer.cmd.cmdType = pb.DatanodeCommandProto.FinalizeCommand
+            answer.cmd.finalizeCmd.blockPoolId = self._cluster.block_pool_id
+        return answer
 
     def _noting_future(self, listed: Iterable[ReportedReplica]) -> Iterator[ReportedReplica]:
         """Replicas of which the metadata that the namenode was started with cannot know."""

@@ -149,7 +149,13 @@ class Namenode:
             conf, self._working_edits_directories, lambda: self._journal().durable_txid
         )
         cluster = ClusterIdentity.of(self._version)
-        datanode = DatanodeProtocol(self.core, cluster, recovery, self._client.look_at_waiting)
+        datanode = DatanodeProtocol(
+            self.core,
+            cluster,
+            recovery,
+            self._client.look_at_waiting,
+            self.is_upgrade_finalized,
+        )
         self._rpc = RpcServer(
             Registry(
                 [
