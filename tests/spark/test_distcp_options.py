@@ -208,7 +208,7 @@ def test_many_directories_are_listed_in_rounds_and_by_threads(
 
     tree = {f"d{i}/e{j}/f": b"x" for i in range(4) for j in range(3)}
     bench.make("src", tree)
-    monkeypatch.setattr(walking.Walk.__init__, "__defaults__", (*_defaults(walking), 5))
+    monkeypatch.setattr(walking.Walk.__init__, "__defaults__", (*_defaults(walking), 5, ()))
     outcome = bench.copy("src", "dst", list_threads=3)
     assert {k: v for k, v in bench.tree("dst").items() if v is not None} == tree
     assert outcome.listed.rounds > 1
@@ -216,7 +216,7 @@ def test_many_directories_are_listed_in_rounds_and_by_threads(
 
 
 def _defaults(walking: Any) -> tuple[Any, ...]:
-    return tuple(walking.Walk.__init__.__defaults__[:-1])
+    return tuple(walking.Walk.__init__.__defaults__[:-2])
 
 
 def test_bandwidth_is_kept_below_a_limit(bench: Any) -> None:

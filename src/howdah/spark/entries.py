@@ -8,7 +8,7 @@ UTF-8, and Arrow's strings have to be.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,6 +29,7 @@ class Kind(enum.IntEnum):
     PENDING = 3  # a directory that is still to be listed
     MISSING_PENDING = 4  # a directory of the target alone, to be listed
     UNREADABLE = 5  # a directory that cannot be listed; `owner` says why
+    SUMS = 6  # the totals of a task that has listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,74 @@ class Entry:
     @property
     def path(self) -> str:
         return decode(self.source)
+
+
+@dataclass(slots=True)
+class Sums:
+    """What is among rows; a task that has listed ends with a row that says it."""
+
+    files: int = 0
+    directories: int = 0
+    bytes: int = 0
+    largest_bytes: int = 0
+    missing: int = 0
+    pending: int = 0
+
+    def count(self, entry: Entry) -> None:
+        match entry.kind:
+            case Kind.FILE:
+                self.files += 1
+                self.bytes += entry.length
+                self.largest_bytes = max(self.largest_bytes, entry.length)
+            case Kind.DIRECTORY:
+                self.directories += 1
+            case Kind.MISSING:
+                self.missing += 1
+            case Kind.PENDING | Kind.MISSING_PENDING:
+                self.pending += 1
+
+    def counting(self, rows: Iterable[Entry]) -> Iterator[Entry]:
+        """The same rows, and one more."""
+        for entry in rows:
+            self.count(entry)
+            yield entry
+        yield self._row()
+
+    def _row(self) -> Entry:
+        # In columns of numbers, whatever those are called.
+        return Entry(
+            Kind.SUMS,
+            0,
+            b"",
+            b"",
+            length=self.files,
+            modification_time_ms=self.directories,
+            access_time_ms=self.bytes,
+            block_size=self.largest_bytes,
+            target_length=self.missing,
+            offset=self.pending,
+        )
+
+    @classmethod
+    def of_row(cls, row: Mapping[str, int]) -> Sums:
+        return cls(
+            files=row["length"],
+            directories=row["modification_time_ms"],
+            bytes=row["access_time_ms"],
+            largest_bytes=row["block_size"],
+            missing=row["target_length"],
+            pending=row["offset"],
+        )
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(
+            self.files + other.files,
+            self.directories + other.directories,
+            self.bytes + other.bytes,
+            max(self.largest_bytes, other.largest_bytes),
+            self.missing + other.missing,
+            self.pending + other.pending,
+        )
 
 
 COLUMNS: Final = tuple(field.name for field in fields(Entry))

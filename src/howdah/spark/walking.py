@@ -28,7 +28,7 @@ from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
 from howdah.spark.copying import ReadFailed
-from howdah.spark.entries import Entry, Kind, batches, decode, encode, entries, found_of
+from howdah.spark.entries import Entry, Kind, Sums, batches, decode, encode, entries, found_of
 from howdah.spark.filesystems import Place
 from howdah.spark.layout import Found
 from howdah.spark.staging import is_staging
@@ -40,9 +40,13 @@ FIRST_ROUND: Final = 10_000
 """Entries that a task lists in the first round before it leaves the rest to others."""
 
 
+_PENDING: Final = (Kind.PENDING, Kind.MISSING_PENDING)
+
+
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What a task needs to know to list; called with the rows to begin with."""
+    """What a task needs to know to list; called with the rows to begin with, unless
+    these are `roots`."""
 
     sources: tuple[Place, ...]
     target: Place
@@ -52,10 +56,16 @@ class Walk:
     ignore_failures: bool = False
     threads: int = 1
     most_entries: int = FIRST_ROUND
+    roots: tuple[Entry, ...] = ()
 
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        waiting = (entry for batch in given for entry in entries(batch))
-        yield from batches(_Walker(self).walk(waiting))
+        if self.roots:
+            waiting: Iterable[Entry] = self.roots
+            for _ in given:
+                pass  # the row that this task is there for
+        else:
+            waiting = (entry for batch in given for entry in entries(batch))
+        yield from batches(Sums().counting(_Walker(self).walk(waiting)))
 
 
 class _Walker:
@@ -76,7 +86,10 @@ class _Walker:
         with ThreadPoolExecutor(threads, thread_name_prefix="list") as pool:
             while True:
                 while len(queue) < threads and (entry := next(source, None)) is not None:
-                    queue.append(entry)
+                    if entry.kind in _PENDING:
+                        queue.append(entry)
+                    else:
+                        yield entry
                 if not queue:
                     return
                 if self._listed >= self._walk.most_entries:
@@ -86,7 +99,7 @@ class _Walker:
                 some = [queue.popleft() for _ in range(min(threads, len(queue)))]
                 for found in self._list_all(some, pool):
                     self._listed += 1
-                    if found.kind in (Kind.PENDING, Kind.MISSING_PENDING):
+                    if found.kind in _PENDING:
                         queue.append(found)
                     else:
                         yield found
