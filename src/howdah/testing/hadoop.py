@@ -49,6 +49,17 @@ _ARTIFACTS = tuple(
     _Artifact(_HADOOP, name, HADOOP_VERSION)
     for name in ("hadoop-common", "hadoop-hdfs-client", "hadoop-hdfs")
 )
+# Alone: the servers' class path has what they need.
+_DISTCP_ARTIFACTS = tuple(
+    _Artifact(_HADOOP, name, HADOOP_VERSION, is_alone=True)
+    for name in (
+        "hadoop-distcp",
+        "hadoop-mapreduce-client-common",
+        "hadoop-mapreduce-client-core",
+        "hadoop-yarn-api",
+        "hadoop-yarn-common",
+    )
+)
 # With the versions that Hadoop's own build has.
 _TEST_ARTIFACTS = (
     _Artifact(_HADOOP, "hadoop-common", HADOOP_VERSION, "test-jar", is_alone=True),
@@ -75,6 +86,12 @@ def hadoop_tests_class_path(cache: Path) -> str:
     """The class path of Hadoop's tests and of JUnit, to go before `hadoop_class_path`."""
     into = cache / f"hadoop-{HADOOP_VERSION}-tests"
     return _jars("HOWDAH_HADOOP_TESTS_CLASSPATH", into, _TEST_ARTIFACTS)
+
+
+def hadoop_distcp_class_path(cache: Path) -> str:
+    """The class path of Hadoop's DistCp, to go before `hadoop_class_path`."""
+    into = cache / f"hadoop-{HADOOP_VERSION}-distcp"
+    return _jars("HOWDAH_HADOOP_DISTCP_CLASSPATH", into, _DISTCP_ARTIFACTS)
 
 
 def _jars(variable: str, into: Path, artifacts: Sequence[_Artifact]) -> str:
