@@ -140,6 +140,8 @@ class Copier:
         try:
             total, sum_ = self._transfer(source_fs, source, path)
             if _is_changed(source_fs, source):
+                if path != target:
+                    self._fs.delete(path)
                 return False
             self._verify(path, total, sum_)
             preserve(source_fs, source, self._fs, path, self._manner.preserve)

@@ -127,7 +127,7 @@ class _Walker:
         there: Iterator[FileStatus] = iter(())
         target_path = self._walk.target_path + decode(directory.relative)
         if directory.target == Found.DIRECTORY:
-            there = _sorted(self._target, target_path or "/")
+            there = _until_gone(_sorted(self._target, target_path or "/"))
         for status, other in _paired(_until_gone(_sorted(fs, directory.path)), there):
             if status is not None:
                 yield from self._entry(fs, directory, _followed(fs, status), other)
@@ -205,8 +205,9 @@ def _sorted(fs: FileSystem, path: str) -> Iterator[FileStatus]:
     """The entries of a directory by the bytes of their names. HDFS gives them so."""
     listing = (status for status in fs.list_status_iter(path) if status.path != path)
     if fs.scheme == "hdfs":
-        return listing
-    return iter(sorted(listing, key=lambda status: encode(status.name)))
+        yield from listing
+    else:
+        yield from sorted(listing, key=lambda status: encode(status.name))
 
 
 def _paired(
