@@ -35,7 +35,7 @@ def run(cluster: MiniCluster, capsys: pytest.CaptureFixture[str]) -> Run:
     """One command: exit code, output, complaints."""
 
     def command(*words: str) -> tuple[int, str, str]:
-        code = main(["dfsadmin", "-fs", cluster.uri, *words])
+        code = main(["-fs", cluster.uri, "dfsadmin", *words])
         said = capsys.readouterr()
         return code, said.out, said.err
 
@@ -67,6 +67,20 @@ def test_open_files_are_listed_with_their_clients(run: Run, fs: HdfsFileSystem) 
     assert heading.split("\t")[2] == "Open File Path"
     assert line.split("\t")[1].strip() == entry.client_name
     assert entry.path == "/listed/open"
+
+
+def test_the_newest_image_is_fetched(run: Run, cluster: MiniCluster, tmp_path: Path) -> None:
+    http = cluster.http.removeprefix("http://")
+    words = ("-D", f"dfs.namenode.http-address={http}", "-fetchImage", str(tmp_path))
+    assert run(*words) == (0, "", "")
+    [image] = tmp_path.iterdir()
+    originals = [path / "current" / image.name for path in cluster.data_dirs("namenode")]
+    assert image.read_bytes() == originals[0].read_bytes()
+
+
+def test_an_image_wants_a_directory(run: Run, tmp_path: Path) -> None:
+    code, _, complained = run("-fetchImage", str(tmp_path / "nowhere"))
+    assert (code, complained.startswith("fetchImage: ")) == (255, True)
 
 
 def test_a_dump_is_written_to_the_log_directory(run: Run, cluster: MiniCluster) -> None:

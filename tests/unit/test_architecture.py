@@ -116,7 +116,7 @@ PURE = {
     },
     "fs": {"capabilities", "data_codec", "glob", "path_handle", "status"},
     "spark": {"arguments", "compare", "counters", "layout", "options", "judging"},
-    "web": {"http", "image_transfer"},
+    "web": {"configuration", "http", "image_transfer", "jmx", "status"},
 }
 # Reading one environment variable at import and the CPU's CRC instruction are all
 # the world that checksums know.

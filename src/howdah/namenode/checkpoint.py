@@ -106,6 +106,12 @@ class Checkpoints:
         """Whether an image is being made or taken."""
         return self._running is not None or self._taking
 
+    @property
+    def image_age_s(self) -> float | None:
+        """How long ago the newest image was written; None where there is none."""
+        age_s = time.monotonic() - self._image_s
+        return None if age_s == float("inf") else age_s
+
     def _newest_image_s(self) -> float:
         """When the newest image was written, on the monotonic clock."""
         images = list_images(self._image_directories)

@@ -16,12 +16,12 @@ import random
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 
 import uvloop
 
-from howdah import __version__, errors, keys
+from howdah import errors, keys
 from howdah.config import Configuration, namenode_address
 from howdah.namenode.aside import AsideFiles, read_hosts
 from howdah.namenode.auto_roll import AutoRoll
@@ -46,6 +46,7 @@ from howdah.namenode.settings import (
     settings_from,
     transfers_from,
 )
+from howdah.namenode.status import Surroundings, namenode_status
 from howdah.namenode.trash import TrashEmptier
 from howdah.namenode.tree_calls import TreeCalls
 from howdah.namenode.upgrading import finalize
@@ -55,10 +56,11 @@ from howdah.rpc.service import Registry, Service
 from howdah.storage import edits
 from howdah.storage.atomic import replace_file
 from howdah.storage.layout import CURRENT_NAME, PREVIOUS_NAME
-from howdah.web import image_transfer
+from howdah.web import configuration, image_transfer, jmx
+from howdah.web.configuration import Property
 from howdah.web.http import Request
 from howdah.web.server import Exchange, HttpServer
-from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, NodeStatus, respond
+from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, respond
 
 log = logging.getLogger(__name__)
 
@@ -220,6 +222,8 @@ class Namenode:
         self._repair: Generator[None, None, None] | None = None
         self._reaping = False
         self._emptier = emptier(self.core, conf)
+        self._started_ms = self.core.clock.wall_ms()
+        self._port = 0
         self._trash: Generator[str, None, None] | None = None
 
     async def serve(self, ready_file: Path | None) -> int:
@@ -355,6 +359,7 @@ class Namenode:
         port = await self._rpc.start(
             bind, port, backlog=self._conf.get(keys.IPC_SERVER_LISTEN_QUEUE_SIZE)
         )
+        self._port = port
         http_host, http_port = self._conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS)
         http_port = await self._http.start(
             self._conf.get(keys.DFS_NAMENODE_HTTP_BIND_HOST) or http_host, http_port
@@ -434,45 +439,42 @@ class Namenode:
     def _answer(self, request: Request | None) -> bytes | Exchange:
         if request is not None and request.path == image_transfer.PATH:
             return self._images(request)
+        if request is not None and request.method in ("GET", "HEAD"):
+            if request.path == jmx.PATH:
+                return jmx.respond_jmx(request, self.status())
+            if request.path == configuration.PATH:
+                return configuration.respond_conf(request, configured(self._conf))
         return respond(request, self.status())
 
     def status(self) -> NamenodeStatus:
-        core = self.core
         journal = self._barrier.journal
-        counts = core.repair.counts()
-        now_ms = core.clock.monotonic_ms()
-        return NamenodeStatus(
-            version=__version__,
-            cluster_id=self._version.cluster_id,
-            block_pool_id=self._version.block_pool_id,
-            safe_mode=core.safe_mode.on,
-            safe_mode_status=core.safe_mode.status() if core.safe_mode.on else "",
-            last_txid=journal.last_txid if journal else 0,
-            durable_txid=journal.durable_txid if journal else 0,
-            inodes=len(core.namespace.inodes),
-            blocks=len(core.namespace.blocks),
-            under_replicated_blocks=counts.low_redundancy,
-            corrupt_blocks=counts.corrupt,
-            missing_blocks=counts.missing,
-            open_files=core.leases.open_files,
-            edits_directories=[
-                EditsDirectoryStatus(str(found.root), found.required, found.failure or "")
-                for found in (journal.directories() if journal else ())
-            ],
-            datanodes=[
-                NodeStatus(
-                    name=node.name,
-                    rack=node.location,
-                    live=node.alive,
-                    last_heartbeat_s=(now_ms - node.last_heartbeat_ms) / 1000,
-                    capacity_bytes=node.capacity_bytes,
-                    used_bytes=node.used_bytes,
-                    remaining_bytes=node.remaining_bytes,
-                    blocks=node.block_count,
-                )
-                for node in core.datanodes
-            ],
+        age_s = self._checkpoints.image_age_s
+        host, port = namenode_address(self._conf)
+        return namenode_status(
+            self.core,
+            Surroundings(
+                cluster_id=self._version.cluster_id,
+                block_pool_id=self._version.block_pool_id,
+                host_and_port=f"{host}:{self._port or port}",
+                started_ms=self._started_ms,
+                durable_txid=journal.durable_txid if journal else 0,
+                image_txid=self._checkpoints.image_txid,
+                image_ms=0 if age_s is None else self.core.clock.wall_ms() - round(age_s * 1000),
+                upgrade_finalized=self.is_upgrade_finalized(),
+                edits_directories=tuple(
+                    EditsDirectoryStatus(str(found.root), found.required, found.failure or "")
+                    for found in (journal.directories() if journal else ())
+                ),
+            ),
         )
+
+
+def configured(conf: Configuration) -> Iterator[Property]:
+    """Every key with a value: those that are set, and the defaults of those that are known."""
+    for name in keys.KNOWN.keys() | dict(conf.items()).keys():
+        value = conf.raw(name)
+        if value is not None:
+            yield Property(name, value, conf.source(name))
 
 
 def run(conf: Configuration, ready_file: Path | None = None) -> int:

@@ -20,6 +20,14 @@ class NodeStatus:
     used_bytes: int
     remaining_bytes: int
     blocks: int
+    uuid: str = ""
+    info_address: str = ""
+    version: str = ""
+    stale: bool = False
+    connections: int = 0
+    non_dfs_used_bytes: int = 0
+    pool_used_bytes: int = 0
+    failed_volumes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +56,18 @@ class NamenodeStatus:
     open_files: int
     edits_directories: Sequence[EditsDirectoryStatus]
     datanodes: Sequence[NodeStatus]
+    host_and_port: str = ""
+    started_ms: int = 0
+    image_txid: int = 0
+    image_ms: int = 0
+    """When the newest image was written; 0 where there is none."""
+    future_bytes: int = 0
+    missing_single_blocks: int = 0
+    pending_blocks: int = 0
+    pending_deletion_blocks: int = 0
+    upgrade_finalized: bool = True
+    snapshots: int = 0
+    snapshottable_directories: int = 0
 
 
 def respond(request: Request | None, status: NamenodeStatus) -> bytes:

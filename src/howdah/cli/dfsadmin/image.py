@@ -1,0 +1,68 @@
+"""`dfsadmin -fetchImage`: the namenode's newest image, over HTTP."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+from pathlib import Path
+from typing import Final
+
+from howdah import errors, keys
+from howdah.cli.dfsadmin.command import Cluster, Command
+from howdah.storage.atomic import replacing
+
+_TARGET: Final = "/imagetransfer?getimage=1&txid=latest"
+_NAME_HEADER: Final = "X-Image-Edits-Name"
+_SUM_HEADER: Final = "X-MD5-Digest"
+_READ_BYTES: Final = 1 << 20
+_TIMEOUT_S: Final = 60.0
+
+
+def _fetch_image(words: list[str], cluster: Cluster) -> None:
+    directory = Path(words[0])
+    if not directory.is_dir():
+        raise errors.PathNotFound(f"{directory} is no directory of this machine")
+    host, port = cluster.conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS)
+    connection = http.client.HTTPConnection(host, port, timeout=_TIMEOUT_S)
+    try:
+        connection.request("GET", _TARGET)
+        answer = connection.getresponse()
+        if answer.status != 200:
+            reason = answer.read(4096).decode("utf-8", "replace").strip()
+            raise errors.RemoteError(f"http://{host}:{port}{_TARGET}: {answer.status} {reason}")
+        _save(answer, directory)
+    except (OSError, http.client.HTTPException) as error:
+        if isinstance(error, errors.HowdahError):
+            raise
+        raise errors.Unreachable(f"http://{host}:{port}{_TARGET}: {error}") from error
+    finally:
+        connection.close()
+
+
+def _save(answer: http.client.HTTPResponse, directory: Path) -> None:
+    name = answer.getheader(_NAME_HEADER, "")
+    if not name.startswith("fsimage_") or "/" in name:
+        raise errors.RemoteError(f"the namenode sends {name!r}, which is no image")
+    expected_bytes = int(answer.getheader("Content-Length", "-1"))
+    digest = hashlib.md5(usedforsecurity=False)
+    count = 0
+    with replacing(directory / name) as file:
+        while data := answer.read(_READ_BYTES):
+            file.write(data)
+            digest.update(data)
+            count += len(data)
+        if count != expected_bytes:
+            raise errors.RemoteError(f"{name}: {count} bytes came, of {expected_bytes}")
+        if answer.getheader(_SUM_HEADER, digest.hexdigest()) != digest.hexdigest():
+            raise errors.ChecksumMismatch(f"{name} is not what the namenode sent: its sum differs")
+
+
+COMMANDS: Final = {
+    "-fetchImage": Command(
+        "<local directory>",
+        "Copy the namenode's newest image to a directory, from dfs.namenode.http-address.",
+        _fetch_image,
+        1,
+        1,
+    ),
+}

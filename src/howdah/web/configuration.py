@@ -1,0 +1,75 @@
+"""`/conf`: what a server was configured with, as Hadoop's servers show it (pure).
+
+XML, or JSON with `?format=json` or an Accept header that asks for it; `?name=KEY` for one
+key. What its key says to be a secret is not shown.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+from xml.sax.saxutils import escape
+
+from howdah.web.http import Request, answer, plain
+
+PATH: Final = "/conf"
+_SECRET: Final = re.compile(r"secret|password|passwd|credential|token|ssl\.key|access\.?key", re.I)
+_HIDDEN: Final = "<redacted>"
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """One key; `source` is a file, `default`, or whatever set it."""
+
+    name: str
+    value: str
+    source: str
+
+
+def respond_conf(request: Request, properties: Iterable[Property]) -> bytes:
+    """The answer to a GET of `PATH`."""
+    shown = [_shown(each) for each in sorted(properties, key=lambda each: each.name)]
+    name = request.query.get("name")
+    if name is not None:
+        shown = [each for each in shown if each.name == name]
+        if not shown:
+            return plain(404, f"Property {name} not found")
+    wanted = request.query.get("format")
+    accepts_json = "application/json" in request.headers.get("accept", "")
+    if wanted not in (None, "json", "xml"):
+        return plain(400, f"Bad format: {wanted}")
+    with_body = request.method == "GET"
+    if wanted == "json" or (wanted is None and accepts_json):
+        body = _as_json(shown).encode()
+        return answer(200, body, "application/json; charset=utf-8", with_body=with_body)
+    return answer(200, _as_xml(shown).encode(), "text/xml; charset=utf-8", with_body=with_body)
+
+
+def _shown(found: Property) -> Property:
+    if _SECRET.search(found.name):
+        return Property(found.name, _HIDDEN, found.source)
+    return found
+
+
+def _as_json(properties: list[Property]) -> str:
+    return json.dumps(
+        {
+            "properties": [
+                {"key": p.name, "value": p.value, "isFinal": False, "resource": p.source}
+                for p in properties
+            ]
+        }
+    )
+
+
+def _as_xml(properties: list[Property]) -> str:
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<configuration>"]
+    lines += [
+        f"<property><name>{escape(p.name)}</name><value>{escape(p.value)}</value>"
+        f"<final>false</final><source>{escape(p.source)}</source></property>"
+        for p in properties
+    ]
+    return "\n".join([*lines, "</configuration>", ""])

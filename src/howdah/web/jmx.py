@@ -1,0 +1,249 @@
+"""`/jmx` of the namenode: figures under the names by which Hadoop's monitoring knows them (pure).
+
+    /jmx                                                    all beans
+    /jmx?qry=Hadoop:service=NameNode,name=FSNamesystem      one; `*` stands for anything
+    /jmx?get=Hadoop:service=NameNode,name=FSNamesystem::FilesTotal      one figure
+
+Only what is true here is in a bean: a figure of something that there is not, such as
+erasure coding, is 0 where Hadoop has it and monitoring asks for it.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+from typing import Final
+
+from howdah.web.http import Request, answer, plain
+from howdah.web.status import NamenodeStatus, NodeStatus
+
+PATH: Final = "/jmx"
+_SERVICE: Final = "Hadoop:service=NameNode,name="
+Bean = dict[str, object]
+
+
+def respond_jmx(request: Request, status: NamenodeStatus) -> bytes:
+    """The answer to a GET of `PATH`."""
+    wanted = request.query.get("get")
+    found = beans(status)
+    if wanted is not None:
+        name, _, attribute = wanted.partition("::")
+        bean = next((bean for bean in found if bean["name"] == name), None)
+        if bean is None or attribute not in bean:
+            return plain(404, f"there is no {wanted}")
+        found = [{key: bean[key] for key in ("name", "modelerType", attribute)}]
+    else:
+        pattern = request.query.get("qry", "*")
+        found = [bean for bean in found if _matches(str(bean["name"]), pattern)]
+    body = json.dumps({"beans": found}, indent=2).encode()
+    return answer(200, body, "application/json; charset=utf-8", with_body=request.method == "GET")
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """As JMX compares names: the keys behind the domain may come in any order."""
+    domain, _, keys = name.partition(":")
+    wanted_domain, colon, wanted_keys = pattern.partition(":")
+    if not fnmatch.fnmatchcase(domain, wanted_domain):
+        return False
+    if not colon or wanted_keys == "*":
+        return True
+    have = set(keys.split(","))
+    parts = wanted_keys.split(",")
+    return all(part == "*" or fnmatch.filter(have, part) for part in parts) and (
+        "*" in parts or len(parts) == len(have)
+    )
+
+
+def beans(status: NamenodeStatus) -> list[Bean]:
+    """What a namenode has to say of itself."""
+    return [
+        _bean("NameNodeStatus", "org.apache.hadoop.hdfs.server.namenode.NameNode", _state(status)),
+        _bean("NameNodeInfo", "org.apache.hadoop.hdfs.server.namenode.FSNamesystem", _info(status)),
+        _bean("FSNamesystem", "FSNamesystem", _namesystem(status)),
+        _bean(
+            "FSNamesystemState",
+            "org.apache.hadoop.hdfs.server.namenode.FSNamesystem",
+            _namesystem_state(status),
+        ),
+    ]
+
+
+def _bean(name: str, kind: str, attributes: Bean) -> Bean:
+    return {"name": _SERVICE + name, "modelerType": kind, **attributes}
+
+
+def _state(status: NamenodeStatus) -> Bean:
+    return {
+        "NNRole": "NameNode",
+        "State": "active",
+        "HostAndPort": status.host_and_port,
+        "SecurityEnabled": False,
+        "LastHATransitionTime": 0,
+        "BytesWithFutureGenerationStamps": status.future_bytes,
+    }
+
+
+def _info(status: NamenodeStatus) -> Bean:
+    capacity, used, left = _room(status)
+    pool_used = sum(node.pool_used_bytes for node in _live(status))
+    failed = {d.path: d.failure for d in status.edits_directories if d.failure}
+    active = {d.path: "IMAGE_AND_EDITS" for d in status.edits_directories if not d.failure}
+    return {
+        "Total": capacity,
+        "Used": used,
+        "Free": left,
+        "NonDfsUsedSpace": sum(node.non_dfs_used_bytes for node in _live(status)),
+        "PercentUsed": _percent(used, capacity),
+        "PercentRemaining": _percent(left, capacity),
+        "BlockPoolUsedSpace": pool_used,
+        "PercentBlockPoolUsed": _percent(pool_used, capacity),
+        "CacheCapacity": 0,
+        "CacheUsed": 0,
+        "Safemode": f"Safe mode is ON. {status.safe_mode_status}" if status.safe_mode else "",
+        "UpgradeFinalized": status.upgrade_finalized,
+        "RollingUpgradeStatus": None,
+        "TotalBlocks": status.blocks,
+        "TotalFiles": status.inodes,
+        "NumberOfMissingBlocks": status.missing_blocks,
+        "NumberOfMissingBlocksWithReplicationFactorOne": status.missing_single_blocks,
+        "CorruptFiles": "[]",
+        "Threads": 1,
+        "LiveNodes": json.dumps({node.name: _live_node(node) for node in _live(status)}),
+        "DeadNodes": json.dumps({node.name: _dead_node(node) for node in _dead(status)}),
+        "DecomNodes": "{}",
+        "EnteringMaintenanceNodes": "{}",
+        "ClusterId": status.cluster_id,
+        "BlockPoolId": status.block_pool_id,
+        "NameDirStatuses": json.dumps({"active": active, "failed": failed}),
+        "JournalTransactionInfo": json.dumps(
+            {
+                "LastAppliedOrWrittenTxId": str(status.last_txid),
+                "MostRecentCheckpointTxId": str(status.image_txid),
+            }
+        ),
+        "NNStartedTimeInMillis": status.started_ms,
+        "Version": f"{status.version}, howdah",
+        "SoftwareVersion": status.version,
+        "DistinctVersions": [
+            {"key": version, "value": sum(node.version == version for node in _live(status))}
+            for version in sorted({node.version for node in _live(status)})
+        ],
+    }
+
+
+def _namesystem(status: NamenodeStatus) -> Bean:
+    capacity, used, left = _room(status)
+    return {
+        "tag.HAState": "active",
+        "tag.TotalSyncTimes": "",
+        "MissingBlocks": status.missing_blocks,
+        "MissingReplOneBlocks": status.missing_single_blocks,
+        "ExpiredHeartbeats": len(_dead(status)),
+        "TransactionsSinceLastCheckpoint": status.last_txid - status.image_txid,
+        "LastWrittenTransactionId": status.last_txid,
+        "LastCheckpointTime": status.image_ms,
+        "CapacityTotal": capacity,
+        "CapacityUsed": used,
+        "CapacityRemaining": left,
+        "CapacityUsedNonDFS": sum(node.non_dfs_used_bytes for node in _live(status)),
+        "TotalLoad": sum(node.connections for node in _live(status)),
+        "BlocksTotal": status.blocks,
+        "NumFilesUnderConstruction": status.open_files,
+        "FilesTotal": status.inodes,
+        "PendingReplicationBlocks": status.pending_blocks,
+        "PendingReconstructionBlocks": status.pending_blocks,
+        "UnderReplicatedBlocks": status.under_replicated_blocks,
+        "LowRedundancyBlocks": status.under_replicated_blocks,
+        "CorruptBlocks": status.corrupt_blocks,
+        "PendingDeletionBlocks": status.pending_deletion_blocks,
+        "ExcessBlocks": 0,
+        "StaleDataNodes": sum(node.stale for node in _live(status)),
+        "NumLiveDataNodes": len(_live(status)),
+        "NumDeadDataNodes": len(_dead(status)),
+        "NumDecomLiveDataNodes": 0,
+        "NumDecomDeadDataNodes": 0,
+        "NumDecommissioningDataNodes": 0,
+        "NumStaleStorages": 0,
+        "VolumeFailuresTotal": sum(node.failed_volumes for node in _live(status)),
+        "Snapshots": status.snapshots,
+        "SnapshottableDirectories": status.snapshottable_directories,
+    }
+
+
+def _namesystem_state(status: NamenodeStatus) -> Bean:
+    capacity, used, left = _room(status)
+    return {
+        "FSState": "safeMode" if status.safe_mode else "Operational",
+        "CapacityTotal": capacity,
+        "CapacityUsed": used,
+        "CapacityRemaining": left,
+        "TotalLoad": sum(node.connections for node in _live(status)),
+        "BlocksTotal": status.blocks,
+        "FilesTotal": status.inodes,
+        "MaxObjects": 0,
+        "PendingReplicationBlocks": status.pending_blocks,
+        "UnderReplicatedBlocks": status.under_replicated_blocks,
+        "PendingDeletionBlocks": status.pending_deletion_blocks,
+        "NumLiveDataNodes": len(_live(status)),
+        "NumDeadDataNodes": len(_dead(status)),
+        "NumStaleDataNodes": sum(node.stale for node in _live(status)),
+        "NumDecomLiveDataNodes": 0,
+        "NumDecomDeadDataNodes": 0,
+        "NumDecommissioningDataNodes": 0,
+        "VolumeFailuresTotal": sum(node.failed_volumes for node in _live(status)),
+    }
+
+
+def _live(status: NamenodeStatus) -> list[NodeStatus]:
+    return [node for node in status.datanodes if node.live]
+
+
+def _dead(status: NamenodeStatus) -> list[NodeStatus]:
+    return [node for node in status.datanodes if not node.live]
+
+
+def _room(status: NamenodeStatus) -> tuple[int, int, int]:
+    """Capacity, used, left."""
+    live = _live(status)
+    return (
+        sum(node.capacity_bytes for node in live),
+        sum(node.used_bytes for node in live),
+        sum(node.remaining_bytes for node in live),
+    )
+
+
+def _percent(part: int, whole: int) -> float:
+    return 100 * part / whole if whole else 0.0
+
+
+def _live_node(node: NodeStatus) -> Bean:
+    return {
+        "infoAddr": node.info_address,
+        "infoSecureAddr": "",
+        "xferaddr": node.name,
+        "location": node.rack,
+        "uuid": node.uuid,
+        "lastContact": round(node.last_heartbeat_s),
+        "usedSpace": node.used_bytes,
+        "adminState": "In Service",
+        "nonDfsUsedSpace": node.non_dfs_used_bytes,
+        "capacity": node.capacity_bytes,
+        "numBlocks": node.blocks,
+        "version": node.version,
+        "used": node.used_bytes,
+        "remaining": node.remaining_bytes,
+        "blockPoolUsed": node.pool_used_bytes,
+        "blockPoolUsedPercent": _percent(node.pool_used_bytes, node.capacity_bytes),
+        "volfails": node.failed_volumes,
+    }
+
+
+def _dead_node(node: NodeStatus) -> Bean:
+    return {
+        "lastContact": round(node.last_heartbeat_s),
+        "decommissioned": False,
+        "adminState": "In Service",
+        "xferaddr": node.name,
+        "location": node.rack,
+        "uuid": node.uuid,
+    }
