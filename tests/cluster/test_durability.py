@@ -201,7 +201,7 @@ def test_each_of_many_changes_is_durable_when_it_is_acknowledged(
     assert len(there) <= len(acknowledged) + 1
 
 
-@pytest.mark.req("FS-024", "FS-028")
+@pytest.mark.req("FS-024", "FS-028", "LM-007")
 def test_locations_are_rebuilt_from_the_reports_of_datanodes(
     cluster: MiniCluster, fs: FileSystem, path: str
 ) -> None:
