@@ -176,3 +176,60 @@ def test_a_namenode_starts_from_the_image_that_it_made_by_itself() -> None:
         fs.mkdirs("/after")
         cluster.restart("namenode")
         assert len(list(fs.list_status("/"))) == 31
+
+
+@pytest.mark.req("FS-031")
+def test_as_many_images_and_edits_stay_as_is_said() -> None:
+    conf = {
+        **QUIET,
+        "dfs.namenode.num.checkpoints.retained": "3",
+        "dfs.namenode.num.extra.edits.retained": "10",
+        "dfs.namenode.max.extra.edits.segments.retained": "2",
+    }
+    with MiniCluster(datanodes=1, conf=conf) as cluster, cluster.connect() as fs:
+        with safe_mode(fs):
+            for _ in range(9):
+                administration(cluster).save_namespace()
+        oldest, *newer = [int(name.rpartition("_")[2]) for name in images(cluster)]
+        assert len(newer) == 2
+        lasts = sorted(int(p.name.rpartition("-")[2]) for p in current(cluster).glob("edits_*-*"))
+        # A segment between every two images; before them two are allowed, not ten edits.
+        assert lasts == [oldest - 2, oldest, *newer]
+
+
+@pytest.mark.req("FS-023", "LM-009")
+def test_a_start_passes_a_damaged_image_over_and_says_it(
+    cluster: MiniCluster, fs: FileSystem
+) -> None:
+    fs.mkdirs("/in/the/image")
+    with safe_mode(fs):
+        administration(cluster).save_namespace()
+    fs.mkdirs("/behind/the/image")
+    newest = current(cluster) / images(cluster)[-1]
+    data = bytearray(newest.read_bytes())
+    data[len(data) // 2] ^= 1
+    newest.write_bytes(data)
+    cluster.restart("namenode")
+    assert f"ERROR howdah.namenode.loading: cannot use {newest}" in cluster.log("namenode")
+    assert newest.name not in images(cluster)
+    for path in ("/in/the/image", "/behind/the/image"):
+        assert fs.get_file_status(path).is_directory
+
+
+def test_long_segment_is_ended_where_nobody_else_does() -> None:
+    conf = {
+        **QUIET,
+        "dfs.namenode.checkpoint.txns": "40",
+        "dfs.namenode.checkpoint.check.period": "1d",
+        "dfs.namenode.edit.log.autoroll.multiplier.threshold": "0.5",
+        "dfs.namenode.edit.log.autoroll.check.interval.ms": "100",
+    }
+    with MiniCluster(datanodes=1, conf=conf) as cluster, cluster.connect() as fs:
+        for number in range(30):
+            fs.mkdirs(f"/{number}")
+        wait_until(lambda: list(current(cluster).glob("edits_*-*")), timeout_s=60)
+        assert images(cluster) == ["fsimage_0000000000000000000"]
+        fs.mkdirs("/behind")
+        cluster.kill("namenode")
+        cluster.restart("namenode")
+        assert len(list(fs.list_status("/"))) == 31

@@ -2,26 +2,60 @@
 
 from __future__ import annotations
 
+import hashlib
+import http.client
+import logging
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from howdah.config import Configuration
-from howdah.namenode.secondary import SecondaryServer
+from howdah import errors
+from howdah.cli.main import main
+from howdah.config import Configuration, namenode_address
+from howdah.fs.api import FileSystem
+from howdah.namenode.importing import import_checkpoint
+from howdah.namenode.loading import load
+from howdah.namenode.namenode_protocol import NamenodeProtocol
+from howdah.namenode.secondary import SecondaryServer, Stopped
+from howdah.proto import namenode_pb2 as pb
+from howdah.rpc.client import RpcClient
+from howdah.storage.files import Operation
+from howdah.storage.version import NamenodeVersion
 from howdah.testing import MiniCluster
+from howdah.testing.storage_faults import StorageAction
+from howdah.testing.waiting import wait_until
+from howdah.web.image_transfer import MD5_HEADER, ImageOffered, ImageWanted, storage_info
 
-CONF = {"dfs.namenode.num.extra.edits.retained": "0"}
+CONF = {
+    "dfs.namenode.num.extra.edits.retained": "0",
+    # Only the secondary makes checkpoints.
+    "dfs.namenode.checkpoint.check.period": "1d",
+    "dfs.image.transfer.bandwidthPerSec": "0",
+}
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[MiniCluster]:
-    with MiniCluster(datanodes=1, conf=CONF) as cluster:
+    with MiniCluster(datanodes=1, conf=CONF, faults=True) as cluster:
         yield cluster
 
 
-def namenode_current(cluster: MiniCluster) -> Path:
+@pytest.fixture
+def fs(cluster: MiniCluster) -> Iterator[FileSystem]:
+    with cluster.connect() as fs:
+        yield fs
+
+
+def current_of(cluster: MiniCluster) -> Path:
     return cluster.data_dirs("namenode")[0] / "current"
 
 
@@ -29,35 +63,405 @@ def images(current: Path) -> list[str]:
     return sorted(path.name for path in current.glob("fsimage_*") if not path.suffix)
 
 
-def conf_of(cluster: MiniCluster, where: Path, **more: str) -> Configuration:
-    values = {
+def segments(current: Path) -> list[str]:
+    return sorted(path.name for path in current.glob("edits_*-*"))
+
+
+def unfinished(current: Path) -> list[str]:
+    return [path.name for path in current.iterdir() if ".ckpt_" in path.name]
+
+
+def values(cluster: MiniCluster, where: Path, **more: str) -> dict[str, str]:
+    return {
         **dict(cluster.conf.items()),
-        **CONF,
         "dfs.namenode.http-address": cluster.http.removeprefix("http://"),
         "dfs.namenode.checkpoint.dir": (where / "2nn").as_uri(),
         **more,
     }
-    return Configuration(values)
 
 
 @contextmanager
 def secondary(cluster: MiniCluster, where: Path, **more: str) -> Iterator[SecondaryServer]:
-    server = SecondaryServer(conf_of(cluster, where, **more))
+    server = SecondaryServer(Configuration(values(cluster, where, **more)))
     try:
         yield server
     finally:
         server.close()
 
 
+def options(cluster: MiniCluster, where: Path) -> list[str]:
+    return [word for item in values(cluster, where).items() for word in ("-D", "=".join(item))]
+
+
+# --- the secondary ------------------------------------------------------------------------
+
+
 @pytest.mark.req("FS-031", "FS-033")
-def test_merged_image_is_kept_and_is_the_namenodes(cluster: MiniCluster, tmp_path: Path) -> None:
-    with cluster.connect() as fs, secondary(cluster, tmp_path) as server:
+def test_merged_image_is_kept_and_is_the_namenodes(
+    cluster: MiniCluster, fs: FileSystem, tmp_path: Path
+) -> None:
+    with secondary(cluster, tmp_path) as server:
         for number in range(3):
             fs.mkdirs(f"/kept/{number}")
             txid = server.secondary.checkpoint()
-        name = f"fsimage_{txid:019d}"
-        ours, theirs = tmp_path / "2nn" / "current", namenode_current(cluster)
-        assert images(ours)[-1] == images(theirs)[-1] == name
-        assert (ours / name).read_bytes() == (theirs / name).read_bytes()
+        assert server.secondary.uncheckpointed() == 1
+    name = f"fsimage_{txid:019d}"
+    ours, theirs = tmp_path / "2nn" / "current", current_of(cluster)
+    assert images(ours)[-1] == images(theirs)[-1] == name
+    assert (ours / name).read_bytes() == (theirs / name).read_bytes()
+    # Two images stay, and what comes after the older one.
+    assert len(images(theirs)) == len(images(ours)) == 2
+    assert len(segments(theirs)) == len(segments(ours)) == 1
+    cluster.restart("namenode")
+    assert len(list(fs.list_status("/kept"))) == 3
+
+
+@pytest.mark.req("FS-033", "FS-034", "FS-035")
+def test_kept_image_is_a_namespace_when_the_namenodes_is_lost(
+    cluster: MiniCluster, fs: FileSystem, tmp_path: Path
+) -> None:
+    with secondary(cluster, tmp_path) as server:
+        fs.mkdirs("/before/the/checkpoint")
+        server.secondary.checkpoint()
+        fs.mkdirs("/behind/the/checkpoint")
+    conf = values(cluster, tmp_path)
+    conf["dfs.namenode.name.dir"] = (tmp_path / "new").as_uri()
+    import_checkpoint(Configuration(conf))
+    # A copy of the directory would do as well.
+    shutil.copytree(tmp_path / "2nn", tmp_path / "copy")
+    for found in (tmp_path / "new", tmp_path / "copy"):
+        loaded = load([found], [found])
+        for lock in loaded.locks:
+            lock.release()
+        assert loaded.namespace.find("/before/the/checkpoint") is not None
+        assert loaded.namespace.find("/behind") is None
+
+
+def test_import_without_a_checkpoint_is_refused(cluster: MiniCluster, tmp_path: Path) -> None:
+    conf = values(cluster, tmp_path)
+    with secondary(cluster, tmp_path):
+        pass
+    shutil.copy(current_of(cluster) / "VERSION", tmp_path / "2nn" / "current")
+    conf["dfs.namenode.name.dir"] = (tmp_path / "new").as_uri()
+    with pytest.raises(errors.InconsistentStorage, match="no checkpoint"):
+        import_checkpoint(Configuration(conf))
+    assert not (tmp_path / "new" / "current").exists()
+
+
+def test_second_start_goes_on_from_what_is_kept(
+    cluster: MiniCluster, fs: FileSystem, tmp_path: Path
+) -> None:
+    for number in range(2):
+        fs.mkdirs(f"/again/{number}")
+        sent = cluster.log("namenode").count("image_server: sent")
+        with secondary(cluster, tmp_path) as server:
+            server.secondary.checkpoint()
+    # The second time only a segment was fetched, the sum of the image asked for.
+    fetched = cluster.log("namenode").splitlines()[-40:]
+    assert "/edits_" in [line for line in fetched if "image_server: sent" in line][-1]
+    assert cluster.log("namenode").count("image_server: sent") <= sent + 2
+
+
+def test_separate_directories_for_edits_are_used(
+    cluster: MiniCluster, fs: FileSystem, tmp_path: Path
+) -> None:
+    edits = [tmp_path / "edits1", tmp_path / "edits2"]
+    more = {"dfs.namenode.checkpoint.edits.dir": ",".join(path.as_uri() for path in edits)}
+    with secondary(cluster, tmp_path, **more) as server:
+        fs.mkdirs("/separate")
+        server.secondary.checkpoint()
+    assert images(tmp_path / "2nn" / "current")
+    assert not segments(tmp_path / "2nn" / "current")
+    assert segments(edits[0] / "current") == segments(edits[1] / "current") != []
+
+
+def test_directories_of_another_filesystem_are_refused(
+    cluster: MiniCluster, tmp_path: Path
+) -> None:
+    with secondary(cluster, tmp_path) as server:
+        server.secondary.checkpoint()
+    version = tmp_path / "2nn" / "current" / "VERSION"
+    version.write_text(version.read_text().replace("clusterID=", "clusterID=another-"))
+    with secondary(cluster, tmp_path) as server:
+        with pytest.raises(errors.InconsistentStorage, match="-format empties them"):
+            server.secondary.checkpoint()
+    server = SecondaryServer(Configuration(values(cluster, tmp_path)), format=True)
+    server.secondary.checkpoint()
+    server.close()
+
+
+def merged_but_not_sent(cluster: MiniCluster, fs: FileSystem, where: Path) -> None:
+    """A checkpoint that the namenode could not take; and then its segment is damaged."""
+    with secondary(cluster, where) as server:
+        server.secondary.checkpoint()
+        fs.mkdirs(f"/merged{where}")
+        faults = cluster.storage_faults("namenode")
+        faults.arm(Operation.SYNC, "fsimage.ckpt_*", StorageAction.FULL)
+        with pytest.raises(errors.CheckpointFailed, match="No space left"):
+            server.secondary.checkpoint()
+    kept = where / "2nn" / "current"
+    last = kept / segments(kept)[-1]
+    data = bytearray(last.read_bytes())
+    data[len(data) // 2] ^= 1
+    last.write_bytes(data)
+
+
+def test_damaged_segment_is_fetched_again(
+    cluster: MiniCluster, fs: FileSystem, tmp_path: Path
+) -> None:
+    merged_but_not_sent(cluster, fs, tmp_path)
+    with secondary(cluster, tmp_path) as server:
+        with pytest.raises(errors.CorruptEditLog):
+            server.secondary.checkpoint()
+        assert server.secondary.failed_merges == 1
+        txid = server.secondary.checkpoint()
+        assert server.secondary.failed_merges == 0
+    assert images(current_of(cluster))[-1] == f"fsimage_{txid:019d}"
+
+
+def test_secondary_ends_when_merges_fail_too_often(
+    cluster: MiniCluster, fs: FileSystem, tmp_path: Path
+) -> None:
+    merged_but_not_sent(cluster, fs, tmp_path)
+    more = {
+        "dfs.namenode.checkpoint.check.period": "10ms",
+        "dfs.namenode.checkpoint.max-retries": "0",
+    }
+    with secondary(cluster, tmp_path, **more) as server:
+        assert server.serve(None) == 1
+
+
+def test_disk_that_fails_once_costs_one_checkpoint(
+    cluster: MiniCluster, fs: FileSystem, tmp_path: Path
+) -> None:
+    fault = cluster.storage_faults("namenode").arm(
+        Operation.SYNC, "fsimage.ckpt_*", StorageAction.FULL
+    )
+    fs.mkdirs("/refused")
+    before = images(current_of(cluster))
+    with secondary(cluster, tmp_path) as server:
+        with pytest.raises(errors.CheckpointFailed, match="No space left"):
+            server.secondary.checkpoint()
+        assert fault.victims()
+        assert images(current_of(cluster)) == before
+        assert not unfinished(current_of(cluster))
+        txid = server.secondary.checkpoint()
+    assert images(current_of(cluster))[-1] == f"fsimage_{txid:019d}"
+
+
+def test_secondary_that_is_told_to_stop_leaves_nothing_unfinished(
+    cluster: MiniCluster, tmp_path: Path
+) -> None:
+    with secondary(cluster, tmp_path) as server:
+        server.stop()
+        with pytest.raises(Stopped):
+            server.secondary.checkpoint()
+    assert not unfinished(tmp_path / "2nn" / "current")
+    assert server.serve(None) == 0
+
+
+# --- commands and the process -------------------------------------------------------------
+
+
+@pytest.fixture
+def same_logging() -> Iterator[None]:
+    """A command sends the log to stderr, which is another one here for each test."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+@pytest.mark.usefixtures("same_logging")
+def test_commands_say_and_do_what_hadoops_do(
+    cluster: MiniCluster, fs: FileSystem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ours = options(cluster, tmp_path)
+    assert main([*ours, "secondarynamenode", "-checkpoint"]) == 0
+    assert "Skipping checkpoint." in capsys.readouterr().err
+    assert not images(tmp_path / "2nn" / "current")
+    assert main([*ours, "secondarynamenode", "-checkpoint", "force"]) == 0
+    assert images(tmp_path / "2nn" / "current")
+    fs.mkdirs("/counted")
+    capsys.readouterr()
+    assert main([*ours, "secondarynamenode", "-geteditsize"]) == 0
+    assert capsys.readouterr().out == "NameNode has 2 uncheckpointed transactions\n"
+    assert main([*ours, "secondarynamenode", "-checkpoint", "perhaps"]) == 255
+    assert main([*ours, "secondarynamenode", "-checkpoint", "-geteditsize"]) == 255
+
+
+@pytest.mark.req("FS-031")
+def test_process_makes_checkpoints_and_goes_on_without_its_namenode(
+    cluster: MiniCluster, fs: FileSystem, tmp_path: Path
+) -> None:
+    conf = {
+        **values(cluster, tmp_path),
+        "dfs.namenode.checkpoint.check.period": "100ms",
+        "dfs.namenode.checkpoint.txns": "5",
+    }
+    words = [word for item in conf.items() for word in ("-D", "=".join(item))]
+    ready, log = tmp_path / "ready", tmp_path / "log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "howdah", "secondarynamenode", *words),
+                *("--ready-file", str(ready)),
+            ],
+            stderr=output,
+            env={**os.environ, "HADOOP_CONF_DIR": str(tmp_path)},
+        )
+    kept = tmp_path / "2nn" / "current"
+    try:
+        wait_until(lambda: ready.exists() and images(kept), timeout_s=60)
+        cluster.kill("namenode")
+        wait_until(lambda: "no checkpoint: " in log.read_text(), timeout_s=60)
         cluster.restart("namenode")
-        assert len(list(fs.list_status("/kept"))) == 3
+        before = images(kept)[-1]
+        for number in range(10):
+            fs.mkdirs(f"/busy/{number}")
+        wait_until(lambda: images(current_of(cluster))[-1] > before, timeout_s=60)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+# --- the namenode's side ------------------------------------------------------------------
+
+
+class Uploads:
+    """A stranger with images in his hands."""
+
+    def __init__(self, cluster: MiniCluster) -> None:
+        self.cluster = cluster
+        version = (current_of(cluster) / "VERSION").read_text()
+        found = NamenodeVersion.parse(version, "VERSION")
+        self.info = storage_info(
+            found.layout_version, found.namespace_id, found.ctime_ms, found.cluster_id
+        )
+        self.address = cluster.http.removeprefix("http://")
+
+    def image(self) -> bytes:
+        """The newest one, of a transaction before the end of the log."""
+        connection = http.client.HTTPConnection(self.address)
+        connection.request("GET", ImageWanted(None, self.info).target())
+        return connection.getresponse().read()
+
+    def last_txid(self) -> int:
+        rpc = RpcClient(namenode_address(self.cluster.conf), NamenodeProtocol.PROTOCOL)
+        try:
+            request = pb.GetTransactionIdRequestProto()
+            return rpc.call("getTransactionId", request, pb.GetTransactionIdResponseProto).txId
+        finally:
+            rpc.close()
+
+    def put(
+        self,
+        txid: int,
+        data: bytes,
+        *,
+        md5: str | None = None,
+        info: str | None = None,
+        length: int | None = None,
+    ) -> tuple[int, str]:
+        connection = http.client.HTTPConnection(self.address)
+        size = len(data) if length is None else length
+        offered = ImageOffered(txid, size, info or self.info, None)
+        headers = {MD5_HEADER: md5 or hashlib.md5(data).hexdigest()}
+        connection.request("PUT", offered.target(), iter([data]), headers, encode_chunked=True)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+
+
+@pytest.fixture
+def uploads(cluster: MiniCluster, fs: FileSystem) -> Iterator[Uploads]:
+    fs.mkdirs("/uncovered/by/any/image")
+    fs.delete("/uncovered", recursive=True)
+    uploads = Uploads(cluster)
+    before = images(current_of(cluster))
+    yield uploads
+    assert images(current_of(cluster)) == before
+    assert not unfinished(current_of(cluster))
+
+
+def test_image_that_was_damaged_on_its_way_is_refused(uploads: Uploads) -> None:
+    status, why = uploads.put(uploads.last_txid(), b"x" * 100_000, md5="0" * 32)
+    assert status == 410
+    assert "damaged on its way" in why
+
+
+def test_what_is_no_image_is_refused(uploads: Uploads) -> None:
+    status, why = uploads.put(uploads.last_txid(), b"x" * 100_000)
+    assert status == 410
+    assert "fsimage.ckpt_" in why
+
+
+def test_image_of_another_transaction_than_it_says_is_refused(uploads: Uploads) -> None:
+    status, why = uploads.put(uploads.last_txid(), uploads.image())
+    assert status == 410
+    assert "after transaction" in why
+
+
+@pytest.mark.parametrize("difference", [-1, 1])
+def test_image_of_another_length_than_it_says_is_refused(uploads: Uploads, difference: int) -> None:
+    image = uploads.image()
+    status, why = uploads.put(uploads.last_txid(), image, length=len(image) + difference)
+    assert status == 410
+    assert "length" in why or "longer" in why
+
+
+def test_image_that_is_not_newer_is_refused(uploads: Uploads, cluster: MiniCluster) -> None:
+    txid = int(images(current_of(cluster))[-1].rpartition("_")[2])
+    status, why = uploads.put(txid, b"x" * 1_000_000)
+    assert status == 409
+    assert f"an image of transaction {txid} already" in why
+
+
+def test_image_ahead_of_the_log_is_refused(uploads: Uploads) -> None:
+    status, why = uploads.put(uploads.last_txid() + 1000, b"x")
+    assert status == 410
+    assert "the log has not reached" in why
+
+
+def test_image_of_another_filesystem_is_refused(uploads: Uploads) -> None:
+    status, why = uploads.put(uploads.last_txid(), b"x", info="-67:1:0:CID-another")
+    assert status == 403
+    assert "has storage info" in why
+
+
+def test_one_image_is_taken_at_a_time(uploads: Uploads) -> None:
+    txid = uploads.last_txid()
+    host, _, port = uploads.address.rpartition(":")
+    with socket.create_connection((host, int(port))) as slow:
+        offered = ImageOffered(txid, 100, uploads.info, None)
+        head = f"PUT {offered.target()} HTTP/1.1\r\nContent-Length: 100\r\n{MD5_HEADER}: {'0' * 32}"
+        slow.sendall(head.encode() + b"\r\n\r\n" + b"x" * 10)
+        wait_until(lambda: unfinished(current_of(uploads.cluster)))
+        status, why = uploads.put(txid, b"x")
+        assert status == 409
+        assert "another image is being made or uploaded" in why
+    wait_until(lambda: not unfinished(current_of(uploads.cluster)))
+    assert uploads.put(txid, b"x")[0] == 410
+
+
+def test_transfer_keeps_its_pace(tmp_path: Path) -> None:
+    conf = {**CONF, "dfs.image.transfer.bandwidthPerSec": "100k"}
+    with MiniCluster(datanodes=1, conf=conf) as cluster, cluster.connect() as fs:
+        for number in range(5):
+            fs.mkdirs(f"/{number}")
+            fs.set_xattr(f"/{number}", "user.large", bytes(range(256)) * 60)
+        # About 75 kB of edits come, 75 kB of image go: 1.5 s by both sides' clocks.
+        with secondary(cluster, tmp_path) as server:
+            slept: list[float] = []
+            pause = threading.Event().wait
+
+            def sleep(seconds: float) -> None:
+                slept.append(seconds)
+                pause(seconds)
+
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr("howdah.namenode.primary.time.sleep", sleep)
+                server.secondary.checkpoint()
+        assert sum(slept) > 1.0

@@ -236,7 +236,9 @@ def _state_and_start(pid: int) -> tuple[str, str] | None:
             return None
         # The second field is the name in brackets and may have blanks in it.
         fields = status.rpartition(")")[2].split()
-        return fields[0], fields[19]
+        state, threads, since = fields[0], fields[17], fields[19]
+        # The first thread may have ended before the others, which hold files and locks.
+        return "D" if state == "Z" and threads != "1" else state, since
     answer = subprocess.run(
         ["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
     ).stdout.strip()

@@ -100,13 +100,22 @@ class _Gate:
 
     def enter(self, operation: Operation, path: Path) -> None:
         for armed in _armed(self._directory, self._name):
-            fault = json.loads(armed.read_text())
-            if fault["operation"] != operation or not fnmatch(path.name, fault["pattern"]):
-                continue
-            self._seen[armed] += 1
-            if self._seen[armed] > fault["skip"]:
-                armed.rename(f"{armed}.hit.{os.getpid()}")
-                _happen(StorageAction(fault["action"]))
+            try:
+                action = self._at(armed, operation, path)
+            except FileNotFoundError:
+                continue  # another process, or thread, was here first
+            if action is not None:
+                _happen(action)
+
+    def _at(self, armed: Path, operation: Operation, path: Path) -> StorageAction | None:
+        fault = json.loads(armed.read_text())
+        if fault["operation"] != operation or not fnmatch(path.name, fault["pattern"]):
+            return None
+        self._seen[armed] += 1
+        if self._seen[armed] <= fault["skip"]:
+            return None
+        armed.rename(f"{armed}.hit.{os.getpid()}")
+        return StorageAction(fault["action"])
 
     def leave(self, operation: Operation, path: Path) -> None:
         """Nothing happens behind a change."""
