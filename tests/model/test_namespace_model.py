@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import HealthCheck, settings
-from hypothesis.stateful import run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-from howdah.testing.namespaces.attributes import AttributeHistories
+from howdah.testing.namespaces.attributes import AttributeHistories, BoundedHistories
 from howdah.testing.namespaces.changes import ChangeHistories
 from howdah.testing.namespaces.survival import check_survival
 from howdah.testing.namespaces.tree import TreeHistories
@@ -20,6 +20,10 @@ class NamespaceHistories(TreeHistories, ChangeHistories, AttributeHistories):
     """All operations."""
 
 
+class NarrowHistories(NamespaceHistories, BoundedHistories):
+    """All operations, where quotas are met."""
+
+
 class ThoroughHistories(NamespaceHistories):
     """Torn at every byte."""
 
@@ -27,25 +31,38 @@ class ThoroughHistories(NamespaceHistories):
         check_survival(self.namenode, thorough=True)
 
 
-@pytest.mark.torture
-@pytest.mark.timeout(7200)
-@pytest.mark.req("FS-022", "FS-023")
-def test_long_histories() -> None:
+class ThoroughNarrowHistories(NarrowHistories):
+    """The same."""
+
+    def teardown(self) -> None:
+        check_survival(self.namenode, thorough=True)
+
+
+def run(histories: type[RuleBasedStateMachine], count: int, steps: int) -> None:
     run_state_machine_as_test(
-        ThoroughHistories,
+        histories,
         settings=settings(
-            max_examples=1000,
-            stateful_step_count=100,
+            max_examples=count,
+            stateful_step_count=steps,
             deadline=None,
             suppress_health_check=list(HealthCheck),
         ),
     )
 
 
-TestNamespace = NamespaceHistories.TestCase
-TestNamespace.settings = settings(
-    max_examples=60,
-    stateful_step_count=50,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+@pytest.mark.torture
+@pytest.mark.timeout(7200)
+@pytest.mark.req("FS-022", "FS-023")
+@pytest.mark.parametrize("histories", [ThoroughHistories, ThoroughNarrowHistories])
+def test_long_histories(histories: type[RuleBasedStateMachine]) -> None:
+    run(histories, 500, 100)
+
+
+@pytest.mark.req("FS-022", "FS-023")
+def test_any_history_does_to_the_namenode_what_it_does_to_the_model_and_survives() -> None:
+    run(NamespaceHistories, 60, 50)
+
+
+@pytest.mark.req("FS-022", "FS-023")
+def test_the_same_where_quotas_are_met() -> None:
+    run(NarrowHistories, 40, 50)

@@ -33,12 +33,19 @@ class Attributes:
         while above != ROOT:
             entry = self.entries.get(above)
             if entry is not None and not entry.is_directory:
-                raise Refused("parent is a file")
+                raise Refused("a link" if entry.target else "parent is a file")
             above = parent_of(above)
 
-    def _existing(self, path: str) -> Entry:
+    def _found(self, path: str) -> Entry | None:
+        """What is there. A link is not: clients follow it first."""
         self._check_parents(path)
         entry = self.entries.get(path)
+        if entry is not None and entry.target:
+            raise Refused("a link")
+        return entry
+
+    def _existing(self, path: str) -> Entry:
+        entry = self._found(path)
         if entry is None:
             raise Refused("not found")
         return entry
@@ -63,8 +70,7 @@ class Attributes:
 
     @bounded
     def set_replication(self, path: str, replication: int) -> bool:
-        self._check_parents(path)
-        entry = self.entries.get(path)
+        entry = self._found(path)
         if entry is None or entry.is_directory:
             return False
         self.entries[path] = replace(entry, replication=replication)

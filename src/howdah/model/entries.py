@@ -21,7 +21,8 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A directory or a file. `blocks` are the lengths of a file's blocks.
+    """A directory, a file, or a link, which has a `target`. `blocks` are the lengths of
+    a file's blocks.
 
     `is_writing`: its last block is being written; `is_cut`: it is being cut, for
     `writer`. A file that was taken away from its writer has `NAMENODE` for one.
@@ -46,6 +47,7 @@ class Entry:
     xattrs: Mapping[str, bytes] = field(default_factory=dict)
     policy: str = ""
     bounds: Mapping[str, int] = field(default_factory=dict)
+    target: str = ""
 
     @property
     def length_bytes(self) -> int:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from howdah.model import acls
 from howdah.model.attributes import Attributes, with_acl
 from howdah.model.entries import NAMENODE, ROOT, Entry, Refused, is_under, parent_of
-from howdah.model.quotas import bounded, fixed_policy
+from howdah.model.quotas import bounded, bounded_move, fixed_policy
 
 
 class ModelNamespace(Attributes):
@@ -42,6 +42,13 @@ class ModelNamespace(Attributes):
         """The path and all below it."""
         return [other for other in self.entries if other == path or is_under(other, path)]
 
+    def is_linked(self, path: str) -> bool:
+        """True if there is a link at the path or above."""
+        return any(
+            entry.target and (path == link or is_under(path, link))
+            for link, entry in self.entries.items()
+        )
+
     # The tree.
 
     def _make_parents(self, path: str, mode: int | None, unmasked: int | None, now_ms: int) -> None:
@@ -71,14 +78,24 @@ class ModelNamespace(Attributes):
     @bounded
     def mkdirs(self, path: str, mode: int, *, now_ms: int, unmasked: int | None = None) -> None:
         """A directory and what is missing above it; one that is there is left alone."""
-        self._check_parents(path)
-        found = self.entries.get(path)
+        found = self._found(path)
         if found is not None:
             if not found.is_directory:
                 raise Refused("exists")
             return
         self._make_parents(path, mode, unmasked, now_ms)
         self._make(path, Entry(True, mode=mode), unmasked, now_ms)
+
+    @bounded
+    def link(self, path: str, target: str, parent_mode: int, *, now_ms: int) -> None:
+        """A link, which nobody here follows: all but its place is refused to clients."""
+        self._check_parents(path)
+        if path in self.entries:
+            raise Refused("exists")
+        self._make_parents(path, parent_mode, None, now_ms)
+        group = self.entries[parent_of(path)].group
+        self.entries[path] = Entry(False, self._owner, group, 0o777, now_ms, now_ms, target=target)
+        self._touch(parent_of(path), now_ms)
 
     def delete(self, path: str, *, recursive: bool, now_ms: int) -> bool:
         self._check_parents(path)
@@ -96,7 +113,7 @@ class ModelNamespace(Attributes):
         for gone in self.subtree(path):
             del self.entries[gone]
 
-    @bounded
+    @bounded_move
     def rename(self, src: str, dst: str, *, now_ms: int) -> bool:
         """The old rename: into `dst` if that is a directory; False where it cannot be."""
         self._check_parents(src)
@@ -111,10 +128,12 @@ class ModelNamespace(Attributes):
         parent = self.entries.get(parent_of(dst))
         if dst in self.entries or is_under(dst, src) or parent is None or not parent.is_directory:
             return False
+        if self.entries[src].target == dst:
+            return False
         self._move(src, dst, now_ms)
         return True
 
-    @bounded
+    @bounded_move
     def rename2(self, src: str, dst: str, *, overwrite: bool, now_ms: int) -> None:
         """The new rename: `dst` is the final name."""
         self._check_parents(src)
@@ -123,7 +142,7 @@ class ModelNamespace(Attributes):
             raise Refused("not found")
         if ROOT in (src, dst):
             raise Refused("root")
-        if src == dst:
+        if src == dst or self.entries[src].target == dst:
             raise Refused("exists")
         if is_under(dst, src):
             raise Refused("under itself")
@@ -162,8 +181,7 @@ class ModelNamespace(Attributes):
         now_ms: int,
         unmasked: int | None = None,
     ) -> None:
-        self._check_parents(path)
-        old = self.entries.get(path)
+        old = self._found(path)
         if old is not None:
             if old.is_directory:
                 raise Refused("exists")
@@ -193,10 +211,7 @@ class ModelNamespace(Attributes):
 
     @bounded
     def append(self, path: str, *, writer: str, new_block: bool) -> None:
-        self._check_parents(path)
-        entry = self.entries.get(path)
-        if entry is None:
-            raise Refused("not found")
+        entry = self._existing(path)
         if entry.is_directory:
             raise Refused("exists")
         if entry.writer is not None:
@@ -232,9 +247,8 @@ class ModelNamespace(Attributes):
     # Files that get shorter, longer, or are taken away.
 
     def _file(self, path: str) -> Entry:
-        self._check_parents(path)
-        entry = self.entries.get(path)
-        if entry is None or entry.is_directory:
+        entry = self._existing(path)
+        if entry.is_directory:
             raise Refused("not found")
         return entry
 

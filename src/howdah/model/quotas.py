@@ -89,7 +89,21 @@ def bounded(
     operation: Callable[Concatenate[N, P], T],
 ) -> Callable[Concatenate[N, P], T]:
     """The operation, which happens only if no bound forbids it."""
+    return _checked(operation, lambda directory, args: False)
 
+
+def bounded_move(
+    operation: Callable[Concatenate[N, P], T],
+) -> Callable[Concatenate[N, P], T]:
+    """The same for a move, whose first argument says from where. What is moved within a
+    directory is no growth of that, though it may come under another policy."""
+    return _checked(operation, lambda directory, args: is_under(str(args[0]), directory))
+
+
+def _checked(
+    operation: Callable[Concatenate[N, P], T],
+    is_spared: Callable[[str, tuple[object, ...]], bool],
+) -> Callable[Concatenate[N, P], T]:
     @wraps(operation)
     def checked(namespace: N, /, *args: P.args, **kwargs: P.kwargs) -> T:
         before = dict(namespace.entries)
@@ -99,7 +113,8 @@ def bounded(
             if not entry.bounds or path not in before or before[path].bounds is not entry.bounds:
                 continue
             used, was = usage(namespace.entries, path), usage(before, path)
-            if any(was[what] < used[what] > bound for what, bound in entry.bounds.items()):
+            is_broken = any(was[what] < used[what] > bound for what, bound in entry.bounds.items())
+            if is_broken and not is_spared(path, args):
                 namespace.entries = before
                 raise Refused("quota")
         return answer

@@ -21,6 +21,7 @@ from howdah import errors
 from howdah.namenode import storage_policies
 from howdah.namenode.features import UNLIMITED, Quota
 from howdah.namenode.inodes import Block, BlockState, Directory, File, INode
+from howdah.namenode.storage_policies import HOT, POLICIES, UNSPECIFIED, StoragePolicy
 from howdah.storage.edits import StorageKind
 
 COUNTED_KINDS: Final = frozenset(StorageKind) - {StorageKind.RAM_DISK}
@@ -49,10 +50,13 @@ def counted_bytes(file: File, block: Block) -> int:
     return block.length_bytes
 
 
-def of_bytes(file: File, count: int, replication: int) -> Usage:
-    """What so many bytes of the file take with so many replicas."""
+def of_bytes(
+    file: File, count: int, replication: int, policy: StoragePolicy | None = None
+) -> Usage:
+    """What so many bytes of the file take with so many replicas, under its own policy or
+    another one."""
     usage = Usage(0, count * replication)
-    for kind in storage_policies.of(file).wanted(replication):
+    for kind in (policy or storage_policies.of(file)).wanted(replication):
         if kind in COUNTED_KINDS:
             usage.by_kind_bytes[kind] = usage.by_kind_bytes.get(kind, 0) + count
     return usage
@@ -63,24 +67,21 @@ def file_bytes(file: File) -> int:
     return sum(counted_bytes(file, block) for block in file.blocks)
 
 
-def of_file(file: File) -> Usage:
-    usage = of_bytes(file, file_bytes(file), file.replication)
-    usage.names = 1
-    return usage
-
-
-def of_subtree(top: INode) -> Usage:
-    """What an inode and all below it take."""
+def of_subtree(top: INode, parent: INode | None = None) -> Usage:
+    """What an inode and all below it take; or would take if `parent` were above it, whose
+    policy then counts for what has none of its own."""
     total = Usage()
-    stack = [top]
+    above = parent if parent is not None else top.parent
+    stack = [(top, UNSPECIFIED if above is None else storage_policies.effective_id(above))]
     while stack:
-        inode = stack.pop()
-        if isinstance(inode, File):
-            total.add(of_file(inode))
-            continue
+        inode, policy_id = stack.pop()
         total.names += 1
-        if isinstance(inode, Directory):
-            stack.extend(inode.children.values())
+        policy_id = storage_policies.own_id(inode) or policy_id
+        if isinstance(inode, File):
+            policy = POLICIES.get(policy_id, HOT)
+            total.add(of_bytes(inode, file_bytes(inode), inode.replication, policy))
+        elif isinstance(inode, Directory):
+            stack.extend((child, policy_id) for child in inode.children.values())
     return total
 
 

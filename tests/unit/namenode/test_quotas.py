@@ -22,6 +22,10 @@ KEEP = (1 << 63) - 1
 Nodes = list[InMemoryDatanode]
 
 
+def set_policy(client: Any, path: str, policy: str) -> None:
+    client.call("setStoragePolicy", pb.SetStoragePolicyRequestProto(src=path, policyName=policy))
+
+
 def set_quota(
     client: Any,
     path: str,
@@ -214,6 +218,21 @@ def test_what_moves_in_must_fit(
     assert used(namenode, "/from") == (1, 0)
 
 
+@pytest.mark.parametrize("operation", ["rename", "rename2"])
+def test_what_moves_in_must_fit_where_the_policy_there_puts_it(
+    client: Any, nodes: Nodes, operation: str
+) -> None:
+    client.mkdirs("/d")
+    client.mkdirs("/from/e")
+    client.write("/from/e/f", 100)
+    set_policy(client, "/d", "ALL_SSD")
+    set_quota(client, "/d", space=99, kind="SSD")
+    with pytest.raises(errors.TypeQuotaExceeded):
+        getattr(client, operation)("/from/e", "/d/e")
+    set_policy(client, "/from/e", "HOT")
+    getattr(client, operation)("/from/e", "/d/e")
+
+
 def test_moving_within_a_full_directory_needs_no_room(client: Any) -> None:
     client.mkdirs("/d/a")
     client.mkdirs("/d/b")
@@ -250,7 +269,7 @@ def test_a_policy_moves_what_counts_to_another_type(
     client.mkdirs("/d")
     client.write("/d/f", 100)
     set_quota(client, "/d", space=1 << 20, kind="SSD")
-    client.call("setStoragePolicy", pb.SetStoragePolicyRequestProto(src="/d", policyName="ALL_SSD"))
+    set_policy(client, "/d", "ALL_SSD")
     found = quota(namenode, "/d").used_by_kind_bytes
     assert {kind.name: count for kind, count in found.items() if count} == {"SSD": 100}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from hypothesis.stateful import rule
+from hypothesis.stateful import initialize, rule
 
 from howdah.model import acls
 from howdah.model.attributes import ONE_WAY
@@ -158,10 +158,10 @@ class AttributeHistories(Histories):
         path=there,
         name=xattr_names,
         value=xattr_values,
-        create=st.booleans(),
-        replaces=st.booleans(),
+        flags=st.sampled_from([(True, True), (True, False), (False, True), (False, False)]),
     )
-    def set_xattr(self, path: str, name: str, value: bytes, create: bool, replaces: bool) -> None:
+    def set_xattr(self, path: str, name: str, value: bytes, flags: tuple[bool, bool]) -> None:
+        create, replaces = flags
         flag = create * types_pb2.XATTR_CREATE | replaces * types_pb2.XATTR_REPLACE
         request = types_pb2.SetXAttrRequestProto(
             src=path, xAttr=xattr_message(name, value), flag=flag
@@ -206,3 +206,20 @@ class AttributeHistories(Histories):
         )
         bounds = bounds_of(**{kind: space})
         self.both(self.do("setQuota", request), lambda: self.model.set_bounds(path, bounds))
+
+
+class BoundedHistories(AttributeHistories):
+    """Where bounds are met soon: two directories have them from the start."""
+
+    @initialize(
+        path=st.sampled_from(["/", "/b"]),
+        policy=policies,
+        count=st.integers(2, 8),
+        space=st.sampled_from([KEEP_QUOTA, 2 * BLOCK, 3 * BLOCK]),
+        ssd=st.sampled_from([KEEP_QUOTA, BLOCK, 2 * BLOCK]),
+    )
+    def bound(self, path: str, policy: str, count: int, space: int, ssd: int) -> None:
+        self.grow(0)
+        self.set_policy("/b", policy)
+        self.set_quota("/b", count, space)
+        self.set_quota_by_type(path, "SSD", ssd)

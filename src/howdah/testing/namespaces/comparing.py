@@ -10,7 +10,7 @@ from howdah.model.namespace import ModelNamespace
 from howdah.model.quotas import usage
 from howdah.namenode import acls, storage_policies, xattrs
 from howdah.namenode.features import Quota
-from howdah.namenode.inodes import Directory, File, INode
+from howdah.namenode.inodes import Directory, File, INode, Symlink
 from howdah.storage.edits import AclScope
 from howdah.testing.in_memory import InMemoryNamenode
 
@@ -33,6 +33,8 @@ def compare(namenode: InMemoryNamenode, model: ModelNamespace) -> None:
         assert (policy.name if policy else "") == entry.policy, path
         if isinstance(inode, File):
             _compare_file(namenode, inode, entry)
+        elif isinstance(inode, Symlink):
+            assert inode.target == entry.target
         elif isinstance(inode, Directory):
             assert inode.sorted_names() == model.children(path)
             _compare_quota(model, path, inode.quota or Quota(), entry)

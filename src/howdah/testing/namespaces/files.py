@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
+from howdah import errors
 from howdah.namenode.inodes import BlockState
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
@@ -128,8 +130,13 @@ class FileHistories(Histories):
     def look(self, which: tuple[str, str]) -> None:
         """A length that was told is in the log."""
         path, _ = which
+        request = pb.GetFileInfoRequestProto(src=path)
+        if self.model.is_linked(path):
+            with pytest.raises(errors.UnresolvedPath):
+                self.call("getFileInfo", request)
+            return
         entry = self.model.entries.get(path)
-        status = self.call("getFileInfo", pb.GetFileInfoRequestProto(src=path))
+        status = self.call("getFileInfo", request)
         assert status.HasField("fs") is (entry is not None)
         if entry is not None:
             assert status.fs.length == entry.length_bytes

@@ -12,13 +12,14 @@ from typing import Any, Final
 
 from google.protobuf.message import Message
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
 
 from howdah import errors
 from howdah.model.entries import Refused
 from howdah.model.namespace import ModelNamespace
 from howdah.namenode.core import Settings
 from howdah.namenode.inodes import File
+from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Deferred
 from howdah.testing.in_memory import InMemoryNamenode
@@ -51,6 +52,7 @@ REFUSALS: Final[dict[str, tuple[type[errors.HowdahError], ...]]] = {
     "is fixed": (errors.IllegalArgument,),
     "no directory": (errors.PathIsNotDirectory,),
     "quota": (errors.QuotaExceeded,),
+    "a link": (errors.UnresolvedPath,),
 }
 
 names = st.sampled_from(["a", "b", "ü €"])
@@ -62,7 +64,13 @@ lengths = st.integers(0, BLOCK) | st.just(BLOCK)
 
 # Paths that are there, names in directories that are there, closed files, and open ones
 # with their writers: drawn at random they would hardly ever be met.
-there = st.runner().flatmap(lambda machine: st.sampled_from(machine.paths_there()) | paths_and_root)
+there = st.runner().flatmap(
+    lambda machine: (
+        st.sampled_from(machine.paths_there())
+        | st.sampled_from(machine.paths_there()[1:] or ["/a"])
+        | paths_and_root
+    )
+)
 directories = st.runner().flatmap(lambda machine: st.sampled_from(machine.directories()))
 beside = st.runner().flatmap(
     lambda machine: st.tuples(st.sampled_from(machine.directories()), names).map(
@@ -99,6 +107,15 @@ class Histories(RuleBasedStateMachine):
         )
         self.node = self.namenode.join("dn0")
         self.model = ModelNamespace("root", "supergroup", max_xattrs=MAX_XATTRS)
+
+    @initialize(depth=st.integers(0, 2))
+    def grow(self, depth: int) -> None:
+        """Something to begin with: most operations are about what is there."""
+        for path in ["/b", "/a/b", "/a/b/b"][: depth + 1]:
+            now_ms = self.now()
+            request = pb.MkdirsRequestProto(src=path, masked=permission(0o755), createParent=True)
+            self.namenode.call("mkdirs", request)
+            self.model.mkdirs(path, 0o755, now_ms=now_ms)
 
     # What there is.
 

@@ -1,4 +1,4 @@
-"""mkdirs, delete and both renames."""
+"""mkdirs, links, delete and both renames."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from howdah.testing.namespaces.histories import (
     Histories,
     before_masks,
     beside,
+    directories,
     modes,
+    names,
     paths_and_root,
     permission,
     there,
 )
+
+goals = st.sampled_from(["/a", "/a/b", "../b", "hdfs://elsewhere/ü €"])
 
 
 class TreeHistories(Histories):
@@ -32,6 +36,17 @@ class TreeHistories(Histories):
             return True
 
         self.both(lambda: self.call("mkdirs", request).result, model)
+
+    @rule(path=beside | paths_and_root, goal=goals, mode=modes)
+    def link(self, path: str, goal: str, mode: int) -> None:
+        now_ms = self.now()
+        request = pb.CreateSymlinkRequestProto(
+            link=path, target=goal, dirPerm=permission(mode), createParent=True
+        )
+        self.both(
+            self.do("createSymlink", request),
+            lambda: self.model.link(path, goal, mode, now_ms=now_ms),
+        )
 
     @rule(path=there, recursive=st.booleans())
     def delete(self, path: str, recursive: bool) -> None:
@@ -60,3 +75,14 @@ class TreeHistories(Histories):
 
         real = self.do("rename2", request)
         self.both(real, lambda: self.model.rename2(src, dst, overwrite=overwrite, now_ms=now_ms))
+
+    @rule(data=st.data(), into=directories, name=names, new_call=st.booleans())
+    def move(self, data: st.DataObject, into: str, name: str, new_call: bool) -> None:
+        """Drawn at random few renames are of something, and to a place that is free."""
+        movable = [path for path in self.paths_there() if path != "/"]
+        src = data.draw(st.sampled_from(movable or ["/a"]))
+        dst = into.rstrip("/") + "/" + name
+        if new_call:
+            self.rename2(src, dst, overwrite=True, trash=False)
+        else:
+            self.rename(src, dst)
