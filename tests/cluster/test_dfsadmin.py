@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from howdah.cli.main import main
+from howdah.errors import SafeMode
 from howdah.fs.hdfs import HdfsFileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
@@ -57,6 +59,18 @@ def test_topology_is_printed_by_racks(run: Run, cluster: MiniCluster) -> None:
         ("Rack: /a", first),
         ("Rack: /b", second),
     ]
+
+
+@pytest.mark.req("FS-050")
+def test_waiting_for_the_end_of_safe_mode_ends_with_it(run: Run, fs: HdfsFileSystem) -> None:
+    assert run("-safemode", "enter") == (0, "Safe mode is ON\n", "")
+    with pytest.raises(SafeMode, match="turned on manually"):
+        fs.mkdirs("/refused")
+    timer = threading.Timer(0.2, fs.set_safe_mode, ["leave"])
+    timer.start()
+    assert run("-safemode", "wait") == (0, "Safe mode is OFF\n", "")
+    timer.join()
+    assert fs.mkdirs("/allowed")
 
 
 def test_open_files_are_listed_with_their_clients(run: Run, fs: HdfsFileSystem) -> None:

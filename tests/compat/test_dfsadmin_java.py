@@ -50,6 +50,15 @@ SAME_OUTPUT = (
     "-refreshSuperUserGroupsConfiguration",
     "-refreshCallQueue",
     "-refreshNamenodes DATANODE",
+    "-upgrade query",
+    "-finalizeUpgrade",
+    "-rollingUpgrade query",
+    "-rollingUpgrade prepare",
+    "-setQuota 1000 /",
+    "-setQuota 1000 /nowhere",
+    "-setSpaceQuota 10g /",
+    "-clrQuota /nowhere",
+    "-clrSpaceQuota /",
 )
 NUMBERS_DIFFER = re.compile(r"\d+|\(\d+(\.\d+)? [KMGT]?B\)|[A-Z][a-z]{2} [A-Z][a-z]{2} .*")
 """Room, times and transactions go on while the two are asked."""
