@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 SHIFT: Final = 6
@@ -81,6 +81,23 @@ class Table:
         """So many rows were written to a page of the table."""
         page.live += count
         self.count += count
+
+    def fill(self, ids: Sequence[int], rows: array[int], names: Sequence[str] = ()) -> None:
+        """Add many rows, which follow each other in `rows`, with their marks. Raises KeyError
+        with an id that is there already; what came before it was added."""
+        width, mark, pages = self._width, self._mark, self.pages
+        for row_id, begin in zip(ids, range(0, len(rows), width), strict=True):
+            page = pages.get(row_id >> SHIFT)
+            if page is None:
+                page = pages[row_id >> SHIFT] = self.new_page()
+            at = (row_id & MASK) * width
+            if page[at + mark] & 1:
+                raise KeyError(row_id)
+            page[at : at + width] = rows[begin : begin + width]
+            page.live += 1
+            self.count += 1
+        for row_id, name in zip(ids, names, strict=self._named):
+            pages[row_id >> SHIFT].names[row_id & MASK] = name
 
     def remove(self, row_id: int) -> bool:
         """Take the row away; False if it is not there."""

@@ -15,6 +15,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.features import UNLIMITED, Quota
+from howdah.namenode.image_filling import Filling, Impossible
 from howdah.namenode.inodes import (
     ROOT_INODE_ID,
     BlockState,
@@ -29,6 +30,7 @@ from howdah.storage import image_records as rec
 from howdah.storage.edits import EditBlock
 from howdah.storage.fsimage import ImageReader, ImageWriter
 from howdah.storage.fsimage_sections import Sink, Source
+from howdah.storage.image_columns import FileColumns
 from howdah.storage.name_order import in_order
 
 # What Hadoop writes for the block ids of a time that this namespace never had.
@@ -177,18 +179,23 @@ def read_image(source: Source, name: str) -> tuple[Namespace, rec.NamesystemReco
     namespace.rolling_upgrade_start_ms = counters.rolling_upgrade_start_ms
     namespace.erasure_coding_policies = reader.erasure_coding()
     try:
-        for record in reader.inodes():
-            _add_inode(namespace, record)
+        filling = Filling(namespace.inodes, reader.permission)
+        for found in reader.inodes_in_bulk():
+            if isinstance(found, FileColumns):
+                filling.add(found)
+                namespace.last_inode_id = max(namespace.last_inode_id, *found.ids)
+            else:
+                _add_inode(namespace, found)
         namespace.last_inode_id = max(namespace.last_inode_id, reader.last_inode_id())
         for listed in reader.children():
-            _add_children(namespace, listed)
-        _check_tree(namespace)
+            _add_children(namespace, filling, listed)
+        _check_tree(namespace, filling)
         namespace.tally.count_all(namespace.inodes)
     except OverflowError as error:
         raise errors.CorruptImage(f"image {name} is damaged: a number is too large") from error
     except _Refused as error:
         raise errors.UnsupportedOperation(f"image {name} cannot be loaded: {error}") from None
-    except _Impossible as error:
+    except Impossible as error:
         raise errors.CorruptImage(f"image {name} is damaged: {error}") from None
     return namespace, counters
 
@@ -197,18 +204,14 @@ class _Refused(Exception):
     """The image has what the namespace does not know."""
 
 
-class _Impossible(Exception):
-    """The image contradicts itself."""
-
-
 def _add_inode(namespace: Namespace, record: rec.InodeRecord) -> None:
     if record.inode_id == ROOT_INODE_ID:
         _set_root(namespace, record)
         return
     if record.inode_id in namespace.inodes:
-        raise _Impossible(f"it has inode {record.inode_id} twice")
+        raise Impossible(f"it has inode {record.inode_id} twice")
     if not record.name or "/" in record.name:
-        raise _Impossible(f"inode {record.inode_id} has the name {record.name!r}")
+        raise Impossible(f"inode {record.inode_id} has the name {record.name!r}")
     namespace.inodes[record.inode_id] = _inode(namespace, record)
     namespace.last_inode_id = max(namespace.last_inode_id, record.inode_id)
 
@@ -216,7 +219,7 @@ def _add_inode(namespace: Namespace, record: rec.InodeRecord) -> None:
 def _set_root(namespace: Namespace, record: rec.InodeRecord) -> None:
     root = namespace.root
     if not isinstance(record, rec.DirectoryRecord) or record.name:
-        raise _Impossible("its root is no root")
+        raise Impossible("its root is no root")
     root.owner = record.owner
     root.group = record.group
     root.mode = record.mode
@@ -287,7 +290,7 @@ def _file(namespace: Namespace, record: rec.FileRecord) -> File:
     blocks = namespace.blocks
     for told in record.blocks:
         if told.block_id in blocks:
-            raise _Impossible(f"block {told.block_id} is in two files")
+            raise Impossible(f"block {told.block_id} is in two files")
         block = blocks.new(
             told.block_id, told.length_bytes, told.generation_stamp, file.inode_id, state
         )
@@ -302,38 +305,32 @@ def _file(namespace: Namespace, record: rec.FileRecord) -> File:
     return file
 
 
-def _add_children(namespace: Namespace, listed: rec.ChildrenRecord) -> None:
-    inodes = namespace.inodes
-    parent = inodes.get(listed.parent_id)
-    if not isinstance(parent, Directory):
-        raise _Impossible(f"it lists children of {listed.parent_id}, which is no directory")
+def _add_children(namespace: Namespace, filling: Filling, listed: rec.ChildrenRecord) -> None:
+    parent = namespace.inodes.directories.get(listed.parent_id)
+    if parent is None:
+        raise Impossible(f"it lists children of {listed.parent_id}, which is no directory")
     if listed.references:
         raise _Refused(f"{parent.path} has a child that is in a snapshot too")
-    for inode_id in listed.children:
-        child = inodes.get(inode_id)
-        if child is None:
-            raise _Impossible(f"child {inode_id} of directory {listed.parent_id} is not there")
-        if child.parent is not None or child is namespace.root:
-            raise _Impossible(f"inode {inode_id} is in two directories")
-        if child.name in parent.children:
-            raise _Impossible(f"directory {listed.parent_id} has {child.name!r} twice")
-        parent.add(child)
+    filling.enter(parent, listed.children)
 
 
-def _check_tree(namespace: Namespace) -> None:
+def _check_tree(namespace: Namespace, filling: Filling) -> None:
     """Every inode hangs under the root."""
+    for inode_id in filling.homeless():
+        raise Impossible(f"inode {inode_id} is in no directory")
     rooted: set[INode] = {namespace.root}
-    for inode in namespace.inodes.values():
+    held = namespace.inodes
+    for inode in (*held.directories.values(), *held.links.values()):
         if inode.parent is None:
             if inode is not namespace.root:
-                raise _Impossible(f"inode {inode.inode_id} is in no directory")
+                raise Impossible(f"inode {inode.inode_id} is in no directory")
             continue
         climbed = []
         node = inode.parent
         while node not in rooted:
             climbed.append(node)
             if node.parent is None or len(climbed) > len(namespace.inodes):
-                raise _Impossible(f"inode {inode.inode_id} does not hang under the root")
+                raise Impossible(f"inode {inode.inode_id} does not hang under the root")
             node = node.parent
         rooted.update(climbed)
 

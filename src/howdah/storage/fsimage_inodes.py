@@ -253,7 +253,7 @@ class InodeDecoder:
             return SymlinkRecord(
                 message.id,
                 name,
-                *self._permission(link.permission),
+                *self.permission(link.permission),
                 signed(link.modificationTime, 64),
                 signed(link.accessTime, 64),
                 target,
@@ -265,7 +265,7 @@ class InodeDecoder:
         record = FileRecord(
             inode_id,
             name,
-            *self._permission(message.permission),
+            *self.permission(message.permission),
             mtime if mtime < 1 << 63 else mtime - (1 << 64),
             atime if atime < 1 << 63 else atime - (1 << 64),
             message.replication,
@@ -297,7 +297,7 @@ class InodeDecoder:
         record = DirectoryRecord(
             inode_id,
             name,
-            *self._permission(message.permission),
+            *self.permission(message.permission),
             signed(message.modificationTime, 64),
             signed(message.nsQuota, 64),
             signed(message.dsQuota, 64),
@@ -313,7 +313,8 @@ class InodeDecoder:
             record.xattrs = self._xattrs(message.xAttrs)
         return record
 
-    def _permission(self, bits: int) -> tuple[str, str, int]:
+    def permission(self, bits: int) -> tuple[str, str, int]:
+        """Owner, group and mode."""
         known = self._permissions.get(bits)
         if known is None:
             known = self._permissions[bits] = (

@@ -24,6 +24,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final, Protocol, TypeVar
 
 from google.protobuf.message import DecodeError, Message
@@ -214,6 +215,10 @@ class SectionReader:
 
     def messages(self, section: str) -> Iterator[bytes]:
         """The messages of a section, in order; none if the image does not have it."""
+        return chain.from_iterable(self.batches(section))
+
+    def batches(self, section: str) -> Iterator[list[bytes]]:
+        """The same, many at a time."""
         place = self._sections.get(section)
         if place is None:
             return iter(())
@@ -245,7 +250,7 @@ class SectionReader:
         source.seek(self._sections_end)
         framed = self._exactly(length)
         place = Section("summary", self._sections_end, length)
-        messages = list(self._split(place, lambda count: b"", framed))
+        messages = list(chain.from_iterable(self._split(place, lambda count: b"", framed)))
         if len(messages) != 1:
             raise self.fail("its summary is not one message")
         summary = self.parse(pb.FileSummary, messages[0])
@@ -331,53 +336,64 @@ class SectionReader:
 
     def _split(
         self, place: Section, more: Callable[[int], bytes], window: bytes = b""
-    ) -> Iterator[bytes]:
-        """Cut content into messages. `window` holds what was read and not given out."""
+    ) -> Iterator[list[bytes]]:
+        """Cut content into messages, as many at a time as a chunk has. `window` holds what
+        was read and not given out."""
         limit = MAX_MESSAGE_BYTES
         if not self._is_compressed(place):
             limit = min(limit, place.length_bytes)
-        at = 0
-        needed = 1
         while True:
-            if len(window) - at < needed:
-                pieces = [window[at:]]
-                have = len(pieces[0])
-                at = 0
-                while have < needed:
-                    piece = more(max(needed - have, _CHUNK_BYTES))
-                    if not piece:
-                        if not have and needed == 1:
-                            return
-                        raise self.fail(f"section {place.name} ends within a message")
-                    pieces.append(piece)
-                    have += len(piece)
-                window = b"".join(pieces)
-            length = window[at]
-            start = at + 1
-            if length > 0x7F:
-                length &= 0x7F
-                shift = 7
-                while start < len(window):
-                    byte = window[start]
-                    start += 1
-                    length |= (byte & 0x7F) << shift
-                    if byte < 0x80:
+            found: list[bytes] = []
+            at, end, needed = 0, len(window), 1
+            while at < end:
+                length = window[at]
+                start = at + 1
+                if length > 0x7F:
+                    length, start = self._long_length(place, window, at)
+                    if not start:
+                        needed = end - at + 1
                         break
-                    shift += 7
-                    if shift > 28:
-                        raise self.fail(f"section {place.name} has a length of over 32 bits")
-                else:
-                    needed = start - at + 1
-                    continue
-            if length > limit:
-                raise self.fail(f"section {place.name} has a message of {length} bytes")
-            end = start + length
-            if end > len(window):
-                needed = end - at
-                continue
-            yield window[start:end]
-            at = end
-            needed = 1
+                stop = start + length
+                if stop > end:
+                    if length > limit:
+                        raise self.fail(f"section {place.name} has a message of {length} bytes")
+                    needed = stop - at
+                    break
+                found.append(window[start:stop])
+                at = stop
+            if found:
+                yield found
+            window = self._refilled(place, more, window[at:], needed)
+            if not window:
+                return
+
+    def _long_length(self, place: Section, window: bytes, at: int) -> tuple[int, int]:
+        """A length of several bytes, and where its message starts: 0 if not all is there."""
+        length = shift = 0
+        for start in range(at, len(window)):
+            byte = window[start]
+            length |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return length, start + 1
+            shift += 7
+            if shift > 28:
+                raise self.fail(f"section {place.name} has a length of over 32 bits")
+        return 0, 0
+
+    def _refilled(
+        self, place: Section, more: Callable[[int], bytes], rest: bytes, needed: int
+    ) -> bytes:
+        """At least `needed` bytes, of which the first are `rest`; none at the end."""
+        pieces, have = [rest], len(rest)
+        while have < needed:
+            piece = more(max(needed - have, _CHUNK_BYTES))
+            if not piece:
+                if not have:
+                    return b""
+                raise self.fail(f"section {place.name} ends within a message")
+            pieces.append(piece)
+            have += len(piece)
+        return b"".join(pieces)
 
     def _is_compressed(self, place: Section) -> bool:
         return place.name != "summary" and bool(self.codec)
