@@ -11,7 +11,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -60,12 +60,21 @@ def require() -> None:
 class ApacheCluster:
     """A namenode of Hadoop's and `datanodes` datanodes, as a context manager."""
 
-    def __init__(self, base: Path, datanodes: int) -> None:
+    def __init__(
+        self,
+        base: Path,
+        datanodes: int,
+        *,
+        heap: str = "1g",
+        values: Mapping[str, str] | None = None,
+    ) -> None:
+        """`heap` bounds each of its processes, `values` are put into its configuration."""
         require()
         self._datanodes = datanodes
+        self._heap = heap
         self._java = str(find_java_home() / "bin" / "java")
         self._jars = hadoop_class_path(CACHE)
-        planned = Layout.plan(base, datanodes=max(datanodes, 1))
+        planned = Layout.plan(base, datanodes=max(datanodes, 1), values=values)
         # A datanode of Hadoop's is known by the address that it calls from.
         nodes = tuple(replace(node, host=LOOPBACK) for node in planned.datanodes)
         self.layout = replace(planned, datanodes=nodes)
@@ -96,8 +105,7 @@ class ApacheCluster:
     def __enter__(self) -> Self:
         try:
             self._run("namenode", ["-format", "-nonInteractive"]).wait(_START_TIMEOUT_S)
-            names = self.layout.names[: self._datanodes + 1]
-            self._processes = {name: self._run(name, []) for name in names}
+            self.start()
             self._wait()
         except BaseException:
             self.close()
@@ -112,18 +120,26 @@ class ApacheCluster:
     ) -> None:
         self.close()
 
-    def close(self) -> None:
+    def start(self) -> None:
+        """Start the servers on what their directories hold, and do not wait for them."""
+        names = self.layout.names[: self._datanodes + 1]
+        self._processes = {name: self._run(name, []) for name in names}
+
+    def kill(self) -> None:
         for process in self._processes.values():
             process.kill()
         for process in self._processes.values():
             process.wait()
+
+    def close(self) -> None:
+        self.kill()
         shutil.rmtree(self.layout.dir, ignore_errors=True)
 
     def _run(self, name: str, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
         classes = f"{self.layout.server_conf_dir(name)}:{self._jars}"
         with self.layout.log_path(name).open("ab") as output:
             return subprocess.Popen(
-                [self._java, "-Xmx1g", "-cp", classes, _MAIN[role_of(name)], *arguments],
+                [self._java, f"-Xmx{self._heap}", "-cp", classes, _MAIN[role_of(name)], *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,

@@ -21,7 +21,16 @@ from harness import ROOT, Figure, Skipped, arguments, from_json, progress, table
 from howdah.testing.java import NoJava, find_java_home, java_version
 from howdah.transfer.checksum import implementation
 
-SCRIPTS = ("checksum", "startup", "namenode", "transfer", "sync", "recovery", "short_circuit")
+SCRIPTS = (
+    "checksum",
+    "startup",
+    "namenode",
+    "transfer",
+    "sync",
+    "recovery",
+    "short_circuit",
+    "scale",
+)
 
 
 def machine() -> dict[str, str]:

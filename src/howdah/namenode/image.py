@@ -15,7 +15,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.features import UNLIMITED, Quota
-from howdah.namenode.image_filling import Filling, Impossible
+from howdah.namenode.image_rows import Filling, Gathering, Impossible, attached
 from howdah.namenode.inodes import (
     ROOT_INODE_ID,
     BlockState,
@@ -71,9 +71,14 @@ def write_image(
         )
     )
     writer.erasure_coding(namespace.erasure_coding_policies)
-    count = sum(1 for _ in _attached(namespace, go_on))
-    writer.inodes(namespace.last_inode_id, count, map(_record, _attached(namespace, go_on)))
-    writer.children(_children(_attached(namespace, go_on)))
+    count = sum(1 for _ in attached(namespace, go_on))
+    found = Gathering(namespace, writer.permission).inodes(go_on)
+    writer.inodes(
+        namespace.last_inode_id,
+        count,
+        (part if isinstance(part, FileColumns) else _record(part) for part in found),
+    )
+    writer.children(_children(attached(namespace, go_on)))
     writer.open_files(
         rec.OpenFileRecord(inode_id, namespace.inodes[inode_id].path)
         for inode_id in namespace.leases.held()
@@ -85,18 +90,7 @@ def write_image(
     writer.finish()
 
 
-def _attached(namespace: Namespace, go_on: Callable[[], None]) -> Iterator[INode]:
-    """The whole tree, every directory before what is in it."""
-    todo: list[INode] = [namespace.root]
-    while todo:
-        node = todo.pop()
-        yield node
-        if isinstance(node, Directory):
-            go_on()
-            todo.extend(node.children.values())
-
-
-def _children(inodes: Iterable[INode]) -> Iterator[rec.ChildrenRecord]:
+def _children(inodes: Iterable[INode | int]) -> Iterator[rec.ChildrenRecord]:
     for node in inodes:
         if isinstance(node, Directory) and node.entries:
             entries = [node.entries[name] for name in in_order(node.sorted_names())]

@@ -34,7 +34,7 @@ from howdah.storage.fsimage_inodes import (
 )
 from howdah.storage.fsimage_sections import SectionReader, SectionWriter, Sink, Source
 from howdah.storage.fsimage_shapes import from_message, signed, to_message
-from howdah.storage.image_columns import BATCH, FileColumns, split_files
+from howdah.storage.image_columns import BATCH, FileColumns, join_files, split_files
 
 _Diffs = pb.SnapshotDiffSection
 R = TypeVar("R")
@@ -71,17 +71,28 @@ class ImageWriter:
         self._out.message(section.SerializeToString())
         self._out.end_section("ERASURE_CODING")
 
-    def inodes(self, last_inode_id: int, count: int, records: Iterable[rec.InodeRecord]) -> None:
+    def inodes(
+        self, last_inode_id: int, count: int, records: Iterable[FileColumns | rec.InodeRecord]
+    ) -> None:
+        """Inodes one by one, or many files at a time. `permission` may be called between."""
         out = self._out
         header = pb.INodeSection(lastInodeId=last_inode_id, numInodes=count)
         out.message(header.SerializeToString())
         encode = self._inodes.encode
         written = 0
         for record in records:
-            out.message(encode(record))
-            written += 1
+            if isinstance(record, FileColumns):
+                out.messages(join_files(record))
+                written += len(record.ids)
+            else:
+                out.message(encode(record))
+                written += 1
         assert written == count, f"{written} inodes were written, {count} announced"
         out.end_section("INODE")
+
+    def permission(self, owner: str, group: str, mode: int) -> int:
+        """As columns have it."""
+        return self._inodes.permission(owner, group, mode)
 
     def children(self, records: Iterable[rec.ChildrenRecord]) -> None:
         entry = pb.INodeDirectorySection.DirEntry

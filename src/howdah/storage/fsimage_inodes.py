@@ -150,7 +150,7 @@ class InodeEncoder:
             id=record.inode_id,
             name=name,
             symlink=pb.INodeSection.INodeSymlink(
-                permission=self._permission(record),
+                permission=self.permission(record.owner, record.group, record.mode),
                 target=record.target.encode("utf-8", "surrogatepass"),
                 modificationTime=record.mtime_ms & _MASK,
                 accessTime=record.atime_ms & _MASK,
@@ -162,7 +162,7 @@ class InodeEncoder:
             modificationTime=record.mtime_ms & _MASK,
             accessTime=record.atime_ms & _MASK,
             preferredBlockSize=record.block_size_bytes & _MASK,
-            permission=self._permission(record),
+            permission=self.permission(record.owner, record.group, record.mode),
             blocks=blocks_to_messages(record.blocks),
             storagePolicyID=record.storage_policy_id,
         )
@@ -185,7 +185,7 @@ class InodeEncoder:
             modificationTime=record.mtime_ms & _MASK,
             nsQuota=record.namespace_quota & _MASK,
             dsQuota=record.space_quota_bytes & _MASK,
-            permission=self._permission(record),
+            permission=self.permission(record.owner, record.group, record.mode),
         )
         for kind, quota in record.quotas_by_kind:
             message.typeQuotas.quotas.add(storageType=_KIND_TO_WIRE[kind], quota=quota & _MASK)
@@ -200,15 +200,13 @@ class InodeEncoder:
             if xattr.value is not None:
                 added.value = xattr.value
 
-    def _permission(self, record: InodeRecord) -> int:
-        key = (record.owner, record.group, record.mode)
+    def permission(self, owner: str, group: str, mode: int) -> int:
+        """Owner, group and mode in one number."""
+        key = (owner, group, mode)
         known = self._permissions.get(key)
         if known is None:
-            owner, group = (
-                self._strings.number(OF_USER, record.owner),
-                self._strings.number(OF_GROUP, record.group),
-            )
-            known = owner << 40 | group << 16 | record.mode & 0xFFFF
+            known = self._strings.number(OF_USER, owner) << 40
+            known |= self._strings.number(OF_GROUP, group) << 16 | mode & 0xFFFF
             self._permissions[key] = known
         return known
 

@@ -7,6 +7,9 @@ field is repeated, it makes a list of what each of them has (`image_columns.prot
 a thousand messages are one, of which the values come as lists, in half a microsecond a
 file.
 
+The way back is like it: the numbers of a column are written at once, as a packed field
+has them, and cut where each ends, which takes a tenth of a microsecond each.
+
 What makes columns of it is that every file has just one of each value. How many blocks
 there are in each file, separators between the messages say: they add a block of the
 id 0, which no block has. Files that have what few have (a writer, an ACL, …) are taken
@@ -16,6 +19,7 @@ links.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -24,6 +28,7 @@ from typing import Final
 from google.protobuf.message import DecodeError
 
 from howdah.proto import fsimage_pb2, image_columns_pb2
+from howdah.storage.fsimage_sections import varint
 
 BATCH: Final = 4096
 """So many messages are parsed at a time."""
@@ -44,18 +49,18 @@ class FileColumns:
     `block_counts` says how many each has, and is None if each has one.
     """
 
-    ids: list[int]
-    names: list[str]
-    mtimes_ms: list[int]
-    atimes_ms: list[int]
-    permissions: list[int]
-    replications: list[int]
-    block_sizes_bytes: list[int]
-    storage_policy_ids: list[int]
-    block_ids: list[int]
-    generation_stamps: list[int]
-    lengths_bytes: list[int]
-    block_counts: list[int] | None
+    ids: Sequence[int]
+    names: Sequence[str]
+    mtimes_ms: Sequence[int]
+    atimes_ms: Sequence[int]
+    permissions: Sequence[int]
+    replications: Sequence[int]
+    block_sizes_bytes: Sequence[int]
+    storage_policy_ids: Sequence[int]
+    block_ids: Sequence[int]
+    generation_stamps: Sequence[int]
+    lengths_bytes: Sequence[int]
+    block_counts: Sequence[int] | None
 
 
 def split_files(messages: Sequence[bytes]) -> Iterator[FileColumns | bytes]:
@@ -152,3 +157,111 @@ def _are_whole(columns: FileColumns) -> bool:
         == len(columns.storage_policy_ids)
         == len(columns.ids)
     ) and len(columns.block_ids) == len(columns.generation_stamps) == len(columns.lengths_bytes)
+
+
+# Writing.
+
+_LONG: Final = (1 << 64) - 1
+_VARINT: Final = re.compile(rb"[\x80-\xff]*[\x00-\x7f]", re.DOTALL)
+_SHORT: Final = [varint(number) for number in range(1 << 14)]
+"""Lengths of nearly all that has a length here."""
+# Tags: a field's number << 3 | how its value is written.
+_INODE: Final = b"\x08\x01\x10"
+_NAME: Final = b"\x1a"
+_FILE_TAG: Final = b"\x22"
+_REPLICATION: Final = b"\x08"
+_MTIME: Final = b"\x10"
+_ATIME: Final = b"\x18"
+_BLOCK_SIZE: Final = b"\x20"
+_PERMISSION: Final = b"\x29"
+_BLOCK: Final = b"\x32"
+_POLICY: Final = b"\x50"
+_CONTIGUOUS: Final = b"\x58\x00"
+
+
+def join_files(columns: FileColumns) -> Iterator[bytes]:
+    """The files' messages, just as one by one they would be."""
+    names = [name.encode("utf-8", "surrogatepass") for name in columns.names]
+    heads = _Heads()
+    looks = zip(
+        columns.replications,
+        columns.block_sizes_bytes,
+        columns.permissions,
+        columns.storage_policy_ids,
+        strict=True,
+    )
+    for inode_id, name, mtime, atime, (head, middle, tail), blocks in zip(
+        _varints(columns.ids),
+        names,
+        _varints(columns.mtimes_ms),
+        _varints(columns.atimes_ms),
+        map(heads.__getitem__, looks),
+        _blocks(columns),
+        strict=True,
+    ):
+        file = b"".join((head, mtime, _ATIME, atime, middle, blocks, tail))
+        yield b"".join(
+            (_INODE, inode_id, _NAME, _length(name), name, _FILE_TAG, _length(file), file)
+        )
+
+
+class _Heads(dict[tuple[int, int, int, int], tuple[bytes, bytes, bytes]]):
+    """What is before, between and behind what differs from file to file."""
+
+    def __missing__(self, key: tuple[int, int, int, int]) -> tuple[bytes, bytes, bytes]:
+        replication, block_size_bytes, permission, policy_id = key
+        found = self[key] = (
+            _REPLICATION + varint(replication) + _MTIME,
+            b"".join(
+                (
+                    _BLOCK_SIZE,
+                    varint(block_size_bytes & _LONG),
+                    _PERMISSION,
+                    permission.to_bytes(8, "little"),
+                )
+            ),
+            _POLICY + varint(policy_id) + _CONTIGUOUS,
+        )
+        return found
+
+
+def _blocks(columns: FileColumns) -> Iterator[bytes]:
+    """The blocks of each file."""
+    parts = (
+        b"\x08%b\x10%b\x18%b" % numbers
+        for numbers in zip(
+            _varints(columns.block_ids),
+            _varints(columns.generation_stamps),
+            _varints(columns.lengths_bytes),
+            strict=True,
+        )
+    )
+    framed = (b"%b%b%b" % (_BLOCK, _SHORT[len(part)], part) for part in parts)
+    if columns.block_counts is None:
+        return framed
+    return (b"".join([next(framed) for _ in range(count)]) for count in columns.block_counts)
+
+
+def _varints(numbers: Sequence[int]) -> list[bytes]:
+    try:
+        packed = image_columns_pb2.Numbers(values=numbers)
+    except ValueError:  # Java's negative numbers.
+        packed = image_columns_pb2.Numbers(values=[number & _LONG for number in numbers])
+    data = packed.SerializeToString()
+    found: list[bytes] = _VARINT.findall(data, _payload_begin(data))
+    return found
+
+
+def _payload_begin(data: bytes) -> int:
+    """Behind the tag and the length of the only field."""
+    if not data:
+        return 0
+    begin = 1
+    while data[begin] > 0x7F:
+        begin += 1
+    return begin + 1
+
+
+def _length(data: bytes) -> bytes:
+    count = len(data)
+    return _SHORT[count] if count < len(_SHORT) else varint(count)

@@ -1,13 +1,14 @@
-"""An image's files into the tables of a namespace, many at once (pure).
+"""An image's files into the tables of a namespace and back, many at once (pure).
 
-Where an image says of a file what most files have, nothing is made of it but its rows
-and its name: columns come from `image_columns`, and go into rows in strides.
+Of a file that has what most files have nothing is made but its rows and its name: the
+columns of `image_columns` go into rows, and come from them, in strides.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 from howdah.namenode import block_table
@@ -24,8 +25,9 @@ from howdah.namenode.files import (
     FileTable,
     Traits,
 )
-from howdah.namenode.inodes import Directory, Inodes
-from howdah.storage.image_columns import FileColumns
+from howdah.namenode.inodes import Directory, INode, Inodes
+from howdah.namenode.namespace import Namespace
+from howdah.storage.image_columns import BATCH, FileColumns
 
 Permission = Callable[[int], tuple[str, str, int]]
 
@@ -146,6 +148,104 @@ class Filling:
             for place, parent_id in enumerate(parents):
                 if not parent_id and marks[place] & 1:
                     yield (number << SHIFT) + place
+
+
+class Gathering:
+    """Files come from these tables, and the rest of the tree with them."""
+
+    def __init__(self, namespace: Namespace, permission: Callable[[str, str, int], int]) -> None:
+        """`permission` makes one number of owner, group and mode, as the image has it."""
+        self._namespace = namespace
+        self._files = namespace.inodes.files
+        self._looks = _Looks(self._files, permission)
+
+    def inodes(self, go_on: Callable[[], None]) -> Iterator[FileColumns | INode]:
+        """The whole tree, every directory before what is in it: columns of the files that
+        have what all have, and the other inodes one by one. Takes the permissions of one
+        when all before were taken."""
+        files = self._files
+        features = files.features
+        ids: list[int] = []
+        for entry in attached(self._namespace, go_on):
+            if isinstance(entry, int) and entry not in features:
+                ids.append(entry)
+                if len(ids) == BATCH:
+                    yield self._columns(ids)
+                    ids = []
+                continue
+            if ids:
+                yield self._columns(ids)
+                ids = []
+            yield files[entry] if isinstance(entry, int) else entry
+        if ids:
+            yield self._columns(ids)
+
+    def _columns(self, ids: list[int]) -> FileColumns:
+        files = self._files
+        pages, block_pages = files.rows.pages, files.blocks.rows.pages
+        rows, block_rows = array("q"), array("q")
+        names = []
+        for inode_id in ids:
+            page = pages[inode_id >> SHIFT]
+            at = (inode_id & MASK) * WIDTH
+            rows += page[at : at + WIDTH]
+            names.append(page.names[inode_id & MASK])
+        block_ids: Sequence[int] = rows[BLOCK::WIDTH]
+        counts: list[int] | None = None
+        if min(block_ids) <= 0:
+            lists = [
+                files.block_lists[i] if b == SEVERAL else (b,) if b else ()
+                for i, b in zip(ids, block_ids, strict=True)
+            ]
+            counts = list(map(len, lists))
+            block_ids = list(chain.from_iterable(lists))
+        for block_id in block_ids:
+            page = block_pages[block_id >> SHIFT]
+            at = (block_id & MASK) * block_table.WIDTH
+            block_rows += page[at : at + block_table.WIDTH]
+        looks = [self._looks[mark] for mark in rows[TRAITS::WIDTH]]
+        return FileColumns(
+            ids,
+            names,
+            rows[MTIME::WIDTH],
+            rows[ATIME::WIDTH],
+            [permission for permission, _, _ in looks],
+            [replication for _, replication, _ in looks],
+            [block_size_bytes for _, _, block_size_bytes in looks],
+            [0] * len(ids),
+            block_ids,
+            [stamp >> 3 for stamp in block_rows[block_table.STAMP :: block_table.WIDTH]],
+            block_rows[block_table.LENGTH :: block_table.WIDTH],
+            counts,
+        )
+
+
+def attached(namespace: Namespace, go_on: Callable[[], None]) -> Iterator[INode | int]:
+    """The whole tree, every directory before what is in it; files by their ids."""
+    todo: list[INode | int] = [namespace.root]
+    while todo:
+        entry = todo.pop()
+        yield entry
+        if isinstance(entry, Directory):
+            go_on()
+            todo.extend(entry.entries.values())
+
+
+class _Looks(dict[int, tuple[int, int, int]]):
+    """Permission, replication and block size by what a row has of them."""
+
+    def __init__(self, files: FileTable, permission: Callable[[str, str, int], int]) -> None:
+        self._files = files
+        self._permission = permission
+
+    def __missing__(self, mark: int) -> tuple[int, int, int]:
+        traits = self._files.traits[mark >> 1]
+        look = self[mark] = (
+            self._permission(traits.owner, traits.group, traits.mode),
+            traits.replication,
+            traits.block_size_bytes,
+        )
+        return look
 
 
 class _Marks(dict[tuple[int, int, int], int]):
