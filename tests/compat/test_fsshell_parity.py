@@ -25,7 +25,9 @@ from typing import Any
 import pytest
 
 from howdah.cli.dfs import main
+from howdah.cli.main import main as howdah_main
 from howdah.config import Configuration
+from howdah.fs.registry import connect
 from howdah.testing import MiniCluster
 from howdah.testing.java import NoJava, find_java_home
 from howdah.testing.spark import JAVA_OPTIONS, class_path
@@ -222,6 +224,21 @@ def normal(text: str, root: str, local: Path) -> str:
     return text
 
 
+def _administer(cluster: MiniCluster, words: list[str]) -> None:
+    assert howdah_main([words[0], "-fs", cluster.uri, *words[1:]]) == 0
+
+
+def _link(cluster: MiniCluster, words: list[str]) -> None:
+    conf = cluster.conf.with_values({"howdah.client.symlinks.enabled": "true"})
+    with connect(cluster.uri, conf=conf) as fs:
+        fs.create_symlink(*words[1:])
+
+
+PREPARATIONS: dict[str, Callable[[MiniCluster, list[str]], None]] = {
+    "dfsadmin": _administer,
+    "link": _link,
+}
+
 # These work in a home directory. Each shell has a user of its own for them.
 IN_A_HOME = {"relative paths", "the trash"}
 
@@ -236,6 +253,11 @@ def test_both_shells_do_and_say_the_same(
     for root, shell in shells.items():
         _make_directories(shell, root)
     for text in SCENES[scene]:
+        if text.split()[0] in PREPARATIONS:
+            for root in shells:
+                words = [_filled(word, {"{r}": root}) for word in shlex.split(text)]
+                PREPARATIONS[words[0]](howdah_cluster, words)
+            continue
         outcomes = []
         for root, shell in shells.items():
             line = parse(text)

@@ -34,7 +34,7 @@ SNAPSHOT_COLUMNS = (
 TYPE_QUOTA_WIDTH = 14
 TYPE_REMAINING_WIDTH = 18
 STORAGE_TYPES = ("SSD", "DISK", "ARCHIVE", "PROVIDED", "NVDIMM")
-"""Those that can have a quota; RAM_DISK cannot."""
+"""Those that can have a quota; RAM_DISK cannot, and has none when it is named."""
 EVERY_TYPE = ("", "ALL")
 REPLICATED = "Replicated"
 NONE = -1
@@ -136,7 +136,7 @@ def storage_types(text: str) -> tuple[str, ...]:
     if len(names) == 1 and names[0] in EVERY_TYPE:
         return STORAGE_TYPES
     for name in names:
-        if name not in STORAGE_TYPES:
+        if name not in (*STORAGE_TYPES, "RAM_DISK"):
             raise UsageProblem(
                 f"{name} is no storage type with a quota, those are {', '.join(STORAGE_TYPES)}"
             )
