@@ -115,7 +115,16 @@ PURE = {
         "write_plan",
     },
     "fs": {"capabilities", "data_codec", "glob", "path_handle", "status"},
-    "spark": {"arguments", "compare", "counters", "layout", "options", "judging"},
+    "spark": {
+        "arguments",
+        "compare",
+        "counters",
+        "judging",
+        "layout",
+        "namespace_page",
+        "options",
+        "treemap",
+    },
     "web": {"configuration", "http", "image_transfer", "jmx", "status"},
 }
 # Reading one environment variable at import and the CPU's CRC instruction are all
@@ -148,7 +157,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "client": BOTTOM | {"rpc", "transfer"},
     "fs": BOTTOM | {"client", "rpc", "transfer"},
     "fsspec": BOTTOM | {"fs"},
-    "spark": BOTTOM | {"fs", "transfer"},
+    "spark": BOTTOM | {"fs", "storage", "transfer"},
     # Starts servers, as the command line does.
     "testing": BOTTOM
     | {"cli", "client", "namenode", "datanode", "model", "rpc", "fs", "storage", "transfer"},

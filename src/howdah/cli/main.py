@@ -74,6 +74,7 @@ COMMANDS: dict[str, Command] = {
     "oev": Command("show an edit log", "howdah.cli.oev:main"),
     "oiv": Command("show a namespace image", "howdah.cli.oiv:main"),
     "secondarynamenode": Command("run a secondary namenode", "howdah.cli.secondarynamenode:main"),
+    "namespace": Command("say what is in a filesystem or an image", "howdah.cli.namespace:main"),
     "verify": Command("read every replica, and compare", "howdah.cli.verify:main"),
     "zkfc": Command("run a failover controller", None),
 }

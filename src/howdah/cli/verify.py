@@ -7,17 +7,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import sys
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah.cli.servers import Arguments
+from howdah.cli.spark_options import add_options, session_of
 from howdah.wording import byte_text
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from howdah.config import Configuration
     from howdah.spark.verifying import Verified
 
@@ -30,7 +26,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     from howdah.spark.verifying import verify
 
     with (
-        _session(options) as spark,
+        session_of(options) as spark,
         verify(
             spark,
             options.path,
@@ -59,8 +55,7 @@ def _arguments() -> Arguments:
         "--manifest", metavar="URI", help="keep digests of the files in this directory, and compare"
     )
     parser.add_argument("-m", type=_count, default=20, metavar="N", help="at most so many tasks")
-    parser.add_argument("--master", metavar="URL", help="Spark's master (local[*])")
-    parser.add_argument("--remote", metavar="URL", help="a Spark Connect server")
+    add_options(parser)
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     return parser
 
@@ -69,16 +64,6 @@ def _count(text: str) -> int:
     if not text.isdigit() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
     return int(text)
-
-
-def _session(options: argparse.Namespace) -> AbstractContextManager[SparkSession]:
-    from howdah.spark.sessions import session
-    from howdah.testing.java import find_java_home
-
-    if "JAVA_HOME" not in os.environ and (options.remote or "").partition("://")[0] != "sc":
-        os.environ["JAVA_HOME"] = str(find_java_home())
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    return session(options.master, options.remote)
 
 
 def _problems(found: Verified) -> list[dict[str, Any]]:

@@ -1,7 +1,8 @@
 """Bulk work on a filesystem, done by Spark.
 
 `distcp(spark, sources, target)` copies trees in parallel, `verify(spark, targets)` reads
-every replica and compares them. Everything goes through
+every replica and compares them, `namespace(spark, where)` is what is in a filesystem or an
+image, as a DataFrame. Everything goes through
 Spark's DataFrame API, so a session from `SparkSession.builder.remote(…)` (Spark
 Connect) does as well as a classic one. The session that asks moves no file's bytes and
 holds nothing that grows with their number: listing and copying run in the executors,
@@ -13,14 +14,16 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from howdah.spark.job import distcp
+    from howdah.spark.namespaces import namespace
     from howdah.spark.options import Attribute, Options
     from howdah.spark.outcome import Outcome
     from howdah.spark.verifying import Verified, verify
 
-__all__ = ["Attribute", "Options", "Outcome", "Verified", "distcp", "verify"]
+__all__ = ["Attribute", "Options", "Outcome", "Verified", "distcp", "namespace", "verify"]
 
 _HOME = {
     "distcp": "howdah.spark.job",
+    "namespace": "howdah.spark.namespaces",
     "Attribute": "howdah.spark.options",
     "Options": "howdah.spark.options",
     "Outcome": "howdah.spark.outcome",

@@ -239,6 +239,11 @@ class ImageReader:
         return self._strings[1]
 
     @property
+    def mask_bits(self) -> int:
+        """How many bits of a string's number say what kind it is of."""
+        return self._strings[0]
+
+    @property
     def sections(self) -> SectionReader:
         """The sections as messages, for those who show what is in them."""
         return self._in

@@ -1,0 +1,224 @@
+"""`howdah namespace`: what is in a filesystem, or in an image of it, by Spark.
+
+Reports on a terminal, as JSON, or as one HTML page; the whole table as Parquet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from howdah.cli.servers import Arguments
+from howdah.cli.spark_options import add_options, session_of
+from howdah.wording import byte_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from howdah.config import Configuration
+
+REPORTS: Final = (
+    "directories",
+    "small-files",
+    "ages",
+    "owners",
+    "sizes",
+    "quotas",
+    "growth",
+    "duplicates",
+)
+_BYTES: Final = frozenset(
+    ("length", "space", "mean_length", "namenode_bytes", "wasted", "at_least")
+)
+
+
+def main(argv: list[str], conf: Configuration) -> int:
+    """Report; the exit code."""
+    options = _arguments().parse_args(argv)
+    wanted = list(dict.fromkeys(options.report or ()))
+    if "growth" in wanted and options.before is None:
+        _arguments().error("--report growth needs --before")
+    if not wanted and options.html is None and options.parquet is None:
+        wanted = ["directories", "small-files", "ages", "owners"]
+    with session_of(options) as spark:
+        from howdah.spark.namespaces import namespace
+
+        rows = namespace(spark, options.where, conf=conf)
+        try:
+            if options.parquet is not None:
+                rows.write.parquet(options.parquet)
+            tables = {
+                name: _taken(_report(name, rows, spark, options, conf), options) for name in wanted
+            }
+            if options.json:
+                print(json.dumps(tables, default=str))
+            else:
+                for name, table in tables.items():
+                    _tell(name, table)
+            if options.html is not None:
+                Path(options.html).write_text(_page(rows, options), encoding="utf-8")
+        finally:
+            rows.unpersist()
+    return 0
+
+
+def _arguments() -> Arguments:
+    parser = Arguments(
+        prog="howdah namespace", description="Say what is in a filesystem, or in an image."
+    )
+    parser.add_argument("where", help="a directory's URI or path, or an image's")
+    parser.add_argument(
+        "--report", action="append", choices=REPORTS, metavar="NAME", help=", ".join(REPORTS)
+    )
+    parser.add_argument("--top", type=int, default=20, metavar="N", help="rows of a report (20)")
+    parser.add_argument(
+        "--depth", type=int, default=2, metavar="N", help="of directories in reports (2)"
+    )
+    parser.add_argument("--before", metavar="IMAGE", help="what to compare with, for growth")
+    parser.add_argument("--parquet", metavar="URI", help="write the whole table there")
+    parser.add_argument("--html", metavar="FILE", help="write a page with drawings to this file")
+    parser.add_argument("--json", action="store_true", help="print the reports as JSON")
+    add_options(parser)
+    return parser
+
+
+def _report(
+    name: str,
+    rows: DataFrame,
+    spark: SparkSession,
+    options: argparse.Namespace,
+    conf: Configuration,
+) -> DataFrame:
+    from howdah.spark import namespace_reports as reports
+
+    match name:
+        case "directories":
+            return reports.directories(rows, options.depth)
+        case "small-files":
+            return reports.small_files(rows)
+        case "ages":
+            return reports.ages(rows, _now_ms())
+        case "owners":
+            return reports.owners(rows)
+        case "sizes":
+            return reports.sizes(rows)
+        case "quotas":
+            return reports.quotas(rows)
+        case "growth":
+            from howdah.spark.namespaces import namespace
+
+            return reports.growth(namespace(spark, options.before, conf=conf), rows, options.depth)
+        case _:
+            from howdah.spark.filesystems import Place
+
+            located = options.where if "://" in options.where else None
+            return reports.duplicates(rows, Place.of(located, conf, None))
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _taken(frame: DataFrame, options: argparse.Namespace) -> list[dict[str, Any]]:
+    return [row.asDict() for row in frame.limit(options.top).collect()]
+
+
+def _tell(name: str, table: Sequence[dict[str, Any]]) -> None:
+    print(f"{name.replace('-', ' ').capitalize()}:")
+    if not table:
+        print("  (nothing)\n")
+        return
+    headings = list(table[0])
+    lines = [headings, *([_cell(key, row[key]) for key in headings] for row in table)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(headings))]
+    for line in lines:
+        cells = zip(line, widths, headings, strict=True)
+        shown = (
+            text.ljust(width) if key in ("path", "owner", "paths") else text.rjust(width)
+            for text, width, key in cells
+        )
+        print("  " + "  ".join(shown).rstrip())
+    print()
+
+
+def _cell(key: str, value: Any) -> str:
+    if value is None:
+        return "-"
+    if key in _BYTES:
+        return byte_text(int(value))
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return str(value)
+
+
+def _page(rows: DataFrame, options: argparse.Namespace) -> str:
+    from howdah.spark import namespace_reports as reports
+    from howdah.spark.namespace_page import Bar, Table, Used, page
+
+    below = [row.asDict() for row in reports.directories(rows, options.depth).limit(500).collect()]
+    deepest = max((_depth(row["path"]) for row in below), default=0)
+    # Those of one level, so that none contains another.
+    level = min(options.depth, deepest)
+    space = [
+        Used(row["path"], row["files"], row["length"], row["space"])
+        for row in below
+        if _depth(row["path"]) == level
+    ]
+    small = reports.small_files(rows).limit(options.top).collect()
+    by_owner = reports.owners(rows).limit(options.top).collect()
+    ages = reports.ages(rows, _now_ms()).collect()
+    total = next((row for row in below if row["path"] == "/"), None)
+    files, bytes_ = (total["files"], total["space"]) if total else (0, 0)
+    return page(
+        f"Namespace of {options.where}",
+        f"{files} files, which take {byte_text(bytes_)} with all replicas.",
+        space,
+        [
+            Bar(byte_text(row["at_least"]), row["files"], row["length"])
+            for row in reports.sizes(rows).collect()
+        ],
+        [Bar(_age(row["older_than_days"]), row["files"], row["length"]) for row in ages],
+        [
+            Table(
+                "Directories",
+                ("path", "files", "bytes", "space"),
+                tuple(
+                    (r["path"], str(r["files"]), byte_text(r["length"]), byte_text(r["space"]))
+                    for r in below[: options.top]
+                ),
+                frozenset((1, 2, 3)),
+            ),
+            Table(
+                "Small files",
+                ("directory", "small files", "mean size", "memory of the namenode"),
+                tuple(
+                    (
+                        r["path"],
+                        str(r["small_files"]),
+                        byte_text(r["mean_length"]),
+                        byte_text(r["namenode_bytes"]),
+                    )
+                    for r in small
+                ),
+                frozenset((1, 2, 3)),
+            ),
+            Table(
+                "Owners",
+                ("owner", "files", "space"),
+                tuple((r["owner"], str(r["files"]), byte_text(r["space"])) for r in by_owner),
+                frozenset((1, 2)),
+            ),
+        ],
+    )
+
+
+def _depth(path: str) -> int:
+    return 0 if path == "/" else path.count("/")
+
+
+def _age(days: int) -> str:
+    return f"{days} days" if days else "used since"

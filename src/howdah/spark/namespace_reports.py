@@ -1,0 +1,204 @@
+"""Questions that the owner of a filesystem asks, over the DataFrame of a namespace.
+
+Each function takes what `namespace` gives and returns a small DataFrame, largest first:
+rows by directory, owner or class of age, whose number does not depend on that of files.
+`duplicates` alone asks the filesystem once more, for checksums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from howdah import errors
+from howdah.spark.filesystems import Place
+from howdah.spark.tree import DIRECTORY, FILE, Row, batches
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame
+
+BYTES_AN_OBJECT: Final = 150
+"""What a file, directory or block takes of the namenode's memory: HDFS's rule of thumb."""
+
+SMALL_BYTES: Final = 16 << 20
+AGES_DAYS: Final = (7, 30, 90, 365, 1095)
+
+
+def _ancestors(path: Column) -> Column:
+    """The directories above a path, the root first."""
+    from pyspark.sql import functions as F
+
+    names = F.split(path, "/")
+    depths = F.sequence(F.lit(1), F.size(names) - 1)
+    joined = F.transform(depths, lambda n: F.array_join(F.slice(names, 1, n), "/"))
+    return F.transform(joined, lambda each: F.when(each == "", "/").otherwise(each))
+
+
+def _files(rows: DataFrame) -> DataFrame:
+    return rows.where(rows["type"] == FILE)
+
+
+def directories(rows: DataFrame, depth: int | None = None) -> DataFrame:
+    """What is below each directory: `path, files, length, space, blocks`; the largest first.
+
+    `depth`: only directories that deep or less; the root has depth 0.
+    """
+    from pyspark.sql import functions as F
+
+    below = _files(rows).select(
+        F.explode(_ancestors(F.col("path"))).alias("directory"), "length", "space", "blocks"
+    )
+    if depth is not None:
+        slashes = F.length("directory") - F.length(F.regexp_replace("directory", "/", ""))
+        below = below.where((F.col("directory") == "/") | (slashes <= depth))
+        if depth == 0:
+            below = below.where(F.col("directory") == "/")
+    summed = below.groupBy(F.col("directory").alias("path")).agg(
+        F.count("*").alias("files"),
+        F.sum("length").alias("length"),
+        F.sum("space").alias("space"),
+        F.sum("blocks").alias("blocks"),
+    )
+    return summed.orderBy(F.desc("space"), "path")
+
+
+def small_files(rows: DataFrame, below_bytes: int = SMALL_BYTES) -> DataFrame:
+    """Directories with small files in them: `path, small_files, length, mean_length,
+    namenode_bytes`; `namenode_bytes` is what the files and their blocks take of its memory."""
+    from pyspark.sql import functions as F
+
+    small = _files(rows).where(F.col("length") < below_bytes)
+    objects = F.count("*") + F.sum("blocks")
+    found = small.groupBy(F.col("parent").alias("path")).agg(
+        F.count("*").alias("small_files"),
+        F.sum("length").alias("length"),
+        F.avg("length").cast("long").alias("mean_length"),
+        (objects * BYTES_AN_OBJECT).alias("namenode_bytes"),
+    )
+    return found.orderBy(F.desc("small_files"), "path")
+
+
+def ages(rows: DataFrame, now_ms: int) -> DataFrame:
+    """Files by how long nobody used them: `older_than_days, files, length, space`.
+
+    Use is the last access, or modification where accesses are not kept.
+    """
+    from pyspark.sql import functions as F
+
+    used = F.greatest(F.col("access_time"), F.col("modification_time"))
+    days = (F.lit(now_ms) - F.unix_millis(used)) / 86_400_000
+    age = F.lit(0)
+    for bound in AGES_DAYS:
+        age = F.when(days >= bound, bound).otherwise(age)
+    found = _files(rows).groupBy(age.alias("older_than_days")).agg(*_sums())
+    return found.orderBy("older_than_days")
+
+
+def _sums() -> list[Column]:
+    from pyspark.sql import functions as F
+
+    return [
+        F.count("*").alias("files"),
+        F.coalesce(F.sum("length"), F.lit(0)).alias("length"),
+        F.coalesce(F.sum("space"), F.lit(0)).alias("space"),
+    ]
+
+
+def owners(rows: DataFrame) -> DataFrame:
+    """`owner, files, length, space, oldest, newest`, the largest first."""
+    from pyspark.sql import functions as F
+
+    times = F.col("modification_time")
+    found = (
+        _files(rows)
+        .groupBy("owner")
+        .agg(*_sums(), F.min(times).alias("oldest"), F.max(times).alias("newest"))
+    )
+    return found.orderBy(F.desc("space"), "owner")
+
+
+def sizes(rows: DataFrame) -> DataFrame:
+    """Files by powers of two: `at_least, files, length, space`; 0 stands for empty ones."""
+    from pyspark.sql import functions as F
+
+    length = F.col("length")
+    power = F.floor(F.log2(F.greatest(length, F.lit(1))))
+    at_least = F.when(length > 0, F.pow(F.lit(2.0), power)).otherwise(0).cast("long")
+    return _files(rows).groupBy(at_least.alias("at_least")).agg(*_sums()).orderBy("at_least")
+
+
+def growth(before: DataFrame, after: DataFrame, depth: int = 1) -> DataFrame:
+    """What changed below each directory: `path, files, length, space`, as differences."""
+    from pyspark.sql import functions as F
+
+    def told(rows: DataFrame, sign: int) -> DataFrame:
+        found = directories(rows, depth)
+        return found.select("path", *((F.col(name) * sign).alias(name) for name in _GROWING))
+
+    both = told(before, -1).unionAll(told(after, 1)).groupBy("path")
+    summed = both.agg(*(F.sum(name).alias(name) for name in _GROWING))
+    changed = (F.col("files") != 0) | (F.col("length") != 0) | (F.col("space") != 0)
+    return summed.where(changed).orderBy(F.desc(F.abs("space")), "path")
+
+
+_GROWING: Final = ("files", "length", "space")
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A task's work: the checksums of files, which datanodes make of what they have."""
+
+    place: Place
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from batches(self._rows(given), SUM_SCHEMA)
+
+    def _rows(self, given: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        fs = self.place.with_settings({"dfs.checksum.combine.mode": "COMPOSITE_CRC"}).connect()
+        for batch in given:
+            for row in batch.to_pylist():
+                try:
+                    checksum = fs.get_file_checksum(row["path"])
+                except errors.PathNotFound:
+                    continue
+                if checksum is not None:
+                    yield row["path"], row["length"], row["space"], str(checksum)
+
+
+SUM_SCHEMA: Final = "path string, length long, space long, checksum string"
+
+
+def duplicates(rows: DataFrame, place: Place, at_least_bytes: int = 1) -> DataFrame:
+    """Files with the same length and checksum: `length, checksum, files, wasted, paths`.
+
+    `wasted` is the space of all but one of them; `paths` has ten at the most.
+    """
+    from pyspark.sql import functions as F
+
+    files = _files(rows).where(F.col("length") >= at_least_bytes)
+    twice = files.groupBy("length").count().where("count > 1").select("length")
+    candidates = files.join(twice, "length").select("path", "length", "space")
+    summed = candidates.mapInArrow(Sum(place), SUM_SCHEMA)
+    groups = summed.groupBy("length", "checksum").agg(
+        F.count("*").alias("files"),
+        (F.sum("space") - F.max("space")).alias("wasted"),
+        F.slice(F.sort_array(F.collect_list("path")), 1, 10).alias("paths"),
+    )
+    return groups.where("files > 1").orderBy(F.desc("wasted"), "checksum")
+
+
+def quotas(rows: DataFrame) -> DataFrame:
+    """Directories with quotas: `path, quota_names, quota_space, names, space` (images only)."""
+    from pyspark.sql import functions as F
+
+    bounded = rows.where(
+        (F.col("type") == DIRECTORY)
+        & (F.col("quota_names").isNotNull() | F.col("quota_space").isNotNull())
+    ).select("path", "quota_names", "quota_space")
+    inside = rows.select(
+        F.explode(F.concat(_ancestors(F.col("path")), F.array("path"))).alias("path"), "space"
+    ).groupBy("path")
+    used = inside.agg(F.count("*").alias("names"), F.sum("space").alias("space"))
+    return bounded.join(used, "path").orderBy("path")
