@@ -73,7 +73,7 @@ class CheckpointDirectories:
         state = storage.state()
         if state is StorageState.NORMAL:
             version = storage.read_version(NamenodeVersion)
-            if self.version not in (None, version):
+            if self.version is not None and _identity(self.version) != _identity(version):
                 raise errors.InconsistentStorage(
                     f"{storage.root} is of another filesystem than the other checkpoint "
                     f"directories: {version} and {self.version}"
@@ -97,18 +97,22 @@ class CheckpointDirectories:
         self._locks.clear()
 
     def belong_to(self, version: NamenodeVersion) -> None:
-        """See to it that all are of the namenode's filesystem: new ones are from now on.
+        """See to it that all are of the namenode's filesystem: new ones are from now on,
+        and they follow it through an upgrade.
 
         Raises InconsistentStorage for those of another one.
         """
-        if self.version is not None and self.version != version:
+        if self.version is not None and _identity(self.version) != _identity(version):
             raise errors.InconsistentStorage(
                 f"the checkpoint directories are of {self.version}, and the namenode has "
                 f"{version}: -format empties them"
             )
         now_ms = time.time_ns() // 1_000_000
         for storage in self._storages:
-            if not storage.version_file.exists():
+            if (
+                not storage.version_file.exists()
+                or storage.read_version(NamenodeVersion) != version
+            ):
                 storage.write_version(version, now_ms)
         self.version = version
 
@@ -158,6 +162,11 @@ class CheckpointDirectories:
         for storage in self._storages:
             storage.write_seen_txid(txid)
         purge(self.images, self.edits, retention)
+
+
+def _identity(version: NamenodeVersion) -> tuple[int, str, str]:
+    """What an upgrade does not change."""
+    return version.namespace_id, version.cluster_id, version.block_pool_id
 
 
 def _erase(current: Path) -> None:
