@@ -43,6 +43,7 @@ from howdah.web.image_transfer import (
     ImageOffered,
     ImageWanted,
     Pace,
+    Patience,
     parse_transfer,
 )
 from howdah.web.server import Exchange
@@ -66,10 +67,11 @@ class ImageTaker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TransferSettings:
-    """How fast; 0 is without a limit."""
+    """How fast, and how long one side waits for the other; 0 is without a limit."""
 
     bytes_per_s: int
     to_standby_bytes_per_s: int
+    timeout_s: float
 
 
 class ImageServer:
@@ -110,18 +112,16 @@ class ImageServer:
             return self._refused(request, FORBIDDEN, why)
         if isinstance(transfer, ImageOffered):
             return self._take(request, transfer)
-        return FileOut(lambda: self._find(transfer), Pace(self._pace_of(transfer)))
+        bytes_per_s = self._settings.bytes_per_s
+        if isinstance(transfer, ImageWanted) and transfer.to_new_standby:
+            bytes_per_s = self._settings.to_standby_bytes_per_s
+        return FileOut(lambda: self._find(transfer), bytes_per_s, self._settings.timeout_s)
 
     def _refused(self, request: Request, status: int, why: str) -> bytes | Exchange:
         """A body has to be read first: else the other side would not see the answer."""
         if request.method == "GET":
             return plain(status, why)
         return Unwanted(request, plain(status, why))
-
-    def _pace_of(self, wanted: ImageWanted | EditsWanted) -> int:
-        if isinstance(wanted, ImageWanted) and wanted.to_new_standby:
-            return self._settings.to_standby_bytes_per_s
-        return self._settings.bytes_per_s
 
     def _find(self, wanted: ImageWanted | EditsWanted) -> Path:
         """Raises PathNotFound."""
@@ -153,16 +153,17 @@ class ImageServer:
             self._namespace_id,
             self._image_directories,
             self._taker,
-            Pace(self._settings.bytes_per_s),
+            self._settings,
         )
 
 
 class FileOut:
     """Sends a file."""
 
-    def __init__(self, find: Callable[[], Path], pace: Pace) -> None:
+    def __init__(self, find: Callable[[], Path], bytes_per_s: int, timeout_s: float) -> None:
         self._find = find
-        self._pace = pace
+        self._bytes_per_s = bytes_per_s
+        self._timeout_s = timeout_s
         self._answer = b""
 
     def run(self, connection: socket.socket, received: bytes) -> None:
@@ -185,14 +186,17 @@ class FileOut:
             if md5 is not None:
                 headers[MD5_HEADER] = md5
             connection.sendall(head(200, headers))
+            pace = Pace(self._bytes_per_s)
+            patience = Patience(size_bytes, self._bytes_per_s, self._timeout_s, time.monotonic())
             sent = 0
             while sent < size_bytes:
-                count = min(self._pace.piece_bytes, size_bytes - sent)
+                count = min(pace.piece_bytes, size_bytes - sent)
                 moved = connection.sendfile(file, sent, count)
                 if not moved:
                     raise OSError(f"{path} has become shorter")
                 sent += moved
-                time.sleep(self._pace.delay_s(moved, time.monotonic()))
+                patience.check(time.monotonic())
+                time.sleep(pace.delay_s(moved, time.monotonic()))
         log.info("sent %s, %d bytes", path, size_bytes)
 
     def done(self) -> bytes:
@@ -232,14 +236,14 @@ class ImageIn:
         namespace_id: int,
         directories: Sequence[Path],
         taker: ImageTaker,
-        pace: Pace,
+        settings: TransferSettings,
     ) -> None:
         self._request = request
         self._offered = offered
         self._namespace_id = namespace_id
         self._directories = directories
         self._taker = taker
-        self._pace = pace
+        self._settings = settings
         self._failure: str | None = "the transfer was broken off"
 
     def run(self, connection: socket.socket, received: bytes) -> None:
@@ -277,7 +281,10 @@ class ImageIn:
             connection.sendall(CONTINUE)
         body = Body(self._request)
         left_bytes = self._offered.size_bytes
-        buffer = bytearray(self._pace.piece_bytes)
+        settings = self._settings
+        pace = Pace(settings.bytes_per_s)
+        patience = Patience(left_bytes, settings.bytes_per_s, settings.timeout_s, time.monotonic())
+        buffer = bytearray(pace.piece_bytes)
         data = body.feed(received)
         while True:
             left_bytes -= len(data)
@@ -287,7 +294,8 @@ class ImageIn:
                 sink.write(data)
             if body.complete:
                 break
-            time.sleep(self._pace.delay_s(len(data), time.monotonic()))
+            patience.check(time.monotonic())
+            time.sleep(pace.delay_s(len(data), time.monotonic()))
             data = body.feed(_receive(connection, buffer))
         if left_bytes:
             raise errors.ProtocolViolation(f"the image lacks {left_bytes} bytes of its length")

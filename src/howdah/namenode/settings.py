@@ -133,6 +133,7 @@ def transfers_from(conf: Configuration) -> TransferSettings:
     return TransferSettings(
         conf.get(keys.DFS_IMAGE_TRANSFER_BANDWIDTHPERSEC),
         conf.get(keys.DFS_IMAGE_TRANSFER_BOOTSTRAP_STANDBY_BANDWIDTHPERSEC),
+        conf.get(keys.DFS_IMAGE_TRANSFER_TIMEOUT),
     )
 
 

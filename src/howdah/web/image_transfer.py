@@ -140,3 +140,21 @@ class Pace:
             return 0.0
         self._due_s = max(self._due_s, now_s) + moved_bytes / self._bytes_per_s
         return self._due_s - now_s
+
+
+_SLOWEST_BYTES_PER_S: Final = 8192
+
+
+class Patience:
+    """How long a transfer may take in all: one that trickles would keep others away."""
+
+    def __init__(self, size_bytes: int, bytes_per_s: int, timeout_s: float, now_s: float) -> None:
+        """`bytes_per_s` is the limit that is kept, 0 for none; with `timeout_s` 0 it waits
+        for ever."""
+        slowest = min(_SLOWEST_BYTES_PER_S, bytes_per_s / 2 or _SLOWEST_BYTES_PER_S)
+        self._end_s = now_s + timeout_s + size_bytes / slowest if timeout_s else float("inf")
+
+    def check(self, now_s: float) -> None:
+        """Raises TimeoutError when it is at an end."""
+        if now_s > self._end_s:
+            raise TimeoutError("the transfer is too slow")

@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 HEAD_TIMEOUT_S: Final = 10.0
 MAX_EXCHANGES: Final = 8
 """At a time; others wait."""
+_FOREVER_S: Final = 1e6
 _END_OF_HEAD: Final = b"\r\n\r\n"
 
 
@@ -44,7 +45,7 @@ class HttpServer:
     """Answers requests until it is stopped."""
 
     def __init__(self, handler: Handler, *, timeout_s: float) -> None:
-        """`timeout_s`: so long an exchange may wait for the other side."""
+        """`timeout_s`: so long an exchange may wait for the other side; 0 is for ever."""
         self.handler = handler
         self.timeout_s = timeout_s
         self._pool = ThreadPoolExecutor(MAX_EXCHANGES, thread_name_prefix="http")
@@ -136,7 +137,8 @@ class _Connection(asyncio.Protocol):
         ours = self._transport.get_extra_info("socket")
         # A descriptor of its own: the transport may be closed while the thread works.
         connection = self._socket = socket.socket(fileno=os.dup(ours.fileno()))
-        connection.settimeout(self._server.timeout_s)
+        # Not None: that would make the transport's descriptor block as well.
+        connection.settimeout(self._server.timeout_s or _FOREVER_S)
         future = self._server.hand_over(lambda: exchange.run(connection, rest))
         future.add_done_callback(lambda done: self._end(exchange, done))
 

@@ -11,6 +11,7 @@ from howdah.web.image_transfer import (
     ImageOffered,
     ImageWanted,
     Pace,
+    Patience,
     Transfer,
     parse_transfer,
     storage_info,
@@ -80,3 +81,22 @@ def test_pause_is_not_made_up_for() -> None:
 
 def test_no_limit_is_no_wait() -> None:
     assert Pace(0).delay_s(1 << 40, 5.0) == 0
+
+
+def test_patience_ends_and_grows_with_the_size() -> None:
+    patience = Patience(81920, 0, timeout_s=60.0, now_s=5.0)
+    patience.check(75.0)
+    with pytest.raises(TimeoutError, match="too slow"):
+        patience.check(75.1)
+
+
+def test_patience_bears_the_pace_that_is_kept() -> None:
+    pace, patience = Pace(1000), Patience(100_000, 1000, timeout_s=60.0, now_s=0.0)
+    now_s = 0.0
+    for _ in range(100):
+        now_s += pace.delay_s(1000, now_s)
+        patience.check(now_s)
+
+
+def test_patience_without_a_limit_is_endless() -> None:
+    Patience(0, 0, timeout_s=0.0, now_s=0.0).check(1e12)
