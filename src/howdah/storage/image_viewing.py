@@ -24,7 +24,7 @@ from howdah.storage.erasure_coding import SYSTEM_POLICIES
 from howdah.storage.fsimage import ImageReader
 from howdah.storage.fsimage_inodes import OF_GROUP, OF_USER, OF_XATTR
 from howdah.storage.fsimage_shapes import signed
-from howdah.storage.image_viewing_xml import NAME_MASK, RWX, text_of
+from howdah.storage.image_viewing_text import NAME_MASK, RWX, text_of
 
 ROOT_ID: Final = 16385
 _Node = pb.INodeSection.INode

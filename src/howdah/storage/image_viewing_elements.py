@@ -21,6 +21,10 @@ from howdah.storage.edit_xml import unmangle
 
 _READ_BYTES: Final = 1 << 16
 _ROOT: Final = b"<fsimage"
+_IN_SECTION: Final = 2
+"""So many elements are open around one of a section's."""
+_INTEGER: Final = 1 << 31
+_LONG: Final = 1 << 63
 _ZERO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
@@ -35,92 +39,145 @@ class Element:
     """One element: its text, unescaped, or what is inside, which is taken out of it.
 
     `line` is where it begins, of those that are right in a section. Every method
-    raises IllegalArgument for what is missing or makes no sense.
+    raises IllegalArgument for what is missing or makes no sense; `find_…` gives None
+    for what is missing.
     """
 
-    __slots__ = ("_children", "line", "name", "text")
+    __slots__ = ("inside", "line", "name", "text")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, text: str = "") -> None:
         self.name = name
-        self.text = ""
+        self.text = text
         self.line = 0
-        self._children: dict[str, list[Element]] | None = None
-
-    def add(self, child: Element) -> None:
-        if self._children is None:
-            self._children = {child.name: [child]}
-        elif child.name in self._children:
-            self._children[child.name].append(child)
-        else:
-            self._children[child.name] = [child]
+        # What has nothing inside is there as its text: that is most of an image. What is
+        # there more than once is in a list.
+        self.inside: dict[str, Inside | list[Inside]] = {}
 
     def only(self, name: str) -> None:
         """It must be of that name."""
         if self.name != name:
             raise errors.IllegalArgument(f"{self.name} is not expected here, but {name}")
 
-    def all(self, name: str) -> list[Element]:
-        return [] if self._children is None else self._children.pop(name, [])
-
-    def take(self, name: str) -> Element | None:
-        found = None if self._children is None else self._children.pop(name, None)
-        if found is None:
-            return None
-        if len(found) > 1:
-            raise errors.IllegalArgument(f"there is more than one {name} in {self.name}")
-        return found[0]
-
-    def want(self, name: str) -> Element:
-        found = self.take(name)
-        if found is None:
-            raise errors.IllegalArgument(f"there is no {name} in {self.name}")
-        return found
-
-    def text_at(self, name: str) -> str | None:
-        """The text of what is inside under that name, and stays there."""
-        found = None if self._children is None else self._children.get(name)
-        return found[0].text if found else None
-
     def done(self) -> None:
         """Nothing must be left inside."""
-        if self._children:
+        if self.inside:
             raise errors.IllegalArgument(
-                f"{', '.join(self._children)} in {self.name} is not known here"
+                f"{', '.join(self.inside)} in {self.name} is not known here"
             )
 
+    # What is inside.
+
+    def all(self, name: str) -> list[Element]:
+        return [_as_element(name, each) for each in self._all(name)]
+
+    def all_long(self, name: str) -> list[int]:
+        return [_number(name, _as_element(name, each).text, _LONG) for each in self._all(name)]
+
+    def all_integer(self, name: str) -> list[int]:
+        return [_number(name, _as_element(name, each).text, _INTEGER) for each in self._all(name)]
+
+    def find(self, name: str) -> Element | None:
+        found = self._take(name)
+        return None if found is None else _as_element(name, found)
+
+    def want(self, name: str) -> Element:
+        found = self._take(name)
+        if found is None:
+            raise self._wrong(name, found)
+        return _as_element(name, found)
+
+    def find_text(self, name: str) -> str | None:
+        found = self.inside.pop(name, None)
+        if found is None or isinstance(found, str):
+            return found
+        raise self._wrong(name, found)
+
+    def want_text(self, name: str) -> str:
+        found = self.inside.pop(name, None)
+        if isinstance(found, str):
+            return found
+        raise self._wrong(name, found)
+
+    def want_data(self, name: str) -> bytes:
+        return self.want_text(name).encode("utf-8", "surrogatepass")
+
+    def find_long(self, name: str) -> int | None:
+        text = self.find_text(name)
+        return None if text is None else _number(name, text, _LONG)
+
+    def want_long(self, name: str) -> int:
+        return _number(name, self.want_text(name), _LONG)
+
+    def find_integer(self, name: str) -> int | None:
+        text = self.find_text(name)
+        return None if text is None else _number(name, text, _INTEGER)
+
+    def want_integer(self, name: str) -> int:
+        return _number(name, self.want_text(name), _INTEGER)
+
+    def want_hex(self, name: str) -> bytes:
+        text = self.want_text(name)
+        try:
+            return bytes.fromhex(text)
+        except ValueError as error:
+            raise errors.IllegalArgument(f"{name} is not hexadecimal: {text!r}") from error
+
+    def find_date_ms(self, name: str) -> int | None:
+        """From a date in UTC."""
+        text = self.find_text(name)
+        if text is None:
+            return None
+        try:
+            date = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%f").replace(tzinfo=UTC)
+        except ValueError as error:
+            raise errors.IllegalArgument(f"{name} is no date: {text!r}") from error
+        return (date - _ZERO) // _MILLISECOND
+
+    def has(self, name: str) -> bool:
+        """Whether there is such an element, which is taken out."""
+        return self._take(name) is not None
+
     def long(self) -> int:
-        return self._number(64)
+        return _number(self.name, self.text, _LONG)
 
     def integer(self) -> int:
-        return self._number(32)
+        return _number(self.name, self.text, _INTEGER)
 
-    def _number(self, bits: int) -> int:
-        try:
-            number = int(self.text)
-        except ValueError as error:
-            raise errors.IllegalArgument(f"{self.name} is no number: {self.text!r}") from error
-        if not -(1 << bits - 1) <= number < 1 << bits - 1:
-            raise errors.IllegalArgument(f"{self.name} is not of {bits} bits: {number}")
-        return number
+    def _all(self, name: str) -> list[Inside]:
+        found = self.inside.pop(name, None)
+        if found is None:
+            return []
+        return found if isinstance(found, list) else [found]
 
-    def data(self) -> bytes:
-        return self.text.encode("utf-8", "surrogatepass")
+    def _take(self, name: str) -> Inside | None:
+        found = self.inside.pop(name, None)
+        if isinstance(found, list):
+            raise self._wrong(name, found)
+        return found
 
-    def hex(self) -> bytes:
-        try:
-            return bytes.fromhex(self.text)
-        except ValueError as error:
-            raise errors.IllegalArgument(
-                f"{self.name} is not hexadecimal: {self.text!r}"
-            ) from error
+    def _wrong(self, name: str, found: Inside | list[Inside] | None) -> errors.IllegalArgument:
+        if found is None:
+            return errors.IllegalArgument(f"there is no {name} in {self.name}")
+        if isinstance(found, list):
+            return errors.IllegalArgument(f"there is more than one {name} in {self.name}")
+        return errors.IllegalArgument(f"{name} in {self.name} is no text")
 
-    def date_ms(self) -> int:
-        """From a date in UTC."""
-        try:
-            date = datetime.strptime(self.text, "%Y-%m-%dT%H:%M:%S.%f").replace(tzinfo=UTC)
-        except ValueError as error:
-            raise errors.IllegalArgument(f"{self.name} is no date: {self.text!r}") from error
-        return (date - _ZERO) // _MILLISECOND
+
+Inside = str | Element
+
+
+def _as_element(name: str, inside: Inside) -> Element:
+    return Element(name, inside) if isinstance(inside, str) else inside
+
+
+def _number(name: str, text: str, limit: int) -> int:
+    try:
+        number = int(text)
+    except ValueError as error:
+        raise errors.IllegalArgument(f"{name} is no number: {text!r}") from error
+    if not -limit <= number < limit:
+        raise errors.IllegalArgument(f"{name} has too many digits: {number}")
+    return number
 
 
 class Elements:
@@ -138,7 +195,10 @@ class Elements:
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._characters
         self._parser.StartDoctypeDeclHandler = self._doctype
-        self._open: list[Element] = []
+        # The names of what is open, and what is inside of them, if anything is.
+        self._names: list[str] = []
+        self._open: list[Element | None] = []
+        self._text = ""
         # Names of sections that begin, elements in them, and None where one ends.
         self._found: deque[str | Element | None] = deque()
         self._ahead = source.read(_READ_BYTES)
@@ -182,7 +242,7 @@ class Elements:
         """The section as one element."""
         section = Element(name)
         for element in self.rest():
-            section.add(element)
+            _put(section, element.name, element if element.inside else element.text)
         return section
 
     def end(self) -> None:
@@ -226,29 +286,56 @@ class Elements:
         raise errors.IllegalArgument("a document type is not expected here")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        depth = len(self._open)
-        if depth == 0 and name != "fsimage":
-            raise errors.IllegalArgument(f"{name} is not expected here, but fsimage")
         if attributes:
             raise errors.IllegalArgument(f"{name} has attributes")
-        if depth == 1:
-            self._found.append(name)
-        element = Element(name)
-        if depth == 2:
+        depth = len(self._open)
+        element = None
+        if depth > _IN_SECTION:
+            if self._open[-1] is None:
+                self._open[-1] = Element(self._names[-1])
+        elif depth == _IN_SECTION:
+            element = Element(name)
             element.line = self._parser.CurrentLineNumber
+        elif depth:
+            self._found.append(name)
+        elif name != "fsimage":
+            raise errors.IllegalArgument(f"{name} is not expected here, but fsimage")
+        self._names.append(name)
         self._open.append(element)
+        self._text = ""
 
     def _characters(self, text: str) -> None:
-        self._open[-1].text += text
+        self._text += text
 
     def _end(self, name: str) -> None:
         element = self._open.pop()
-        if "\\" in element.text:
-            element.text = unmangle(element.text)
+        self._names.pop()
+        text, self._text = self._text, ""
+        if "\\" in text:
+            text = unmangle(text)
         depth = len(self._open)
-        if depth == 1:
-            self._found.append(None)
-        elif depth == 2:
+        if depth > _IN_SECTION:
+            parent = self._open[-1]
+            assert parent is not None
+            child = text if element is None else element
+            if name in parent.inside:
+                _put(parent, name, child)
+            else:
+                parent.inside[name] = child
+        elif depth == _IN_SECTION:
+            assert element is not None
+            if not element.inside:
+                element.text = text
             self._found.append(element)
-        elif depth > 2:
-            self._open[-1].add(element)
+        elif depth:
+            self._found.append(None)
+
+
+def _put(parent: Element, name: str, child: Inside) -> None:
+    there = parent.inside.get(name)
+    if there is None:
+        parent.inside[name] = child
+    elif isinstance(there, list):
+        there.append(child)
+    else:
+        parent.inside[name] = [there, child]

@@ -22,16 +22,17 @@ from howdah.storage.image_records import (
     SymlinkRecord,
 )
 from howdah.storage.image_viewing_elements import Element
-from howdah.storage.image_viewing_xml import RWX
+from howdah.storage.image_viewing_text import RWX
 
 NO_COPY: Final = "null:null:0000"
 """The permission of a snapshot's copy of a file that is shown and is not there."""
+_CONTIGUOUS: Final = "CONTIGUOUS"
 
 
 def inode(element: Element) -> InodeRecord:
     """Raises IllegalArgument for what is missing, makes no sense, or is not known."""
-    kind, inode_id = element.want("type").text, element.want("id").long()
-    name = element.want("name").text
+    kind, inode_id = element.want_text("type"), element.want_long("id")
+    name = element.want_text("name")
     try:
         if kind == "FILE":
             return file(element, inode_id, name)
@@ -46,33 +47,30 @@ def inode(element: Element) -> InodeRecord:
 
 def file(element: Element, inode_id: int, name: str) -> FileRecord:
     owner, group, mode = _permission(element)
-    blocks = element.take("blocks")
-    policy = element.take("storagePolicyId")
+    blocks = element.find("blocks")
     record = FileRecord(
         inode_id,
         name,
         owner,
         group,
         mode,
-        element.want("mtime").long(),
-        element.want("atime").long(),
-        element.want("replication").integer(),
-        element.want("preferredBlockSize").long(),
+        element.want_long("mtime"),
+        element.want_long("atime"),
+        element.want_integer("replication"),
+        element.want_long("preferredBlockSize"),
         () if blocks is None else tuple([block(each) for each in blocks.all("block")]),
-        0 if policy is None else policy.integer(),
+        element.find_integer("storagePolicyId") or 0,
     )
-    writer = element.take("file-under-construction")
+    writer = element.find("file-under-construction")
     if writer is not None:
-        record.writer = writer.want("clientName").text
-        record.writer_machine = writer.want("clientMachine").text
-        record.truncating = writer.take("truncating") is not None
+        record.writer = writer.want_text("clientName")
+        record.writer_machine = writer.want_text("clientMachine")
+        record.truncating = writer.has("truncating")
         writer.done()
-    block_type = element.take("blockType")
-    coding = element.take("erasureCodingPolicyId")
-    if (block_type.text if block_type else "CONTIGUOUS") != ("STRIPED" if coding else "CONTIGUOUS"):
+    coding = record.erasure_coding_policy_id = element.find_integer("erasureCodingPolicyId")
+    block_type = element.find_text("blockType") or _CONTIGUOUS
+    if block_type != (_CONTIGUOUS if coding is None else "STRIPED"):
         raise errors.IllegalArgument("blockType and erasureCodingPolicyId do not fit together")
-    if coding is not None:
-        record.erasure_coding_policy_id = coding.integer()
     record.acl = _acl(element)
     record.xattrs = _xattrs(element)
     element.done()
@@ -81,16 +79,16 @@ def file(element: Element, inode_id: int, name: str) -> FileRecord:
 
 def directory(element: Element, inode_id: int, name: str) -> DirectoryRecord:
     owner, group, mode = _permission(element)
-    names, space = element.take("nsquota"), element.take("dsquota")
+    names, space_bytes = element.find_long("nsquota"), element.find_long("dsquota")
     record = DirectoryRecord(
         inode_id,
         name,
         owner,
         group,
         mode,
-        element.want("mtime").long(),
-        NO_QUOTA if names is None else names.long(),
-        NO_QUOTA if space is None else space.long(),
+        element.want_long("mtime"),
+        NO_QUOTA if names is None else names,
+        NO_QUOTA if space_bytes is None else space_bytes,
         tuple([_quota(each) for each in element.all("typeQuota")]),
     )
     record.acl = _acl(element)
@@ -107,9 +105,9 @@ def _symlink(element: Element, inode_id: int, name: str) -> SymlinkRecord:
         owner,
         group,
         mode,
-        element.want("mtime").long(),
-        element.want("atime").long(),
-        element.want("target").text,
+        element.want_long("mtime"),
+        element.want_long("atime"),
+        element.want_text("target"),
     )
     element.done()
     return record
@@ -117,12 +115,12 @@ def _symlink(element: Element, inode_id: int, name: str) -> SymlinkRecord:
 
 def block(element: Element) -> EditBlock:
     return EditBlock(
-        element.want("id").long(), element.want("numBytes").long(), element.want("genstamp").long()
+        element.want_long("id"), element.want_long("numBytes"), element.want_long("genstamp")
     )
 
 
 def _permission(element: Element) -> tuple[str, str, int]:
-    text = element.want("permission").text
+    text = element.want_text("permission")
     try:
         owner, group, mode = text.rsplit(":", 2)
         return owner, group, int(mode, 8)
@@ -131,16 +129,16 @@ def _permission(element: Element) -> tuple[str, str, int]:
 
 
 def _quota(element: Element) -> tuple[StorageKind, int]:
-    name = element.want("type").text
+    name = element.want_text("type")
     if name not in StorageKind.__members__:
         raise errors.IllegalArgument(f"there is no storage type {name!r}")
-    quota = element.want("quota").long()
+    quota = element.want_long("quota")
     element.done()
     return StorageKind[name], quota
 
 
 def _acl(element: Element) -> tuple[AclEntry, ...]:
-    acls = element.take("acls")
+    acls = element.find("acls")
     if acls is None:
         return ()
     entries = tuple([_acl_entry(each.text) for each in acls.all("acl")])
@@ -161,17 +159,17 @@ def _acl_entry(text: str) -> AclEntry:
 
 
 def _xattrs(element: Element) -> tuple[XAttr, ...]:
-    xattrs = element.take("xattrs")
+    xattrs = element.find("xattrs")
     if xattrs is None:
         return ()
     found = []
     for each in xattrs.all("xattr"):
-        namespace = each.want("ns").text
+        namespace = each.want_text("ns")
         if namespace not in XAttrNamespace.__members__:
             raise errors.IllegalArgument(f"there is no namespace {namespace!r}")
-        value = each.take("val")
-        data = each.want("valHex").hex() if value is None else value.data()
-        found.append(XAttr(XAttrNamespace[namespace], each.want("name").text, data))
+        text = each.find_text("val")
+        data = each.want_hex("valHex") if text is None else text.encode("utf-8", "surrogatepass")
+        found.append(XAttr(XAttrNamespace[namespace], each.want_text("name"), data))
         each.done()
     xattrs.done()
     return tuple(found)

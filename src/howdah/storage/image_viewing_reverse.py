@@ -91,18 +91,17 @@ class _Image:
     def _namesystem(self) -> rec.NamesystemRecord:
         self._in.section("NameSection")
         section = self._in.whole("NameSection")
-        striped = section.take("lastAllocatedStripedBlockId")
-        started = section.take("rollingUpgradeStartTime")
+        striped = section.find_long("lastAllocatedStripedBlockId")
         self._knows_striped_blocks = striped is not None
         record = rec.NamesystemRecord(
-            section.want("namespaceId").integer(),
-            section.want("genstampV1").long(),
-            section.want("genstampV2").long(),
-            section.want("genstampV1Limit").long(),
-            section.want("lastAllocatedBlockId").long(),
-            section.want("txid").long(),
-            None if started is None else started.long(),
-            _NO_STRIPED_BLOCKS if striped is None else striped.long(),
+            section.want_integer("namespaceId"),
+            section.want_long("genstampV1"),
+            section.want_long("genstampV2"),
+            section.want_long("genstampV1Limit"),
+            section.want_long("lastAllocatedBlockId"),
+            section.want_long("txid"),
+            section.find_long("rollingUpgradeStartTime"),
+            _NO_STRIPED_BLOCKS if striped is None else striped,
         )
         section.done()
         return record
@@ -138,13 +137,13 @@ class _Image:
     def _references(self) -> Iterator[rec.ReferenceRecord]:
         self._in.section("INodeReferenceSection")
         for element in self._in.rest("ref"):
-            name = element.want("name").data() or None
-            destination = element.want("dstSnapshotId").integer()
-            last = element.want("lastSnapshotId").integer()
+            name = element.want_data("name") or None
+            destination = element.want_integer("dstSnapshotId")
+            last = element.want_integer("lastSnapshotId")
             # With a name it is an entry of a snapshot's directory, without one it is
             # where the inode is now; either has one of the two numbers.
             yield rec.ReferenceRecord(
-                element.want("referredId").long(),
+                element.want_long("referredId"),
                 name,
                 destination if name is None or destination else None,
                 last if name is not None or last else None,
@@ -160,10 +159,10 @@ class _Image:
         found = []
         for element in read.rest():
             if element.name == "snapshottableDir":
-                snapshottable += [each.long() for each in element.all("dir")]
+                snapshottable += element.all_long("dir")
             else:
                 element.only("snapshot")
-                snapshot_id = element.want("id").integer()
+                snapshot_id = element.want_integer("id")
                 root = inode(element.want("root"))
                 if not isinstance(root, rec.DirectoryRecord):
                     raise errors.IllegalArgument(
@@ -181,16 +180,16 @@ class _Image:
         self._in.section("INodeDirectorySection")
         for element in self._in.rest("directory"):
             yield rec.ChildrenRecord(
-                element.want("parent").long(),
-                [child.long() for child in element.all("child")],
-                [reference.integer() for reference in element.all("refChild")],
+                element.want_long("parent"),
+                element.all_long("child"),
+                element.all_integer("refChild"),
             )
             element.done()
 
     def _open_files(self) -> Iterator[rec.OpenFileRecord]:
         self._in.section("FileUnderConstructionSection")
         for element in self._in.rest("inode"):
-            yield rec.OpenFileRecord(element.want("id").long(), element.want("path").text)
+            yield rec.OpenFileRecord(element.want_long("id"), element.want_text("path"))
             element.done()
 
     def _diffs(self) -> Iterator[rec.InodeDiffsRecord]:
@@ -199,7 +198,7 @@ class _Image:
             is_directory = element.name == "dirDiffEntry"
             if not is_directory:
                 element.only("fileDiffEntry")
-            inode_id, count = element.want("inodeId").long(), element.want("count").integer()
+            inode_id, count = element.want_long("inodeId"), element.want_integer("count")
             diffs: tuple[rec.FileDiffRecord, ...] | tuple[rec.DirectoryDiffRecord, ...]
             if is_directory:
                 diffs = tuple([_directory_diff(diff) for diff in element.all("dirDiff")])
@@ -260,27 +259,27 @@ class _Image:
 
 
 def _policy(element: Element) -> rec.ErasureCodingPolicyRecord:
-    state = element.want("policyState").text
+    state = element.want_text("policyState")
     if state not in _STATES:
         raise errors.IllegalArgument(f"there is no policyState {state!r}")
     schema = element.want("ecSchema")
-    extra = schema.take("extraOptions")
+    extra = schema.find("extraOptions")
     options = [] if extra is None else extra.all("option")
     policy = rec.ErasureCodingPolicyRecord(
-        element.want("policyId").integer(),
-        element.want("policyName").text,
+        element.want_integer("policyId"),
+        element.want_text("policyName"),
         rec.SchemaRecord(
-            schema.want("codecName").text,
-            schema.want("dataUnits").integer(),
-            schema.want("parityUnits").integer(),
+            schema.want_text("codecName"),
+            schema.want_integer("dataUnits"),
+            schema.want_integer("parityUnits"),
             tuple(
                 [
-                    rec.SchemaOptionRecord(each.want("key").text, each.want("value").text)
+                    rec.SchemaOptionRecord(each.want_text("key"), each.want_text("value"))
                     for each in options
                 ]
             ),
         ),
-        element.want("cellSize").integer(),
+        element.want_integer("cellSize"),
     )
     schema.done()
     element.done()
@@ -293,12 +292,12 @@ def _policy(element: Element) -> rec.ErasureCodingPolicyRecord:
 
 def _file_diff(element: Element) -> rec.FileDiffRecord:
     copied = element.want("snapshotCopy")
-    blocks = element.take("blocks")
-    copy = None if copied.text_at("permission") == NO_COPY else file(copied, 0, "")
+    blocks = element.find("blocks")
+    copy = None if copied.inside.get("permission") == NO_COPY else file(copied, 0, "")
     diff = rec.FileDiffRecord(
-        element.want("snapshotId").integer(),
-        element.want("size").long(),
-        element.want("name").data() or None,
+        element.want_integer("snapshotId"),
+        element.want_long("size"),
+        element.want_data("name") or None,
         copy,
         () if blocks is None else tuple([block(each) for each in blocks.all("block")]),
     )
@@ -307,81 +306,66 @@ def _file_diff(element: Element) -> rec.FileDiffRecord:
 
 
 def _directory_diff(element: Element) -> rec.DirectoryDiffRecord:
-    copied = element.take("snapshotCopy")
-    created = tuple([each.want("name").data() for each in element.all("created")])
-    count = element.want("createdListSize").integer()
+    copied = element.find("snapshotCopy")
+    created = tuple([each.want_data("name") for each in element.all("created")])
+    count = element.want_integer("createdListSize")
     if len(created) != count:
         raise errors.IllegalArgument(
             f"there are {len(created)} created names, and {count} are announced"
         )
     diff = rec.DirectoryDiffRecord(
-        element.want("snapshotId").integer(),
-        element.want("childrenSize").integer(),
-        element.take("isSnapshotRoot") is not None,
-        element.want("name").data() or None,
+        element.want_integer("snapshotId"),
+        element.want_integer("childrenSize"),
+        element.has("isSnapshotRoot"),
+        element.want_data("name") or None,
         None if copied is None else directory(copied, 0, ""),
         created,
-        tuple([each.long() for each in element.all("deletedInode")]),
-        tuple([each.integer() for each in element.all("deletedInoderef")]),
+        tuple(element.all_long("deletedInode")),
+        tuple(element.all_integer("deletedInoderef")),
     )
     element.done()
     return diff
 
 
 def _key(element: Element) -> rec.DelegationKeyRecord:
-    expiry = element.take("expiry")
     return rec.DelegationKeyRecord(
-        element.want("id").integer(),
-        None if expiry is None else expiry.date_ms(),
-        element.want("key").hex() or None,
+        element.want_integer("id"),
+        element.find_date_ms("expiry"),
+        element.want_hex("key") or None,
     )
 
 
 def _token(element: Element) -> rec.DelegationTokenRecord:
-    def integer(name: str) -> int | None:
-        found = element.take(name)
-        return None if found is None else found.integer()
-
-    def date_ms(name: str) -> int | None:
-        found = element.take(name)
-        return None if found is None else found.date_ms()
-
-    def text(name: str) -> str | None:
-        found = element.take(name)
-        return None if found is None else found.text
-
     return rec.DelegationTokenRecord(
-        integer("version"),
-        text("owner"),
-        text("renewer"),
-        text("realUser"),
-        date_ms("issueDate"),
-        date_ms("maxDate"),
-        integer("sequenceNumber"),
-        integer("masterKeyId"),
-        date_ms("expiryDate"),
+        element.find_integer("version"),
+        element.find_text("owner"),
+        element.find_text("renewer"),
+        element.find_text("realUser"),
+        element.find_date_ms("issueDate"),
+        element.find_date_ms("maxDate"),
+        element.find_integer("sequenceNumber"),
+        element.find_integer("masterKeyId"),
+        element.find_date_ms("expiryDate"),
     )
 
 
 def _pool(element: Element) -> rec.CachePoolRecord:
     return rec.CachePoolRecord(
-        element.want("poolName").text,
-        element.want("ownerName").text,
-        element.want("groupName").text,
-        element.want("mode").integer(),
-        element.want("limit").long(),
-        element.want("maxRelativeExpiry").long(),
+        element.want_text("poolName"),
+        element.want_text("ownerName"),
+        element.want_text("groupName"),
+        element.want_integer("mode"),
+        element.want_long("limit"),
+        element.want_long("maxRelativeExpiry"),
     )
 
 
 def _directive(element: Element) -> rec.CacheDirectiveRecord:
     expiration = element.want("expiration")
     return rec.CacheDirectiveRecord(
-        element.want("id").long(),
-        element.want("path").text,
-        element.want("replication").integer(),
-        element.want("pool").text,
-        rec.CacheExpirationRecord(
-            expiration.want("millis").long(), expiration.take("relative") is not None
-        ),
+        element.want_long("id"),
+        element.want_text("path"),
+        element.want_integer("replication"),
+        element.want_text("pool"),
+        rec.CacheExpirationRecord(expiration.want_long("millis"), expiration.has("relative")),
     )

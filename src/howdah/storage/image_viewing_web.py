@@ -24,7 +24,7 @@ from howdah.storage.fsimage import ImageReader
 from howdah.storage.fsimage_inodes import OF_GROUP, OF_USER, OF_XATTR
 from howdah.storage.fsimage_shapes import signed
 from howdah.storage.image_viewing import ROOT_ID, children_of_directories
-from howdah.storage.image_viewing_xml import NAME_MASK, acl_texts, text_of
+from howdah.storage.image_viewing_text import NAME_MASK, acl_texts, text_of
 
 PREFIX: Final = "/webhdfs/v1"
 _Node = pb.INodeSection.INode

@@ -11,7 +11,6 @@ has no place for. And a text that refers to a string which is not there is refus
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -20,54 +19,22 @@ from howdah import errors
 from howdah.proto import client_namenode_pb2, types_pb2
 from howdah.proto import fsimage_pb2 as pb
 from howdah.storage import image_records as rec
-from howdah.storage.edits import AclKind, AclScope, XAttrNamespace
+from howdah.storage.edits import XAttrNamespace
 from howdah.storage.erasure_coding import SYSTEM_POLICIES
 from howdah.storage.fsimage import ImageReader
-from howdah.storage.fsimage_inodes import OF_GROUP, OF_USER, OF_XATTR, LoadedStrings
+from howdah.storage.fsimage_inodes import OF_GROUP, OF_USER, OF_XATTR
 from howdah.storage.fsimage_sections import ON_DISK_VERSION
 from howdah.storage.fsimage_shapes import signed
+from howdah.storage.image_viewing_text import NAME_MASK, acl_texts, escape, text_of
 
 _Diffs = pb.SnapshotDiffSection
 _Node = pb.INodeSection.INode
 _NODE_TYPES: Final = {value.number: value.name for value in _Node.Type.DESCRIPTOR.values}
-NAME_MASK: Final = (1 << 24) - 1
 _STRIPED_REPLICATION: Final = 1
 _ZERO: Final = datetime(1970, 1, 1, tzinfo=UTC)
-RWX: Final = tuple(
-    "".join(letter if digit & bit else "-" for letter, bit in zip("rwx", (4, 2, 1), strict=True))
-    for digit in range(8)
-)
 POLICY_STATES: Final = {1: "DISABLED", 2: "ENABLED", 3: "REMOVED"}
 POLICY_ENABLED: Final = 2
 """What a policy is of which the image does not say it."""
-
-
-# Text.
-
-_SPECIAL: Final = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\\\\&\"'<>\ud800-\udfff\ufffe\uffff]")
-_NAMED: Final = {"&": "&amp;", '"': "&quot;", "'": "&apos;", "<": "&lt;", ">": "&gt;"}
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-
-
-def escape(text: str) -> str:
-    """The text of an element; what XML cannot hold, and backslashes, as `\\001f;`."""
-    return _SPECIAL.sub(
-        lambda match: _NAMED.get(match.group()) or f"\\{ord(match.group()):04x};", text
-    )
-
-
-def text_of(data: bytes | str) -> str:
-    """Bytes as Java shows them: what is no UTF-8 becomes U+FFFD."""
-    if isinstance(data, str):
-        return data
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        pass
-    try:
-        return _SURROGATE.sub("\ufffd", data.decode("utf-8", "surrogatepass"))
-    except UnicodeDecodeError:
-        return data.decode("utf-8", "replace")
 
 
 def _field(name: str, value: object) -> str:
@@ -419,20 +386,6 @@ def _policy(policy: rec.ErasureCodingPolicyRecord, state: int | None) -> Iterato
             yield f"<option>\n{key}{value}</option>\n"
         yield "</extraOptions>\n"
     yield "</ecSchema>\n</erasureCodingPolicy>\n\n"
-
-
-def acl_texts(acl: pb.INodeSection.AclFeatureProto, names: LoadedStrings) -> list[str]:
-    """Entries as `user:bob:r-x` and `default:group::r--`."""
-    shown = []
-    for bits in acl.entries:
-        kind = AclKind(bits >> 3 & 3)
-        name = None
-        if kind in (AclKind.USER, AclKind.GROUP):
-            of = OF_USER if kind is AclKind.USER else OF_GROUP
-            name = names.get_optional(of, bits >> 6 & NAME_MASK)
-        scope = "default:" if AclScope(bits >> 5 & 1) is AclScope.DEFAULT else ""
-        shown.append(f"{scope}{kind.name.lower()}:{name or ''}:{RWX[bits & 7]}")
-    return shown
 
 
 def _or_null(name: str | None) -> str:

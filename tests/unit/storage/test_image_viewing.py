@@ -232,7 +232,7 @@ RICH = hadoops("fsimage_rich.xml")
         ("<layoutVersion>-67<", "<layoutVersion>-66<", "layout version -66"),
         ("<numInodes>17<", "<numInodes>18<", "17 inodes, and 18 are announced"),
         ("<id>16386</id>", "<id>x</id>", "line 33: id is no number: 'x'"),
-        ("<id>16386</id>", f"<id>{1 << 63}</id>", "id is not of 64 bits"),
+        ("<id>16386</id>", f"<id>{1 << 63}</id>", "id has too many digits"),
         ("<name>user</name>", "<name>user</name><odd/>", "line 33: inode 16386: odd in inode"),
         ("<name>user</name>", "", "line 33: there is no name in inode"),
         ("<name>user</name>", "<name>user</name><name/>", "more than one name in inode"),
