@@ -71,7 +71,7 @@ SUITES: dict[str, frozenset[str]] = {
 }
 
 # Tests of what is not there (yet): HDFS by HTTP, and delegation tokens.
-LACKING = frozenset(("testWebHDFS", "testSnapshot", "testFcDelegationToken"))
+LACKING = frozenset(("testWebHDFS", "testFcDelegationToken"))
 
 # The requirements that a suite is about.
 PROVES = {
