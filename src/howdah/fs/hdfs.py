@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from howdah.client.output import DFSOutputStream
     from howdah.client.output_statistics import OutputStatistics
     from howdah.fs.administration import Administration, OpenFileEntry
+    from howdah.fs.hdfs_walk import BatchedWalk
     from howdah.fs.inotify import InotifyStream
 
 # Below it every file has its inode's number for a name, wherever it lies.
@@ -322,6 +323,15 @@ class HdfsFileSystem(HdfsAttributes):
                 return
             page = self._namenode.get_listing(resolved, page.partialListing[-1].path)
         raise errors.PathNotFound(f"File does not exist: {resolved}")
+
+    def walk(self, path: PathLike) -> Iterator[tuple[str, list[FileStatus], list[FileStatus]]]:
+        return self._walks.walk(self.resolve(path))
+
+    @cached_property
+    def _walks(self) -> BatchedWalk:
+        from howdah.fs.hdfs_walk import BatchedWalk
+
+        return BatchedWalk(self._namenode, self.list_status_iter)
 
     @follow_links_above
     def content_summary(self, path: PathLike) -> ContentSummary:
