@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -90,11 +91,14 @@ def test_hadoops_secondary_makes_our_checkpoint(hadoop_classpath: str, tmp_path:
         lock.release()
 
 
+Start = Callable[..., None]
+
+
 @pytest.fixture
 def hadoops_namenode(
     hadoop_classpath: str, tmp_path: Path
-) -> Iterator[tuple[dict[str, str], Callable[[], None]]]:
-    """Its configuration, and what restarts it."""
+) -> Iterator[tuple[dict[str, str], Start]]:
+    """Its configuration, and what starts it anew, with options and other values."""
     values = {
         "fs.defaultFS": f"hdfs://127.0.0.1:{free_port()}",
         "dfs.namenode.http-address": f"127.0.0.1:{free_port()}",
@@ -103,10 +107,13 @@ def hadoops_namenode(
         # It takes no image so soon after another one, but for this.
         "dfs.namenode.checkpoint.period": "0",
     }
-    conf_dir = java_conf(tmp_path / "conf", values)
     java = find_java_home() / "bin" / "java"
-    command = [str(java), "-Xmx256m", "-cp", f"{conf_dir}:{hadoop_classpath}"]
-    command.append(f"{_PACKAGE}.NameNode")
+
+    def command(*options: str, **more: str) -> list[str]:
+        conf_dir = java_conf(Path(tempfile.mkdtemp(dir=tmp_path)), {**values, **more})
+        class_path = f"{conf_dir}:{hadoop_classpath}"
+        return [str(java), "-Xmx256m", "-cp", class_path, f"{_PACKAGE}.NameNode", *options]
+
     log = tmp_path / "hadoop.log"
     processes: list[subprocess.Popen[bytes]] = []
 
@@ -115,13 +122,13 @@ def hadoops_namenode(
         with log.open("ab") as output:
             yield output.fileno()
 
-    def start() -> None:
+    def start(*options: str, **more: str) -> None:
         for process in processes:
             process.kill()
             process.wait()
         processes.clear()
         with logged() as output:
-            process = subprocess.Popen(command, stdout=output, stderr=output)
+            process = subprocess.Popen(command(*options, **more), stdout=output, stderr=output)
         processes.append(process)
         wait_until(
             lambda: process.poll() is not None or serves(), _START_S, "Hadoop's namenode serves"
@@ -136,7 +143,7 @@ def hadoops_namenode(
             return False
 
     with logged() as output:
-        subprocess.run([*command, "-format", "-nonInteractive"], stderr=output, check=True)
+        subprocess.run(command("-format", "-nonInteractive"), stderr=output, check=True)
     start()
     yield values, start
     for process in processes:
@@ -147,9 +154,9 @@ def hadoops_namenode(
 @pytest.mark.torture
 @pytest.mark.req("FS-031", "FS-033")
 def test_our_secondary_makes_hadoops_checkpoint(
-    hadoops_namenode: tuple[dict[str, str], Callable[[], None]], tmp_path: Path
+    hadoops_namenode: tuple[dict[str, str], Start], tmp_path: Path
 ) -> None:
-    values, restart = hadoops_namenode
+    values, start = hadoops_namenode
     checkpoints = tmp_path / "2nn"
     conf = Configuration({**values, "dfs.namenode.checkpoint.dir": checkpoints.as_uri()})
     with howdah.connect(values["fs.defaultFS"], conf=conf) as fs:
@@ -167,7 +174,16 @@ def test_our_secondary_makes_hadoops_checkpoint(
         for path in name.glob("edits_*"):
             if "inprogress" not in path.name:
                 path.unlink()
-        restart()
-        assert fs.get_file_status("/kept/é漢😀").is_directory
-        assert fs.exists("/later")
-        assert not fs.exists("/gone")
+        start()
+        assert_all_is_there(fs)
+        # And when all that is lost, it begins with what our secondary has kept.
+        kept = {"dfs.namenode.checkpoint.dir": checkpoints.as_uri()}
+        (tmp_path / "new").mkdir()
+        start("-importCheckpoint", **kept, **{"dfs.namenode.name.dir": (tmp_path / "new").as_uri()})
+        assert_all_is_there(fs)
+
+
+def assert_all_is_there(fs: FileSystem) -> None:
+    assert fs.get_file_status("/kept/é漢😀").is_directory
+    assert fs.exists("/later")
+    assert not fs.exists("/gone")
