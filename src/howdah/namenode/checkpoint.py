@@ -180,14 +180,20 @@ class Checkpoints:
     def _start(self) -> None:
         began_s = time.perf_counter()
         waiting, self._waiting = self._waiting, []
+        txid = self._roll() - 1
         try:
-            txid = self._roll() - 1
             reading, writing = os.pipe()
+        except OSError as error:
+            self._tell(waiting, f"cannot make a pipe: {error}")
+            return
+        try:
             # Objects that the collector does not visit keep their pages shared.
             gc.freeze()
             pid = os.fork()
         except OSError as error:
             gc.unfreeze()
+            os.close(reading)
+            os.close(writing)
             self._tell(waiting, f"cannot fork: {error}")
             return
         if pid == 0:

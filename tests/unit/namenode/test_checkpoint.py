@@ -1,0 +1,123 @@
+"""What the child of a checkpoint does, and when images are wanted, without a fork."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from howdah import errors
+from howdah.namenode import checkpoint
+from howdah.namenode.checkpoint import Checkpoints, CheckpointSettings
+from howdah.namenode.namespace import Namespace
+from howdah.storage.image_files import finish_image, save_image, write_unfinished
+from howdah.storage.retention import Retention
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    save_image([tmp_path], 10, lambda sink: sink.write(b"older"))
+    return tmp_path
+
+
+@pytest.fixture
+def checkpoints(directory: Path) -> Checkpoints:
+    def never(*_: Callable[[], None]) -> int:
+        raise AssertionError("nothing is forked here")
+
+    return Checkpoints(
+        Namespace(),
+        7,
+        [directory],
+        [directory],
+        CheckpointSettings(100, 3600.0, 60.0, "", Retention()),
+        image_txid=10,
+        last_txid=lambda: 20,
+        roll=never,
+        when_durable=never,
+    )
+
+
+def test_child_says_what_it_wrote(checkpoints: Checkpoints, directory: Path) -> None:
+    told = json.loads(checkpoint._written_by_child(checkpoints, 20, os.getppid()))
+    (image,) = directory.glob("fsimage.ckpt_*")
+    assert told["size_bytes"] == image.stat().st_size
+    assert told["directories"] == [str(directory)]
+    assert not told["failed"]
+
+
+@pytest.mark.req("LM-009")
+def test_child_gives_up_when_its_namenode_is_gone(
+    checkpoints: Checkpoints, directory: Path
+) -> None:
+    with pytest.raises(checkpoint._Orphaned):
+        checkpoint._written_by_child(checkpoints, 20, os.getppid() + 1)
+    assert not list(directory.glob("fsimage.ckpt_*"))
+
+
+def test_one_image_is_taken_at_a_time_and_none_that_is_older(checkpoints: Checkpoints) -> None:
+    assert "an image of transaction 10 already" in str(checkpoints.accept(10))
+    assert checkpoints.accept(15) is None
+    assert "another image" in str(checkpoints.accept(16))
+    checkpoints.taken(None)
+    assert checkpoints.image_txid == 10
+    assert checkpoints.accept(15) is None
+    checkpoints.taken(15)
+    assert checkpoints.image_txid == 15
+    assert not checkpoints.busy
+
+
+def test_image_that_was_taken_is_a_recent_one(checkpoints: Checkpoints) -> None:
+    assert not checkpoints.is_recent(3_600_000, gap=5)
+    checkpoints.accept(18)
+    checkpoints.taken(18)
+    assert checkpoints.is_recent(3_600_000, gap=5)
+
+
+def test_taken_image_removes_what_it_makes_superfluous(
+    checkpoints: Checkpoints, directory: Path
+) -> None:
+    for txid in (15, 18):
+        checkpoints.accept(txid)
+        checkpoints.finish(write_unfinished([directory], txid, lambda sink: sink.write(b"x")))
+        checkpoints.taken(txid)
+    assert sorted(path.name for path in directory.glob("fsimage_*") if not path.suffix) == [
+        f"fsimage_{txid:019d}" for txid in (15, 18)
+    ]
+
+
+def test_image_without_a_directory_is_an_error(checkpoints: Checkpoints, tmp_path: Path) -> None:
+    written = write_unfinished([tmp_path], 30, lambda sink: sink.write(b"x"))
+    (tmp_path / "fsimage.ckpt_0000000000000000030").unlink()
+    with pytest.raises(OSError, match="fsimage"):
+        finish_image(written)
+    assert not list(tmp_path.glob("*30*"))
+
+
+@pytest.mark.parametrize("lacking", ["fork", "pipe"])
+def test_save_is_refused_where_a_process_cannot_be_made(
+    checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch, lacking: str
+) -> None:
+    made: list[int] = []
+    real_pipe = os.pipe
+
+    def pipe() -> tuple[int, int]:
+        made.extend(real_pipe())
+        return made[0], made[1]
+
+    def fails() -> int:
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(checkpoint.os, "pipe", pipe)
+    monkeypatch.setattr(checkpoint.os, lacking, fails)
+    monkeypatch.setattr(checkpoints, "_roll", lambda: 21)
+    told: list[errors.HowdahError | None] = []
+    checkpoints.save(told.append)
+    assert f"{lacking}: [Errno 12]" in str(told[0])
+    assert not checkpoints.busy
+    for descriptor in made:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(descriptor)
