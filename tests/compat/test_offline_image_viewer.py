@@ -160,6 +160,29 @@ def write_everything(path: Path, codec: str = "") -> None:
         writer.finish()
 
 
+def write_broken(path: Path) -> None:
+    """Directories of this image list what it does not have."""
+    inodes = [root(), directory(16386, "d,"), file(16387, ODD), directory(16388, "alone")]
+    with path.open("wb") as out:
+        writer = ImageWriter(out)
+        writer.namesystem(rec.NamesystemRecord(7, 1000, 1001, 0, 1 << 31, 42))
+        writer.erasure_coding(())
+        writer.inodes(20000, len(inodes), inodes)
+        writer.children(
+            [
+                rec.ChildrenRecord(16385, [16386, 16390, 16391], [0]),
+                rec.ChildrenRecord(16386, [16387, 16392]),
+                rec.ChildrenRecord(16388, [16393]),
+                rec.ChildrenRecord(16390, [16394, 16395]),
+            ]
+        )
+        writer.open_files(())
+        writer.snapshots(rec.SnapshotsRecord(), (), [rec.ReferenceRecord(16396, b"was", None, 2)])
+        writer.secrets(rec.SecretsRecord())
+        writer.cache(rec.CacheRecord())
+        writer.finish()
+
+
 IMAGES = ("everything", "zipped", "plain", "deflate", "rich")
 
 
@@ -168,9 +191,11 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     scratch = tmp_path_factory.mktemp("images")
     write_everything(scratch / "everything")
     write_everything(scratch / "zipped", GZIP)
+    write_broken(scratch / "broken")
     return {
         "everything": scratch / "everything",
         "zipped": scratch / "zipped",
+        "broken": scratch / "broken",
         **{name: GOLDEN / f"fsimage_{name}" for name in ("plain", "deflate", "rich")},
     }
 
@@ -225,6 +250,15 @@ def test_both_viewers_count_the_same_sizes(
 ) -> None:
     ours, theirs = both("-p", "FileDistribution", *options, "-i", images[name])
     assert ours == theirs
+
+
+@pytest.mark.parametrize("name", [*IMAGES, "broken"])
+def test_both_viewers_find_the_same_corruption(
+    name: str, images: dict[str, Path], both: Callable[..., tuple[str, str]]
+) -> None:
+    ours, theirs = both("-p", "DetectCorruption", "-i", images[name])
+    assert ours == theirs
+    assert (ours.count("\n") > 1) is (name == "broken")
 
 
 @pytest.mark.parametrize("name", ["plain", "rich"])

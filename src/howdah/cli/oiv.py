@@ -22,7 +22,8 @@ from howdah.storage.atomic import replace_file, replacing
 from howdah.storage.fsimage import ImageReader
 from howdah.storage.image_files import md5_path
 from howdah.storage.image_places import PlacesOnDisk
-from howdah.storage.image_viewing import Columns, PlacesInMemory, distribution, listing
+from howdah.storage.image_viewing import Columns, Places, PlacesInMemory, distribution, listing
+from howdah.storage.image_viewing_check import problems
 from howdah.storage.image_viewing_reverse import image_from_xml
 from howdah.storage.image_viewing_web import PREFIX, ImageTree, answer
 from howdah.storage.image_viewing_xml import as_xml
@@ -33,7 +34,14 @@ if TYPE_CHECKING:
     from howdah.config import Configuration
 
 DEFAULT_ADDRESS: Final = "localhost:5978"
-_PROCESSORS: Final = ("XML", "FileDistribution", "ReverseXML", "Web", "Delimited")
+_PROCESSORS: Final = (
+    "XML",
+    "FileDistribution",
+    "ReverseXML",
+    "Web",
+    "Delimited",
+    "DetectCorruption",
+)
 _SAY_EVERY_BYTES: Final = 4 << 20
 _BUFFER_BYTES: Final = 1 << 18
 _STDOUT: Final = "-"
@@ -48,7 +56,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     options = parser.parse_args(argv)
     processor = {name.upper(): name for name in _PROCESSORS}.get(options.processor.upper())
     if processor is None:
-        print(_refusal(options.processor), file=sys.stderr)
+        print(f"Invalid processor specified : {options.processor}", file=sys.stderr)
         return EXIT_USAGE
     try:
         _PROCESS[processor](options)
@@ -59,14 +67,6 @@ def main(argv: list[str], conf: Configuration) -> int:
         print(f"Encountered exception.  Exiting: {error}", file=sys.stderr)
         return EXIT_USAGE
     return 0
-
-
-def _refusal(processor: str) -> str:
-    if processor.upper() == "DETECTCORRUPTION":
-        return "howdah oiv: the processor DetectCorruption is not available; the others are: " + (
-            ", ".join(_PROCESSORS)
-        )
-    return f"Invalid processor specified : {processor}"
 
 
 def _arguments() -> Arguments:
@@ -124,15 +124,13 @@ def _arguments() -> Arguments:
         action="store_true",
         help="FileDistribution: show sizes with units",
     )
-    add(
-        "-delimiter", default="\t", metavar="TEXT", help="Delimited: between columns (default: tab)"
-    )
+    add("-delimiter", default="\t", metavar="TEXT", help="between columns (default: tab)")
     add("-sp", dest="storage_policy", action="store_true", help="Delimited: a column more")
     add("-ec", dest="erasure_coding", action="store_true", help="Delimited: a column more")
     add(
         *("-t", "--temp"),
         metavar="DIRECTORY",
-        help="Delimited: keep what a first pass learns there, not in memory; must not exist",
+        help="keep where inodes are there, not in memory; must not exist",
     )
     add(
         *("-m", "--multiThread"),
@@ -165,14 +163,22 @@ def _delimited(options: Namespace) -> None:
     columns = Columns(
         _TimeTexts().text, options.delimiter, options.storage_policy, options.erasure_coding
     )
-    with contextlib.ExitStack() as stack:
-        places = (
-            stack.enter_context(PlacesOnDisk(Path(options.temp)))
-            if options.temp
-            else PlacesInMemory()
-        )
-        reader = stack.enter_context(_image(options, passes=2))
+    with _places(options) as places, _image(options, passes=2) as reader:
         _write(options, listing(reader, places, columns))
+
+
+def _detect_corruption(options: Namespace) -> None:
+    with _places(options) as places, _image(options, passes=2) as reader:
+        _write(options, problems(reader, places, options.delimiter))
+
+
+@contextlib.contextmanager
+def _places(options: Namespace) -> Iterator[Places]:
+    if not options.temp:
+        yield PlacesInMemory()
+        return
+    with PlacesOnDisk(Path(options.temp)) as places:
+        yield places
 
 
 def _reverse_xml(options: Namespace) -> None:
@@ -202,6 +208,7 @@ _PROCESS: Final[dict[str, Callable[[Namespace], None]]] = {
     "XML": _xml,
     "FileDistribution": _file_distribution,
     "Delimited": _delimited,
+    "DetectCorruption": _detect_corruption,
     "ReverseXML": _reverse_xml,
     "Web": _web,
 }

@@ -134,19 +134,21 @@ def listing(reader: ImageReader, places: Places, columns: Columns) -> Iterator[s
     lines = _Lines(reader, columns)
     yield lines.heading()
     names = {
-        inode.id: text_of(inode.name) for inode in _inodes(reader) if inode.type == _Node.DIRECTORY
+        inode.id: text_of(inode.name)
+        for inode in inodes_of(reader)
+        if inode.type == _Node.DIRECTORY
     }
     for parent_id, children in children_of_directories(reader):
         places.add(parent_id, children)
     paths = Paths(places, names)
     directory_of = paths.directory_of
-    for inode in _inodes(reader):
+    for inode in inodes_of(reader):
         directory = directory_of(inode.id)
         if directory is not None:
             yield lines.line(directory, inode)
 
 
-def _inodes(reader: ImageReader) -> Iterator[pb.INodeSection.INode]:
+def inodes_of(reader: ImageReader) -> Iterator[pb.INodeSection.INode]:
     sections = reader.sections
     messages = sections.messages("INODE")
     header = next(messages, None)
@@ -164,7 +166,7 @@ def _inodes(reader: ImageReader) -> Iterator[pb.INodeSection.INode]:
 _QUOTED: Final = re.compile('[",\r\n]')
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
     """Quoted as in CSV where there is a comma, whatever the delimiter; one line in any case."""
     if not _QUOTED.search(text):
         return text
@@ -191,7 +193,7 @@ class _Lines:
         self._never = self._time(0)
 
     def _time(self, time_ms: int) -> str:
-        return _cell(self._columns.show_time(time_ms))
+        return cell(self._columns.show_time(time_ms))
 
     def heading(self) -> str:
         columns = [
@@ -260,14 +262,14 @@ class _Lines:
         delimiter = self._delimiter
         mode, owners = self._permission(bits)
         line = (
-            f"{_cell(directory + text_of(inode.name))}{delimiter}"
+            f"{cell(directory + text_of(inode.name))}{delimiter}"
             f"{delimiter.join(map(str, told))}{delimiter}"
             f"{kind}{mode}{'+' if has_acl else ''}{delimiter}{owners}"
         )
         if self._columns.with_storage_policy:
             line += f"{delimiter}{policy}"
         if self._columns.with_erasure_coding:
-            line += f"{delimiter}{_cell(coding)}"
+            line += f"{delimiter}{cell(coding)}"
         return line + "\n"
 
     def _permission(self, bits: int) -> tuple[str, str]:
@@ -276,7 +278,7 @@ class _Lines:
         if known is None:
             owner = self._names.get_optional(OF_USER, bits >> 40)
             group = self._names.get_optional(OF_GROUP, bits >> 16 & NAME_MASK)
-            owners = self._delimiter.join(_cell(name or "") for name in (owner, group))
+            owners = self._delimiter.join(cell(name or "") for name in (owner, group))
             known = self._owned[bits] = (mode_text(bits), owners)
         return known
 
@@ -321,7 +323,7 @@ def distribution(
         )
     counts: Counter[int] = Counter()
     files = directories = blocks = space_bytes = longest_bytes = 0
-    for count, inode in enumerate(_inodes(reader)):
+    for count, inode in enumerate(inodes_of(reader)):
         if inode.type == _Node.FILE:
             file = inode.file
             files += 1

@@ -28,6 +28,7 @@ from howdah.storage.image_viewing import (
     distribution,
     listing,
 )
+from howdah.storage.image_viewing_check import problems
 from howdah.storage.image_viewing_reverse import image_from_xml
 from howdah.storage.image_viewing_web import PREFIX, ImageTree, answer
 from howdah.storage.image_viewing_xml import as_xml
@@ -334,6 +335,34 @@ def test_reference_that_is_not_there_is_refused() -> None:
     data = image(ROOT, children=(rec.ChildrenRecord(16385, [], [0]),))
     with pytest.raises(errors.CorruptImage, match="reference that is not there"):
         paths_of(data, PlacesInMemory())
+
+
+def test_what_is_listed_and_not_there_is_found() -> None:
+    data = image(
+        ROOT,
+        directory(16386, "d,"),
+        file(16387, "f"),
+        directory(16388, "alone"),
+        children=(
+            rec.ChildrenRecord(16385, [16386, 16390, 16391], [0]),
+            rec.ChildrenRecord(16386, [16387, 16392]),
+            rec.ChildrenRecord(16388, [16393]),
+            rec.ChildrenRecord(16390, [16394, 16395]),
+        ),
+        references=(rec.ReferenceRecord(16396),),
+    )
+    assert [line.rstrip() for line in problems(opened(data), PlacesInMemory(), "|")] == [
+        "CorruptionType|Id|IsSnapshot|ParentPath|ParentId|Name|NodeType|CorruptChildren",
+        "MissingChild|16385|false|/|Missing||Node|2",
+        'MissingChild|16386|false|/|16385|"d,"|Node|1',
+        "MissingChild|16388|true||Missing|alone|Node|1",
+        "CorruptNodeWithMissingChild|16390|true||16385||Unknown|2",
+        "CorruptNode|16391|true||16385||Unknown|0",
+        "CorruptNode|16392|true||16386||Unknown|0",
+        "CorruptNode|16393|true||16388||Unknown|0",
+        "CorruptNode|16394|true||16390||Unknown|0",
+        "CorruptNode|16395|true||16390||Unknown|0",
+    ]
 
 
 # -- sizes ---------------------------------------------------------------------------
