@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 from howdah.testing.namespaces.attributes import AttributeHistories, BoundedHistories
 from howdah.testing.namespaces.changes import ChangeHistories
+from howdah.testing.namespaces.snapshots import SnapshotHistories
 from howdah.testing.namespaces.survival import check_survival
 from howdah.testing.namespaces.tree import TreeHistories
 
@@ -38,6 +39,13 @@ class ThoroughNarrowHistories(NarrowHistories):
         check_survival(self.namenode, thorough=True)
 
 
+class ThoroughSnapshots(SnapshotHistories):
+    """The same."""
+
+    def teardown(self) -> None:
+        check_survival(self.namenode, thorough=True)
+
+
 def run(histories: type[RuleBasedStateMachine], count: int, steps: int) -> None:
     run_state_machine_as_test(
         histories,
@@ -53,7 +61,9 @@ def run(histories: type[RuleBasedStateMachine], count: int, steps: int) -> None:
 @pytest.mark.torture
 @pytest.mark.timeout(7200)
 @pytest.mark.req("FS-022", "FS-023")
-@pytest.mark.parametrize("histories", [ThoroughHistories, ThoroughNarrowHistories])
+@pytest.mark.parametrize(
+    "histories", [ThoroughHistories, ThoroughNarrowHistories, ThoroughSnapshots]
+)
 def test_long_histories(histories: type[RuleBasedStateMachine]) -> None:
     run(histories, 500, 100)
 
@@ -66,3 +76,7 @@ def test_any_history_does_to_the_namenode_what_it_does_to_the_model_and_survives
 @pytest.mark.req("FS-022", "FS-023")
 def test_the_same_where_quotas_are_met() -> None:
     run(NarrowHistories, 40, 50)
+
+
+def test_snapshots_show_what_was_whatever_happens() -> None:
+    run(SnapshotHistories, 50, 25)

@@ -48,6 +48,8 @@ class Entry:
     policy: str = ""
     bounds: Mapping[str, int] = field(default_factory=dict)
     target: str = ""
+    number: int = 0
+    """What stays the same when the path does not."""
 
     @property
     def length_bytes(self) -> int:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from howdah.model import acls
-from howdah.model.attributes import Attributes, with_acl
+from howdah.model.attributes import with_acl
 from howdah.model.entries import NAMENODE, ROOT, Entry, Refused, is_under, parent_of
 from howdah.model.quotas import bounded, bounded_move, fixed_policy
+from howdah.model.snapshots import Snapshots
 
 
-class ModelNamespace(Attributes):
+class ModelNamespace(Snapshots):
     """All paths of a filesystem with one user.
 
     >>> model = ModelNamespace("root", "staff")
@@ -25,7 +26,9 @@ class ModelNamespace(Attributes):
 
     def __init__(self, owner: str, group: str, max_xattrs: int = 32) -> None:
         self.entries: dict[str, Entry] = {ROOT: Entry(True, owner, group)}
+        self.snapshots = {}
         self._owner = owner
+        self._numbers = 0
         self.max_xattrs = max_xattrs
 
     # Looking.
@@ -37,10 +40,6 @@ class ModelNamespace(Attributes):
             for other in self.entries
             if other != ROOT and parent_of(other) == path
         )
-
-    def subtree(self, path: str) -> list[str]:
-        """The path and all below it."""
-        return [other for other in self.entries if other == path or is_under(other, path)]
 
     def is_linked(self, path: str) -> bool:
         """True if there is a link at the path or above."""
@@ -64,7 +63,14 @@ class ModelNamespace(Attributes):
         """With the group of its directory, and the list that it hands down: this takes
         the place of the client's mask, if the client says what the mode was before."""
         above = self.entries[parent_of(path)]
-        new = replace(new, owner=self._owner, group=above.group, mtime_ms=now_ms)
+        self._numbers += 1
+        new = replace(
+            new,
+            owner=self._owner,
+            group=above.group,
+            mtime_ms=now_ms,
+            number=self._numbers,
+        )
         handed = new.mode if unmasked is None else unmasked
         acl = acls.inherited(above.acl or {}, handed, by_directory=new.is_directory)
         if acl is not None:
@@ -105,13 +111,14 @@ class ModelNamespace(Attributes):
             raise Refused("not empty")
         if path == ROOT:
             return False
+        self._check_no_snapshots(path)
         self._remove(path)
         self._touch(parent_of(path), now_ms)
         return True
 
     def _remove(self, path: str) -> None:
         for gone in self.subtree(path):
-            del self.entries[gone]
+            self.snapshots.pop(self.entries.pop(gone).number, None)
 
     @bounded_move
     def rename(self, src: str, dst: str, *, now_ms: int) -> bool:
@@ -120,6 +127,7 @@ class ModelNamespace(Attributes):
         self._check_parents(dst)
         if src not in self.entries or src == ROOT:
             return False
+        self._check_no_snapshots(src)
         there = self.entries.get(dst)
         if there is not None and there.is_directory:
             dst = dst.rstrip("/") + "/" + src.rpartition("/")[2]
@@ -130,6 +138,7 @@ class ModelNamespace(Attributes):
             return False
         if self.entries[src].target == dst:
             return False
+        self._check_not_nested(src, dst)
         self._move(src, dst, now_ms)
         return True
 
@@ -142,6 +151,8 @@ class ModelNamespace(Attributes):
             raise Refused("not found")
         if ROOT in (src, dst):
             raise Refused("root")
+        self._check_no_snapshots(src)
+        self._check_no_snapshots(dst)
         if src == dst or self.entries[src].target == dst:
             raise Refused("exists")
         if is_under(dst, src):
@@ -156,6 +167,7 @@ class ModelNamespace(Attributes):
                 raise Refused("not empty")
         elif parent_of(dst) not in self.entries:
             raise Refused("not found")
+        self._check_not_nested(src, dst)
         if old is not None:
             self._remove(dst)
         self._move(src, dst, now_ms)
@@ -289,6 +301,8 @@ class ModelNamespace(Attributes):
             part = self._file(path)
             if parent_of(path) != parent_of(target) or path == target:
                 raise Refused("cannot be joined")
+            if self._in_snapshot(part.number):
+                raise Refused("is in a snapshot")
             if part.writer is not None or not part.blocks:
                 raise Refused("cannot be joined")
         if len(set(sources)) < len(sources):

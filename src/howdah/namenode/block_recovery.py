@@ -45,9 +45,10 @@ do between their calls (LEASE_RECOVER_PERIOD)."""
 
 @dataclass(frozen=True, slots=True)
 class RecoveryOrder:
-    """What a primary is told."""
+    """What a primary is told. `source` is the block itself, but where a cut makes a copy."""
 
     block: Block
+    source: Block
     recovery_id: int
     places: tuple[Storage, ...]
 
@@ -126,7 +127,7 @@ class BlockRecovery:
     def _go_on(self, block_id: int) -> None:
         core = self._core
         block = core.namespace.blocks.get(block_id)
-        if block is None or block.state is not BlockState.UNDER_CONSTRUCTION:
+        if block is None or not self._is_open(block):
             del self._recoveries[block_id]
             return
         if not block.file.blocks.are_complete_but_last:
@@ -154,9 +155,29 @@ class BlockRecovery:
         """Where there may be replicas. A node that was silent lately only makes everybody
         wait, unless there are hardly others."""
         nodes = self._core.datanodes
-        alive = [s for s in self._core.blocks.holders(block) if s.node.alive]
+        alive = [s for s in self._core.blocks.holders(self._source(block)) if s.node.alive]
         fresh = [s for s in alive if not nodes.is_stale(s.node, now_ms)]
         return tuple(fresh if len(fresh) > 1 else alive)
+
+    def _is_open(self, block: Block) -> bool:
+        """Files that only snapshots show stay as they are."""
+        if block.state is not BlockState.UNDER_CONSTRUCTION:
+            return False
+        return self._core.namespace.is_attached(block.file)
+
+    def _source(self, block: Block) -> Block:
+        """Whose replicas are brought to one length."""
+        namespace = self._core.namespace
+        source_id = namespace.snapshots.copies.get(block.block_id)
+        return block if source_id is None else namespace.blocks[source_id]
+
+    def _meant(self, block_id: int) -> Block | None:
+        """The block that a primary tells about: it names the source."""
+        namespace = self._core.namespace
+        for copy_id, source_id in namespace.snapshots.copies.items():
+            if source_id == block_id:
+                return namespace.blocks.get(copy_id)
+        return namespace.blocks.get(block_id)
 
     @staticmethod
     def _next_primary(recovery: _Recovery, places: Sequence[Storage]) -> Datanode:
@@ -176,12 +197,15 @@ class BlockRecovery:
         for block_id in self._orders.pop(node, ()):
             recovery = self._recoveries.get(block_id)
             block = self._core.namespace.blocks.get(block_id)
-            if recovery is None or block is None or recovery.primary is not node or recovery.given:
-                continue  # Overtaken by another attempt, or by the file's end.
+            if recovery is None or recovery.primary is not node or recovery.given:
+                continue  # Overtaken by another attempt.
+            if block is None or not self._is_open(block):
+                continue  # The file has come to its end.
             recovery.given = True
             recovery.deadline_ms = now_ms + self._core.settings.block_recovery_timeout_ms
             places = self._places(block, now_ms)
-            orders.append(RecoveryOrder(block, recovery.recovery_id, places))
+            source = self._source(block)
+            orders.append(RecoveryOrder(block, source, recovery.recovery_id, places))
         return orders
 
     # Results.
@@ -191,7 +215,7 @@ class BlockRecovery:
         must not be; then nothing has changed."""
         core = self._core
         core.safe_mode.check("Cannot commitBlockSynchronization while in safe mode")
-        block = core.namespace.blocks.get(result.block.block_id)
+        block = self._meant(result.block.block_id)
         if block is None:
             if result.delete_block:
                 return  # Told again: it is gone already.

@@ -72,6 +72,8 @@ class Concat:
             raise errors.IllegalArgument(
                 f"concat: the src file {path} is the same with the target file {target.path}"
             )
+        if core.namespace.snapshots.shows(source):
+            raise errors.SnapshotError(f"Concat: the source file {path} is in snapshot")
         if source.under_construction or not source.blocks:
             raise errors.IllegalArgument(
                 f"concat: source file {path} is invalid or empty or underConstruction"

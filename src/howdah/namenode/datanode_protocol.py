@@ -287,13 +287,14 @@ class DatanodeProtocol:
 
     def _recovering(self, order: RecoveryOrder) -> pb.RecoveringBlockProto:
         """The block with what is known of its length: the recovery is not to end below.
-        For a cut it is named as it was, and `truncateBlock` is what it is to be."""
+        For a cut it is named as it was, and `truncateBlock` is what it is to be: itself,
+        or another block."""
         block = order.block
         recovering = pb.RecoveringBlockProto(
             newGenStamp=order.recovery_id,
-            block=messages.located_block(self._core.settings, block, 0, list(order.places)),
+            block=messages.located_block(self._core.settings, order.source, 0, list(order.places)),
         )
-        recovering.block.b.numBytes = block.known_bytes
+        recovering.block.b.numBytes = order.source.known_bytes
         if block.truncating:
             recovering.truncateBlock.blockId = block.block_id
             recovering.truncateBlock.genStamp = order.recovery_id

@@ -16,6 +16,7 @@ from typing import Final
 from howdah import errors
 from howdah.namenode.features import UNLIMITED, Quota
 from howdah.namenode.image_rows import Filling, Gathering, Impossible, attached
+from howdah.namenode.image_snapshots import SnapshotRecords
 from howdah.namenode.inodes import (
     ROOT_INODE_ID,
     BlockState,
@@ -26,6 +27,7 @@ from howdah.namenode.inodes import (
     Traits,
 )
 from howdah.namenode.namespace import Namespace
+from howdah.namenode.restored_snapshots import RestoredSnapshots
 from howdah.storage import image_records as rec
 from howdah.storage.edits import EditBlock
 from howdah.storage.fsimage import ImageReader, ImageWriter
@@ -39,6 +41,7 @@ _NO_LEGACY_BLOCKS: Final = 0
 _NO_STRIPED_BLOCKS: Final = -(1 << 63)
 
 _NO_QUOTA: Final = Quota()
+REAP_INODES: Final = 10_000
 
 
 # Writing.
@@ -71,6 +74,13 @@ def write_image(
         )
     )
     writer.erasure_coding(namespace.erasure_coding_policies)
+    records = SnapshotRecords(namespace)
+    if namespace.snapshots.roots:
+        # What waits to be freed must not look as if a snapshot had it.
+        while namespace.must_reap:
+            namespace.reap(REAP_INODES)
+            go_on()
+
     count = sum(1 for _ in attached(namespace, go_on))
     found = Gathering(namespace, writer.permission).inodes(go_on)
     writer.inodes(
@@ -78,26 +88,40 @@ def write_image(
         count,
         (part if isinstance(part, FileColumns) else _record(part) for part in found),
     )
-    writer.children(_children(attached(namespace, go_on)))
+    writer.children(_children(attached(namespace, go_on), records))
     writer.open_files(
         rec.OpenFileRecord(inode_id, namespace.inodes[inode_id].path)
         for inode_id in namespace.leases.held()
         if inode_id in namespace.inodes and namespace.is_attached(namespace.inodes[inode_id])
     )
-    writer.snapshots(rec.SnapshotsRecord())
+    writer.snapshots(
+        records.snapshots(),
+        records.diffs(attached(namespace, go_on)) if namespace.snapshots.count else None,
+        records.references,
+    )
     writer.secrets(rec.SecretsRecord())
     writer.cache(rec.CacheRecord())
     writer.finish()
 
 
-def _children(inodes: Iterable[INode | int]) -> Iterator[rec.ChildrenRecord]:
+def _children(
+    inodes: Iterable[INode | int], records: SnapshotRecords
+) -> Iterator[rec.ChildrenRecord]:
     for node in inodes:
         if isinstance(node, Directory) and node.entries:
             entries = [node.entries[name] for name in in_order(node.sorted_names())]
-            yield rec.ChildrenRecord(
-                node.inode_id,
-                [entry if isinstance(entry, int) else entry.inode_id for entry in entries],
-            )
+            children = [entry if isinstance(entry, int) else entry.inode_id for entry in entries]
+            if not records.has_references:
+                yield rec.ChildrenRecord(node.inode_id, children)
+                continue
+            listed = rec.ChildrenRecord(node.inode_id, [])
+            for inode_id in children:
+                reference = records.live_reference(inode_id, node)
+                if reference is None:
+                    listed.children.append(inode_id)
+                else:
+                    listed.references.append(reference)
+            yield listed
 
 
 def _record(inode: INode) -> rec.InodeRecord:
@@ -181,9 +205,12 @@ def read_image(source: Source, name: str) -> tuple[Namespace, rec.NamesystemReco
             else:
                 _add_inode(namespace, found)
         namespace.last_inode_id = max(namespace.last_inode_id, reader.last_inode_id())
+        restored = RestoredSnapshots(namespace, reader)
         for listed in reader.children():
-            _add_children(namespace, filling, listed)
+            _add_children(namespace, filling, listed, restored)
+        restored.restore()
         _check_tree(namespace, filling)
+        _end_leases(namespace)
         namespace.tally.count_all(namespace.inodes)
     except OverflowError as error:
         raise errors.CorruptImage(f"image {name} is damaged: a number is too large") from error
@@ -299,24 +326,30 @@ def _file(namespace: Namespace, record: rec.FileRecord) -> File:
     return file
 
 
-def _add_children(namespace: Namespace, filling: Filling, listed: rec.ChildrenRecord) -> None:
+def _add_children(
+    namespace: Namespace,
+    filling: Filling,
+    listed: rec.ChildrenRecord,
+    restored: RestoredSnapshots,
+) -> None:
     parent = namespace.inodes.directories.get(listed.parent_id)
     if parent is None:
         raise Impossible(f"it lists children of {listed.parent_id}, which is no directory")
-    if listed.references:
-        raise _Refused(f"{parent.path} has a child that is in a snapshot too")
-    filling.enter(parent, listed.children)
+    filling.enter(parent, [*listed.children, *map(restored.referred, listed.references)])
 
 
 def _check_tree(namespace: Namespace, filling: Filling) -> None:
-    """Every inode hangs under the root."""
+    """Every inode hangs under the root, or in a snapshot."""
+    dead = namespace.snapshots.dead_of
     for inode_id in filling.homeless():
-        raise Impossible(f"inode {inode_id} is in no directory")
-    rooted: set[INode] = {namespace.root}
+        if inode_id not in dead:
+            raise Impossible(f"inode {inode_id} is in no directory")
     held = namespace.inodes
+    rooted: set[INode] = {namespace.root}
+    rooted.update(d for d in held.directories.values() if d.parent is None)
     for inode in (*held.directories.values(), *held.links.values()):
         if inode.parent is None:
-            if inode is not namespace.root:
+            if inode is not namespace.root and inode.inode_id not in dead:
                 raise Impossible(f"inode {inode.inode_id} is in no directory")
             continue
         climbed = []
@@ -329,14 +362,20 @@ def _check_tree(namespace: Namespace, filling: Filling) -> None:
         rooted.update(climbed)
 
 
+def _end_leases(namespace: Namespace) -> None:
+    """What only snapshots have nobody writes."""
+    if namespace.snapshots.count:
+        for inode_id in namespace.leases.held():
+            if not namespace.is_attached(namespace.inodes[inode_id]):
+                namespace.leases.release(inode_id)
+
+
 # What there is no place for.
 
 
 def _refuse_in_image(reader: ImageReader, counters: rec.NamesystemRecord, name: str) -> None:
     secrets, cache = reader.secrets(), reader.cache()
-    snapshots = reader.snapshots()
     for has_it, what in (
-        (snapshots.snapshots or snapshots.snapshottable_ids, "snapshots"),
         (cache.pools or cache.directives, "pools of centralised caching"),
         (secrets.keys or secrets.tokens, "delegation tokens"),
         (

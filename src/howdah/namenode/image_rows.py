@@ -22,6 +22,7 @@ from howdah.namenode.files import (
     SEVERAL,
     TRAITS,
     WIDTH,
+    File,
     FileTable,
     Traits,
 )
@@ -221,8 +222,11 @@ class Gathering:
 
 
 def attached(namespace: Namespace, go_on: Callable[[], None]) -> Iterator[INode | int]:
-    """The whole tree, every directory before what is in it; files by their ids."""
+    """The whole tree, and what only snapshots have: every directory before what is in
+    it, files by their ids."""
     todo: list[INode | int] = [namespace.root]
+    for inode in namespace.snapshots.dead_inodes():
+        todo.append(inode.inode_id if isinstance(inode, File) else inode)
     while todo:
         entry = todo.pop()
         yield entry

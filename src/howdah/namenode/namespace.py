@@ -58,7 +58,7 @@ class Namespace:
         self.last_block_id = LAST_RESERVED_BLOCK_ID
         self.generation_stamp = LAST_RESERVED_GENERATION_STAMP
         self.tally: Final = Tally(self.find)
-        self.snapshots: Final = Snapshots(self._free_block)
+        self.snapshots: Final = Snapshots(self._free_block, self.leases.release)
         self.rolling_upgrade_start_ms: int | None = None
         """Of one that is under way; a start on it is refused."""
         # Not used here; kept for whoever reads the next image.
@@ -159,6 +159,8 @@ class Namespace:
             node = self._detached.pop()
             max_inodes -= 1
             self.tally.directories.discard(node.inode_id)
+            if snapshots.roots:
+                self._detached.extend(snapshots.forget(node))
             if isinstance(node, Directory):
                 children = snapshots.orphans(node) if snapshots.roots else node.children.values()
                 self._detached.extend(children)
@@ -168,8 +170,6 @@ class Namespace:
                 for block_id in node.block_ids:
                     self._free_block(block_id)
                 node.block_ids = ()
-            if snapshots.roots:
-                self._detached.extend(snapshots.forget(node))
             self.inodes.remove(node.inode_id)
         freed, self._freed = self._freed, []
         return freed
@@ -268,11 +268,17 @@ class Namespace:
         self._set_blocks(file, op.blocks, BlockState.COMPLETE)
         for block in file.blocks:
             block.state = BlockState.COMPLETE
-            block.truncating = False
+            self._is_cut(file, block)
         file.mtime_ms = op.mtime_ms
         file.atime_ms = op.atime_ms
         self._no_writer(file)
         self.leases.release(file.inode_id)
+
+    def _is_cut(self, file: File, block: Block) -> None:
+        if block.truncating:
+            block.truncating = False
+            if self.snapshots.copies:
+                self.snapshots.copied(file)
 
     @staticmethod
     def _no_writer(file: File) -> None:
@@ -329,12 +335,18 @@ class Namespace:
         if cut is None:
             return
         last = file.blocks[-1]
+        kept = last.length_bytes - (length - op.new_length_bytes)
         if cut.block_id != last.block_id:
-            raise errors.UnsupportedOperation(
-                f"OP_TRUNCATE of {op.path} copies {last.name} to block {cut.block_id}: "
-                "blocks are cut in place only"
-            )
-        last.length_bytes -= length - op.new_length_bytes
+            if not self.snapshots.holds(file, last.block_id):
+                raise errors.UnsupportedOperation(
+                    f"OP_TRUNCATE of {op.path} copies {last.name} to block {cut.block_id}: "
+                    "blocks that are in no snapshot are cut in place only"
+                )
+            file.blocks.pop()
+            self._new_block(file, cut, BlockState.UNDER_CONSTRUCTION)
+            self.snapshots.copies[cut.block_id] = last.block_id
+            last = file.blocks[-1]
+        last.length_bytes = kept
         last.state = BlockState.UNDER_CONSTRUCTION
         last.truncating = True
         self.generation_stamp = max(self.generation_stamp, cut.generation_stamp)
@@ -522,7 +534,7 @@ class Namespace:
                     )
                 if want.generation_stamp > block.generation_stamp:
                     # Its replicas were rebuilt; if it was to be cut, it is.
-                    block.truncating = False
+                    self._is_cut(file, block)
                 block.length_bytes = want.length_bytes
                 block.generation_stamp = want.generation_stamp
             else:

@@ -20,7 +20,7 @@ def is_within(inode: INode, top: INode) -> bool:
     """True for `top` and what is below it."""
     node: INode | None = inode
     while node is not None:
-        if node is top:
+        if node == top:
             return True
         node = node.parent
     return False

@@ -15,7 +15,7 @@ from howdah.namenode.features import Quota
 from howdah.namenode.inodes import Block, Directory, File, INode, Symlink
 from howdah.namenode.namespace import Namespace
 from howdah.namenode.paths import DOT_SNAPSHOT
-from howdah.namenode.snapshots import Snapshot, Snapshots, Version
+from howdah.namenode.snapshots import Snapshot, Snapshots, Version, begun_blocks
 
 
 class SnapshotDirectory(Directory):
@@ -111,7 +111,8 @@ class SnapshotFile(File):
             block_size_bytes=origin.block_size_bytes,
         )
         _begin(self, origin, version, parent)
-        self._blocks = [source.blocks[block_id] for block_id in state.block_ids]
+        block_ids = begun_blocks(origin) if version is None else version.block_ids
+        self._blocks = [source.blocks[block_id] for block_id in block_ids]
         self._length_bytes = state.length_bytes
 
     @property  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Snapshots: what a tree was, kept while the tree goes on (pure; FS-051).
+"""Snapshots: what a tree was, kept while the tree goes on (pure).
 
 Ids of snapshots are one number that grows; what happens while the next id is N happens
 in epoch N, and a snapshot shows its directory as it was when its id's epoch ended.
@@ -98,6 +98,15 @@ class DeadLink:
         return self.birth <= snapshot_id < self.death
 
 
+def begun_blocks(file: File) -> tuple[int, ...]:
+    """The ids of the file's blocks, but of those at its end of which nothing is known to
+    be written: they are no part of any snapshot."""
+    ids = tuple(file.block_ids)
+    while ids and not file.table.blocks[ids[-1]].length_bytes:
+        ids = ids[:-1]
+    return ids
+
+
 class Version:
     """An inode as it was for snapshot `last` and older ones, down to the version before."""
 
@@ -134,18 +143,32 @@ class Version:
         if isinstance(inode, File):
             self.replication = inode.replication
             self.length_bytes = inode.length_bytes
-            self.block_ids = tuple(block.block_id for block in inode.blocks)
+            self.block_ids = begun_blocks(inode)
         elif isinstance(inode, Directory) and inode.quota is not None:
             bounds = inode.quota
             self.quota = Quota(bounds.namespace, bounds.space_bytes, dict(bounds.by_kind_bytes))
+
+    def as_of(self, other: Version) -> None:
+        """Take over the attributes."""
+        self.owner = other.owner
+        self.group = other.group
+        self.mode = other.mode
+        self.mtime_ms = other.mtime_ms
+        self.atime_ms = other.atime_ms
+        self.acl = other.acl
+        self.xattrs = other.xattrs
+        self.storage_policy_id = other.storage_policy_id
+        self.replication = other.replication
 
 
 class Snapshots:
     """The snapshots of one namespace, and all that is kept for them."""
 
-    def __init__(self, drop_block: Callable[[int], None]) -> None:
-        """`drop_block` is told of blocks that no file and no version has any more."""
+    def __init__(self, drop_block: Callable[[int], None], end_lease: Callable[[int], None]) -> None:
+        """`drop_block` is told of blocks that no file and no version has any more,
+        `end_lease` of files that are in the tree no more."""
         self._drop_block = drop_block
+        self._end_lease = end_lease
         self.next_id = 0
         """The id of the next snapshot: the epoch."""
         self.count = 0
@@ -161,12 +184,22 @@ class Snapshots:
         """By inode id, oldest first."""
         self.by_snapshot: Final[dict[int, dict[int, INode]]] = {}
         """By snapshot: the inodes with a version, or a dead link, whose `last` it is."""
+        self.copies: Final[dict[int, int]] = {}
+        """By block: the one whose beginning it is to be a copy of. That one is in a snapshot
+        and cannot be cut itself; it stays until the copy is made."""
         self._to_trim: list[INode] = []
         self._names: tuple[int, int, list[str]] | None = None
 
     def all(self) -> Iterator[Snapshot]:
         for root in self.roots.values():
             yield from root.snapshots
+
+    def dead_inodes(self) -> Iterator[INode]:
+        """What hangs in snapshots only, without what is below it."""
+        for links in self.dead_of.values():
+            inode = links[-1].inode
+            if inode.parent is None:
+                yield inode
 
     # Which snapshots show what.
 
@@ -195,6 +228,10 @@ class Snapshots:
             return link.last
         found = self.newest(link.parent, min(below, link.death))
         return found if found >= link.birth else NONE
+
+    def shows(self, inode: INode) -> bool:
+        """True if some snapshot shows the inode, wherever."""
+        return bool(self.count) and self.newest(inode) != NONE
 
     def version(self, inode: INode, snapshot_id: int) -> Version | None:
         """The inode as the snapshot sees it; None if that is as it is now."""
@@ -243,9 +280,10 @@ class Snapshots:
         versions = self.versions.setdefault(inode.inode_id, [])
         if not versions or versions[-1].last < last:
             versions.append(Version(inode, last))
-            self._note(last, inode)
+            self.note(last, inode)
 
-    def _note(self, snapshot_id: int, inode: INode) -> None:
+    def note(self, snapshot_id: int, inode: INode) -> None:
+        """Something of the inode is kept for that snapshot."""
         self.by_snapshot.setdefault(snapshot_id, {})[inode.inode_id] = inode
 
     def linked(self, inode: INode) -> None:
@@ -269,7 +307,7 @@ class Snapshots:
         self.dead_of.setdefault(link.inode.inode_id, []).append(link)
         in_parent = self.dead_in.setdefault(link.parent.inode_id, {})
         in_parent.setdefault(link.name, []).append(link)
-        self._note(link.last, link.inode)
+        self.note(link.last, link.inode)
 
     def _remove_dead(self, link: DeadLink) -> None:
         of_inode = self.dead_of[link.inode.inode_id]
@@ -308,7 +346,12 @@ class Snapshots:
             if newest == NONE:
                 continue  # It is gone itself by now.
             if isinstance(inode, File):
+                self._end_lease(inode.inode_id)
                 self._trim_file(inode, newest)
+                begun = begun_blocks(inode)
+                dropped = inode.block_ids[len(begun) :]
+                inode.block_ids = begun
+                self._drop(inode, dropped)
             elif isinstance(inode, Directory):
                 for child in list(inode.children.values()):
                     if self.births.get(child.inode_id, 0) > newest:
@@ -334,12 +377,31 @@ class Snapshots:
         versions = self.versions.get(file.inode_id, ())
         return any(block_id in version.block_ids for version in versions)
 
+    def has_to_keep(self, file: File, block_id: int) -> bool:
+        """True if the block, which the file has, stays if the file gets another one."""
+        newest = self.newest(file)
+        versions = self.versions.get(file.inode_id)
+        if newest > (versions[-1].last if versions else NONE):
+            return True
+        return self.holds(file, block_id)
+
+    def copied(self, file: File) -> None:
+        """The file's last block is no copy, or is one by now."""
+        source = self.copies.pop(file.blocks[-1].block_id, None) if file.blocks else None
+        if source is not None:
+            self._drop(file, (source,))
+
     def _drop(self, file: File, block_ids: Iterable[int]) -> None:
         """Of these blocks, those go that the file has in no version."""
         live = {block.block_id for block in file.blocks}
+        sources = self.copies.values() if self.copies else ()
         for block_id in block_ids:
-            if block_id not in live and not self.holds(file, block_id):
-                self._drop_block(block_id)
+            if block_id in live or block_id in sources or self.holds(file, block_id):
+                continue
+            self._drop_block(block_id)
+            source = self.copies.pop(block_id, None)
+            if source is not None:
+                self._drop(file, (source,))
 
     def orphans(self, directory: Directory) -> Iterator[INode]:
         """The directory has no link left. Those of its children that nothing shows now."""
@@ -360,6 +422,11 @@ class Snapshots:
             self._forget_note(version.last, inode_id)
             for block_id in version.block_ids:
                 self._drop_block(block_id)
+        if isinstance(inode, File) and self.copies:
+            for block in inode.blocks:
+                source = self.copies.pop(block.block_id, None)
+                if source is not None:
+                    self._drop_block(source)
         if isinstance(inode, Directory):
             links = [link for some in self.dead_in.get(inode_id, {}).values() for link in some]
             for link in links:
@@ -406,7 +473,7 @@ class Snapshots:
                     self._remove_dead(link)
                 else:
                     link.last = older
-                    self._note(older, inode)
+                    self.note(older, inode)
         versions = self.versions.get(inode.inode_id, [])
         at = next((i for i, found in enumerate(versions) if found.last == snapshot_id), None)
         if at is None:
@@ -414,7 +481,7 @@ class Snapshots:
         older = self.newest(inode, snapshot_id)
         if older > (versions[at - 1].last if at else NONE):
             versions[at].last = older
-            self._note(older, inode)
+            self.note(older, inode)
             return
         dropped = versions.pop(at)
         if not versions:

@@ -6,7 +6,8 @@
 4. Otherwise the replicas of the last block are still longer. The file is under
    construction, under the lease of who truncates it, and the block under recovery with
    the length that it is to have (`block_recovery`); the answer is false. When its
-   datanodes have cut their replicas the file is closed.
+   datanodes have cut their replicas the file is closed. A block that is in a snapshot
+   is not cut: the file gets another one, of which its datanodes make copies.
 
 To ask again for the same length is harmless: it is false while the cut goes on, and
 true afterwards. So the call needs no memory of what was answered.
@@ -15,6 +16,7 @@ true afterwards. So the call needs no memory of what was answered.
 from __future__ import annotations
 
 from howdah import errors
+from howdah.namenode import quotas
 from howdah.namenode.block_recovery import BlockRecovery
 from howdah.namenode.core import Core
 from howdah.namenode.inodes import Block, File
@@ -77,6 +79,10 @@ class Truncation:
             core.commit(edits.TruncateOp(path, client_name, machine, new_length_bytes, now_ms))
             core.reap()
             return True
+        if core.namespace.snapshots.shows(file) and core.namespace.snapshots.has_to_keep(
+            file, through.block_id
+        ):
+            return self._copy(caller, file, new_length_bytes, through, client_name)
         old_length_bytes = through.length_bytes
         stamp = core.namespace.generation_stamp + 1
         core.commit(edits.SetGenstampV2Op(stamp))
@@ -86,6 +92,28 @@ class Truncation:
         core.leases.renew(client_name, core.clock.monotonic_ms())
         core.blocks.reopened(through, old_length_bytes)
         self._recovery.want(through, stamp)
+        return False
+
+    def _copy(
+        self, caller: Caller, file: File, new_length_bytes: int, through: Block, client_name: str
+    ) -> bool:
+        """A snapshot has the block: what is left of it becomes another block."""
+        core = self._core
+        before = sum(block.length_bytes for block in file.blocks[: file.blocks.index(through)])
+        more = quotas.of_bytes(file, new_length_bytes - before, file.replication)
+        core.check_quota(file.parent, more)
+        block_id = core.namespace.last_block_id + 1
+        stamp = core.namespace.generation_stamp + 1
+        core.commit(edits.AllocateBlockIdOp(block_id))
+        core.commit(edits.SetGenstampV2Op(stamp))
+        cut = edits.EditBlock(block_id, 0, stamp)
+        now_ms = core.clock.wall_ms()
+        core.commit(
+            edits.TruncateOp(file.path, client_name, caller.address, new_length_bytes, now_ms, cut)
+        )
+        core.reap()
+        core.leases.renew(client_name, core.clock.monotonic_ms())
+        self._recovery.want(file.blocks[-1])
         return False
 
 

@@ -261,8 +261,13 @@ class InMemoryDatanode:
     ) -> None:
         """As a primary that meets no trouble: every target is set, the namenode is told."""
         targets = list(targets)
+        becomes = order.truncateBlock.blockId or order.block.b.blockId
         for target in targets:
-            target.settle(order.block.b.blockId, order.newGenStamp, length_bytes)
+            if becomes != order.block.b.blockId:
+                target.replicas[target.first_storage][becomes] = Replica(
+                    order.newGenStamp, length_bytes
+                )
+            target.settle(becomes, order.newGenStamp, length_bytes)
         self.commit(order, length_bytes, targets)
 
     def _tell(

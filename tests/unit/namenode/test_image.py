@@ -213,9 +213,16 @@ def image_of(
     return out.getvalue()
 
 
-def test_snapshots_are_refused_by_name() -> None:
-    with pytest.raises(errors.UnsupportedOperation, match="it has snapshots"):
-        loaded(image_of([], [], rec.SnapshotsRecord(1, (16385,))))
+def test_snapshots_that_cannot_be_are_refused() -> None:
+    root = rec.DirectoryRecord(16385, "s1", "root", "staff", 0o755, 4)
+    for record in (
+        rec.SnapshotsRecord(1, (16386,)),
+        rec.SnapshotsRecord(1, (), (rec.SnapshotRecord(0, root),)),
+        rec.SnapshotsRecord(1, (16385,), (rec.SnapshotRecord(1, root),)),
+        rec.SnapshotsRecord(2, (16385,), (rec.SnapshotRecord(1, root),) * 2),
+    ):
+        with pytest.raises(errors.CorruptImage, match="snap"):
+            loaded(image_of([], [], record))
 
 
 def test_quotas_and_attributes_come_back() -> None:

@@ -14,7 +14,10 @@ from howdah.namenode.image import write_image
 from howdah.namenode.importing import import_checkpoint
 from howdah.namenode.loading import Loaded, load
 from howdah.storage import edits as ed
+from howdah.storage import image_records as rec
 from howdah.storage.edit_codec import encode_record
+from howdah.storage.fsimage import ImageWriter
+from howdah.storage.fsimage_sections import Sink
 from howdah.storage.image_files import image_name, md5_path, save_image, write_unfinished
 from howdah.storage.layout import StorageDirectory
 from howdah.storage.retention import Retention, purge
@@ -228,9 +231,18 @@ def test_a_checkpoint_is_not_imported_over_an_image(roots: list[Path], conf: Con
 
 
 def test_an_image_with_what_is_not_supported_stops_the_start(roots: list[Path]) -> None:
-    rich = Path(__file__).parents[1] / "storage" / "golden" / "fsimage_rich"
-    with open(rich, "rb") as image:
-        data = image.read()
-    save_image([roots[0] / "current"], 90, lambda sink: sink.write(data))
-    with pytest.raises(errors.UnsupportedOperation, match="it has snapshots"):
+    def write(sink: Sink) -> None:
+        writer = ImageWriter(sink)
+        writer.namesystem(rec.NamesystemRecord(77, 1000, 1000, 0, 1073741824, 90))
+        writer.erasure_coding(())
+        writer.inodes(16385, 0, [])
+        writer.children([])
+        writer.open_files([])
+        writer.snapshots(rec.SnapshotsRecord())
+        writer.secrets(rec.SecretsRecord())
+        writer.cache(rec.CacheRecord(pools=(rec.CachePoolRecord("pool"),)))
+        writer.finish()
+
+    save_image([roots[0] / "current"], 90, write)
+    with pytest.raises(errors.UnsupportedOperation, match="it has pools of centralised caching"):
         start(roots)

@@ -1,4 +1,4 @@
-"""Snapshots: what they show, while the tree goes on and when others go (FS-051)."""
+"""Snapshots: what they show, while the tree goes on and when others go."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from howdah import errors
+from howdah.namenode.inodes import File
 from howdah.namenode.namespace import Namespace
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.storage.edit_codec import decode_record
@@ -289,3 +290,29 @@ def test_repeated_creation_gets_the_same_answer(snap: Any) -> None:
     how = {"client_id": b"0123456789abcdef", "call_id": 7}
     assert create(snap, "/d", **how) == create(snap, "/d", **how)
     assert len(snap.names("/d/.snapshot")) == 1
+
+
+def test_block_in_a_snapshot_is_not_cut_but_copied(snap: Any, namenode: InMemoryNamenode) -> None:
+    create(snap, "/d", "s1")
+    assert snap.truncate("/d/sub/f", 120) is False
+    node, order = next((node, order) for node in namenode.nodes for order in node.orders())
+    file = namenode.core.namespace.find("/d/sub/f")
+    assert isinstance(file, File)
+    old = snap.locations("/d/.snapshot/s1/sub/f").blocks[-1].b
+    assert order.block.b.blockId == old.blockId
+    assert order.truncateBlock.blockId == file.blocks[-1].block_id != old.blockId
+    node.recover(order, 20, [node])
+    assert (snap.status("/d/sub/f").length, file.writer) == (120, None)
+    assert snap.status("/d/.snapshot/s1/sub/f").length == 150
+    assert len(namenode.core.namespace.blocks) == 3
+
+
+def test_parts_that_are_in_a_snapshot_are_not_joined(snap: Any) -> None:
+    snap.write("/d/sub/g", 10)
+    create(snap, "/d", "s1")
+    with pytest.raises(errors.SnapshotError, match="the source file /d/sub/g is in snapshot"):
+        snap.concat("/d/sub/f", "/d/sub/g")
+    snap.write("/d/sub/h", 10)
+    snap.concat("/d/sub/f", "/d/sub/h")
+    assert snap.status("/d/.snapshot/s1/sub/f").length == 150
+    assert snap.status("/d/sub/f").length == 160

@@ -78,7 +78,8 @@ class ChangeHistories(FileHistories):
         was synced if that is more."""
         now_ms = self.now()
         for order in self.node.orders():
-            block = self.namenode.core.namespace.blocks[order.block.b.blockId]
+            namespace = self.namenode.core.namespace
+            block = namespace.blocks[order.truncateBlock.blockId or order.block.b.blockId]
             told = max(length, block.known_bytes)
             if order.HasField("truncateBlock"):
                 told = order.truncateBlock.numBytes

@@ -11,8 +11,10 @@ from howdah.model.quotas import usage
 from howdah.namenode import acls, storage_policies, xattrs
 from howdah.namenode.features import Quota
 from howdah.namenode.inodes import Directory, File, INode, Symlink
+from howdah.namenode.namespace import Namespace
 from howdah.storage.edits import AclScope
 from howdah.testing.in_memory import InMemoryNamenode
+from howdah.testing.namespaces.fingerprint import shown_by
 
 SCOPES: Final = {AclScope.ACCESS: model_acls.ACCESS, AclScope.DEFAULT: model_acls.DEFAULT}
 
@@ -20,7 +22,7 @@ SCOPES: Final = {AclScope.ACCESS: model_acls.ACCESS, AclScope.DEFAULT: model_acl
 def compare(namenode: InMemoryNamenode, model: ModelNamespace) -> None:
     """Raises AssertionError where they differ."""
     namespace = namenode.core.namespace
-    assert len(namespace.inodes) == len(model.entries)
+    _compare_snapshots(namespace, model)
     for path, entry in model.entries.items():
         inode = namespace.find(path)
         assert inode is not None, path
@@ -38,6 +40,45 @@ def compare(namenode: InMemoryNamenode, model: ModelNamespace) -> None:
         elif isinstance(inode, Directory):
             assert inode.sorted_names() == model.children(path)
             _compare_quota(model, path, inode.quota or Quota(), entry)
+
+
+def _compare_snapshots(namespace: Namespace, model: ModelNamespace) -> None:
+    seen = []
+    for path in model.snapshottable():
+        directory = namespace.find(path)
+        assert directory is not None, path
+        root = namespace.snapshots.roots[directory.inode_id]
+        for name, expected in model.snapshots[model.entries[path].number].items():
+            snapshot = root.named(name)
+            assert snapshot is not None, f"{name} of {path}"
+            seen.append(snapshot)
+            shown = shown_by(namespace, snapshot)
+            assert shown.keys() == expected.keys(), f"{name} of {path}"
+            for below, then in expected.items():
+                _compare_then(shown[below], then)
+    assert len(seen) == len(list(namespace.snapshots.all())) == namespace.snapshots.count
+
+
+def _compare_then(inode: INode, then: Entry) -> None:
+    """An inode as a snapshot shows it."""
+    assert isinstance(inode, Directory) == then.is_directory
+    assert (inode.owner, inode.group, inode.mode) == (then.owner, then.group, then.mode)
+    assert (inode.mtime_ms, inode.atime_ms) == (then.mtime_ms, then.atime_ms), inode.path
+    assert acl_of(inode) == then.acl, inode.path
+    assert xattrs_of(inode) == then.xattrs, inode.path
+    if isinstance(inode, File):
+        assert (inode.length_bytes, len(inode.blocks), inode.replication) == (
+            then.length_bytes,
+            _count_begun(then.blocks),
+            then.replication,
+        ), inode.path
+
+
+def _count_begun(blocks: tuple[int, ...]) -> int:
+    """Without those at the end in which there is nothing."""
+    while blocks and not blocks[-1]:
+        blocks = blocks[:-1]
+    return len(blocks)
 
 
 def _compare_file(namenode: InMemoryNamenode, file: File, entry: Entry) -> None:

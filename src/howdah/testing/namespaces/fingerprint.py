@@ -8,6 +8,8 @@ from typing import Any
 from howdah.namenode import quotas
 from howdah.namenode.inodes import BlockState, Directory, File, INode, Symlink
 from howdah.namenode.namespace import Namespace
+from howdah.namenode.snapshot_views import DotSnapshot, root_view
+from howdah.namenode.snapshots import Snapshot
 
 Fingerprint = dict[str, Any]
 
@@ -45,6 +47,51 @@ def fingerprint(namespace: Namespace) -> Fingerprint:
             inode.xattrs,
             *_own(inode),
         )
+    _add_snapshots(namespace, found)
+    return found
+
+
+def _add_snapshots(namespace: Namespace, found: Fingerprint) -> None:
+    roots = namespace.snapshots.roots.items()
+    there = sorted(i for i, root in roots if namespace.is_attached(root.directory))
+    found["snapshots"] = (namespace.snapshots.next_id, there)
+    for snapshot in namespace.snapshots.all():
+        found[f"snapshot {snapshot.snapshot_id}"] = (
+            snapshot.name,
+            snapshot.directory.inode_id,
+            {below: _facts_then(inode) for below, inode in shown_by(namespace, snapshot).items()},
+        )
+
+
+def _facts_then(inode: INode) -> tuple[Any, ...]:
+    facts: tuple[Any, ...] = (
+        type(inode).__name__,
+        inode.inode_id,
+        inode.owner,
+        inode.group,
+        inode.mode,
+        inode.mtime_ms,
+        0 if isinstance(inode, Directory) else inode.atime_ms,
+        inode.acl,
+        inode.xattrs,
+    )
+    if isinstance(inode, File):
+        blocks = [block.block_id for block in inode.blocks]
+        return *facts, inode.replication, inode.length_bytes, blocks
+    return facts
+
+
+def shown_by(namespace: Namespace, snapshot: Snapshot) -> dict[str, INode]:
+    """What there is in a snapshot, by the path below its directory."""
+    found: dict[str, INode] = {}
+    top = root_view(namespace, snapshot, DotSnapshot(namespace, snapshot.directory))
+    stack: list[tuple[str, INode]] = [("", top)]
+    while stack:
+        below, inode = stack.pop()
+        found[below] = inode
+        if isinstance(inode, Directory):
+            assert inode.sorted_names() == sorted(inode.children)
+            stack += [(f"{below}/{name}", child) for name, child in inode.children.items()]
     return found
 
 
@@ -108,8 +155,18 @@ def check_consistent(namespace: Namespace) -> None:
             for kind in kinds:
                 counted = kept.used_by_kind_bytes.get(kind, 0)
                 assert counted == used.by_kind_bytes.get(kind, 0), (path, kind)
-    assert dict(namespace.inodes) == inodes
-    assert dict(namespace.blocks) == blocks
+    block_ids = set(blocks) | set(namespace.snapshots.copies.values())
+    inode_ids = set(inodes)
+    for snapshot in namespace.snapshots.all():
+        for inode in shown_by(namespace, snapshot).values():
+            inode_ids.add(inode.inode_id)
+            if isinstance(inode, File):
+                block_ids.update(block.block_id for block in inode.blocks)
+    # What snapshots show is there, and what nobody sees is not.
+    assert set(namespace.inodes) == inode_ids
+    assert set(namespace.blocks) == block_ids
+    assert {i: inode for i, inode in namespace.inodes.items() if i in inodes} == inodes
+    assert {i: block for i, block in namespace.blocks.items() if i in blocks} == blocks
     holders = {inode_id: namespace.leases.holder_of(inode_id) for inode_id in inodes}
     assert {i: holder for i, holder in holders.items() if holder} == writers
     assert namespace.leases.open_files == len(writers)

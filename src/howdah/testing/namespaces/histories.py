@@ -53,6 +53,12 @@ REFUSALS: Final[dict[str, tuple[type[errors.HowdahError], ...]]] = {
     "no directory": (errors.PathIsNotDirectory,),
     "quota": (errors.QuotaExceeded,),
     "a link": (errors.UnresolvedPath,),
+    "is in a snapshot": (errors.SnapshotError,),
+    "has snapshots": (errors.SnapshotError,),
+    "would be nested": (errors.SnapshotError,),
+    "not snapshottable": (errors.SnapshotError,),
+    "snapshot exists": (errors.SnapshotError,),
+    "no such snapshot": (errors.SnapshotError,),
 }
 
 names = st.sampled_from(["a", "b", "ü €"])
@@ -102,6 +108,7 @@ class Histories(RuleBasedStateMachine):
                 min_block_size_bytes=512,
                 block_size_bytes=BLOCK,
                 max_xattrs_per_inode=MAX_XATTRS,
+                snapshots_capture_open_files=True,
             ),
             namespace=NotedNamespace(),
         )
