@@ -30,6 +30,7 @@ SCRIPTS = (
     "recovery",
     "short_circuit",
     "scale",
+    "distcp",
 )
 
 

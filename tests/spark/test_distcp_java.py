@@ -7,8 +7,6 @@ Java process runs Hadoop's with its local job runner, case after case.
 from __future__ import annotations
 
 import itertools
-import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,17 +22,14 @@ from howdah.spark.arguments import parse
 from howdah.spark.counters import Counters
 from howdah.spark.outcome import exit_code
 from howdah.testing import MiniCluster
-from howdah.testing.hadoop import NoHadoop, hadoop_class_path, hadoop_distcp_class_path
+from howdah.testing.hadoop import NoHadoop
+from howdah.testing.hadoop_distcp import HadoopDistCp, HadoopRun
+from howdah.testing.java import NoJava
 
 pytestmark = pytest.mark.timeout(240)
 
 _CACHE = Path(__file__).parents[2] / ".cache"
 _PROGRAM = Path(__file__).with_name("RunDistCp.java")
-_QUICK = (
-    "mapreduce.framework.name=local",
-    "mapreduce.client.progressmonitor.pollinterval=10",
-    "mapreduce.client.completion.pollinterval=10",
-)
 _numbers = itertools.count()
 
 
@@ -49,49 +44,17 @@ class Result:
     tree: dict[str, tuple[Any, ...]]
 
 
-class JavaDistCp:
-    """Hadoop's DistCp in a Java process that is there already."""
-
-    def __init__(self, class_path: str, cluster: MiniCluster, scratch: Path) -> None:
-        command = ["java", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-        command += ["-cp", f"{cluster.conf_dir}:{class_path}", str(_PROGRAM), *_QUICK]
-        command += [f"hadoop.tmp.dir={scratch}"]
-        self._said = (scratch / "said").open("wb")
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, text=True
-        )
-
-    def run(self, words: list[str]) -> tuple[int, int, int, int]:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write("\t".join(words) + "\n")
-        self._process.stdin.flush()
-        for line in self._process.stdout:
-            if line.startswith("RESULT "):
-                code, copied, skipped, size = map(int, line.split()[1:5])
-                return code, copied, skipped, size
-        raise AssertionError("the Java process has ended")
-
-    def close(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait(30)
-        self._said.close()
-
-
 @pytest.fixture(scope="module")
 def java(
     howdah_cluster: MiniCluster, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[JavaDistCp]:
-    if shutil.which("java") is None:
-        pytest.skip("java is not installed")
+) -> Iterator[HadoopDistCp]:
+    scratch = tmp_path_factory.mktemp("distcp")
     try:
-        class_path = f"{hadoop_distcp_class_path(_CACHE)}:{hadoop_class_path(_CACHE)}"
-    except NoHadoop as error:
+        process = HadoopDistCp(_PROGRAM, howdah_cluster.conf_dir, _CACHE, scratch)
+    except (NoHadoop, NoJava) as error:
         pytest.skip(error.message)
-    process = JavaDistCp(class_path, howdah_cluster, tmp_path_factory.mktemp("distcp"))
-    yield process
-    process.close()
+    with process:
+        yield process
 
 
 # -- cases -----------------------------------------------------------------------------
@@ -184,7 +147,7 @@ def seen(fs: FileSystem, path: str, options: list[str]) -> dict[str, tuple[Any, 
     return found
 
 
-def run_ours(spark: Any, cluster: MiniCluster, words: list[str]) -> tuple[int, int, int, int]:
+def run_ours(spark: Any, cluster: MiniCluster, words: list[str]) -> HadoopRun:
     arguments = parse(words)
     try:
         outcome = distcp(
@@ -195,13 +158,13 @@ def run_ours(spark: Any, cluster: MiniCluster, words: list[str]) -> tuple[int, i
             conf=cluster.conf,
         )
     except Exception as error:  # noqa: BLE001 — whatever it is, it has an exit code
-        return exit_code(error), 0, 0, 0
-    counters: Counters = outcome.counters
-    return 0, counters.files_copied, counters.files_skipped, counters.bytes_copied
+        return HadoopRun(exit_code(error), 0, 0, 0, 0.0)
+    done: Counters = outcome.counters
+    return HadoopRun(0, done.files_copied, done.files_skipped, done.bytes_copied, 0.0)
 
 
 def both(
-    case: Case, spark: Any, cluster: MiniCluster, fs: FileSystem, java: JavaDistCp
+    case: Case, spark: Any, cluster: MiniCluster, fs: FileSystem, java: HadoopDistCp
 ) -> tuple[Result, Result]:
     """Hadoop's result and ours."""
     root = f"/distcp/java/{next(_numbers)}"
@@ -216,13 +179,16 @@ def both(
         words = [*case.options, *(f"{cluster.uri}{root}/{name}" for name in case.sources)]
         words.append(f"{cluster.uri}{target}")
         said = java.run(words) if who == "java" else run_ours(spark, cluster, words)
-        results.append(Result(*said, seen(fs, target, case.options)))
+        tree = seen(fs, target, case.options)
+        results.append(
+            Result(said.exit_code, said.files_copied, said.files_skipped, said.bytes_copied, tree)
+        )
         # Nothing is left beside the target.
         assert [status.name for status in fs.list_status(f"{root}/{who}")] in ([], ["dst"])
     return results[0], results[1]
 
 
-def check(case: Case, spark: Any, cluster: MiniCluster, java: JavaDistCp) -> None:
+def check(case: Case, spark: Any, cluster: MiniCluster, java: HadoopDistCp) -> None:
     with cluster.connect() as fs:
         theirs, ours = both(case, spark, cluster, fs, java)
     assert ours.code == theirs.code
@@ -237,7 +203,7 @@ def check(case: Case, spark: Any, cluster: MiniCluster, java: JavaDistCp) -> Non
 )
 @given(CASES)
 def test_both_leave_the_same_trees(
-    spark: Any, howdah_cluster: MiniCluster, java: JavaDistCp, case: Case
+    spark: Any, howdah_cluster: MiniCluster, java: HadoopDistCp, case: Case
 ) -> None:
     check(case, spark, howdah_cluster, java)
 
@@ -250,6 +216,6 @@ def test_both_leave_the_same_trees(
 )
 @given(CASES)
 def test_both_leave_the_same_trees_in_hundreds_of_cases(
-    spark: Any, howdah_cluster: MiniCluster, java: JavaDistCp, case: Case
+    spark: Any, howdah_cluster: MiniCluster, java: HadoopDistCp, case: Case
 ) -> None:
     check(case, spark, howdah_cluster, java)
