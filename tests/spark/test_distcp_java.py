@@ -198,7 +198,7 @@ def check(case: Case, spark: Any, cluster: MiniCluster, java: HadoopDistCp) -> N
 
 @pytest.mark.req("FS-159", "FS-160", "FS-161", "FS-162", "FS-163", "FS-164")
 @settings(
-    max_examples=12,
+    max_examples=8,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(CASES)
