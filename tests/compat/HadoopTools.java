@@ -68,6 +68,9 @@ public class HadoopTools {
       case "start": start(new File(words[0]), null); break;
       case "make": make(new File(words[0]), words[1], words[2]); break;
       case "list": list(words[0], Arrays.copyOfRange(words, 1, words.length)); break;
+      case "upgrade": start(new File(words[0]), null, "-upgrade"); break;
+      case "finalize": fs.finalizeUpgrade(); break;
+      case "rollback": check(NameNode.doRollback(conf(new File(words[0])), false) ? 1 : 0); break;
       case "stop": stop(); break;
       default: throw new IllegalArgumentException(command);
     }
@@ -134,10 +137,10 @@ public class HadoopTools {
   }
 
   /** A namenode on the directory's "name", and with a data directory a datanode. */
-  static void start(File directory, File data) throws Exception {
+  static void start(File directory, File data, String... options) throws Exception {
     Configuration conf = conf(directory);
     if (data != null) NameNode.format(conf);
-    namenode = NameNode.createNameNode(new String[0], conf);
+    namenode = NameNode.createNameNode(options, conf);
     conf.set("fs.defaultFS", "hdfs://127.0.0.1:" + namenode.getNameNodeAddress().getPort());
     conf.set("dfs.namenode.rpc-address", "127.0.0.1:" + namenode.getNameNodeAddress().getPort());
     if (data != null) datanode = DataNode.createDataNode(new String[0], conf);
