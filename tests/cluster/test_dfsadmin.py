@@ -179,6 +179,20 @@ def test_decommissioning_is_refused_by_name(run: Run, cluster: MiniCluster) -> N
     assert address in complained
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-reconfig", "datanode", "127.0.0.1:1", "start"),
+        ("-refresh", "127.0.0.1:1", "anything"),
+        ("-rollingUpgrade", "prepare"),
+    ],
+)
+def test_what_is_not_supported_is_refused_by_name(run: Run, words: tuple[str, ...]) -> None:
+    code, _, complained = run(*words)
+    assert code == 255
+    assert complained.startswith(f"{words[0][1:]}: ")
+
+
 def test_a_datanode_is_shut_down(run: Run, cluster: MiniCluster) -> None:
     address = cluster.process("datanode1").addresses["ipc"]
     assert run("-shutdownDatanode", address)[0] == 0

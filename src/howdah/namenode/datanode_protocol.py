@@ -81,6 +81,12 @@ class DatanodeProtocol:
             software_version=registration.softwareVersion,
         )
         self._check_allowed(identity)
+        if core.hosts.to_decommission(identity):
+            log.warning(
+                "datanode %s is in dfs.hosts.exclude: decommissioning is not supported, and it "
+                "is used as any other",
+                identity.transfer_address,
+            )
         location = core.racks.location(ip, identity.hostname)
         node, displaced = core.datanodes.register(identity, location, core.clock.monotonic_ms())
         core.blocks.orders_lost(node)

@@ -45,20 +45,7 @@ REFUSED = {
     "renewDelegationToken": NO_TOKENS,
     "cancelDelegationToken": NO_TOKENS,
 }
-UNDER_WAY = {
-    "createSnapshot",
-    "renameSnapshot",
-    "allowSnapshot",
-    "disallowSnapshot",
-    "getSnapshottableDirListing",
-    "getSnapshotListing",
-    "deleteSnapshot",
-    "getSnapshotDiffReport",
-    "getSnapshotDiffReportListing",
-    "finalizeUpgrade",
-    "upgradeStatus",
-    "rollingUpgrade",
-}
+UNDER_WAY = {"getSnapshotDiffReport", "getSnapshotDiffReportListing"}
 METHODS = [
     method.name for method in pb.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"].methods
 ]

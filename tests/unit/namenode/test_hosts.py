@@ -121,3 +121,12 @@ def test_only_the_superuser_has_the_lists_read_anew(namenode: InMemoryNamenode) 
         Administration(namenode.core).refresh_nodes(
             Caller("mallory", "10.9.9.9", b"", -1, 0), lambda error: None
         )
+
+
+def test_who_is_to_leave_and_comes_is_used_and_the_log_says_so(
+    namenode: InMemoryNamenode, caplog: pytest.LogCaptureFixture
+) -> None:
+    namenode.core.hosts = hosts("", "10.0.0.3")
+    namenode.join("dn2")
+    assert len(namenode.core.datanodes.live()) == 3
+    assert "10.0.0.3:9866 is in dfs.hosts.exclude" in caplog.text

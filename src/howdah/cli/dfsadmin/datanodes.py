@@ -122,6 +122,12 @@ def _reconfigure(words: list[str], cluster: Cluster) -> None:
     )
 
 
+def _refresh(words: list[str], cluster: Cluster) -> None:
+    raise errors.UnsupportedOperation(
+        f"no server here has anything to refresh under the name {words[1]}"
+    )
+
+
 COMMANDS: Final = {
     "-getDatanodeInfo": Command(_PLACE, "Whether a datanode runs, and since when.", _info, 1, 1),
     "-getVolumeReport": Command(
@@ -165,6 +171,12 @@ COMMANDS: Final = {
         _refresh_namenodes,
         1,
         1,
+    ),
+    "-refresh": Command(
+        "<host:ipc_port> <key> [arg1..argn]",
+        "Have a server refresh what it has under that name; none has anything.",
+        _refresh,
+        2,
     ),
     "-reconfig": Command(
         "<namenode|datanode> <host:ipc_port|livenodes|decomnodes> <start|status|properties>",
