@@ -9,6 +9,7 @@ told to register again by its heartbeat's answer.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Final
@@ -25,6 +26,8 @@ from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Caller, Slices
 from howdah.transfer import block_lists
+
+log = logging.getLogger(__name__)
 
 INVALIDATE_LIMIT: Final = 1000
 REPORT_LEASE: Final = 1
