@@ -86,8 +86,9 @@ PROVES = {
 LONG = {
     # Each of its 46 tests writes 64 blocks, and takes a second.
     "TestHDFSContractVectoredRead",
-    # What FileContext does with links, once more.
+    # What FileContext does with links, once more; and what it does where they are switched off.
     "org.apache.hadoop.fs.TestSymlinkHdfsFileSystem",
+    "org.apache.hadoop.fs.TestSymlinkHdfsDisable",
 }
 
 _DECLARED = """
