@@ -40,7 +40,7 @@ CONF = {
     "howdah.client.symlinks.enabled": "true",
 }
 # Directories with snapshots: in the image, and in the log behind it.
-SNAPSHOTS = ("", "/later/snap")
+SNAPSHOTS = ("/snap", "/later/snap")
 ROOTS = (
     "/",
     *(f"{root}/.snapshot/{name}" for root in SNAPSHOTS if root for name in ("s1", "second")),
@@ -51,14 +51,17 @@ ROOTS = (
 class Listings:
     """What each namenode said of a directory: the one that wrote it, and the other.
 
-    `directories` are those two as they were left by who wrote them.
+    `back` is what Hadoop's said once ours had written its own image into Hadoop's
+    directory. `directories` are as they were left by who wrote them: ours, Hadoop's, and
+    that last one.
     """
 
     ours: list[str]
     ours_by_hadoop: list[str]
     hadoops: list[str]
     hadoops_by_us: list[str]
-    directories: tuple[Path, Path]
+    back: list[str]
+    directories: tuple[Path, Path, Path]
 
 
 @pytest.fixture(scope="module")
@@ -93,8 +96,19 @@ def listings(
         (name_dir / "in_use.lock").unlink(missing_ok=True)
         cluster.start("namenode")
         cluster.wait_ready()
-        directories = written, scratch / "hadoops" / "name"
-        yield Listings(ours, ours_by_hadoop, hadoops, listing(cluster), directories)
+        hadoops_by_us = listing(cluster)
+        with cluster.connect() as fs:
+            assert isinstance(fs, HdfsFileSystem)
+            save_namespace(fs)
+        cluster.kill("namenode")
+        returned = scratch / "returned"
+        shutil.copytree(name_dir, returned)
+        shutil.copytree(name_dir, scratch / "back" / "name")
+        hadoop_tools("start", scratch / "back")
+        back = by_hadoop("back.listing")
+        hadoop_tools("stop")
+        directories = written, scratch / "hadoops" / "name", returned
+        yield Listings(ours, ours_by_hadoop, hadoops, hadoops_by_us, back, directories)
 
 
 # -- a directory of ours, like that of HadoopTools.java ------------------------------
@@ -119,9 +133,7 @@ def make(fs: HdfsFileSystem) -> None:
     again.hsync(SyncFlag.UPDATE_LENGTH)
     attributes(fs, "/user", "/user/alice/docs", "/empty", "/link")
     snapshots(fs, SNAPSHOTS[0])
-    fs.set_safe_mode("enter")
-    proxy(fs).call("saveNamespace", pb.SaveNamespaceRequestProto(), pb.SaveNamespaceResponseProto)
-    fs.set_safe_mode("leave")
+    save_namespace(fs)
     fs.mkdirs("/later/docs")
     fs.mkdirs("/later/cold")
     write(fs, "/later/docs/none", 1025)
@@ -135,6 +147,12 @@ def make(fs: HdfsFileSystem) -> None:
     late.write(bytes(100))
     late.hflush()
     os._exit(0)
+
+
+def save_namespace(fs: HdfsFileSystem) -> None:
+    fs.set_safe_mode("enter")
+    proxy(fs).call("saveNamespace", pb.SaveNamespaceRequestProto(), pb.SaveNamespaceResponseProto)
+    fs.set_safe_mode("leave")
 
 
 def write(fs: HdfsFileSystem, path: str, length: int) -> None:
@@ -254,6 +272,12 @@ def test_hadoops_namenode_lists_the_same_tree_on_our_directory(listings: Listing
 
 def test_our_namenode_lists_the_same_tree_on_hadoops_directory(listings: Listings) -> None:
     assert differences(listings.hadoops, listings.hadoops_by_us) == []
+
+
+def test_hadoops_namenode_lists_the_same_tree_once_we_have_written_it_anew(
+    listings: Listings,
+) -> None:
+    assert differences(listings.hadoops, listings.back) == []
 
 
 def files(listings: Listings, pattern: str) -> list[Path]:
