@@ -117,6 +117,7 @@ PURE = {
     "fs": {"capabilities", "data_codec", "glob", "path_handle", "status"},
     "spark": {
         "arguments",
+        "compaction_plan",
         "compare",
         "counters",
         "judging",

@@ -67,6 +67,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "balancer": Command("even out the datanodes", None),
     "cacheadmin": Command("manage the block cache", None),
+    "compact": Command("make small files fewer and larger", "howdah.cli.compact:main"),
     "distcp": Command("copy in parallel, on Spark", "howdah.cli.distcp:main"),
     "fsck": Command("check files and their blocks", None),
     "haadmin": Command("administer high availability", None),

@@ -2,7 +2,7 @@
 
 `distcp(spark, sources, target)` copies trees in parallel, `verify(spark, targets)` reads
 every replica and compares them, `namespace(spark, where)` is what is in a filesystem or an
-image, as a DataFrame. Everything goes through
+image, as a DataFrame, and `compact(spark, target)` makes small files fewer. Everything goes through
 Spark's DataFrame API, so a session from `SparkSession.builder.remote(…)` (Spark
 Connect) does as well as a classic one. The session that asks moves no file's bytes and
 holds nothing that grows with their number: listing and copying run in the executors,
@@ -13,15 +13,28 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from howdah.spark.compaction import Compaction, compact
     from howdah.spark.job import distcp
     from howdah.spark.namespaces import namespace
     from howdah.spark.options import Attribute, Options
     from howdah.spark.outcome import Outcome
     from howdah.spark.verifying import Verified, verify
 
-__all__ = ["Attribute", "Options", "Outcome", "Verified", "distcp", "namespace", "verify"]
+__all__ = [
+    "Attribute",
+    "Compaction",
+    "Options",
+    "Outcome",
+    "Verified",
+    "compact",
+    "distcp",
+    "namespace",
+    "verify",
+]
 
 _HOME = {
+    "Compaction": "howdah.spark.compaction",
+    "compact": "howdah.spark.compaction",
     "distcp": "howdah.spark.job",
     "namespace": "howdah.spark.namespaces",
     "Attribute": "howdah.spark.options",

@@ -1,0 +1,96 @@
+"""`howdah compact`: small files made fewer and larger, by Spark.
+
+Exit codes: 0, 1 if a directory could not be compacted, 255 for what can't be understood.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from howdah.cli.servers import Arguments
+from howdah.cli.spark_options import add_options, session_of
+from howdah.kinds import parse_size
+from howdah.wording import byte_text
+
+if TYPE_CHECKING:
+    from howdah.config import Configuration
+    from howdah.spark.compaction import Compaction
+
+
+def main(argv: list[str], conf: Configuration) -> int:
+    """Compact; the exit code."""
+    options = _arguments().parse_args(argv)
+    from howdah.spark.compaction import compact
+
+    with session_of(options) as spark:
+        found = compact(
+            spark,
+            options.path,
+            target_bytes=options.target_size,
+            dry_run=options.dry_run,
+            has_headers=options.header,
+            conf=conf,
+        )
+    if options.json:
+        told = {
+            "directories": [asdict(each) for each in found.directories],
+            "recovered": list(found.recovered),
+        }
+        print(json.dumps(told))
+    else:
+        _tell(found, options)
+    return 1 if found.failed else 0
+
+
+def _arguments() -> Arguments:
+    parser = Arguments(
+        prog="howdah compact",
+        description="Merge the small files of each directory; the old ones go to the trash.",
+    )
+    parser.add_argument("path", help="a directory's URI or path")
+    parser.add_argument(
+        "--target-size",
+        type=_size,
+        default=128 << 20,
+        metavar="SIZE",
+        help="how large files are to be (128m)",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="say what would be won")
+    parser.add_argument("--header", action="store_true", help="CSV files begin with a header")
+    add_options(parser)
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    return parser
+
+
+def _size(text: str) -> int:
+    try:
+        size = parse_size(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size, such as 64m") from error
+    if size <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not above 0")
+    return size
+
+
+def _tell(found: Compaction, options: argparse.Namespace) -> None:
+    from howdah.spark.compaction import summary
+
+    for path in found.recovered:
+        print(f"{path}: got the files that an earlier run had made")
+    for each in found.directories:
+        if each.failed:
+            print(f"{each.path}: failed: {each.reason}")
+        elif each.reason:
+            print(f"{each.path}: left alone, {each.reason}")
+        else:
+            told = f"{each.files_before} files to {each.files_after}, {byte_text(each.bytes)}"
+            kept = f", the old ones are in {each.kept_at}" if each.kept_at else ""
+            print(f"{each.path}: {told}{kept}")
+    files, blocks, memory = summary(found.changed)
+    would = "would be saved" if options.dry_run else "saved"
+    print(
+        f"{files} files, {blocks} blocks and {byte_text(memory)} of the namenode's memory {would}"
+    )
