@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +13,14 @@ from hypothesis import settings
 
 from howdah.testing import MiniCluster
 from howdah.testing.java import NoJava, find_java_home
+from howdah.testing.plugin import is_worker
 
 pytest_plugins = ["pytester"]
 
 # Servers and JVMs of one wait while those of the other work; more would only get in
 # each other's way on a small machine.
 WORKERS = 2
-# What starts Spark's JVM is done by one of them, else there would be two such.
-SPARK = frozenset(
-    f"tests/compat/{name}.py"
-    for name in (
-        "test_datanode_restart_java",
-        "test_failure_matrix",
-        "test_java_client",
-        "test_local_java",
-        "test_pipeline_recovery_java",
-        "test_pyspark",
-    )
-)
-SPARK_DIRECTORY = "tests/spark/"
+HERE = Path(__file__).parent
 
 # The machine is shared, with the servers under test for a start: a slow example is
 # no bug. Examples are the same in every run, so that a failure can be had again.
@@ -55,18 +45,30 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return WORKERS
 
 
+@cache
+def needs_spark(module: Path) -> bool:
+    """Does a module of tests ask for Spark, as far as can be told without loading it?"""
+    return module.parent == HERE / "spark" or "spark: Any" in module.read_text(encoding="utf-8")
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """One worker gets a module as a whole, for its fixtures, and all of Spark's."""
+    """One worker gets a module as a whole, for its fixtures, and one all that need Spark,
+    so that there is one JVM for it."""
     from xdist.scheduler import LoadFileScheduling
 
     class ByModule(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             scope = super()._split_scope(nodeid)
-            uses_spark = scope in SPARK or scope.startswith(SPARK_DIRECTORY)
-            return "spark" if uses_spark else scope
+            return "spark" if needs_spark(config.rootpath / scope) else scope
 
     return ByModule(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Among several workers what one of them has to do alone comes first."""
+    if is_worker(config):
+        items.sort(key=lambda item: not needs_spark(item.path))
 
 
 @pytest.fixture(scope="session")
