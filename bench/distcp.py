@@ -85,14 +85,18 @@ def measure(options: Options) -> Results:
             hadoop = None
         files = 1000 if options.quick else 10_000
         _fill_small(fs, files)
-        found = in_turn(_runs(cluster, fs, spark, hadoop, "/small"), options.repeats(3, 1))
+        # Where a run takes minutes nothing is gained by another one to warm up.
+        warm_up = 1 if options.quick else 0
+        runs = _runs(cluster, fs, spark, hadoop, "/small")
+        found = in_turn(runs, options.repeats(2, 1), warm_up=warm_up)
         rates = {name: [files / seconds for seconds in values] for name, values in found.items()}
         peers = {name: values for name, values in rates.items() if name != OURS}
         yield figure(f"copy {files:,} files of 2 KiB", "files/s", rates[OURS], peers)
         big = (64 << 20, 8) if options.quick else (512 << 20, 8)
         _fill_big(fs, *big)
         size = big[0] * big[1]
-        found = in_turn(_runs(cluster, fs, spark, hadoop, "/big"), options.repeats(3, 1))
+        runs = _runs(cluster, fs, spark, hadoop, "/big")
+        found = in_turn(runs, options.repeats(2, 1), warm_up=warm_up)
         rates = {name: [size / MB / s for s in values] for name, values in found.items()}
         peers = {name: values for name, values in rates.items() if name != OURS}
         yield figure(f"copy {size >> 20:,} MiB in 8 files", "MB/s", rates[OURS], peers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -98,6 +99,9 @@ def spark(howdah_cluster: MiniCluster, tmp_path_factory: pytest.TempPathFactory)
         "spark.sql.session.timeZone": "UTC",
         # Leave no Derby behind in the working directory.
         "spark.sql.catalogImplementation": "in-memory",
+        # Sessions of Spark Connect may come to the same JVM.
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.port": str(_free_port()),
         **{f"spark.hadoop.{name}": value for name, value in howdah_cluster.conf.items()},
     }
     with pytest.MonkeyPatch.context() as environment:
@@ -113,3 +117,22 @@ def spark(howdah_cluster: MiniCluster, tmp_path_factory: pytest.TempPathFactory)
         session.sparkContext.setLogLevel("ERROR")
         yield session
         session.stop()
+
+
+@pytest.fixture(scope="session")
+def spark_connect(spark: Any) -> Iterator[Any]:
+    """A session of Spark Connect, which has no SparkContext, on the JVM that is there."""
+    for package in ("grpc_status", "zstandard"):
+        pytest.importorskip(package, reason="pyspark[connect] is not installed")
+    from pyspark.sql.connect.session import SparkSession
+
+    port = spark.conf.get("spark.connect.grpc.binding.port")
+    session = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
+    yield session
+    session.stop()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -8,7 +8,9 @@ which a shell shows as 255, 254, 253, 252 and 25.
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+import tempfile
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
@@ -37,6 +39,8 @@ def main(argv: list[str], conf: Configuration) -> int:
         return EXIT_INVALID
     for note in arguments.notes:
         print(f"howdah distcp: {note}", file=sys.stderr)
+    if arguments.runs_in_background:
+        return _run_in_background(argv, conf)
     from howdah.spark.outcome import exit_code
 
     try:
@@ -48,10 +52,32 @@ def main(argv: list[str], conf: Configuration) -> int:
     return 0
 
 
+def _run_in_background(argv: list[str], conf: Configuration) -> int:
+    """The same command in a process of its own, whose output goes to a file (`-async`)."""
+    words = [word for word in argv if word.lstrip("-") != "async"]
+    settings = [f"-D{name}={value}" for name, value in conf.items()]
+    with tempfile.NamedTemporaryFile(
+        "wb", prefix="howdah-distcp-", suffix=".log", delete=False
+    ) as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "howdah", "distcp", *settings, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    print(f"DistCp runs as process {process.pid}, and says how it goes in {log.name}")
+    return 0
+
+
 def _copy(arguments: Arguments, conf: Configuration) -> Outcome:
     from howdah.spark.job import distcp
+    from howdah.spark.sessions import ship
 
     with _session(arguments) as spark:
+        if arguments.remote or not (arguments.master or "local").startswith("local"):
+            # The executors are elsewhere.
+            ship(spark)
         return distcp(
             spark,
             arguments.sources,

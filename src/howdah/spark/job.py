@@ -72,6 +72,8 @@ def distcp(
     >>> distcp(spark, "hdfs://a:8020/data", "hdfs://b:8020/data")  # doctest: +SKIP
     """
     chosen = options or Options()
+    if chosen.diff is not None or chosen.reverse_diff is not None:
+        raise errors.UnsupportedOperation("-diff and -rdiff are not supported yet; use -update")
     configuration = Configuration.load() if conf is None else conf
     wanted = [sources] if isinstance(sources, str) else list(sources)
     around = Surroundings.look(wanted, target, chosen, configuration, user)
@@ -215,14 +217,11 @@ class _Job:
         return rows
 
     def _refuse_duplicates(self, listing: Listing) -> None:
-        from pyspark.sql import functions as F
-
-        rows = listing.of(Kind.FILE, Kind.DIRECTORY)
-        twice = rows.groupBy("relative").agg(
-            F.count("*").alias("n"), F.min("source").alias("a"), F.max("source").alias("b")
-        )
-        for row in twice.where("n > 1").limit(1).collect():
-            first, second = decode(bytes(row["a"])), decode(bytes(row["b"]))
+        rows = listing.of(Kind.FILE, Kind.DIRECTORY).select("relative", "source")
+        twice = rows.groupBy("relative").count().where("count > 1").limit(1)
+        found = [decode(bytes(row["source"])) for row in rows.join(twice, "relative").collect()]
+        if found:
+            first, second, *_ = sorted(found)
             raise DuplicateFile(f"File {first} and {second} would cause duplicates. Aborting")
 
     # --- 5. copying ---------------------------------------------------------------------
@@ -313,15 +312,13 @@ class _Job:
             ) from error
 
     def _preserve_directories(self, listing: Listing, task: CopyTask) -> None:
-        from pyspark.sql import functions as F
-
         rows = listing.of(Kind.DIRECTORY)
         # Their order matters only where a mode keeps their owner out.
-        enters = F.col("permission").bitwiseAND(OWNER_ENTERS) == OWNER_ENTERS
+        enters = f"(permission & {OWNER_ENTERS}) = {OWNER_ENTERS}"
         attributes = AttributesTask(task, prefix(self._around.target_path))
         _summed(rows.where(enters).mapInArrow(attributes, COUNTER_SCHEMA))
-        closed = rows.where(~enters).coalesce(1)
-        deepest_first = closed.sortWithinPartitions(F.length("relative").desc())
+        closed = rows.where(f"not ({enters})").selectExpr("*", "-length(relative) as place")
+        deepest_first = closed.coalesce(1).sortWithinPartitions("place").drop("place")
         _summed(deepest_first.mapInArrow(attributes, COUNTER_SCHEMA))
 
 

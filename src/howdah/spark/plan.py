@@ -74,27 +74,27 @@ def in_parts(rows: DataFrame, blocks: int) -> DataFrame:
 def plan(spark: SparkSession, rows: DataFrame, totals: Totals, options: Options) -> DataFrame:
     """The rows in as many partitions as there are tasks to be."""
     import pyarrow as pa
-    from pyspark.sql import functions as F
 
     parts = parts_of(totals, options)
     if parts == 1:
         return rows.coalesce(1)
-    hashed = F.pmod(F.xxhash64("relative", "offset"), F.lit(parts)).cast("int")
-    size = F.when(F.col("chunk_length") < 0, F.col("length")).otherwise(F.col("chunk_length"))
+    hashed = f"cast(pmod(xxhash64(relative, offset), {parts}) as int)"
+    size = "if(chunk_length < 0, length, chunk_length)"
     large = totals.bytes // (parts * LARGE_A_PART)
-    big = rows.where((size > large) & (size > 0)).select("relative", "offset", size.alias("size"))
-    found = big.collect() if totals.largest_bytes > large else []
+    found = []
+    if totals.largest_bytes > large:
+        big = rows.where(f"{size} > {large}")
+        found = big.selectExpr("relative", "offset", f"{size} as size").collect()
     if not found:
-        return rows.repartitionById(parts, hashed)
-    dealt = deal([row["size"] for row in found], parts)
+        return rows.selectExpr("*", f"{hashed} as part").repartitionById(parts, "part").drop("part")
     table = pa.table(
         {
             "relative": pa.array([bytes(row["relative"]) for row in found], type=pa.binary()),
             "offset": pa.array([row["offset"] for row in found], type=pa.int64()),
-            "part": pa.array(dealt, type=pa.int32()),
+            "dealt": pa.array(deal([row["size"] for row in found], parts), type=pa.int32()),
         }
     )
-    chosen = F.broadcast(spark.createDataFrame(table))
+    chosen = spark.createDataFrame(table).hint("broadcast")
     joined = rows.join(chosen, ["relative", "offset"], "left")
-    part = F.coalesce(F.col("part"), hashed)
-    return joined.repartitionById(parts, part).drop("part")
+    dealt = joined.selectExpr("*", f"coalesce(dealt, {hashed}) as part")
+    return dealt.repartitionById(parts, "part").drop("part", "dealt")
