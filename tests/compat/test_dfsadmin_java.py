@@ -59,6 +59,15 @@ SAME_OUTPUT = (
     "-setSpaceQuota 10g /",
     "-clrQuota /nowhere",
     "-clrSpaceQuota /",
+    "-allowSnapshot /snapped",
+    "-provisionSnapshotTrash /snapped",
+    "-provisionSnapshotTrash /snapped",
+    "-provisionSnapshotTrash -all",
+    "-provisionSnapshotTrash /nowhere",
+    "-provisionSnapshotTrash /",
+    "-allowSnapshot /nowhere",
+    "-disallowSnapshot /snapped",
+    "-disallowSnapshot /nowhere",
 )
 NUMBERS_DIFFER = re.compile(r"\d+|\(\d+(\.\d+)? [KMGT]?B\)|[A-Z][a-z]{2} [A-Z][a-z]{2} .*")
 """Room, times and transactions go on while the two are asked."""
@@ -70,6 +79,7 @@ def test_the_lines_and_exit_codes_are_those_of_hadoop(
     with MiniCluster(datanodes=2, racks=["/a", "/b"]) as cluster, cluster.connect() as fs:
         with fs.create("/f", replication=2) as out:
             out.write(bytes(5000))
+        fs.mkdirs("/snapped")
         # Nothing but an open file, without a block: no write is there to be evicted.
         still_open = fs.create("/open")
         datanode = cluster.process("datanode0").addresses["ipc"]
@@ -91,5 +101,6 @@ def test_the_lines_and_exit_codes_are_those_of_hadoop(
 
 
 def _comparable(text: str) -> list[str]:
+    text = text.replace("hdfs dfsadmin", "howdah dfsadmin")
     lines = [line for line in text.splitlines() if not line.startswith("log4j:")]
     return [NUMBERS_DIFFER.sub("#", line) for line in lines]

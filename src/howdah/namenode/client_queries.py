@@ -11,7 +11,7 @@ from howdah import errors
 from howdah.namenode import messages
 from howdah.namenode.batched_listing import batched_listing
 from howdah.namenode.core import Core
-from howdah.namenode.inodes import File
+from howdah.namenode.inodes import File, INode
 from howdah.namenode.permissions import Access
 from howdah.namenode.queries import Queries
 from howdah.namenode.quotas import COUNTED_KINDS
@@ -54,6 +54,7 @@ class ClientQueries:
         answer = pb.GetFileInfoResponseProto()
         if inode is not None:
             messages.file_status(inode, b"", into=answer.fs)
+            self._mark(inode, answer.fs)
         return answer
 
     def get_file_link_info(
@@ -63,6 +64,7 @@ class ClientQueries:
         answer = pb.GetFileLinkInfoResponseProto()
         if inode is not None:
             messages.file_status(inode, b"", into=answer.fs)
+            self._mark(inode, answer.fs)
         return answer
 
     def get_located_file_info(
@@ -74,6 +76,14 @@ class ClientQueries:
         return pb.GetLocatedFileInfoResponseProto(
             fs=messages.file_status(inode, b"", self._all_locations(caller, inode))
         )
+
+    def _mark(self, inode: INode, status: types_pb2.HdfsFileStatusProto) -> None:
+        """Clients ask a directory's status whether it may have snapshots."""
+        roots = self._core.namespace.snapshots.roots
+        if roots:
+            root = roots.get(inode.inode_id)
+            if root is not None and root.directory is inode:
+                status.flags |= types_pb2.HdfsFileStatusProto.SNAPSHOT_ENABLED
 
     def _all_locations(self, caller: Caller, inode: object) -> types_pb2.LocatedBlocksProto | None:
         if not isinstance(inode, File):
@@ -104,7 +114,8 @@ class ClientQueries:
             if locations is not None:
                 places_left -= sum(len(block.locs) for block in locations.blocks)
             name = b"" if page.is_single else inode.name.encode()
-            messages.file_status(inode, name, locations, into=entries.add())
+            status = messages.file_status(inode, name, locations, into=entries.add())
+            self._mark(inode, status)
         answer.dirList.remainingEntries = page.remaining + len(page.entries) - len(entries)
         return answer
 

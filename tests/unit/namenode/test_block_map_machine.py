@@ -55,6 +55,8 @@ class BlockMapMachine(RuleBasedStateMachine):
                 min_replication=self.min_replication,
                 heartbeat_expiry_ms=60_000,
                 stale_datanode_ms=30_000,
+                # Its writer lives, whatever time passes.
+                lease_hard_limit_ms=1 << 40,
             )
         )
         self.nodes = [

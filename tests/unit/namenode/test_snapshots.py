@@ -316,3 +316,11 @@ def test_parts_that_are_in_a_snapshot_are_not_joined(snap: Any) -> None:
     snap.concat("/d/sub/f", "/d/sub/h")
     assert snap.status("/d/.snapshot/s1/sub/f").length == 150
     assert snap.status("/d/sub/f").length == 160
+
+
+def test_a_directorys_status_says_that_it_may_have_snapshots(snap: Any) -> None:
+    def flags(path: str) -> int:
+        return int(snap.call("getFileInfo", pb.GetFileInfoRequestProto(src=path)).fs.flags)
+
+    create(snap, "/d", "s")
+    assert [flags(path) for path in ("/d", "/d/sub", "/d/.snapshot/s")] == [8, 0, 0]

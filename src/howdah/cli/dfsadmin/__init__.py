@@ -1,7 +1,7 @@
 """`howdah dfsadmin`: what an administrator asks of and changes in a running cluster.
 
-A table of commands over the modules `report`, `namenode`, `image`, `upgrade`,
-`datanodes` and `quotas`; names, words, output and exit codes are those of `hdfs dfsadmin`.
+A table of commands over the modules beside this one; names, words, output and exit
+codes are those of `hdfs dfsadmin`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 from typing import Final
 
 import howdah
-from howdah.cli.dfsadmin import datanodes, image, namenode, quotas, report, upgrade
+from howdah.cli.dfsadmin import datanodes, image, namenode, quotas, report, snapshots, upgrade
 from howdah.cli.dfsadmin.command import EXIT_FAILURE, Cluster, Command, Failed, Usage
 from howdah.config import Configuration
 from howdah.errors import HowdahError
@@ -22,6 +22,7 @@ COMMANDS: Final[dict[str, Command]] = {
     **image.COMMANDS,
     **upgrade.COMMANDS,
     **quotas.COMMANDS,
+    **snapshots.COMMANDS,
     **datanodes.COMMANDS,
 }
 
