@@ -9,15 +9,12 @@ acknowledged, and nothing that nobody asked for.
 from __future__ import annotations
 
 import ast
-import contextlib
-import enum
-import errno
 import os
 import re
 import shutil
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,6 +35,7 @@ from howdah.storage.image_files import save_image
 from howdah.storage.layout import LOCK_NAME
 from howdah.storage.retention import Retention, purge
 from howdah.storage.segments import SegmentWriter
+from howdah.testing.site_faults import Crash, Fault, Gate, through
 
 WAIT_S = 20.0
 STRIDES = {1: 3, 2: 9}
@@ -45,58 +43,6 @@ IMAGE_STRIDES = {1: 7, 2: 19}
 """Every so manieth site, by the number of directories; each fault begins at another one.
 `./dev torture` has them all."""
 OWNER = edits.Permission("root", "supergroup", 0o755)
-
-
-class Fault(enum.Enum):
-    EIO = errno.EIO
-    ENOSPC = errno.ENOSPC
-    SHORT = "half of it is written, and then the disk is full"
-    CRASH_BEFORE = "the process ends before it"
-    CRASH_AFTER = "the process ends behind it"
-
-
-class Crash(BaseException):
-    """The process has ended; no handler of the product's may be of use."""
-
-
-@dataclass
-class Gate:
-    """Takes down all sites; at one of them, by number, a fault happens."""
-
-    fault: Fault | None = None
-    at: int = -1
-    sites: list[tuple[Operation, Path]] = field(default_factory=list)
-    hit: Path | None = None
-    dead: threading.Event = field(default_factory=threading.Event)
-
-    def enter(self, operation: Operation, path: Path) -> None:
-        if self.dead.is_set():
-            raise Crash
-        self.sites.append((operation, path))
-        if len(self.sites) - 1 != self.at:
-            return
-        self.hit = path
-        match self.fault:
-            case Fault.EIO | Fault.ENOSPC:
-                raise OSError(self.fault.value, os.strerror(self.fault.value))
-            case Fault.CRASH_BEFORE:
-                self._die()
-
-    def leave(self, operation: Operation, path: Path) -> None:
-        if len(self.sites) - 1 == self.at:
-            if self.fault is Fault.CRASH_AFTER:
-                self._die()
-            if self.fault is Fault.SHORT:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    def room(self, path: Path, length_bytes: int) -> int:
-        if self.fault is Fault.SHORT and len(self.sites) == self.at:
-            return max(1, length_bytes // 2)
-        return length_bytes
-
-    def _die(self) -> None:
-        self.dead.set()
-        raise Crash
 
 
 @dataclass
@@ -281,15 +227,6 @@ def tear(roots: list[Path]) -> None:
         for path in (root / "current").glob("edits_inprogress_*"):
             data = path.read_bytes()
             path.write_bytes(data.rstrip(b"\xff") + b"\3\0\0" + b"\xff" * 100)
-
-
-@contextlib.contextmanager
-def through(gate: Gate) -> Iterator[None]:
-    files.gate = gate
-    try:
-        yield
-    finally:
-        files.gate = None
 
 
 @pytest.fixture(autouse=True)
