@@ -187,11 +187,12 @@ class Checkpoints:
             self._tell(waiting, f"cannot make a pipe: {error}")
             return
         try:
-            # Objects that the collector does not visit keep their pages shared.
+            # What is there now is there to stay, but for little: the collector does not
+            # visit it any more, and so its pages stay shared.
+            gc.collect(1)
             gc.freeze()
             pid = os.fork()
         except OSError as error:
-            gc.unfreeze()
             os.close(reading)
             os.close(writing)
             self._tell(waiting, f"cannot fork: {error}")
@@ -257,7 +258,6 @@ class Checkpoints:
         asyncio.get_running_loop().remove_reader(running.pipe)
         os.close(running.pipe)
         _, status = os.waitpid(running.pid, 0)
-        gc.unfreeze()
         running.status = os.waitstatus_to_exitcode(status)
         self._go_on(running)
 

@@ -103,6 +103,23 @@ class FileTable:
             raise KeyError(inode_id)
         return file
 
+    def measure(self, inode_id: int) -> tuple[int, int] | None:
+        """Replication and length in bytes, of a file that has nothing but what all have:
+        so it is closed, and has no policy of its own. None for others, and if it is gone.
+
+        For those who walk over a million files; it takes a tenth of making views.
+        """
+        page = self.rows.pages.get(inode_id >> SHIFT)
+        at = (inode_id & MASK) * WIDTH
+        if page is None or inode_id in self.features or not page[at + TRAITS] & 1:
+            return None
+        block_id = page[at + BLOCK]
+        replication = self.traits[page[at + TRAITS] >> 1].replication
+        if block_id > 0:
+            page = self.blocks.rows.pages[block_id >> SHIFT]
+            return replication, page[(block_id & MASK) * BLOCK_WIDTH + LENGTH]
+        return replication, self[inode_id].length_bytes if block_id else 0
+
     def adopt(self, file: File) -> None:
         """Take a file in that was made by itself, with its blocks."""
         alone = file.table

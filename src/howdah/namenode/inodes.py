@@ -132,6 +132,19 @@ class Directory(_Held):
         child.parent = None
         self._sorted = None
 
+    def contents(self) -> list[INode | int]:
+        """What is in it, files by their ids."""
+        return list(self.entries.values())
+
+    def take_child(self) -> INode:
+        """Any child, which is not among the entries from now on; it keeps its parent."""
+        _, entry = self.entries.popitem()
+        self._sorted = None
+        return self.file(entry) if isinstance(entry, int) else entry
+
+    def subdirectories(self) -> list[Directory]:
+        return [entry for entry in self.entries.values() if isinstance(entry, Directory)]
+
     def sorted_names(self) -> list[str]:
         if self._sorted is None:
             self._sorted = sorted(self.entries)

@@ -156,14 +156,18 @@ class Namespace:
         if snapshots.must_trim:
             self._detached.extend(snapshots.trim(max_inodes))
         while self._detached and max_inodes > 0:
-            node = self._detached.pop()
+            node = self._detached[-1]
+            if isinstance(node, Directory) and node.entries and not snapshots.roots:
+                # One by one: there may be a million.
+                self._detached.append(node.take_child())
+                continue
+            self._detached.pop()
             max_inodes -= 1
             self.tally.directories.discard(node.inode_id)
             if snapshots.roots:
                 self._detached.extend(snapshots.forget(node))
             if isinstance(node, Directory):
-                children = snapshots.orphans(node) if snapshots.roots else node.children.values()
-                self._detached.extend(children)
+                self._detached.extend(snapshots.orphans(node))
                 node.children.clear()
             elif isinstance(node, File):
                 self.leases.release(node.inode_id)

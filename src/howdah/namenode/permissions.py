@@ -145,10 +145,10 @@ class Permissions:
             directory = stack.pop()
             if directory.children:
                 self._require(who, directory, Access.READ | Access.WRITE | Access.EXECUTE)
-            for child in directory.children.values():
-                self.check_sticky(who, directory, child)
-                if isinstance(child, Directory):
-                    stack.append(child)
+            if directory.mode & STICKY_BIT:
+                for child in directory.children.values():
+                    self.check_sticky(who, directory, child)
+            stack += directory.subdirectories()
 
 
 def _acl_allows(who: Identity, inode: INode, access: Access) -> bool:

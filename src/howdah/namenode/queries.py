@@ -244,15 +244,30 @@ class Queries:
         who, found = core.resolve_checked(caller, path, follows=False)
         top = core.require(found)
         summary = Summary()
-        stack: list[INode] = [top]
+        files = core.namespace.inodes.files
+        stack: list[INode | int] = [top]
         seen = 0
         while stack:
-            inode = stack.pop()
+            entry = stack.pop()
             seen += 1
+            if seen % SLICE_INODES == 0:
+                yield
+            if isinstance(entry, int):
+                measure = files.measure(entry)
+                if measure is not None:
+                    summary.files += 1
+                    summary.length_bytes += measure[1]
+                    summary.consumed_bytes += measure[0] * measure[1]
+                    continue
+                file = files.get(entry)
+                if file is None:
+                    continue  # It was deleted meanwhile.
+                entry = file
+            inode = entry
             if isinstance(inode, Directory):
                 core.permissions.check(who, inode, Access.READ | Access.EXECUTE)
                 summary.directories += 1
-                stack.extend(inode.children.values())
+                stack.extend(inode.contents())
             else:
                 summary.files += 1
                 if isinstance(inode, File):
@@ -263,8 +278,6 @@ class Queries:
                     if not isinstance(inode, SnapshotFile):
                         length = quotas.file_bytes(inode)
                     summary.consumed_bytes += length * inode.replication
-            if seen % SLICE_INODES == 0:
-                yield
         return summary
 
     def quota(self, path: str) -> Quota | None:

@@ -55,8 +55,12 @@ def of_bytes(
 ) -> Usage:
     """What so many bytes of the file take with so many replicas, under its own policy or
     another one."""
+    return _of_bytes(count, replication, policy or storage_policies.of(file))
+
+
+def _of_bytes(count: int, replication: int, policy: StoragePolicy) -> Usage:
     usage = Usage(0, count * replication)
-    for kind in (policy or storage_policies.of(file)).wanted(replication):
+    for kind in policy.wanted(replication):
         if kind in COUNTED_KINDS:
             usage.by_kind_bytes[kind] = usage.by_kind_bytes.get(kind, 0) + count
     return usage
@@ -81,8 +85,35 @@ def of_subtree(top: INode, parent: INode | None = None) -> Usage:
             policy = POLICIES.get(policy_id, HOT)
             total.add(of_bytes(inode, file_bytes(inode), inode.replication, policy))
         elif isinstance(inode, Directory):
-            stack.extend((child, policy_id) for child in inode.children.values())
+            _add_files(total, inode, policy_id)
+            stack.extend((child, policy_id) for child in _others(inode))
     return total
+
+
+def _add_files(total: Usage, directory: Directory, policy_id: int) -> None:
+    """What those files take that have nothing but what all files have."""
+    files = directory.files
+    if files is None:
+        return
+    lengths: dict[int, int] = {}
+    for entry in directory.entries.values():
+        measure = files.measure(entry) if isinstance(entry, int) else None
+        if measure is not None:
+            total.names += 1
+            lengths[measure[0]] = lengths.get(measure[0], 0) + measure[1]
+    policy = POLICIES.get(policy_id, HOT)
+    for replication, count in lengths.items():
+        total.add(_of_bytes(count, replication, policy))
+
+
+def _others(directory: Directory) -> Iterator[INode]:
+    """What else is in the directory."""
+    files = directory.files
+    for entry in directory.entries.values():
+        if not isinstance(entry, int):
+            yield entry
+        elif files is not None and entry in files.features:
+            yield files[entry]
 
 
 def count_anew(directory: Directory, quota: Quota) -> None:

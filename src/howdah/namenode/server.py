@@ -9,6 +9,7 @@ process at once, with nothing acknowledged that is not on disk.
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import os
@@ -481,11 +482,14 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
     """Serve until SIGTERM; the exit code. What hinders the start is logged and gives 1."""
     name_directories = conf.get(keys.DFS_NAMENODE_NAME_DIR)
     edits_directories = conf.get(keys.DFS_NAMENODE_EDITS_DIR)
+    gc.disable()  # Nothing that is loaded is rubbish.
     try:
         loaded = load(name_directories, edits_directories)
     except (errors.HowdahError, OSError) as error:
         log.critical("the namenode cannot start: %s", error)
         return 1
+    gc.freeze()
+    gc.enable()
     log.info(
         "loaded %d files and directories and %d blocks up to transaction %d",
         len(loaded.namespace.inodes),

@@ -41,6 +41,9 @@ class SnapshotDirectory(Directory):
     def _view(self, inode: INode, name: str) -> INode:
         return view_of(self._source, inode, name, self._snapshot_id, self)
 
+    def contents(self) -> list[INode | int]:
+        return list(self.children.values())
+
     def sorted_names(self) -> list[str]:
         return self._source.snapshots.names(self._origin, self._snapshot_id)
 
@@ -76,6 +79,9 @@ class DotSnapshot(Directory):
             if snapshot.name == name:
                 return root_view(self._source, snapshot, self)
         return None
+
+    def contents(self) -> list[INode | int]:
+        return list(self.children.values())
 
     def sorted_names(self) -> list[str]:
         return [snapshot.name for snapshot in self._snapshots]
