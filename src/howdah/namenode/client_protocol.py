@@ -181,7 +181,7 @@ class ClientProtocol(ClientAdministration):
             inode = self._queries.file_info(caller, request.src)
             if not isinstance(inode, File) or inode.writer != request.clientName:
                 raise errors.LeaseExpired(f"{request.src} was reopened, and closed since")
-            last = inode.blocks[-1] if inode.blocks else None
+            last = inode.last_block
             goes_on = last is not None and (
                 last.state is BlockState.UNDER_CONSTRUCTION or request.flag & pb.NEW_BLOCK
             )

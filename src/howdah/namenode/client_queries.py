@@ -107,14 +107,20 @@ class ClientQueries:
         answer = pb.GetListingResponseProto()
         entries = answer.dirList.partialListing
         places_left = self._core.settings.listing_limit
-        for inode in page.entries:
+        files = self._core.namespace.inodes.files
+        for name, entry in zip(page.names, page.entries, strict=True):
+            if isinstance(entry, int) and not request.needLocation:
+                status = entries.add()
+                status.path = name.encode()
+                messages.show_file(status, entry, files.glance(entry), page.policy_above)
+                continue
             if places_left <= 0:
                 break
+            inode = files[entry] if isinstance(entry, int) else entry
             locations = self._all_locations(caller, inode) if request.needLocation else None
             if locations is not None:
                 places_left -= sum(len(block.locs) for block in locations.blocks)
-            name = b"" if page.is_single else inode.name.encode()
-            status = messages.file_status(inode, name, locations, into=entries.add())
+            status = messages.file_status(inode, name.encode(), locations, into=entries.add())
             self._mark(inode, status)
         answer.dirList.remainingEntries = page.remaining + len(page.entries) - len(entries)
         return answer

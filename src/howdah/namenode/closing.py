@@ -56,7 +56,7 @@ class Closing:
     def _check_last(self, file: File, last: ClientBlock | None) -> None:
         """May the client close the file behind `last`? None: it added nothing to blocks
         that were settled before."""
-        block = file.blocks[-1] if file.blocks else None
+        block = file.last_block
         if last is None:
             fits = block is None or block.state is not BlockState.UNDER_CONSTRUCTION
         else:
@@ -78,7 +78,7 @@ class Closing:
     def _ends_with(file: File, last: ClientBlock | None) -> bool:
         """True if the file's last block is just what its writer thinks that it is: a
         recovery may have closed it behind another length."""
-        block = file.blocks[-1] if file.blocks else None
+        block = file.last_block
         if block is None or last is None:
             return block is None and last is None
         return last.is_settled(block)
@@ -109,24 +109,26 @@ class Closing:
             if core.clock.monotonic_ms() >= pending.deadline_ms:
                 pending.outcome = False
             return
-        blocks = list(edit_blocks(file.blocks))
+        last = file.last_block
+        was_open = last is not None and last.state is not BlockState.COMPLETE
+        blocks = edit_blocks(file.blocks) if last is not None else ()
         if pending.last is not None:
-            blocks[-1] = pending.last.as_edit
-        open_blocks = [b for b in file.blocks[-1:] if b.state is not BlockState.COMPLETE]
-        now_ms = core.clock.wall_ms()
-        core.commit(close_edit(file, tuple(blocks), now_ms))
-        for block in open_blocks:
-            core.blocks.settled(block)
+            blocks = (*blocks[:-1], pending.last.as_edit)
+        core.commit(close_edit(file, blocks, core.clock.wall_ms()))
+        if last is not None and was_open:
+            core.blocks.settled(last)
         pending.outcome = True
 
     def _minimally_replicated(self, file: File, last: ClientBlock | None) -> bool:
         """FS-135: enough finalized replicas of each block, not all of them."""
+        block = file.last_block
+        if block is None:
+            return True
         if not file.blocks.are_complete_but_last:
             return False
-        if not file.blocks or file.blocks[-1].state is BlockState.COMPLETE:
+        if block.state is BlockState.COMPLETE:
             return True
         if last is None:
             return False
-        block = file.blocks[-1]
         count = self._core.blocks.finalized_replicas(block, last.length_bytes)
         return count >= self._core.settings.min_replication

@@ -189,7 +189,7 @@ class Core:
     def show_length(self, file: File) -> None:
         """Before an open file's length is told: what its writer synced becomes an edit,
         so that the answer waits for it, and no crash takes back what was told (OS-158)."""
-        last = file.blocks[-1] if file.blocks else None
+        last = file.last_block
         if last is None or last.synced_bytes <= last.length_bytes or self.safe_mode.on:
             return
         # What the log may not be able to name keeps the length that it has there.
@@ -312,10 +312,10 @@ class Core:
 
     def check_room(self, parent: Directory) -> None:
         limit = self.settings.max_directory_items
-        if limit and len(parent.children) >= limit:
+        if limit and len(parent.entries) >= limit:
             raise errors.MaxDirectoryItemsExceeded(
                 f"The directory item limit of {parent.path} is exceeded: "
-                f"limit={limit} items={len(parent.children)}"
+                f"limit={limit} items={len(parent.entries)}"
             )
 
     def initial_acl(
@@ -367,7 +367,7 @@ class Core:
                 raise errors.ParentNotDirectory(
                     f"Parent path is not a directory: {parent.path} {name}"
                 )
-            child = parent.children.get(name)
+            child = parent.child(name)
             if child is None:
                 path = paths.join(found.components[: depth + 1])
                 paths.check_new_name(

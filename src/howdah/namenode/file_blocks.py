@@ -44,14 +44,15 @@ def edit_blocks(blocks: Sequence[Block]) -> tuple[edits.EditBlock, ...]:
 
 def close_edit(file: File, blocks: tuple[edits.EditBlock, ...], now_ms: int) -> edits.CloseOp:
     """The end of writing a file. Its inode id is not in the record: the path names it."""
+    owner, group, mode, replication, block_size_bytes = file.traits
     return edits.CloseOp(
         0,
         file.path,
-        file.replication,
+        replication,
         now_ms,
         file.atime_ms,
-        file.block_size_bytes,
-        edits.Permission(file.owner, file.group, file.mode),
+        block_size_bytes,
+        edits.Permission(owner, group, mode),
         blocks,
     )
 

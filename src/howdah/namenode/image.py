@@ -126,7 +126,7 @@ def _children(
 
 def _record(inode: INode) -> rec.InodeRecord:
     if isinstance(inode, File):
-        last = inode.blocks[-1] if inode.blocks else None
+        last = inode.last_block
         return rec.FileRecord(
             inode.inode_id,
             inode.name,

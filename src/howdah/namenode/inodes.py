@@ -11,7 +11,7 @@ times as many, are rows of tables (`files`, `block_table`), shown as objects.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Final
 
 from howdah.namenode.block_table import Block, BlockState
@@ -113,6 +113,11 @@ class Directory(_Held):
     def child(self, name: str) -> INode | None:
         entry = self.entries.get(name)
         return self.file(entry) if entry.__class__ is int else entry  # type: ignore[return-value]
+
+    def pick(self, names: Iterable[str]) -> list[INode | int]:
+        """What has these names, files by their ids."""
+        entries = self.entries
+        return [entries[name] for name in names]
 
     def file(self, inode_id: int) -> File:
         """A file that is among the entries."""

@@ -105,7 +105,7 @@ class LeaseRecovery:
         core = self._core
         if not file.blocks.are_complete_but_last:
             return False
-        last = file.blocks[-1] if file.blocks else None
+        last = file.last_block
         if last is not None and last.state is not BlockState.COMPLETE:
             if not core.blocks.is_unwritten(last):
                 return False

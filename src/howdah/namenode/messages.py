@@ -9,6 +9,7 @@ from howdah.namenode import storage_policies
 from howdah.namenode.core import Settings
 from howdah.namenode.datanodes import Datanode, Storage
 from howdah.namenode.file_blocks import ClientBlock
+from howdah.namenode.files import Glance
 from howdah.namenode.hosts import HostEntry
 from howdah.namenode.inodes import Block, Directory, File, INode, Symlink
 from howdah.namenode.queries import Located, Locations
@@ -56,6 +57,13 @@ def file_status(
     """
     status = types_pb2.HdfsFileStatusProto() if into is None else into
     status.path = local_name
+    if isinstance(inode, File):
+        above = inode.parent
+        policy_above = storage_policies.effective_id(above) if above is not None else 0
+        show_file(status, inode.inode_id, inode.glance(), policy_above)
+        if locations is not None:
+            status.locations.CopyFrom(locations)
+        return status
     status.permission.perm = inode.mode
     status.owner = inode.owner
     status.group = inode.group
@@ -66,15 +74,6 @@ def file_status(
     if inode.acl:
         status.flags = types_pb2.HdfsFileStatusProto.HAS_ACL
     status.storagePolicy = storage_policies.effective_id(inode)
-    if isinstance(inode, File):
-        status.fileType = types_pb2.HdfsFileStatusProto.IS_FILE
-        status.length = inode.length_bytes
-        status.childrenNum = 0
-        status.block_replication = inode.replication
-        status.blocksize = inode.block_size_bytes
-        if locations is not None:
-            status.locations.CopyFrom(locations)
-        return status
     status.length = 0
     if isinstance(inode, Directory):
         status.fileType = types_pb2.HdfsFileStatusProto.IS_DIR
@@ -84,6 +83,28 @@ def file_status(
         status.childrenNum = 0
         status.symlink = inode.target.encode()
     return status
+
+
+def show_file(
+    status: types_pb2.HdfsFileStatusProto, inode_id: int, glance: Glance, policy_above: int
+) -> None:
+    """Fill in what is told of a file. `policy_above` is its directory's storage policy."""
+    traits, mtime_ms, atime_ms, length_bytes, features = glance
+    owner, group, mode, replication, block_size_bytes = traits
+    status.fileType = types_pb2.HdfsFileStatusProto.IS_FILE
+    status.permission.perm = mode
+    status.owner = owner
+    status.group = group
+    status.modification_time = mtime_ms & LONG_MASK
+    status.access_time = atime_ms & LONG_MASK
+    status.fileId = inode_id
+    if features.acl:
+        status.flags = types_pb2.HdfsFileStatusProto.HAS_ACL
+    status.storagePolicy = features.storage_policy_id or policy_above
+    status.length = length_bytes
+    status.childrenNum = 0
+    status.block_replication = replication
+    status.blocksize = block_size_bytes
 
 
 def datanode_id(node: Datanode) -> types_pb2.DatanodeIDProto:

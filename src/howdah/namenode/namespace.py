@@ -52,7 +52,8 @@ class Namespace:
         self.root: Final = Directory(ROOT_INODE_ID, "", "", "", 0o755, 0)
         self.inodes: Final = Inodes()
         self.inodes[ROOT_INODE_ID] = self.root
-        self.blocks: Final = self.inodes.files.blocks
+        self._files: Final = self.inodes.files
+        self.blocks: Final = self._files.blocks
         self.leases: Final = leases if leases is not None else LeaseRegistry()
         self.last_inode_id = ROOT_INODE_ID
         self.last_block_id = LAST_RESERVED_BLOCK_ID
@@ -97,17 +98,13 @@ class Namespace:
 
     def find(self, path: str) -> INode | None:
         """The inode at `path`, or None. Symbolic links are not followed."""
-        node: INode = self.root
+        node: INode | int | None = self.root
         for name in path.split("/"):
-            if not name:
-                continue
-            if not isinstance(node, Directory):
-                return None
-            child = node.child(name)
-            if child is None:
-                return None
-            node = child
-        return node
+            if name:
+                if not isinstance(node, Directory):
+                    return None
+                node = node.entries.get(name)
+        return self._files[node] if isinstance(node, int) else node
 
     def trail(self, components: list[str]) -> list[INode | None]:
         """The root and the inodes along `components`; None from the first that is not there.
@@ -118,7 +115,8 @@ class Namespace:
         found: list[INode | None] = [self.root]
         node: INode | None = self.root
         for name in components:
-            node = node.child(name) if isinstance(node, Directory) else None
+            entry = node.entries.get(name) if isinstance(node, Directory) else None
+            node = self._files[entry] if isinstance(entry, int) else entry
             found.append(node)
         return found
 
@@ -212,7 +210,7 @@ class Namespace:
     def _check_new(self, inode_id: int, name: str, parent: Directory, edit: edits.Edit) -> None:
         if name in parent.entries:
             raise EditDoesNotFit(f"{edit.opcode.name}: {name} exists in {parent.path}")
-        if inode_id in self.inodes:
+        if inode_id <= self.last_inode_id and inode_id in self.inodes:
             raise EditDoesNotFit(f"{edit.opcode.name}: there is an inode {inode_id} already")
 
     def _attach(self, inode: INode, parent: Directory, edit: edits.Edit) -> None:
@@ -254,15 +252,15 @@ class Namespace:
             op.replication,
             op.block_size_bytes,
         )
-        file = self.inodes.files.new(op.inode_id, name, traits, op.mtime_ms, op.atime_ms)
+        file = self._files.new(op.inode_id, name, traits, op.mtime_ms, op.atime_ms)
         self.last_inode_id = max(self.last_inode_id, op.inode_id)
         parent.add(file)
         if self.snapshots.count:
             self.snapshots.linked(file)
-        file.storage_policy_id = op.storage_policy_id
+        if op.storage_policy_id:
+            file.storage_policy_id = op.storage_policy_id
         begin_with(file, op.acl, op.xattrs)
-        file.writer = op.client_name
-        file.writer_machine = op.client_machine
+        file.begin_writing(op.client_name, op.client_machine)
         parent.mtime_ms = op.mtime_ms
         self._set_blocks(file, op.blocks, BlockState.UNDER_CONSTRUCTION)
         self.leases.grant(op.client_name, file.inode_id)
@@ -275,7 +273,7 @@ class Namespace:
             self._is_cut(file, block)
         file.mtime_ms = op.mtime_ms
         file.atime_ms = op.atime_ms
-        self._no_writer(file)
+        file.end_writing()
         self.leases.release(file.inode_id)
 
     def _is_cut(self, file: File, block: Block) -> None:
@@ -283,12 +281,6 @@ class Namespace:
             block.truncating = False
             if self.snapshots.copies:
                 self.snapshots.copied(file)
-
-    @staticmethod
-    def _no_writer(file: File) -> None:
-        if file.writer is not None:
-            file.writer_machine = ""
-            file.writer = None
 
     def _add_block(self, op: edits.AddBlockOp) -> None:
         file = self._file(op.path, op)
@@ -311,8 +303,7 @@ class Namespace:
         file = self._file(op.path, op)
         if file.writer is not None:
             raise EditDoesNotFit(f"OP_APPEND of {op.path}: {file.writer} writes it")
-        file.writer = op.client_name
-        file.writer_machine = op.client_machine
+        file.begin_writing(op.client_name, op.client_machine)
         self.leases.grant(op.client_name, file.inode_id)
         if file.blocks and not op.new_block:
             last = file.blocks[-1]
@@ -354,8 +345,7 @@ class Namespace:
         last.state = BlockState.UNDER_CONSTRUCTION
         last.truncating = True
         self.generation_stamp = max(self.generation_stamp, cut.generation_stamp)
-        file.writer = op.client_name
-        file.writer_machine = op.client_machine
+        file.begin_writing(op.client_name, op.client_machine)
         self.leases.grant(op.client_name, file.inode_id)
 
     def _concat_delete(self, op: edits.ConcatDeleteOp) -> None:
@@ -523,6 +513,8 @@ class Namespace:
         """Make the file's blocks those of the list: known ones updated, one more at
         the end added, one fewer at the end dropped. Nothing else is a legal change."""
         known = file.blocks
+        if not wanted and not known:
+            return
         for index, want in enumerate(wanted):
             if index < len(known):
                 block = known[index]

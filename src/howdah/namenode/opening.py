@@ -147,7 +147,7 @@ class Opening:
         core.permissions.check(who, file, Access.WRITE)
         check_client_name(client_name)
         self._leases.require_free(file, client_name, caller, "APPEND_FILE")
-        last = file.blocks[-1] if file.blocks else None
+        last = file.last_block
         if last is not None and len(last.replicas) < core.settings.min_replication:
             raise errors.RemoteError(
                 f"append: lastBlock={last.name} of src={found.path} is not sufficiently "

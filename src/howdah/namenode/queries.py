@@ -7,7 +7,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 
 from howdah import errors
-from howdah.namenode import paths, quotas, topology
+from howdah.namenode import paths, quotas, storage_policies, topology
 from howdah.namenode.core import Core
 from howdah.namenode.datanodes import Datanode, Storage
 from howdah.namenode.features import Quota
@@ -22,11 +22,16 @@ SLICE_INODES = 5000
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """One page of a directory, in order; `remaining` entries come after it."""
+    """One page of a directory, in order; `remaining` entries come after it.
 
-    entries: list[INode]
+    Files in it may be given by their ids. `policy_above` is the directory's storage policy.
+    """
+
+    entries: list[INode | int]
+    names: list[str]
     remaining: int
     is_single: bool
+    policy_above: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +123,22 @@ class Queries:
             return None
         if not isinstance(inode, Directory):
             self._show(inode)
-            return Listing([inode], 0, True)
+            return Listing([inode], [""], 0, True)
         core.permissions.check(who, inode, Access.READ | Access.EXECUTE)
         names = inode.sorted_names()
         first = bisect.bisect_right(names, start_after) if start_after else 0
         page = names[first : first + core.settings.listing_limit]
-        entries = [inode.children[name] for name in page]
+        entries = inode.pick(page)
+        files = core.namespace.inodes.files
+        features = files.features
         for entry in entries:
-            self._show(entry)
-        return Listing(entries, len(names) - first - len(page), False)
+            if isinstance(entry, int):
+                if entry in features:
+                    self._show(files[entry])
+            else:
+                self._show(entry)
+        policy = storage_policies.effective_id(inode)
+        return Listing(entries, page, len(names) - first - len(page), False, policy)
 
     def block_locations(
         self, caller: Caller, path: str, offset_bytes: int, length_bytes: int
@@ -159,7 +171,7 @@ class Queries:
     def _locations(
         self, file: File, offset_bytes: int, length_bytes: int, client_ip: str
     ) -> Locations:
-        last = file.blocks[-1] if file.blocks else None
+        last = file.last_block
         total = file.length_bytes
         # Of a block that is cut the length is known: nobody has to ask its datanodes,
         # whose replicas may be longer still.

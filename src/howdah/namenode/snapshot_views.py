@@ -11,7 +11,10 @@ and nothing may be changed through them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from howdah.namenode.features import Quota
+from howdah.namenode.files import Glance
 from howdah.namenode.inodes import Block, Directory, File, INode, Symlink
 from howdah.namenode.namespace import Namespace
 from howdah.namenode.paths import DOT_SNAPSHOT
@@ -43,6 +46,10 @@ class SnapshotDirectory(Directory):
 
     def contents(self) -> list[INode | int]:
         return list(self.children.values())
+
+    def pick(self, names: Iterable[str]) -> list[INode | int]:
+        children = self.children
+        return [children[name] for name in names]
 
     def sorted_names(self) -> list[str]:
         return self._source.snapshots.names(self._origin, self._snapshot_id)
@@ -82,6 +89,10 @@ class DotSnapshot(Directory):
 
     def contents(self) -> list[INode | int]:
         return list(self.children.values())
+
+    def pick(self, names: Iterable[str]) -> list[INode | int]:
+        children = self.children
+        return [children[name] for name in names]
 
     def sorted_names(self) -> list[str]:
         return [snapshot.name for snapshot in self._snapshots]
@@ -126,8 +137,16 @@ class SnapshotFile(File):
         return self._blocks
 
     @property
+    def last_block(self) -> Block | None:
+        return self._blocks[-1] if self._blocks else None
+
+    @property
     def length_bytes(self) -> int:
         return self._length_bytes
+
+    def glance(self) -> Glance:
+        traits, mtime_ms, atime_ms, _, features = super().glance()
+        return traits, mtime_ms, atime_ms, self._length_bytes, features
 
 
 def _begin(view: INode, origin: INode, version: Version | None, parent: Directory) -> None:

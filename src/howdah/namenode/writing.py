@@ -58,7 +58,8 @@ class Writing:
             raise errors.LeaseExpired(
                 f"Client (={client_name}) is not the lease owner (={inode.writer}: {where}"
             )
-        if inode.blocks and inode.blocks[-1].truncating:
+        last = inode.last_block
+        if last is not None and last.truncating:
             raise errors.RecoveryInProgress(f"{inode.path} is being truncated.")
         return inode
 
@@ -81,7 +82,7 @@ class Writing:
         core.safe_mode.check(f"Cannot add block to {path}")
         found = core.resolve(path)
         file = self.open_file(found, inode_id, client_name)
-        last = file.blocks[-1] if file.blocks else None
+        last = file.last_block
         if previous is None and last is not None and ends_full(file, last):
             # Who appends to a file that ends with a full block was given no block to name.
             previous = ClientBlock(last.block_id, last.generation_stamp, last.length_bytes)
@@ -126,7 +127,7 @@ class Writing:
 
     def _repeated_block(self, file: File, previous: ClientBlock | None) -> Block | None:
         """The last block, if the client asks again for what it was given already."""
-        last = file.blocks[-1] if file.blocks else None
+        last = file.last_block
         if last is None or last.known_bytes or last.state is not BlockState.UNDER_CONSTRUCTION:
             return None
         before = file.blocks[-2] if len(file.blocks) > 1 else None
@@ -198,7 +199,7 @@ class Writing:
         core = self._core
         core.safe_mode.check(f"Cannot fsync file {path}")
         file = self.open_file(core.resolve(path), inode_id, client_name)
-        last = file.blocks[-1] if file.blocks else None
+        last = file.last_block
         # A block that is settled has its length; the next one is not allocated yet.
         if last is None or last.state is not BlockState.UNDER_CONSTRUCTION:
             core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks)))
