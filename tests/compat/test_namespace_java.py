@@ -266,10 +266,12 @@ def differences(writer: list[str], other: list[str]) -> list[str]:
 # -- claims --------------------------------------------------------------------------
 
 
+@pytest.mark.req("FS-022", "FS-023")
 def test_hadoops_namenode_lists_the_same_tree_on_our_directory(listings: Listings) -> None:
     assert differences(listings.ours, listings.ours_by_hadoop) == []
 
 
+@pytest.mark.req("FS-022", "FS-023")
 def test_our_namenode_lists_the_same_tree_on_hadoops_directory(listings: Listings) -> None:
     assert differences(listings.hadoops, listings.hadoops_by_us) == []
 

@@ -3,6 +3,7 @@ and the image comes back from it."""
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import re
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from howdah import errors
@@ -522,3 +523,32 @@ def test_every_name_is_found(names: list[str]) -> None:
     files = [file(inode_id, name) for inode_id, name in zip(ids, names, strict=True)]
     tree = ImageTree(opened(image(ROOT, *files, children=(rec.ChildrenRecord(16385, list(ids)),))))
     assert [tree.find("/" + name).id for name in names] == list(ids)
+
+
+# -- damage --------------------------------------------------------------------------
+
+REFUSED = (errors.CorruptImage, errors.UnsupportedOperation, errors.IncorrectVersion)
+
+
+@settings(max_examples=300)
+@given(st.integers(0, len(EVERYTHING) * 8 - 1))
+def test_a_changed_bit_never_causes_another_error(position: int) -> None:
+    data = bytearray(EVERYTHING)
+    data[position // 8] ^= 1 << position % 8
+    for look in (
+        lambda reader: xml(reader),
+        lambda reader: list(listing(reader, PlacesInMemory(), Columns(str))),
+        lambda reader: list(problems(reader, PlacesInMemory())),
+        lambda reader: list(distribution(reader, 0, 0, for_people=True)),
+        lambda reader: answer(ImageTree(reader), "GET", PREFIX + "/?op=LISTSTATUS"),
+        lambda reader: answer(ImageTree(reader), "GET", PREFIX + "/d?op=GETCONTENTSUMMARY"),
+    ):
+        with contextlib.suppress(*REFUSED):
+            look(opened(bytes(data)))
+
+
+@settings(max_examples=200)
+@given(st.integers(0, len(RICH) - 1), st.sampled_from("<>/&x0 \\"))
+def test_a_changed_character_never_causes_another_error(position: int, instead: str) -> None:
+    with contextlib.suppress(*REFUSED, errors.IllegalArgument):
+        from_xml(RICH[:position] + instead + RICH[position + 1 :])
