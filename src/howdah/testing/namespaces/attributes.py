@@ -15,6 +15,9 @@ from howdah.testing.namespaces.histories import (
     BLOCK,
     Histories,
     directories,
+    files,
+    listed,
+    marked,
     modes,
     paths_and_root,
     permission,
@@ -113,7 +116,7 @@ class AttributeHistories(Histories):
         real = self.do("setTimes", request)
         self.both(real, lambda: self.model.set_times(path, mtime, atime))
 
-    @rule(path=there, replication=st.integers(1, 5))
+    @rule(path=files, replication=st.integers(1, 5))
     def set_replication(self, path: str, replication: int) -> None:
         request = pb.SetReplicationRequestProto(src=path, replication=replication)
         self.both(
@@ -135,19 +138,19 @@ class AttributeHistories(Histories):
         request = types_pb2.SetAclRequestProto(src=path, aclSpec=acl_message(entries))
         self.both(self.do("setAcl", request), lambda: self.model.replace_acl(path, entries))
 
-    @rule(path=there, entries=acl_entries)
+    @rule(path=listed, entries=acl_entries)
     def remove_acl_entries(self, path: str, entries: acls.Acl) -> None:
         request = types_pb2.RemoveAclEntriesRequestProto(src=path, aclSpec=acl_message(entries))
         self.both(
             self.do("removeAclEntries", request), lambda: self.model.reduce_acl(path, set(entries))
         )
 
-    @rule(path=there)
+    @rule(path=listed)
     def remove_default_acl(self, path: str) -> None:
         request = types_pb2.RemoveDefaultAclRequestProto(src=path)
         self.both(self.do("removeDefaultAcl", request), lambda: self.model.remove_default_acl(path))
 
-    @rule(path=there)
+    @rule(path=listed)
     def remove_acl(self, path: str) -> None:
         request = types_pb2.RemoveAclRequestProto(src=path)
         self.both(self.do("removeAcl", request), lambda: self.model.remove_acl(path))
@@ -155,7 +158,7 @@ class AttributeHistories(Histories):
     # Extended attributes.
 
     @rule(
-        path=there,
+        path=marked,
         name=xattr_names,
         value=xattr_values,
         flags=st.sampled_from([(True, True), (True, False), (False, True), (False, False)]),
@@ -171,7 +174,7 @@ class AttributeHistories(Histories):
             lambda: self.model.set_xattr(path, name, value, create=create, replaces=replaces),
         )
 
-    @rule(path=there, name=xattr_names)
+    @rule(path=marked, name=xattr_names)
     def remove_xattr(self, path: str, name: str) -> None:
         request = types_pb2.RemoveXAttrRequestProto(src=path, xAttr=xattr_message(name))
         self.both(self.do("removeXAttr", request), lambda: self.model.remove_xattr(path, name))

@@ -178,9 +178,14 @@ class FileHistories(Histories):
 
     # Several steps at once, which would hardly ever come about by themselves.
 
-    @rule(path=beside, writer=writers, blocks=st.lists(st.integers(1, BLOCK), max_size=3))
-    def whole_file(self, path: str, writer: str, blocks: list[int]) -> None:
-        self.create(path, writer, False, 0o644)
+    @rule(
+        path=beside,
+        writer=writers,
+        blocks=st.lists(st.integers(1, BLOCK), max_size=3),
+        replication=st.integers(1, 3),
+    )
+    def whole_file(self, path: str, writer: str, blocks: list[int], replication: int = 1) -> None:
+        self.create(path, writer, False, 0o644, replication=replication)
         for before in [0, *blocks][: len(blocks)]:
             self.add_block((path, writer), before)
         self.complete((path, writer), blocks[-1] if blocks else 0)

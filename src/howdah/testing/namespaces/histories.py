@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
 
 from howdah import errors
-from howdah.model.entries import Refused
+from howdah.model.entries import Entry, Refused
 from howdah.model.namespace import ModelNamespace
 from howdah.namenode.core import Settings
 from howdah.namenode.inodes import File
@@ -88,6 +88,20 @@ opened = st.runner().flatmap(
     lambda machine: st.sampled_from(machine.open_files()) | st.tuples(paths, writers)
 )
 
+
+def having(what: Callable[[Entry], object]) -> st.SearchStrategy[str]:
+    """Paths of which that is true; now and then, and where there is none, another one."""
+    some = st.runner().flatmap(
+        lambda machine: st.sampled_from(
+            sorted(path for path, entry in machine.model.entries.items() if what(entry)) or ["/b"]
+        )
+    )
+    return some | some | there
+
+
+files = having(lambda entry: not entry.is_directory)
+listed = having(lambda entry: entry.acl)
+marked = having(lambda entry: entry.xattrs)
 
 # The mode before the client's mask, where it says so.
 before_masks = st.none() | st.sampled_from([0o777, 0o666, 0o750])
