@@ -12,9 +12,13 @@ from howdah.namenode import messages, paths
 from howdah.namenode.client_attributes import ClientAttributes
 from howdah.namenode.core import Core
 from howdah.namenode.snapshot_calls import SnapshotCalls
+from howdah.namenode.snapshot_diff import Made
+from howdah.namenode.snapshot_diff import Path as Names
+from howdah.namenode.snapshot_diff_calls import SnapshotDiffCalls
 from howdah.namenode.snapshot_views import DotSnapshot, root_view
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.rpc.service import Caller
+from howdah.proto import types_pb2
+from howdah.rpc.service import Caller, Slices
 
 
 class ClientSnapshots(ClientAttributes):
@@ -23,6 +27,7 @@ class ClientSnapshots(ClientAttributes):
     def __init__(self, core: Core) -> None:
         super().__init__(core)
         self._snapshots = SnapshotCalls(core)
+        self._diffs = SnapshotDiffCalls(core)
 
     def allow_snapshot(
         self, request: pb.AllowSnapshotRequestProto, caller: Caller
@@ -70,6 +75,67 @@ class ClientSnapshots(ClientAttributes):
 
         return self._once(caller, run, pb.DeleteSnapshotResponseProto)
 
+    # Comparing.
+
+    def get_snapshot_diff_report(
+        self, request: pb.GetSnapshotDiffReportRequestProto, caller: Caller
+    ) -> Slices:
+        lines = yield from self._diffs.report(
+            caller, request.snapshotRoot, request.fromSnapshot, request.toSnapshot
+        )
+        return pb.GetSnapshotDiffReportResponseProto(
+            diffReport=types_pb2.SnapshotDiffReportProto(
+                snapshotRoot=request.snapshotRoot,
+                fromSnapshot=request.fromSnapshot,
+                toSnapshot=request.toSnapshot,
+                diffReportEntries=[
+                    types_pb2.SnapshotDiffReportEntryProto(
+                        fullpath=_joined(line.path),
+                        modificationLabel=line.label,
+                        targetPath=None if line.target is None else _joined(line.target),
+                    )
+                    for line in lines
+                ],
+            )
+        )
+
+    def get_snapshot_diff_report_listing(
+        self, request: pb.GetSnapshotDiffReportListingRequestProto, caller: Caller
+    ) -> Slices:
+        page = yield from self._diffs.page(
+            caller,
+            request.snapshotRoot,
+            request.fromSnapshot,
+            request.toSnapshot,
+            request.cursor.index if request.HasField("cursor") else -1,
+        )
+        answer = pb.GetSnapshotDiffReportListingResponseProto()
+        told = answer.diffReport
+        told.isFromEarlier = page.is_from_earlier
+        told.cursor.startPath = b""
+        told.cursor.index = page.next_index
+        for modified, one in page.entries:
+            if one is None:
+                told.modifiedEntries.add(
+                    fullpath=_joined(modified.path),
+                    dirId=modified.inode_id,
+                    fileId=modified.inode_id,
+                    isReference=modified.is_directory,
+                    targetPath=b"",
+                )
+                continue
+            is_made = isinstance(one, Made)
+            entries = told.createdEntries if is_made else told.deletedEntries
+            target = None if isinstance(one, Made) else one.target
+            entries.add(
+                fullpath=_joined(one.path),
+                dirId=modified.inode_id,
+                fileId=one.inode_id,
+                isReference=one.is_moved if isinstance(one, Made) else target is not None,
+                targetPath=b"" if target is None else _joined(target),
+            )
+        return answer
+
     # Looking.
 
     def get_snapshottable_dir_listing(
@@ -107,3 +173,7 @@ class ClientSnapshots(ClientAttributes):
             view = root_view(namespace, snapshot, DotSnapshot(namespace, snapshot.directory))
             messages.file_status(view, snapshot.name.encode(), into=told.dirStatus)
         return answer
+
+
+def _joined(names: Names) -> bytes:
+    return "/".join(names).encode("utf-8", "surrogatepass")
