@@ -72,6 +72,12 @@ COMMANDS: dict[str, Command] = {
     "fsck": Command("check files and their blocks", None),
     "haadmin": Command("administer high availability", None),
     "journalnode": Command("run a journal node", None),
+    "lsSnapshot": Command("list the snapshots of a directory", "howdah.cli.snapshots:ls_snapshot"),
+    "lsSnapshottableDir": Command(
+        "list the directories that may have snapshots",
+        "howdah.cli.snapshots:ls_snapshottable_dir",
+    ),
+    "snapshotDiff": Command("say what snapshots differ in", "howdah.cli.snapshots:snapshot_diff"),
     "oev": Command("show an edit log", "howdah.cli.oev:main"),
     "oiv": Command("show a namespace image", "howdah.cli.oiv:main"),
     "secondarynamenode": Command("run a secondary namenode", "howdah.cli.secondarynamenode:main"),

@@ -32,6 +32,7 @@ MD5MD5CRC = "MD5MD5CRC"
 COMPOSITE_CRC = "COMPOSITE_CRC"
 _FIRST_BUFFER_BYTES = 32
 _WHOLE_FILE = (1 << 63) - 1
+_SNAPSHOTS = "/.snapshot/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,9 @@ class FileChecksumReader:
                     f"{path} is erasure coded ({batch.erasure_coding_policy}); "
                     f"its checksum is not computed here"
                 )
+            if _SNAPSHOTS in path:
+                # The last block may have grown since.
+                length = min(length, batch.file_length)
             new = [block for block in batch.blocks if block.offset >= offset]
             if not new:
                 break

@@ -20,6 +20,7 @@ from howdah import errors
 from howdah.client.blocks import LocatedBlock, LocatedBlocks
 from howdah.client.create_flags import block_flags, namenode_bits
 from howdah.client.namenode_attributes import AttributeMethods
+from howdah.client.namenode_snapshots import SnapshotMethods
 from howdah.options import CreateFlag
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
@@ -38,7 +39,7 @@ def _permission(mode: int) -> types_pb2.FsPermissionProto:
     return types_pb2.FsPermissionProto(perm=mode)
 
 
-class NamenodeProxy(AttributeMethods):
+class NamenodeProxy(AttributeMethods, SnapshotMethods):
     """One namenode's ClientProtocol. Thread-safe and fork-safe, as `RpcClient` is."""
 
     def __init__(self, rpc: RpcClient, policy: RetryPolicy | None = None) -> None:

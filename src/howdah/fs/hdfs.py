@@ -19,7 +19,7 @@ from howdah.client.settings import ClientSettings
 from howdah.config import DEFAULT_NAMENODE_PORT, Configuration
 from howdah.fs import capabilities, paths
 from howdah.fs.api import Progress
-from howdah.fs.hdfs_attributes import HdfsAttributes
+from howdah.fs.hdfs_snapshots import HdfsSnapshots
 from howdah.fs.hdfs_status import datanode_report, file_status, name_of
 from howdah.fs.links import follow_links, follow_links_above
 from howdah.fs.path_handle import PathHandle, check_handle, make_handle
@@ -99,7 +99,7 @@ class HdfsDataOutputStream(FSDataOutputStream):
         return self._dfs.statistics()
 
 
-class HdfsFileSystem(HdfsAttributes):
+class HdfsFileSystem(HdfsSnapshots):
     """One HDFS, as one user."""
 
     scheme = "hdfs"

@@ -44,7 +44,7 @@ def test_help_of_everything_describes_every_command(dfs: Any) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["concat", "truncate", "createSnapshot", "renameSnapshot"],
+    ["concat", "truncate"],
 )
 def test_what_is_not_there_yet_says_so_by_its_name(dfs: Any, name: str) -> None:
     done = dfs(f"-{name}", "/a", "/b", "/c")

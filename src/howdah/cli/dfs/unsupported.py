@@ -37,18 +37,6 @@ class Truncate(Unsupported):
     FEATURE = "truncating files is"
 
 
-class CreateSnapshot(Unsupported):
-    FEATURE = "snapshots are"
-
-
-class DeleteSnapshot(CreateSnapshot):
-    """Snapshots, as well."""
-
-
-class RenameSnapshot(CreateSnapshot):
-    """Snapshots, as well."""
-
-
 class MoveToLocal(Command):
     """Hadoop never made it either, and says so in these words."""
 
