@@ -7,7 +7,7 @@ files is the shell's part: `Aside` does it without holding up anybody else.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Final, Protocol
 
 from howdah import errors
@@ -20,6 +20,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Caller
 
 MAX_CORRUPT_FILES: Final = 100
+SLICE_BLOCKS: Final = 10_000
 
 Done = Callable[[errors.HowdahError | None], None]
 
@@ -120,9 +121,10 @@ class Administration:
 
     def corrupt_files(
         self, caller: Caller, path: str, cookie: str
-    ) -> tuple[list[tuple[str, int]], str]:
-        """Files below `path` with a block of which no good replica is left, each with
-        that block's id; one page of them, and the cookie for the next one."""
+    ) -> Generator[None, None, tuple[list[str], str]]:
+        """Files below `path` with a block of which no good replica is left, one page of
+        them, and the cookie for the next one. In slices: there may be many blocks in
+        question."""
         self.check_superuser(caller, "list corrupt files")
         core = self._core
         if core.safe_mode.on and not core.safe_mode.manual:
@@ -135,25 +137,30 @@ class Administration:
             after = int(cookie or "0")
         except ValueError as error:
             raise errors.IllegalArgument(f"{cookie!r} is no cookie of this call") from error
-        found: list[tuple[str, int]] = []
-        last = after
-        for block_id in sorted(core.blocks.needs_look):
+        lost: list[int] = []
+        for number, block_id in enumerate(list(core.blocks.needs_look), 1):
             block = core.namespace.blocks.get(block_id)
             if (
-                block_id <= after
-                or block is None
-                or block.state is not BlockState.COMPLETE
-                or block.replicas
-                or not core.namespace.is_attached(block.file)
+                block_id > after
+                and block is not None
+                and block.state is BlockState.COMPLETE
+                and not block.replicas
             ):
+                lost.append(block_id)
+            if number % SLICE_BLOCKS == 0:
+                yield
+        found: list[str] = []
+        for block_id in sorted(lost):
+            block = core.namespace.blocks.get(block_id)
+            if block is None or not core.namespace.is_attached(block.file):
                 continue
             file_path = block.file.path
-            if top in ("/", file_path) or paths.is_under(file_path, top):
+            if file_path == top or paths.is_under(file_path, top):
                 if len(found) == MAX_CORRUPT_FILES:
                     break
-                found.append((file_path, block_id))
-                last = block_id
-        return found, str(last)
+                found.append(file_path)
+                after = block_id
+        return found, str(after)
 
     def save_meta(self, caller: Caller, name: str, done: Done) -> None:
         """Write what is known of datanodes and blocks to a file of the log directory."""

@@ -21,7 +21,7 @@ from howdah.namenode.image_calls import ImageCalls
 from howdah.namenode.storage_calls import NameStorage, StorageCalls
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import ha_pb2, types_pb2
-from howdah.rpc.service import Caller, Deferred
+from howdah.rpc.service import Caller, Deferred, Slices
 
 log = logging.getLogger(__name__)
 
@@ -85,12 +85,12 @@ class ClientAdministration(ClientSnapshots):
 
     def list_corrupt_file_blocks(
         self, request: pb.ListCorruptFileBlocksRequestProto, caller: Caller
-    ) -> pb.ListCorruptFileBlocksResponseProto:
-        found, cookie = self.administration.corrupt_files(caller, request.path, request.cookie)
+    ) -> Slices:
+        files, cookie = yield from self.administration.corrupt_files(
+            caller, request.path, request.cookie
+        )
         return pb.ListCorruptFileBlocksResponseProto(
-            corrupt=types_pb2.CorruptFileBlocksProto(
-                files=[path for path, _ in found], cookie=cookie
-            )
+            corrupt=types_pb2.CorruptFileBlocksProto(files=files, cookie=cookie)
         )
 
     def meta_save(self, request: pb.MetaSaveRequestProto, caller: Caller) -> Deferred:

@@ -24,6 +24,10 @@ AddressesOf = Callable[[str], Iterable[str]]
 """The addresses of a host name; none for a name that nobody knows."""
 
 
+Place = tuple[str, int]
+"""An address or a name, and a port; port 0 stands for every port."""
+
+
 @dataclass(frozen=True, slots=True)
 class HostEntry:
     """One word of a host file. Port 0 stands for every port."""
@@ -32,38 +36,45 @@ class HostEntry:
     addresses: frozenset[str]
     port: int = 0
 
-    def is_meant(self, identity: DatanodeIdentity) -> bool:
-        if self.port not in (0, identity.transfer_port):
-            return False
-        return identity.ip in self.addresses or self.name in (identity.ip, identity.hostname)
+    @property
+    def places(self) -> set[Place]:
+        return {(name, self.port) for name in (self.name, *self.addresses)}
 
     def __str__(self) -> str:
         return f"{self.name}:{self.port}" if self.port else self.name
 
 
-@dataclass(frozen=True, slots=True)
 class Hosts:
-    """Both lists, as they were read last."""
+    """Both lists, as they were read last. Asked with every heartbeat, so neither is searched."""
 
-    included: tuple[HostEntry, ...] = ()
-    excluded: tuple[HostEntry, ...] = ()
+    __slots__ = ("_excluded", "_included", "excluded", "included")
+
+    def __init__(
+        self, included: tuple[HostEntry, ...] = (), excluded: tuple[HostEntry, ...] = ()
+    ) -> None:
+        self.included = included
+        self.excluded = excluded
+        self._included = frozenset[Place]().union(*(entry.places for entry in included))
+        self._excluded = frozenset[Place]().union(*(entry.places for entry in excluded))
 
     def allows(self, identity: DatanodeIdentity) -> bool:
         """True if the datanode may take part."""
-        return not self.included or _names(self.included, identity)
+        return not self._included or not self._included.isdisjoint(_places_of(identity))
 
     def to_decommission(self, identity: DatanodeIdentity) -> bool:
         """True if it is to leave, once its replicas are elsewhere."""
-        return _names(self.excluded, identity) and self.allows(identity)
+        excluded = not self._excluded.isdisjoint(_places_of(identity))
+        return excluded and self.allows(identity)
 
     def missing(self, known: Iterable[DatanodeIdentity]) -> list[HostEntry]:
         """Entries of the include list that none of the known datanodes is meant by."""
-        identities = list(known)
-        return [entry for entry in self.included if not any(map(entry.is_meant, identities))]
+        there = {place for identity in known for place in _places_of(identity)}
+        return [entry for entry in self.included if there.isdisjoint(entry.places)]
 
 
-def _names(entries: tuple[HostEntry, ...], identity: DatanodeIdentity) -> bool:
-    return any(entry.is_meant(identity) for entry in entries)
+def _places_of(identity: DatanodeIdentity) -> tuple[Place, ...]:
+    ip, hostname, port = identity.ip, identity.hostname, identity.transfer_port
+    return (ip, 0), (ip, port), (hostname, 0), (hostname, port)
 
 
 def parse_hosts(text: str, source: str, addresses_of: AddressesOf) -> tuple[HostEntry, ...]:
