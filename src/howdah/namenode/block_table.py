@@ -46,6 +46,8 @@ class BlockState(enum.IntEnum):
 
 
 _STATES: Final = tuple(BlockState)
+_COMPLETE: Final = BlockState.COMPLETE << 1 | 1
+"""What is below the stamp of a complete block that is there."""
 
 
 class Extras:
@@ -327,6 +329,46 @@ class BlockTable(Mapping[int, Block]):
             self.storages.append(storage)
             number = self._numbers[storage] = len(self.storages)
         return number
+
+    def take_replica(
+        self, block_id: int, length_bytes: int, generation_stamp: int, storage: Storage
+    ) -> int | None:
+        """A storage has a good replica. How many there are now if it is new, 0 if it was
+        known. None, with nothing changed, unless the block is complete, of that length and
+        stamp, and nothing else is to be thought of."""
+        page = self.rows.pages.get(block_id >> SHIFT)
+        at = (block_id & MASK) * WIDTH
+        if (
+            page is None
+            or page[at + STAMP] != generation_stamp << 3 | _COMPLETE
+            or page[at + LENGTH] != length_bytes
+            or block_id in self.extras
+        ):
+            return None
+        packed = left = page[at + REPLICAS]
+        if packed >> 2 * STORAGE_BITS and packed != ELSEWHERE:
+            known = self._numbers.get(storage)
+            is_there = known is not None and known in (
+                packed & _STORAGE_MASK,
+                packed >> STORAGE_BITS & _STORAGE_MASK,
+                packed >> 2 * STORAGE_BITS,
+            )
+            return 0 if is_there else None
+        number = self.number_of(storage)
+        if packed == ELSEWHERE or number > _STORAGE_MASK:
+            return None
+        bits, count = 0, 1
+        while left:
+            other = left & _STORAGE_MASK
+            if other == number:
+                return 0
+            if self.storages[other - 1].node is storage.node:
+                return None  # On another volume of its node until now.
+            left >>= STORAGE_BITS
+            bits += STORAGE_BITS
+            count += 1
+        page[at + REPLICAS] = packed | number << bits
+        return count
 
     def get(self, block_id: int, default: None = None) -> Block | None:  # type: ignore[override]
         page = self.rows.pages.get(block_id >> SHIFT)

@@ -90,13 +90,13 @@ class BlockMap:
         told to go and are still there are told again.
         """
         storage.reported = True
-        missing = storage.block_ids.copy()
+        missing = storage.block_ids.remaining()
         for others in (storage.bad, self._told_to_go(storage), self._unsettled_at(storage)):
             for block_id in others:
                 missing.add(block_id)
         for position, replica in enumerate(replicas, 1):
             block_id = replica.block_id
-            missing.discard(block_id)
+            missing.cross_out(block_id)
             self.reported(storage, replica)
             doomed = storage.node.doomed.get(block_id)
             if doomed is not None and doomed.generation_stamp >= replica.generation_stamp:
@@ -127,6 +127,8 @@ class BlockMap:
 
     def reported(self, storage: Storage, replica: ReportedReplica) -> None:
         """One replica is there."""
+        if self._is_as_expected(storage, replica):
+            return
         block_id = replica.block_id
         block = self.blocks.get(block_id)
         is_corrupt = block is not None and self._is_corrupt(storage, block, replica)
@@ -148,6 +150,27 @@ class BlockMap:
             self._unfinished(storage, block, replica)
         else:
             self._finalized(storage, block, replica)
+
+    def _is_as_expected(self, storage: Storage, replica: ReportedReplica) -> bool:
+        """Most replicas of most reports: a good one of a complete block of which there is
+        nothing else to say. If so, it counts now."""
+        block_id = replica.block_id
+        if (
+            replica.state is not ReplicaState.FINALIZED
+            or block_id in storage.node.doomed
+            or block_id in self._due
+        ):
+            return False
+        count = self.blocks.take_replica(
+            block_id, replica.length_bytes, replica.generation_stamp, storage
+        )
+        if count is None:
+            return False
+        if count:
+            storage.block_ids.add(block_id)
+            self.safe_count += count == self.min_replication
+            self.needs_look.add(block_id)
+        return True
 
     def _is_corrupt(self, storage: Storage, block: Block, replica: ReportedReplica) -> bool:
         """True if a reader found this very replica corrupt, if on another volume perhaps."""

@@ -25,7 +25,7 @@ SHIFT: Final = 6
 ROWS: Final = 1 << SHIFT
 MASK: Final = ROWS - 1
 
-_SET_SHIFT: Final = 16
+_SET_SHIFT: Final = 12
 _SET_MASK: Final = (1 << _SET_SHIFT) - 1
 
 
@@ -173,11 +173,9 @@ class IdSet:
         else:
             del part[place]
 
-    def copy(self) -> IdSet:
-        twin = IdSet()
-        twin._parts = {upper: part[:] for upper, part in self._parts.items()}
-        twin._count = self._count
-        return twin
+    def remaining(self) -> Remaining:
+        """What is in it now, to be crossed out."""
+        return Remaining({upper: part[:] for upper, part in self._parts.items()})
 
     def __contains__(self, number: object) -> bool:
         assert isinstance(number, int), number
@@ -196,3 +194,36 @@ class IdSet:
         for upper, part in list(self._parts.items()):
             first = upper << _SET_SHIFT
             yield from [first + low for low in part]
+
+
+class Remaining:
+    """Ids that are crossed out one by one, in any order, until some remain.
+
+    Those that lie together become a real set when the first of them is crossed out.
+    """
+
+    __slots__ = ("_parts", "_touched")
+
+    def __init__(self, parts: dict[int, array[int]]) -> None:
+        self._parts = parts
+        self._touched: dict[int, set[int]] = {}
+
+    def add(self, number: int) -> None:
+        upper = number >> _SET_SHIFT
+        self._touched.setdefault(upper, set(self._parts.pop(upper, ()))).add(number & _SET_MASK)
+
+    def cross_out(self, number: int) -> None:
+        upper = number >> _SET_SHIFT
+        touched = self._touched.get(upper)
+        if touched is None:
+            part = self._parts.pop(upper, None)
+            if part is None:
+                return
+            touched = self._touched[upper] = set(part)
+        touched.discard(number & _SET_MASK)
+
+    def __iter__(self) -> Iterator[int]:
+        for parts in (self._touched, self._parts):
+            for upper, part in parts.items():
+                first = upper << _SET_SHIFT
+                yield from [first + low for low in part]

@@ -63,9 +63,17 @@ def test_a_compact_set_is_a_set(changes: list[tuple[bool, int]]) -> None:
     assert len(list(compact)) == len(compact) == len(expected)
 
 
-def test_a_copy_of_a_set_goes_its_own_way() -> None:
-    one = IdSet([1, 2, 1 << 30])
-    other = one.copy()
-    other.discard(2)
-    assert sorted(one) == [1, 2, 1 << 30]
-    assert sorted(other) == [1, 1 << 30]
+@given(st.lists(IDS), CHANGES)
+def test_what_is_not_crossed_out_remains(ids: list[int], changes: list[tuple[bool, int]]) -> None:
+    compact, expected = IdSet(ids), set(ids)
+    remaining = compact.remaining()
+    for is_added, number in changes:
+        if is_added:
+            remaining.add(number)
+            expected.add(number)
+        else:
+            remaining.cross_out(number)
+            expected.discard(number)
+    found = list(remaining)
+    assert (set(found), len(found)) == (expected, len(expected))
+    assert set(compact) == set(ids)
