@@ -3,6 +3,8 @@
 Pure (no sockets, files, threads, clocks or dice):
 
 - `inodes`, `paths`, `namespace`   the tree, and `apply(edit)`, its only change
+- `columns`, `files`, `block_table` tables of numbers, and files and blocks as their rows
+- `image`, `image_rows`            the namespace to an image and back
 - `permissions`                    who may do what
 - `leases`, `retry_cache`          who writes which file; calls already answered
 - `lease_recovery`, `block_recovery` what becomes of files whose writers fell silent
