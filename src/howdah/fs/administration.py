@@ -160,30 +160,6 @@ class Administration:
         request = pb.SetBalancerBandwidthRequestProto(bandwidth=bytes_per_second)
         self._namenode.call("setBalancerBandwidth", request, pb.SetBalancerBandwidthResponseProto)
 
-    # Snapshots.
-
-    def allow_snapshot(self, path: str) -> None:
-        """From now on snapshots of this directory may be made."""
-        request = pb.AllowSnapshotRequestProto(snapshotRoot=path)
-        self._namenode.call("allowSnapshot", request, pb.AllowSnapshotResponseProto)
-
-    def disallow_snapshot(self, path: str) -> None:
-        """The reverse, for a directory without snapshots."""
-        request = pb.DisallowSnapshotRequestProto(snapshotRoot=path)
-        self._namenode.call("disallowSnapshot", request, pb.DisallowSnapshotResponseProto)
-
-    def snapshottable_directories(self) -> list[str]:
-        """Those that may have snapshots: all of them for the superuser, else one's own."""
-        answer = self._namenode.call(
-            "getSnapshottableDirListing",
-            pb.GetSnapshottableDirListingRequestProto(),
-            pb.GetSnapshottableDirListingResponseProto,
-        )
-        return [
-            f"{found.parent_fullpath.decode().rstrip('/')}/{found.dirStatus.path.decode()}"
-            for found in answer.snapshottableDirList.snapshottableDirListing
-        ]
-
     # Settings that are read anew.
 
     def refresh_service_acl(self) -> None:

@@ -13,17 +13,17 @@ _TRASH_MODE: Final = 0o1777
 
 
 def _allow(words: list[str], cluster: Cluster) -> None:
-    cluster.administration.allow_snapshot(cluster.fs.resolve(words[0]))
+    cluster.fs.allow_snapshot(words[0])
     print(f"Allowing snapshot on {words[0]} succeeded")
 
 
 def _disallow(words: list[str], cluster: Cluster) -> None:
-    cluster.administration.disallow_snapshot(cluster.fs.resolve(words[0]))
+    cluster.fs.disallow_snapshot(words[0])
     print(f"Disallowing snapshot on {words[0]} succeeded")
 
 
 def _provision_trash(words: list[str], cluster: Cluster) -> None:
-    known = cluster.administration.snapshottable_directories()
+    known = [found.path for found in cluster.fs.list_snapshottable_directories()]
     if words == ["-all"]:
         for directory in known:
             _make_trash(directory, cluster)
