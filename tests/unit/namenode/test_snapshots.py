@@ -324,3 +324,13 @@ def test_a_directorys_status_says_that_it_may_have_snapshots(snap: Any) -> None:
 
     create(snap, "/d", "s")
     assert [flags(path) for path in ("/d", "/d/sub", "/d/.snapshot/s")] == [8, 0, 0]
+
+
+def test_summary_of_a_snapshot_is_of_what_it_shows(snap: Any) -> None:
+    create(snap, "/d", "s1")
+    snap.delete("/d/sub/f")
+    request = pb.GetContentSummaryRequestProto(path="/d/.snapshot/s1")
+    found = snap.call("getContentSummary", request).summary
+    assert (found.length, found.fileCount, found.directoryCount) == (150, 1, 2)
+    request = pb.GetContentSummaryRequestProto(path="/d")
+    assert snap.call("getContentSummary", request).summary.fileCount == 0
