@@ -100,7 +100,17 @@ class ModelNamespace(Snapshots):
             raise Refused("exists")
         self._make_parents(path, parent_mode, None, now_ms)
         group = self.entries[parent_of(path)].group
-        self.entries[path] = Entry(False, self._owner, group, 0o777, now_ms, now_ms, target=target)
+        self._numbers += 1
+        self.entries[path] = Entry(
+            False,
+            self._owner,
+            group,
+            0o777,
+            now_ms,
+            now_ms,
+            target=target,
+            number=self._numbers,
+        )
         self._touch(parent_of(path), now_ms)
 
     def delete(self, path: str, *, recursive: bool, now_ms: int) -> bool:
