@@ -196,7 +196,7 @@ def local(tmp_path: Path) -> dict[str, Path]:
         (base / "odd").mkdir()
         for name in ("st*r", "br[x]", "q?m", "p%20c", "b c", "back\\slash", "new\nline"):
             (base / "odd" / name).write_text(f"in {name}\n")
-        (base / "a.gz").write_bytes(gzip.compress(b"zipped\n"))
+        (base / "a.gz").write_bytes(gzip.compress(b"zipped\n", mtime=0))
         (base / "a.deflate").write_bytes(zlib.compress(b"deflated\n"))
         (base / "a.bz2").write_bytes(bz2.compress(b"bzipped\n"))
     return directories
