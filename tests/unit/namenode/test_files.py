@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from howdah.namenode.block_table import BlockTable
@@ -159,3 +161,25 @@ def test_a_number_that_is_too_large_is_refused_with_nothing_changed(inodes: Inod
     with pytest.raises(OverflowError):
         table.new(1000, 1 << 63, 1001, 16386, BlockState.COMPLETE)
     assert (1000 in table, len(table)) == (False, 0)
+
+
+@pytest.mark.req("FS-025", "LM-002")
+def test_a_file_of_one_block_takes_less_than_three_hundred_bytes(inodes: Inodes) -> None:
+    count = 6400
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for number in range(count):
+            if number % 100 == 0:
+                top = Directory(20000 + number * 2, f"d{number}", "root", "staff", 0o755, 0)
+                inodes[top.inode_id] = top
+                inodes.directories[16385].add(top)
+            file = inodes.files.new(
+                20001 + number * 2, f"part-{number:08}.parquet", TRAITS, number << 33, number << 33
+            )
+            top.add(file)
+            new_block(inodes, file, (1 << 30) + number).state = BlockState.COMPLETE
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (after - before) / count < 300
