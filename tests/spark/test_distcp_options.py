@@ -232,3 +232,16 @@ def test_dynamic_strategy_copies_the_same(bench: Any) -> None:
     bench.make("src", tree)
     bench.copy("src", "dst", strategy=Strategy.DYNAMIC, max_maps=2)
     assert bench.tree("dst") == tree
+
+
+def test_files_that_fsspec_opens_are_copied_to_the_cluster_and_back(
+    bench: Any, tmp_path: Path
+) -> None:
+    tree = {"d/a b": b"1", "c%20": b"22"}
+    bench.make("src", tree)
+    bench.copy("src", f"local://{tmp_path}/out")
+    assert (tmp_path / "out" / "d" / "a b").read_bytes() == b"1"
+    again = bench.copy("src", f"local://{tmp_path}/out", update=True)
+    assert again.counters.files_skipped == 2
+    bench.copy(f"local://{tmp_path}/out", "back")
+    assert {k: v for k, v in bench.tree("back").items() if v is not None} == tree

@@ -75,7 +75,7 @@ def _copy(arguments: Arguments, conf: Configuration) -> Outcome:
     from howdah.spark.sessions import ship
 
     with _session(arguments) as spark:
-        if arguments.remote or not (arguments.master or "local").startswith("local"):
+        if not (arguments.remote or arguments.master or "local").startswith("local"):
             # The executors are elsewhere.
             ship(spark)
         return distcp(

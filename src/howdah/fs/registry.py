@@ -1,12 +1,14 @@
 """Which class serves which URI scheme (FS-004), and `connect`, which makes one.
 
-Classes are named by module, so that asking for one filesystem imports no other.
+Classes are named by module, so that asking for one filesystem imports no other. What
+nobody here serves is fsspec's, where that is installed (`howdah.fs.foreign`).
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from howdah import errors, keys
@@ -41,6 +43,10 @@ def _factory(scheme: str) -> Factory:
     if scheme in _registered:
         return _registered[scheme]
     if scheme not in _BUILT_IN:
+        from howdah.fs import foreign
+
+        if foreign.is_known(scheme):
+            return partial(foreign.ForeignFileSystem, scheme)
         raise errors.UnsupportedOperation(
             f"No filesystem for scheme {scheme!r}; known are: {', '.join(schemes())}"
         )

@@ -9,6 +9,7 @@ Without `-update` and `-overwrite` whatever is at the target stays, as in Hadoop
    otherwise, which don't depend on block sizes.
 4. No checksums to compare, or `-skipcrccheck`: the same if the target was changed last,
    so a file that is changed after it was copied is copied again, whatever its length.
+   A source of which nobody knows when it was changed (time 0) is copied.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class Reason(enum.Enum):
     CHECKSUM_DIFFERS = "checksums differ"
     NOT_NEWER = "lengths are equal, and the source is not newer"
     NEWER = "the source is newer"
+    UNTOLD = "nothing tells whether it has changed"
     PREFIX = "the target is the beginning of the source"
 
 
@@ -86,6 +88,8 @@ def decide(source: Facts, target: Facts | None, options: Options, checksums: Che
             if equal
             else Decision(Action.COPY, Reason.CHECKSUM_DIFFERS)
         )
+    if source.modification_time_ms <= 0:
+        return Decision(Action.COPY, Reason.UNTOLD)
     if source.modification_time_ms > target.modification_time_ms:
         return Decision(Action.COPY, Reason.NEWER)
     return Decision(Action.SKIP, Reason.NOT_NEWER)

@@ -1,0 +1,286 @@
+"""What fsspec can open, as a FileSystem: `s3://bucket/…`, `gs://`, `sftp://` and others.
+
+A scheme that howdah doesn't serve itself is fsspec's, if that is installed and knows it.
+Options for fsspec are configuration keys `fsspec.SCHEME.OPTION`, such as
+`fsspec.s3.endpoint_url`; credentials come from wherever fsspec takes them.
+
+Such filesystems have neither owners nor modes, most no directories that outlive their
+last file, and not all rename in one step. What is missing says so (`path_capabilities`,
+`UnsupportedOperation`); a time of 0 is one that nobody knows.
+"""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any, Final
+
+from howdah import errors
+from howdah.config import Configuration
+from howdah.fs import paths
+from howdah.fs.api import FileSystem, Progress
+from howdah.fs.paths import PathLike
+from howdah.fs.status import FileStatus
+from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
+from howdah.options import CreateFlag
+
+NOT_BY_FSSPEC: Final = ("webhdfs", "swebhdfs", "viewfs", "har", "hdfs", "howdah")
+"""Schemes of Hadoop's, which are served as Hadoop does or not at all."""
+_BLOCK_BYTES: Final = 32 << 20
+_BUFFER_BYTES: Final = 1 << 20
+_TIMES: Final = ("mtime", "LastModified", "last_modified", "modified", "updated", "created")
+
+
+def is_known(scheme: str) -> bool:
+    """Whether fsspec is there and knows a scheme."""
+    if scheme in NOT_BY_FSSPEC:
+        return False
+    try:
+        from fsspec.registry import known_implementations, registry
+    except ImportError:
+        return False
+    return scheme in known_implementations or scheme in registry
+
+
+@contextmanager
+def _translated(path: str) -> Iterator[None]:
+    """Python's own errors as howdah's."""
+    try:
+        yield
+    except errors.HowdahError:
+        raise
+    except FileNotFoundError as error:
+        raise errors.PathNotFound(f"File does not exist: {path}") from error
+    except FileExistsError as error:
+        raise errors.PathExists(f"{path} exists") from error
+    except NotADirectoryError as error:
+        raise errors.ParentNotDirectory(f"{path}: {error}") from error
+    except PermissionError as error:
+        raise errors.AccessDenied(f"{path}: {error}") from error
+
+
+class ForeignFileSystem(FileSystem):
+    """One of fsspec's filesystems."""
+
+    def __init__(
+        self, scheme: str, authority: str, conf: Configuration, user: str | None = None
+    ) -> None:
+        import fsspec
+
+        self.scheme = scheme  # type: ignore[misc]
+        self._authority = authority
+        self._conf = conf
+        prefix = f"fsspec.{scheme}."
+        own = {k.removeprefix(prefix): v for k, v in conf.items() if k.startswith(prefix)}
+        try:
+            # Others change what is there, so nothing is to be remembered of a listing.
+            self._fs: Any = fsspec.filesystem(scheme, use_listings_cache=False, **own)
+        except ImportError as error:
+            raise errors.UnsupportedOperation(f"{scheme}:// needs a package: {error}") from error
+
+    @property
+    def uri(self) -> str:
+        return f"{self.scheme}://{self._authority}"
+
+    def home_directory(self) -> str:
+        return paths.SEPARATOR
+
+    def close(self) -> None:
+        """Connections are fsspec's, which shares them."""
+
+    def _full(self, path: PathLike) -> tuple[str, str]:
+        """The path here, and what fsspec calls it."""
+        resolved = self.resolve(path)
+        return resolved, self._fs._strip_protocol(f"{self.uri}{resolved}")
+
+    # --- streams ------------------------------------------------------------------------
+
+    def create(
+        self,
+        path: PathLike,
+        *,
+        overwrite: bool = False,
+        replication: int | None = None,
+        block_size: int | None = None,
+        permission: int | None = None,
+        create_parent: bool = True,
+        buffer_size: int | None = None,
+        progress: Progress | None = None,
+        flags: CreateFlag = CreateFlag.NONE,
+    ) -> FSDataOutputStream:
+        resolved, full = self._full(path)
+        if not overwrite and self.exists(resolved):
+            raise errors.PathExists(f"{resolved} already exists")
+        if create_parent:
+            self.mkdirs(paths.parent_of(resolved) or paths.SEPARATOR)
+        with _translated(resolved):
+            return FSDataOutputStream(self._fs.open(full, "wb"), resolved)
+
+    def open(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
+        status = self.get_file_status(path)
+        if status.is_directory:
+            raise errors.PathIsDirectory(f"{status.path} is a directory")
+        with _translated(status.path):
+            stream = self._fs.open(self._full(path)[1], "rb")
+        return FSDataInputStream(
+            ForeignInput(status.path, stream, status.length), buffer_size or _BUFFER_BYTES
+        )
+
+    # --- namespace ----------------------------------------------------------------------
+
+    def mkdirs(self, path: PathLike, permission: int | None = None) -> bool:
+        resolved, full = self._full(path)
+        if resolved != paths.SEPARATOR:
+            with _translated(resolved):
+                self._fs.makedirs(full, exist_ok=True)
+        return True
+
+    def mkdir(self, path: PathLike, permission: int | None = None) -> bool:
+        resolved, full = self._full(path)
+        with _translated(resolved):
+            self._fs.mkdir(full, create_parents=False)
+        return True
+
+    def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
+        (source, full_source), (target, full_target) = self._full(src), self._full(dst)
+        if not overwrite and self.exists(target):
+            raise errors.PathExists(f"{target} exists")
+        with _translated(source):
+            status = self.get_file_status(source)
+            self._fs.mv(full_source, full_target, recursive=status.is_directory)
+
+    def delete(self, path: PathLike, recursive: bool = False) -> bool:
+        resolved, full = self._full(path)
+        try:
+            with _translated(resolved):
+                self._fs.rm(full, recursive=recursive)
+        except errors.PathNotFound:
+            return False
+        return True
+
+    def get_file_status(self, path: PathLike) -> FileStatus:
+        resolved, full = self._full(path)
+        with _translated(resolved):
+            return _status(resolved, self._fs.info(full))
+
+    def list_status_iter(self, path: PathLike) -> Iterator[FileStatus]:
+        status = self.get_file_status(path)
+        if not status.is_directory:
+            yield status
+            return
+        resolved, full = self._full(path)
+        with _translated(resolved):
+            found = self._fs.ls(full, detail=True)
+        for info in found:
+            name = info["name"].rstrip(paths.SEPARATOR)
+            # Some stores have an empty file that stands for the directory.
+            if name != full.rstrip(paths.SEPARATOR):
+                yield _status(paths.join(resolved, paths.name_of(name)), info)
+
+
+class ForeignInput(io.RawIOBase):
+    """The inside of an `FSDataInputStream` on a file of fsspec's."""
+
+    def __init__(self, path: str, stream: Any, length: int) -> None:
+        super().__init__()
+        self._path = path
+        self._stream = stream
+        self._length = length
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        return self._path
+
+    @property
+    def length(self) -> int:
+        """Bytes in the file, as of its opening."""
+        return self._length
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return int(self._stream.tell())
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return int(self._stream.seek(offset, whence))
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        view = memoryview(buffer).cast("B")
+        with self._lock, _translated(self._path):
+            data = self._stream.read(len(view))
+        view[: len(data)] = data
+        return len(data)
+
+    def pread(self, offset: int, length: int) -> bytes:
+        """Up to `length` bytes from `offset`, fewer only at the end of the file."""
+        with self._lock, _translated(self._path):
+            here = self._stream.tell()
+            try:
+                self._stream.seek(offset)
+                return bytes(self._stream.read(length))
+            finally:
+                self._stream.seek(here)
+
+    def pread_into(self, offset: int, buffer: bytearray | memoryview) -> int:
+        """Fill `buffer` from `offset`; how many bytes, fewer only at the end of the file."""
+        view = memoryview(buffer).cast("B")
+        data = self.pread(offset, len(view))
+        view[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
+
+    def has_capability(self, capability: str) -> bool:
+        return False
+
+    def unbuffer(self) -> None:
+        """Nothing is held back here."""
+
+    def set_drop_behind(self, drop: bool | None) -> None:
+        raise errors.UnsupportedOperation(f"{self._path} does not offer set_drop_behind")
+
+    def set_readahead(self, length: int | None) -> None:
+        raise errors.UnsupportedOperation(f"{self._path} does not offer set_readahead")
+
+
+def _status(path: str, info: dict[str, Any]) -> FileStatus:
+    is_directory = info.get("type") == "directory"
+    return FileStatus(
+        path=path,
+        length=0 if is_directory else int(info.get("size") or 0),
+        is_directory=is_directory,
+        replication=0 if is_directory else 1,
+        block_size=0 if is_directory else _BLOCK_BYTES,
+        modification_time_ms=_modified_ms(info),
+        access_time_ms=0,
+        permission=0o777 if is_directory else 0o666,
+        owner="",
+        group="",
+    )
+
+
+def _modified_ms(info: dict[str, Any]) -> int:
+    """When a file was changed, by whichever name it is told; 0 if it isn't."""
+    for name in _TIMES:
+        value = info.get(name)
+        if isinstance(value, datetime):
+            return int(value.timestamp() * 1000)
+        if isinstance(value, int | float):
+            return int(value * 1000)
+        if isinstance(value, str):
+            try:
+                return int(datetime.fromisoformat(value).timestamp() * 1000)
+            except ValueError:
+                continue
+    return 0

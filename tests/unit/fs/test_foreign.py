@@ -1,0 +1,77 @@
+"""Filesystems of fsspec's behind the interface of howdah's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from howdah import errors
+from howdah.fs.api import FileSystem
+from howdah.fs.registry import connect
+
+pytest.importorskip("fsspec", reason="fsspec is not installed")
+
+
+@pytest.fixture(params=["local", "memory"])
+def root(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "local":
+        yield f"local://{tmp_path}/x"
+    else:
+        # Everybody in the process sees the same memory.
+        yield f"memory://{tmp_path}/x"
+
+
+@pytest.fixture
+def fs(root: str) -> FileSystem:
+    fs = connect(root)
+    fs.mkdirs(root)
+    return fs
+
+
+def test_file_is_written_read_and_listed(fs: FileSystem, root: str) -> None:
+    with fs.create(f"{root}/d/a 50%", overwrite=True) as out:
+        out.write(b"content")
+    with fs.open(f"{root}/d/a 50%") as stream:
+        assert stream.read(3) == b"con"
+        assert stream.pread(1, 2) == b"on"
+        assert stream.read() == b"tent"
+    status = fs.get_file_status(f"{root}/d/a 50%")
+    assert (status.name, status.length, status.is_file) == ("a 50%", 7, True)
+    assert status.modification_time_ms > 0
+    assert [s.path for s in fs.list_status(f"{root}/d")] == [status.path]
+    assert [s.name for s in fs.list_status(root)] == ["d"]
+    assert fs.content_summary(root).length == 7
+
+
+def test_what_is_not_there_is_said_so(fs: FileSystem, root: str) -> None:
+    for ask in (fs.get_file_status, fs.open, fs.list_status):
+        with pytest.raises(errors.PathNotFound):
+            ask(f"{root}/nothing")
+    assert not fs.exists(f"{root}/nothing")
+    assert not fs.delete(f"{root}/nothing")
+
+
+def test_rename_replaces_only_where_that_is_wanted(fs: FileSystem, root: str) -> None:
+    for name in ("a", "b"):
+        with fs.create(f"{root}/{name}") as out:
+            out.write(name.encode())
+    with pytest.raises(errors.PathExists):
+        fs.rename(f"{root}/a", f"{root}/b")
+    fs.rename(f"{root}/a", f"{root}/b", overwrite=True)
+    assert [s.name for s in fs.list_status(root)] == ["b"]
+    with fs.open(f"{root}/b") as stream:
+        assert stream.read() == b"a"
+
+
+def test_create_replaces_only_where_that_is_wanted(fs: FileSystem, root: str) -> None:
+    fs.create(f"{root}/a").close()
+    with pytest.raises(errors.PathExists):
+        fs.create(f"{root}/a")
+
+
+@pytest.mark.parametrize("scheme", ["webhdfs", "viewfs", "nobody"])
+def test_schemes_of_hadoop_are_not_left_to_fsspec(scheme: str) -> None:
+    with pytest.raises(errors.UnsupportedOperation, match=f"No filesystem for scheme '{scheme}'"):
+        connect(f"{scheme}://host/a")
