@@ -156,12 +156,13 @@ class Opening:
         if last is not None and not new_block:
             more = file.block_size_bytes - last.length_bytes
             core.check_quota(file.parent, quotas.of_bytes(file, more, file.replication))
+        pinned = last is not None and core.namespace.snapshots.pins(file, last.block_id)
         core.commit(
             edits.AppendOp(
                 found.path,
                 client_name,
                 caller.address,
-                new_block,
+                new_block or pinned,
                 rpc_client_id=caller.client_id,
                 rpc_call_id=caller.call_id,
             )

@@ -377,6 +377,12 @@ class Snapshots:
         versions = self.versions.get(file.inode_id, ())
         return any(block_id in version.block_ids for version in versions)
 
+    def pins(self, file: File, block_id: int) -> bool:
+        """True if the block must not grow: in a version of the file others follow it. (The
+        last one of a version may, for its length is kept.)"""
+        versions = self.versions.get(file.inode_id, ())
+        return any(block_id in version.block_ids[:-1] for version in versions)
+
     def has_to_keep(self, file: File, block_id: int) -> bool:
         """True if the block, which the file has, stays if the file gets another one."""
         newest = self.newest(file)

@@ -83,7 +83,7 @@ class Writing:
         found = core.resolve(path)
         file = self.open_file(found, inode_id, client_name)
         last = file.last_block
-        if previous is None and last is not None and ends_full(file, last):
+        if previous is None and last is not None and self._ends_full(file, last):
             # Who appends to a file that ends with a full block was given no block to name.
             previous = ClientBlock(last.block_id, last.generation_stamp, last.length_bytes)
         if (previous.block_id if previous else None) != (last.block_id if last else None):
@@ -125,6 +125,14 @@ class Writing:
         core.blocks.allocated(block, targets)
         return file, block
 
+    def _ends_full(self, file: File, block: Block) -> bool:
+        """True if who appends behind the block needs a new one: it has no room, or a
+        snapshot needs it as it is."""
+        return ends_full(file, block) or (
+            block.state is BlockState.COMPLETE
+            and self._core.namespace.snapshots.pins(file, block.block_id)
+        )
+
     def _repeated_block(self, file: File, previous: ClientBlock | None) -> Block | None:
         """The last block, if the client asks again for what it was given already."""
         last = file.last_block
@@ -134,7 +142,7 @@ class Writing:
         if before is None:
             return last if previous is None else None
         if previous is None:
-            return last if ends_full(file, before) else None
+            return last if self._ends_full(file, before) else None
         return last if previous.is_settled(before) else None
 
     def _targets(self, caller: Caller, file: File, excluded: frozenset[str]) -> tuple[Storage, ...]:

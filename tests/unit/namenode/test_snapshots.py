@@ -307,6 +307,17 @@ def test_block_in_a_snapshot_is_not_cut_but_copied(snap: Any, namenode: InMemory
     assert len(namenode.core.namespace.blocks) == 3
 
 
+def test_what_follows_a_short_block_in_a_snapshot_is_not_overlaid_by_an_append(snap: Any) -> None:
+    create(snap, "/d", "s1")
+    assert snap.truncate("/d/sub/f", 100)
+    assert not snap.append("/d/sub/f").HasField("block")
+    last = snap.store(snap.add_block("/d/sub/f"), 7)
+    assert snap.complete("/d/sub/f", last)
+    found = snap.locations("/d/.snapshot/s1/sub/f").blocks
+    assert [(block.offset, block.b.numBytes) for block in found] == [(0, 100), (100, 50)]
+    assert snap.status("/d/sub/f").length == 107
+
+
 def test_parts_that_are_in_a_snapshot_are_not_joined(snap: Any) -> None:
     snap.write("/d/sub/g", 10)
     create(snap, "/d", "s1")

@@ -79,8 +79,15 @@ class FileHistories(Histories):
             src=path, clientName=writer, flag=pb.APPEND | (pb.NEW_BLOCK if new_block else 0)
         )
 
+        # A block behind which a snapshot has another one does not grow.
+        file = self.file(path)
+        pins = self.namenode.core.namespace.snapshots.pins
+        pinned = file is not None and bool(file.block_ids) and pins(file, file.block_ids[-1])
         real = self.do("append", request)
-        self.both(real, lambda: self.model.append(path, writer=writer, new_block=new_block))
+        self.both(
+            real,
+            lambda: self.model.append(path, writer=writer, new_block=new_block or pinned),
+        )
 
     def last(self, path: str, length: int) -> types_pb2.ExtendedBlockProto | None:
         """The last block of an open file as its writer names it, now `length` bytes long
