@@ -35,3 +35,10 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_generated_module_is_that_of_its_proto(proto: Path, suffix: str, generated: Path) -> None:
     name = proto.stem + suffix
     assert (proto.parent / name).read_text() == (generated / name).read_text(), "run ./dev proto"
+
+
+@pytest.mark.parametrize("proto", PROTOS, ids=lambda path: path.stem)
+def test_generated_module_runs_on_the_oldest_runtime_that_is_allowed(proto: Path) -> None:
+    text = (proto.parent / f"{proto.stem}_pb2.py").read_text()
+    called = text.partition("ValidateProtobufRuntimeVersion(")[2].partition(")")[0]
+    assert [word.strip() for word in called.split(",")[1:4]] == ["6", "31", "0"]
