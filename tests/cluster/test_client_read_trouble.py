@@ -300,7 +300,8 @@ def test_the_length_of_an_open_file_is_an_error_where_no_datanode_tells_it(
     message = str(caught.value)
     assert path in message
     assert "blk_" in message
-    assert sum(address in message for address in addresses) == 3
+    # Three, and a fourth if the writer was quick enough to look for another one.
+    assert sum(address in message for address in addresses) >= 3
     with pytest.raises(errors.HowdahError):
         out.close()
 

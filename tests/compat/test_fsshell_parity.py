@@ -301,6 +301,8 @@ def _make_directories(shell: Shell, root: str) -> None:
         ["-rm", "-r", "-f", "-skipTrash", root, home_of(root)],
         ["-mkdir", "-p", root, home_of(root)],
         ["-chown", user_of(root), root, home_of(root)],
+        # Whoever is the first to use the trash makes it for nobody but himself.
+        ["-chmod", "755", "/user"],
     ):
         done = shell(Line(words), words)
         assert done.code == 0, done.err

@@ -82,6 +82,8 @@ def bench(
     with howdah_cluster.connect() as fs:
         root = f"/distcp/{name}"
         fs.mkdirs(root)
+        # The trash would make it for nobody but the one who deletes first.
+        fs.mkdirs("/user")
         yield Bench(spark, howdah_cluster, fs, root)
 
 

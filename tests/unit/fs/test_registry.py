@@ -29,7 +29,7 @@ def test_without_an_authority_it_is_the_default_filesystem(uri: str | None) -> N
     assert howdah.connect(uri, conf=CONF).uri == "hdfs://default:1234"
 
 
-@pytest.mark.parametrize("uri", ["gopher://x/", "s3a://bucket/"])
+@pytest.mark.parametrize("uri", ["gopher://x/", "s4://bucket/"])
 def test_an_unknown_scheme_is_named_with_the_known_ones(uri: str) -> None:
     scheme = uri.partition(":")[0]
     with pytest.raises(errors.UnsupportedOperation, match=f"'{scheme}'.*hdfs"):
