@@ -1,12 +1,26 @@
 """Bulk work on a filesystem, done by Spark.
 
 `distcp(spark, sources, target)` copies trees in parallel, `verify(spark, targets)` reads
-every replica and compares them, `namespace(spark, where)` is what is in a filesystem or an
-image, as a DataFrame, and `compact(spark, target)` makes small files fewer. Everything goes through
-Spark's DataFrame API, so a session from `SparkSession.builder.remote(…)` (Spark
-Connect) does as well as a classic one. The session that asks moves no file's bytes and
-holds nothing that grows with their number: listing and copying run in the executors,
-where howdah has to be importable (`howdah.spark.sessions.ship` sees to that).
+every replica and compares them, `namespace(spark, where)` is what is in a filesystem or
+an image, as a DataFrame, and `compact(spark, target)` makes small files fewer.
+
+Everything goes through Spark's DataFrame API, so a session from
+`SparkSession.builder.remote(…)` (Spark Connect) does as well as a classic one. The
+session that asks moves no file's bytes and holds nothing that grows with their number:
+the work is done in the executors, where howdah has to be importable
+(`howdah.spark.sessions.ship` sees to that).
+
+- `sessions`, `filesystems`        a Spark, and connections as values that tasks can use
+- `job`, `options`, `arguments`, `surroundings`, `outcome`, `counters`, `progress`
+                                   distcp, from the driver's side
+- `layout`, `compare`, `plan`, `staging` where files go, which, by whom, under what names
+- `listing`, `walking`, `entries`  source and target, listed side by side
+- `tasks`, `copying`, `preserving`, `throttle`, `reports`, `finishing`, `rehearsal`
+                                   what executors do
+- `tree`                           a tree listed, for all other jobs
+- `verifying`, `reading_replicas`, `judging`, `manifest`   verify
+- `namespaces`, `image_tasks`, `namespace_reports`, `namespace_page`, `treemap`  namespace
+- `compaction`, `compaction_plan`, `joining_lines`, `exchange`   compact
 """
 
 from __future__ import annotations
