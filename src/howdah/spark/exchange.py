@@ -62,8 +62,12 @@ class Exchange:
         self._fs.mkdirs(self.building)
 
     def drop(self) -> None:
-        """Forget the new files."""
-        for path in (self.building, self._ready):
+        """Forget the new files; but not those that wait for a place which is free by now,
+        for then the old ones are in the trash, and the next run ends the exchange."""
+        unwanted = [self.building]
+        if self._fs.exists(self.directory):
+            unwanted.append(self._ready)
+        for path in unwanted:
             try:
                 self._fs.delete(path, recursive=True)
             except errors.PathNotFound:

@@ -235,6 +235,33 @@ def test_killed_at_any_rename_the_next_run_puts_it_right(
     assert names(fs, "/t/d") == (["new"] if step == 2 else ["old1", "old2"])
 
 
+@pytest.mark.parametrize("step", range(3))
+def test_rename_that_fails_leaves_the_old_directory_or_what_is_to_take_its_place(
+    fs: FileSystem, step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exchange = exchange_of(fs)
+    done = itertools.count()
+    rename = fs.rename
+
+    def renames_that_fail(src: Any, dst: Any, **how: Any) -> None:
+        if next(done) == step:
+            raise errors.RemoteError("the namenode is away")
+        rename(src, dst, **how)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fs, "rename", renames_that_fail)
+        with pytest.raises(errors.RemoteError):
+            exchange.finish()
+        exchange.drop()
+    if step < 2:
+        assert names(fs, "/t") == ["d"]
+        assert names(fs, "/t/d") == ["old1", "old2"]
+    else:
+        assert names(fs, "/t") == [ready_name("d")]
+        assert recover(fs, f"/t/{ready_name('d')}") == "/t/d"
+        assert names(fs, "/t/d") == ["new"]
+
+
 def test_root_cannot_be_exchanged(fs: FileSystem) -> None:
     with pytest.raises(errors.IllegalArgument):
         Exchange(fs, "/")
