@@ -25,7 +25,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     options = _arguments().parse_args(argv)
     from howdah.spark.compaction import compact
 
-    with session_of(options) as spark:
+    with session_of(options.master, options.remote) as spark:
         found = compact(
             spark,
             options.path,

@@ -7,21 +7,18 @@ which a shell shows as 255, 254, 253, 252 and 25.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
+from howdah.cli.spark_options import session_of
 from howdah.config import Configuration
 from howdah.errors import HowdahError
 from howdah.spark.arguments import Arguments, parse, usage
 from howdah.spark.options import InvalidOptions
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from howdah.spark.outcome import Outcome
 
 EXIT_INVALID = 255
@@ -72,12 +69,8 @@ def _run_in_background(argv: list[str], conf: Configuration) -> int:
 
 def _copy(arguments: Arguments, conf: Configuration) -> Outcome:
     from howdah.spark.job import distcp
-    from howdah.spark.sessions import ship
 
-    with _session(arguments) as spark:
-        if not (arguments.remote or arguments.master or "local").startswith("local"):
-            # The executors are elsewhere.
-            ship(spark)
+    with session_of(arguments.master, arguments.remote) as spark:
         return distcp(
             spark,
             arguments.sources,
@@ -86,17 +79,6 @@ def _copy(arguments: Arguments, conf: Configuration) -> Outcome:
             conf=conf,
             shows_progress=sys.stderr.isatty(),
         )
-
-
-def _session(arguments: Arguments) -> AbstractContextManager[SparkSession]:
-    from howdah.spark.sessions import session
-    from howdah.testing.java import find_java_home
-
-    if "JAVA_HOME" not in os.environ and (arguments.remote or "").partition("://")[0] != "sc":
-        os.environ["JAVA_HOME"] = str(find_java_home())
-    # The Python of the executors on this machine is this one.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    return session(arguments.master, arguments.remote)
 
 
 def _tell(outcome: Outcome, arguments: Arguments) -> None:

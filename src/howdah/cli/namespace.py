@@ -44,7 +44,7 @@ def main(argv: list[str], conf: Configuration) -> int:
         _arguments().error("--report growth needs --before")
     if not wanted and options.html is None and options.parquet is None:
         wanted = ["directories", "small-files", "ages", "owners"]
-    with session_of(options) as spark:
+    with session_of(options.master, options.remote) as spark:
         from howdah.spark.namespaces import namespace
 
         rows = namespace(spark, options.where, conf=conf)

@@ -26,7 +26,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     from howdah.spark.verifying import verify
 
     with (
-        session_of(options) as spark,
+        session_of(options.master, options.remote) as spark,
         verify(
             spark,
             options.path,

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
+from howdah.spark.compaction_plan import BYTES_AN_OBJECT
 from howdah.spark.filesystems import Place
 from howdah.spark.tree import DIRECTORY, FILE, Row, batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame
-
-BYTES_AN_OBJECT: Final = 150
-"""What a file, directory or block takes of the namenode's memory: HDFS's rule of thumb."""
 
 SMALL_BYTES: Final = 16 << 20
 AGES_DAYS: Final = (7, 30, 90, 365, 1095)
