@@ -13,12 +13,12 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah.fs.status import FileStatus
+from howdah.spark import rows
 from howdah.spark.layout import Found
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ROWS_A_BATCH: Final = 2000
 WHOLE: Final = -1
 
 
@@ -176,33 +176,12 @@ SCHEMA: Final = (
 
 def arrow_schema() -> pa.Schema:
     """The same for Arrow."""
-    import pyarrow as pa
-
-    kinds: dict[str, Any] = {
-        "int": pa.int32(),
-        "long": pa.int64(),
-        "binary": pa.binary(),
-        "string": pa.string(),
-        "boolean": pa.bool_(),
-    }
-    columns = (column.strip().split(" ") for column in SCHEMA.split(","))
-    return pa.schema([(name.strip("`"), kinds[kind]) for name, kind in columns])
+    return rows.arrow_schema(SCHEMA)
 
 
 def batches(entries: Iterable[Entry]) -> Iterator[pa.RecordBatch]:
     """Rows as Spark takes them from a task."""
-    import itertools
-
-    import pyarrow as pa
-
-    schema = arrow_schema()
-    source = iter(entries)
-    while rows := [astuple_of(entry) for entry in itertools.islice(source, ROWS_A_BATCH)]:
-        columns = [
-            pa.array(column, type=field.type)
-            for column, field in zip(zip(*rows, strict=True), schema, strict=True)
-        ]
-        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+    return rows.batches(map(astuple_of, entries), SCHEMA)
 
 
 def astuple_of(entry: Entry) -> tuple[Any, ...]:

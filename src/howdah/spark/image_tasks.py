@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from howdah import errors
 from howdah.proto import fsimage_pb2 as pb
 from howdah.spark.filesystems import Place
-from howdah.spark.tree import DIRECTORY, FILE, SYMLINK, Row, batches
+from howdah.spark.rows import Row, batches
+from howdah.spark.tree import DIRECTORY, FILE, SYMLINK
 from howdah.storage.fsimage import ImageReader
 from howdah.storage.fsimage_inodes import InodeDecoder, LoadedStrings
 from howdah.storage.image_records import DirectoryRecord, FileRecord, InodeRecord

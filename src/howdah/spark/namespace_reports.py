@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 from howdah import errors
 from howdah.spark.compaction_plan import BYTES_AN_OBJECT
 from howdah.spark.filesystems import Place
-from howdah.spark.tree import DIRECTORY, FILE, Row, batches
+from howdah.spark.rows import Row, batches
+from howdah.spark.tree import DIRECTORY, FILE
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,7 +16,7 @@ from howdah.fs.replicas import NOWHERE, Replicas
 from howdah.spark.entries import decode
 from howdah.spark.filesystems import Place
 from howdah.spark.judging import BAD, Verdict, file_crc, judge
-from howdah.spark.tree import Row, batches
+from howdah.spark.rows import Row, batches
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
 from howdah.fs.status import FileStatus
-from howdah.spark.entries import ROWS_A_BATCH, decode, encode
+from howdah.spark.entries import decode, encode
 from howdah.spark.filesystems import Place
 from howdah.spark.listing import BUDGET_GROWTH, DIRECTORIES_A_TASK, MOST_ENTRIES
+from howdah.spark.rows import Row, arrow_schema, batches
 from howdah.spark.walking import FIRST_ROUND
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ SCHEMA: Final = (
     "`group` string, storage_policy int, file_id long"
 )
 """A row an inode; PENDING is a directory that is still to be listed."""
-
-Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,35 +126,6 @@ def list_tree(
 
 
 # -- Arrow -------------------------------------------------------------------------------
-
-
-def arrow_schema(ddl: str) -> pa.Schema:
-    """A schema of Spark, written as DDL, for Arrow."""
-    import pyarrow as pa
-
-    kinds: dict[str, Any] = {
-        "int": pa.int32(),
-        "long": pa.int64(),
-        "binary": pa.binary(),
-        "string": pa.string(),
-        "boolean": pa.bool_(),
-    }
-    columns = (column.strip().split(" ") for column in ddl.split(","))
-    return pa.schema([(name.strip("`"), kinds[kind]) for name, kind in columns])
-
-
-def batches(rows: Iterable[Row], ddl: str) -> Iterator[pa.RecordBatch]:
-    """Rows as Spark takes them from a task."""
-    import itertools
-
-    import pyarrow as pa
-
-    schema = arrow_schema(ddl)
-    source = iter(rows)
-    while some := list(itertools.islice(source, ROWS_A_BATCH)):
-        columns = zip(*some, strict=True)
-        arrays = [pa.array(c, type=f.type) for c, f in zip(columns, schema, strict=True)]
-        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:

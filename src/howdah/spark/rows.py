@@ -1,0 +1,40 @@
+"""Rows of a task as Arrow's batches, which is how Spark takes and gives them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Row = tuple[Any, ...]
+ROWS_A_BATCH: Final = 2000
+
+
+def arrow_schema(ddl: str) -> pa.Schema:
+    """A schema of Spark, written as DDL, for Arrow."""
+    import pyarrow as pa
+
+    kinds: dict[str, Any] = {
+        "int": pa.int32(),
+        "long": pa.int64(),
+        "binary": pa.binary(),
+        "string": pa.string(),
+        "boolean": pa.bool_(),
+    }
+    columns = (column.strip().split(" ") for column in ddl.split(","))
+    return pa.schema([(name.strip("`"), kinds[kind]) for name, kind in columns])
+
+
+def batches(rows: Iterable[Row], ddl: str) -> Iterator[pa.RecordBatch]:
+    """Rows as Spark takes them from a task."""
+    import pyarrow as pa
+
+    schema = arrow_schema(ddl)
+    source = iter(rows)
+    while some := list(itertools.islice(source, ROWS_A_BATCH)):
+        columns = zip(*some, strict=True)
+        arrays = [pa.array(c, type=f.type) for c, f in zip(columns, schema, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
