@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from howdah.spark.entries import SCHEMA, Entry, Kind, Sums
+from howdah.spark.rows import dealt
 from howdah.spark.walking import Walk
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def make_listing(spark: SparkSession, roots: list[Entry], walk: Walk, most_tasks
         walk = replace(walk, most_entries=min(walk.most_entries * BUDGET_GROWTH, MOST_ENTRIES))
         tasks = min(most_tasks, -(-own.pending // DIRECTORIES_A_TASK))
         pending = _of(listed, [Kind.PENDING, Kind.MISSING_PENDING])
-        listed = pending.repartition(tasks).mapInArrow(walk, SCHEMA).persist()
+        listed = dealt(pending, tasks, "relative").mapInArrow(walk, SCHEMA).persist()
     totals = Totals(
         files=sums.files,
         directories=sums.directories,

@@ -1,4 +1,4 @@
-"""Rows of a task as Arrow's batches, which is how Spark takes and gives them."""
+"""Rows of a task as Arrow's batches, which is how Spark takes and gives them; rows dealt out."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import DataFrame
 
 Row = tuple[Any, ...]
 ROWS_A_BATCH: Final = 2000
@@ -38,3 +39,14 @@ def batches(rows: Iterable[Row], ddl: str) -> Iterator[pa.RecordBatch]:
         columns = zip(*some, strict=True)
         arrays = [pa.array(c, type=f.type) for c, f in zip(columns, schema, strict=True)]
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def dealt(rows: DataFrame, parts: int, *key: str) -> DataFrame:
+    """The rows in so many partitions; its key alone says in which a row is.
+
+    What an executor held when it died is made again, from a filesystem that has changed
+    since. Dealt out in turn, as `repartition` does without a key, the rows would then
+    come into other partitions than before, and those that others still hold would make
+    up the set no longer: some rows would be there twice and some not at all.
+    """
+    return rows.repartition(parts, *key)

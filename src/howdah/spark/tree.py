@@ -19,7 +19,7 @@ from howdah.fs.status import FileStatus
 from howdah.spark.entries import decode, encode
 from howdah.spark.filesystems import Place
 from howdah.spark.listing import BUDGET_GROWTH, DIRECTORIES_A_TASK, MOST_ENTRIES
-from howdah.spark.rows import Row, arrow_schema, batches
+from howdah.spark.rows import Row, arrow_schema, batches, dealt
 from howdah.spark.walking import FIRST_ROUND
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def list_tree(
     kept: list[DataFrame] = []
     while count:
         tasks = min(most_tasks, -(-count // (DIRECTORIES_A_TASK if kept else 1)))
-        listed = pending.repartition(tasks).mapInArrow(task, SCHEMA).persist()
+        listed = dealt(pending, tasks, "path").mapInArrow(task, SCHEMA).persist()
         kept.append(listed)
         parts.append(listed.where(listed["type"] != PENDING))
         pending = listed.where(listed["type"] == PENDING)

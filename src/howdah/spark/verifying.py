@@ -37,6 +37,7 @@ from howdah.spark.reading_replicas import (
     LookUp,
     ReadReplicas,
 )
+from howdah.spark.rows import dealt
 from howdah.spark.tree import FILE, Tree, list_tree
 
 if TYPE_CHECKING:
@@ -191,9 +192,10 @@ def _judged(files: DataFrame, place: Place, work: _Work, most_tasks: int, mark: 
 
     by_files = 1 + work.files // FILES_A_PART
     parts = min(by_files + work.bytes // BYTES_A_PART, most_tasks * PARTS_A_TASK)
-    looking = files.repartition(min(by_files, most_tasks))
+    looking = dealt(files, min(by_files, most_tasks), "path")
     located = looking.mapInArrow(LookUp(place), REPLICA_SCHEMA)
-    read = located.repartition(parts).mapInArrow(ReadReplicas(place), READ_SCHEMA)
+    spread = dealt(located, parts, "path", "block_id", "node")
+    read = spread.mapInArrow(ReadReplicas(place), READ_SCHEMA)
     readings = F.struct(
         "replication", "offset", "length", "node", "storage", "located", "state", "crc", "message"
     )
