@@ -119,9 +119,17 @@ def spark(howdah_cluster: MiniCluster, tmp_path_factory: pytest.TempPathFactory)
         session.stop()
 
 
-@pytest.fixture(scope="session")
-def spark_connect(spark: Any) -> Iterator[Any]:
+@pytest.fixture
+def spark_connect(spark_connect_session: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A session of Spark Connect, which has no SparkContext, on the JVM that is there."""
+    # What PySpark sets for a program whose session is a remote one: its functions make
+    # columns for that then, and none for the session in this process.
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
+    return spark_connect_session
+
+
+@pytest.fixture(scope="session")
+def spark_connect_session(spark: Any) -> Iterator[Any]:
     for package in ("grpc_status", "zstandard"):
         pytest.importorskip(package, reason="pyspark[connect] is not installed")
     from pyspark.sql.connect.session import SparkSession
