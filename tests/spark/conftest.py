@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +13,13 @@ import pytest
 from howdah.fs.api import FileSystem
 from howdah.spark import Options, Outcome, distcp
 from howdah.testing import MiniCluster
+from howdah.testing.hadoop import NoHadoop
+from howdah.testing.hadoop_distcp import HadoopDistCp
+from howdah.testing.java import NoJava
+from howdah.testing.trees import Tree, make_tree, read_tree
 
-Tree = dict[str, bytes | None]
-"""Paths below a directory with the content of files; None for a directory."""
+_CACHE = Path(__file__).parents[2] / ".cache"
+_PROGRAM = Path(__file__).with_name("RunDistCp.java")
 
 
 @dataclass
@@ -53,27 +58,6 @@ class Bench:
         return name if "://" in name else self.uri(name)
 
 
-def make_tree(fs: FileSystem, path: str, tree: Tree) -> None:
-    fs.mkdirs(path)
-    for name, content in tree.items():
-        if content is None:
-            fs.mkdirs(f"{path}/{name}")
-        else:
-            with fs.create(f"{path}/{name}", overwrite=True) as out:
-                out.write(content)
-
-
-def read_tree(fs: FileSystem, path: str) -> Tree:
-    found: Tree = {}
-    for _, directories, files in fs.walk(path):
-        for directory in directories:
-            found[directory.path.removeprefix(path + "/")] = None
-        for file in files:
-            with fs.open(file.path) as stream:
-                found[file.path.removeprefix(path + "/")] = stream.read()
-    return found
-
-
 @pytest.fixture
 def bench(
     spark: Any, howdah_cluster: MiniCluster, request: pytest.FixtureRequest
@@ -96,3 +80,19 @@ def run_cli(howdah_cluster: MiniCluster, spark: Any) -> Callable[..., int]:
         return command.main(list(words), howdah_cluster.conf)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def java(
+    howdah_cluster: MiniCluster, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[HadoopDistCp]:
+    """Hadoop's DistCp in one process for all; its default filesystem is our cluster."""
+    scratch = tmp_path_factory.mktemp("hadoop")
+    try:
+        process = HadoopDistCp(
+            _PROGRAM, howdah_cluster.conf_dir, _CACHE, scratch, memory="512m", quick_start=True
+        )
+    except (NoHadoop, NoJava) as error:
+        pytest.skip(error.message)
+    with process:
+        yield process

@@ -7,9 +7,7 @@ Java process runs Hadoop's with its local job runner, case after case.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,14 +20,10 @@ from howdah.spark.arguments import parse
 from howdah.spark.counters import Counters
 from howdah.spark.outcome import exit_code
 from howdah.testing import MiniCluster
-from howdah.testing.hadoop import NoHadoop
 from howdah.testing.hadoop_distcp import HadoopDistCp, HadoopRun
-from howdah.testing.java import NoJava
 
 pytestmark = pytest.mark.timeout(240)
 
-_CACHE = Path(__file__).parents[2] / ".cache"
-_PROGRAM = Path(__file__).with_name("RunDistCp.java")
 _numbers = itertools.count()
 
 
@@ -42,19 +36,6 @@ class Result:
     skipped: int
     bytes_copied: int
     tree: dict[str, tuple[Any, ...]]
-
-
-@pytest.fixture(scope="module")
-def java(
-    howdah_cluster: MiniCluster, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[HadoopDistCp]:
-    scratch = tmp_path_factory.mktemp("distcp")
-    try:
-        process = HadoopDistCp(_PROGRAM, howdah_cluster.conf_dir, _CACHE, scratch)
-    except (NoHadoop, NoJava) as error:
-        pytest.skip(error.message)
-    with process:
-        yield process
 
 
 # -- cases -----------------------------------------------------------------------------

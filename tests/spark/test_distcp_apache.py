@@ -1,0 +1,253 @@
+"""Bulk work between our cluster and one of Hadoop's own servers, and on theirs alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from howdah.config import Configuration
+from howdah.fs.acl import parse_acl
+from howdah.fs.administration import Administration
+from howdah.fs.api import FileSystem
+from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.registry import connect
+from howdah.spark import Options, Outcome, compact, distcp, namespace, verify
+from howdah.spark.copying import CopyFailed
+from howdah.spark.options import attributes
+from howdah.testing import MiniCluster
+from howdah.testing.hadoop_distcp import HadoopCluster, HadoopDistCp
+from howdah.testing.replicas import replicas_of
+from howdah.testing.trees import Tree, make_tree, read_tree
+
+pytestmark = pytest.mark.timeout(240)
+
+MIB = 1 << 20
+ALL = attributes("rbugpcaxt")
+TREE: Tree = {
+    "plain": b"1" * 1000,
+    "d": None,
+    "d/two words, 50%20": b"22",
+    "d/e": None,
+    "d/e/ü\n": b"3",
+    "empty": b"",
+    "none": None,
+    "big": bytes(range(251)) * 20 * 1024,
+}
+DIRECTIONS = ["to Apache's", "from Apache's"]
+
+
+@pytest.fixture(scope="module")
+def apache(java: HadoopDistCp, tmp_path_factory: pytest.TempPathFactory) -> HadoopCluster:
+    return java.start_cluster(tmp_path_factory.mktemp("apache"))
+
+
+@dataclass
+class Pair:
+    """A directory of the test's own on two clusters, one of them Apache's."""
+
+    spark: Any
+    here: FileSystem
+    there: FileSystem
+    root: str
+    conf: Configuration
+
+    def copy(self, source: str, target: str, **options: Any) -> Outcome:
+        return distcp(
+            self.spark,
+            f"{self.here.uri}{self.root}/{source}",
+            f"{self.there.uri}{self.root}/{target}",
+            options=Options(**options),
+            conf=self.conf,
+        )
+
+
+@pytest.fixture(params=DIRECTIONS)
+def pair(
+    spark: Any, howdah_cluster: MiniCluster, apache: HadoopCluster, request: Any
+) -> Iterator[Pair]:
+    root = "/apache/" + re.sub(r"\W", "_", request.node.name)
+    conf = Configuration({**dict(howdah_cluster.conf.items()), "fs.trash.interval": "60"})
+    with howdah_cluster.connect() as ours, connect(apache.uri, conf=conf) as theirs:
+        both = (ours, theirs) if request.param == DIRECTIONS[0] else (theirs, ours)
+        for fs in both:
+            fs.mkdirs("/user")
+            fs.mkdirs(root)
+        yield Pair(spark, *both, root, conf)
+
+
+def make(fs: FileSystem, path: str) -> None:
+    """The tree, with something of every attribute."""
+    make_tree(fs, path, TREE)
+    big = TREE["big"]
+    assert big is not None
+    with fs.create(f"{path}/big", overwrite=True, replication=1, block_size=MIB) as out:
+        out.write(big)
+    fs.set_xattr(f"{path}/plain", "user.mark", b"x")
+    fs.set_xattr(f"{path}/d", "user.empty", b"")
+    fs.set_acl(f"{path}/d", parse_acl("user::rwx,user:bob:r-x,group::---,other::---"))
+    for name, mode in (("/plain", 0o640), ("/none", 0o1055), ("", 0o700)):
+        fs.set_permission(path + name, mode)
+        fs.set_owner(path + name, "anna", "staff")
+        fs.set_times(path + name, 1_500_000_000_000 + mode)
+
+
+def seen(fs: FileSystem, path: str) -> dict[str, tuple[Any, ...]]:
+    """All that `-p` preserves, and what files have in them."""
+    found: dict[str, tuple[Any, ...]] = {}
+    statuses = [fs.get_file_status(path)]
+    for _, directories, files in fs.walk(path):
+        statuses += directories + files
+    for status in statuses:
+        checksum = None
+        if status.length:
+            checksum = fs.get_file_checksum(status.path, combine_mode="MD5MD5CRC")
+        found[status.path.removeprefix(path)] = (
+            checksum,
+            status.permission,
+            status.owner,
+            status.group,
+            status.replication,
+            status.block_size,
+            status.modification_time_ms,
+            fs.get_xattrs(status.path),
+            fs.get_acl_status(status.path).all_entries() if status.has_acl else None,
+        )
+    return found
+
+
+@pytest.mark.req("FS-158", "LM-022", "LM-063")
+def test_tree_is_the_same_on_the_other_cluster_and_once_copied_not_copied_again(
+    pair: Pair,
+) -> None:
+    make(pair.here, f"{pair.root}/src")
+    pair.copy("src", "dst", preserve=ALL)
+    assert seen(pair.there, f"{pair.root}/dst") == seen(pair.here, f"{pair.root}/src")
+    assert read_tree(pair.there, f"{pair.root}/dst") == TREE
+    again = pair.copy("src", "dst", update=True, preserve=ALL).counters
+    assert (again.files_copied, again.files_skipped) == (0, 5)
+    assert again.skipped_by_checksum == 4  # and an empty one
+
+
+def test_large_file_is_copied_in_parts_and_joined_on_the_other_cluster(pair: Pair) -> None:
+    make(pair.here, f"{pair.root}/src")
+    pair.copy("src/big", "big", blocks_per_chunk=2)
+    with pair.there.open(f"{pair.root}/big") as stream:
+        assert stream.read() == TREE["big"]
+    assert pair.there.get_file_status(f"{pair.root}/big").block_size == MIB
+
+
+@pytest.mark.req("FS-164")
+def test_update_appends_and_moves_to_the_trash_on_the_other_cluster(pair: Pair) -> None:
+    make_tree(pair.here, f"{pair.root}/src", {"log": b"one", "same": b"2"})
+    make_tree(pair.there, f"{pair.root}/dst", {"log": b"one", "same": b"2", "old/f": b"3"})
+    with pair.here.append(f"{pair.root}/src/log") as out:
+        out.write(b"two")
+    done = pair.copy("src", "dst", update=True, append=True, delete=True).counters
+    assert read_tree(pair.there, f"{pair.root}/dst") == {"log": b"onetwo", "same": b"2"}
+    assert (done.bytes_copied, done.files_skipped, done.entries_deleted) == (3, 1, 1)
+    home = pair.there.home_directory()
+    assert pair.there.exists(f"{home}/.Trash/Current{pair.root}/dst/old/f")
+
+
+def test_atomic_copy_appears_as_a_whole_on_the_other_cluster(pair: Pair) -> None:
+    make_tree(pair.here, f"{pair.root}/src", TREE)
+    pair.copy("src", "new/dst", atomic=True)
+    assert read_tree(pair.there, f"{pair.root}/new") == {
+        "dst": None,
+        **{f"dst/{name}": content for name, content in TREE.items()},
+    }
+
+
+@pytest.mark.req("FS-158", "LM-022")
+def test_hadoops_own_distcp_moves_a_tree_between_the_clusters(
+    pair: Pair, java: HadoopDistCp
+) -> None:
+    make(pair.here, f"{pair.root}/src")
+    words = [f"{pair.here.uri}{pair.root}/src", f"{pair.there.uri}{pair.root}/dst"]
+    assert java.run(["-prbugpcaxt", *words]).exit_code == 0
+    assert seen(pair.there, f"{pair.root}/dst") == seen(pair.here, f"{pair.root}/src")
+    # Each takes what the other one has copied for what it is.
+    again = java.run(["-update", *words])
+    assert (again.exit_code, again.files_copied, again.files_skipped) == (0, 0, 5)
+    assert pair.copy("src", "dst", update=True).counters.files_copied == 0
+
+
+# -- on Apache's cluster alone -------------------------------------------------------------
+
+
+@pytest.fixture
+def theirs(apache: HadoopCluster) -> Iterator[HdfsFileSystem]:
+    with connect(apache.uri, conf=apache.conf) as fs:
+        assert isinstance(fs, HdfsFileSystem)
+        yield fs
+
+
+def test_verify_finds_a_damaged_replica_of_apaches(
+    spark: Any, apache: HadoopCluster, theirs: HdfsFileSystem
+) -> None:
+    for name in ("sound", "damaged"):
+        make_tree(theirs, f"/verify/{name}", {"f": b"x" * 5000})
+    for name in ("sound", "damaged"):
+        with theirs.create(f"/verify/{name}/f", overwrite=True, replication=2) as out:
+            out.write(name.encode() * 1000)
+    replicas_of(apache, "/verify/damaged/f")[0][0].flip(1000)
+    with verify(spark, "/verify", conf=apache.conf) as found:
+        assert found.sums.replicas == {"corrupt": 1, "sound": 3}
+        (problem,) = found.problems(10)
+        assert (problem.path, problem.verdict) == (b"/verify/damaged/f", "corrupt")
+
+
+def test_namespace_of_apaches_live_and_from_its_image(
+    spark: Any, apache: HadoopCluster, theirs: HdfsFileSystem
+) -> None:
+    make(theirs, "/namespace")
+    theirs.set_safe_mode("enter")
+    Administration(theirs.client.namenode).save_namespace()
+    theirs.set_safe_mode("leave")
+    live = namespace(spark, "/namespace", conf=apache.conf)
+    image = namespace(spark, apache.image().as_uri(), conf=apache.conf)
+    shown = ["path", "type", "length", "space", "blocks", "permission", "owner"]
+    expected = {tuple(row) for row in live.select(shown).collect()}
+    below = image.where("path = '/namespace' or path like '/namespace/%'").select(shown)
+    assert {tuple(row) for row in below.collect()} == expected
+    assert {path for path, *_ in expected} == {
+        "/namespace",
+        *(f"/namespace/{name}" for name in TREE),
+    }
+    live.unpersist()
+    image.unpersist()
+
+
+def test_small_files_of_apaches_are_compacted(
+    spark: Any, apache: HadoopCluster, theirs: HdfsFileSystem
+) -> None:
+    make_tree(theirs, "/compact", {f"f{i}.txt": b"line %d\n" % i for i in range(8)})
+    compact(spark, "/compact", conf=apache.conf)
+    (content,) = read_tree(theirs, "/compact").values()
+    assert content == b"".join(b"line %d\n" % i for i in range(8))
+
+
+def test_erasure_coded_file_is_refused_by_name(
+    spark: Any, apache: HadoopCluster, theirs: HdfsFileSystem, java: HadoopDistCp
+) -> None:
+    java.make_striped("/striped")
+    make_tree(theirs, "/whole", {"f": b"x" * 100_000})
+    assert (
+        java.run(
+            ["-update", "-skipcrccheck", f"{apache.uri}/whole", f"{apache.uri}/striped"]
+        ).exit_code
+        == 0
+    )
+    for letters in ("e", ""):
+        with pytest.raises(CopyFailed, match="/striped/f"):
+            distcp(
+                spark,
+                "/striped",
+                "/copied",
+                options=Options(preserve=attributes(letters)),
+                conf=apache.conf,
+            )
