@@ -244,6 +244,21 @@ def test_a_builder_passes_the_flags_on(fs: HdfsFileSystem, path: str) -> None:
     assert content(fs, path) == b"built"
 
 
+def test_replicas_go_to_the_nodes_that_the_writer_favors(fs: HdfsFileSystem, path: str) -> None:
+    nodes = [node.id for node in fs.client.namenode.get_datanode_report("LIVE")]
+    for number, node in enumerate(nodes):
+        name = f"{node.ipAddr}:{node.xferPort}"
+        each = f"{path}{number}"
+        if number % 2:
+            out = fs.create_file(each).replication(1).favored_nodes([name]).recursive().build()
+        else:
+            out = fs.create(each, replication=1, block_size=MIB, favored_nodes=[name])
+        with out:
+            out.write(DATA[: 2 * MIB])
+        located = fs.client.namenode.get_block_locations(each, 0, 2 * MIB)
+        assert {n.uuid for block in located.blocks for n in block.nodes} == {node.datanodeUuid}
+
+
 # --- leases ------------------------------------------------------------------------------------
 
 

@@ -574,6 +574,19 @@ def test_content_summary_is_the_same_in_java(java: Java, fs: FileSystem, path: s
     assert ours.space_consumed == 2000
 
 
+def test_replicas_go_to_the_nodes_that_java_favors(java: Java, fs: FileSystem, path: str) -> None:
+    address = java.jvm.java.net.InetSocketAddress
+    write_located(fs, path, b"x")
+    for name in fs.block_locations(path)[0].names:
+        host, port = name.split(":")
+        favored = java.gateway.new_array(address, 1)
+        favored[0] = address(host, int(port))
+        out = java.fs.create(java.path(path), java.mode(0o644), True, 4096, 1, MIB, None, favored)
+        out.write(b"content")
+        out.close()
+        assert [block.names for block in fs.block_locations(path)] == [(name,)]
+
+
 @pytest.mark.req("FS-088")
 def test_block_locations_are_the_same_in_java(java: Java, fs: FileSystem, path: str) -> None:
     write_located(fs, path, content(3 * MIB + 5))

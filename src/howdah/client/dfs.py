@@ -13,7 +13,7 @@ import os
 import threading
 import uuid
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -153,6 +153,7 @@ class DFSClient:
         block_size: int | None,
         progress: Callable[[], None] | None = None,
         flags: CreateFlag = CreateFlag.NONE,
+        favored_nodes: Sequence[str] = (),
     ) -> DFSOutputStream:
         """Make a file and open it for writing."""
         from howdah.client.output import OpenFile
@@ -188,6 +189,7 @@ class DFSClient:
             checksum,
             replication=status.block_replication or 1,
             flags=flags,
+            favored_nodes=tuple(favored_nodes),
         )
         return self._opened(file, progress)
 

@@ -240,6 +240,7 @@ class NamenodeProxy(AttributeMethods, SnapshotMethods):
         excluded: Sequence[DatanodeAddress],
         file_id: int,
         flags: CreateFlag = CreateFlag.NONE,
+        favored_nodes: Sequence[str] = (),
     ) -> LocatedBlock:
         request = pb.AddBlockRequestProto(
             src=path,
@@ -248,6 +249,7 @@ class NamenodeProxy(AttributeMethods, SnapshotMethods):
             excludeNodes=[node.to_proto() for node in excluded],
             fileId=file_id,
             flags=block_flags(flags),
+            favoredNodes=favored_nodes,
         )
         return LocatedBlock.from_proto(
             self.call("addBlock", request, pb.AddBlockResponseProto).block

@@ -50,7 +50,7 @@ class OpenFile:
 
     `length` is what it holds already, `room` its last block if more goes into that, else
     `previous` that block, if it has to be named; `replication` is how many datanodes a
-    pipeline of it should have.
+    pipeline of it should have, and `favored_nodes` which (`host:port`), if they can.
     """
 
     path: str
@@ -62,6 +62,7 @@ class OpenFile:
     previous: ExtendedBlock | None = None
     replication: int = 1
     flags: CreateFlag = CreateFlag.NONE
+    favored_nodes: tuple[str, ...] = ()
 
 
 class DFSOutputStream:
@@ -114,6 +115,7 @@ class DFSOutputStream:
             file.file_id,
             self._setup,
             file.flags,
+            file.favored_nodes,
         )
         self._position = file.length
         self._must_be_synced = bool(file.flags & CreateFlag.SYNC_BLOCK)

@@ -55,6 +55,7 @@ class Streamer:
         file_id: int,
         setup: PipelineSetup,
         flags: CreateFlag = CreateFlag.NONE,
+        favored_nodes: Sequence[str] = (),
     ) -> None:
         self._pipeline = pipeline
         self._namenode = namenode
@@ -63,6 +64,7 @@ class Streamer:
         self._file_id = file_id
         self._setup = setup
         self._flags = flags
+        self._favored_nodes = favored_nodes
         # Reentrant, for the garbage collector may close a forgotten stream on a thread of
         # its own that holds it.
         self._lock = threading.RLock()
@@ -310,6 +312,7 @@ class Streamer:
                     excluded,
                     self._file_id,
                     self._flags,
+                    self._favored_nodes,
                 )
             except errors.NotReplicatedYet:
                 delay_s = next(delays, None)

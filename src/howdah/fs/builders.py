@@ -9,7 +9,8 @@ overwrites what is there, and doesn't make missing parents unless `recursive` sa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Self, TypedDict
 
 from howdah import errors
 from howdah.fs.paths import PathLike
@@ -17,6 +18,7 @@ from howdah.options import CreateFlag
 
 if TYPE_CHECKING:
     from howdah.fs.api import FileSystem, Progress
+    from howdah.fs.hdfs import HdfsFileSystem
     from howdah.fs.status import FileStatus
     from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 
@@ -37,6 +39,19 @@ _OPEN_HINTS = frozenset(
 
 # These are said by methods of the builder, not by the flags that it passes on.
 _OWN_METHODS = CreateFlag.CREATE | CreateFlag.OVERWRITE | CreateFlag.APPEND
+
+
+class _How(TypedDict):
+    """The keyword arguments of `create`."""
+
+    overwrite: bool
+    replication: int | None
+    block_size: int | None
+    permission: int | None
+    create_parent: bool
+    buffer_size: int | None
+    progress: Progress | None
+    flags: CreateFlag
 
 
 class _Options:
@@ -169,17 +184,39 @@ class CreateFileBuilder(_Options):
             )
         if self._flags & CreateFlag.NEW_BLOCK:
             raise errors.IllegalArgument(f"{self._path}: new_block is for append only")
-        return self._fs.create(
-            self._path,
-            overwrite=self._overwrite,
-            replication=self._replication,
-            block_size=self._block_size,
-            permission=self._permission,
-            create_parent=self._recursive,
-            buffer_size=self._buffer_size,
-            progress=self._progress,
-            flags=self._flags,
-        )
+        return self._create()
+
+    def _create(self) -> FSDataOutputStream:
+        return self._fs.create(self._path, **self._how())
+
+    def _how(self) -> _How:
+        return {
+            "overwrite": self._overwrite,
+            "replication": self._replication,
+            "block_size": self._block_size,
+            "permission": self._permission,
+            "create_parent": self._recursive,
+            "buffer_size": self._buffer_size,
+            "progress": self._progress,
+            "flags": self._flags,
+        }
+
+
+class HdfsCreateFileBuilder(CreateFileBuilder):
+    """What HDFS knows beside: mirrors HdfsDataOutputStreamBuilder."""
+
+    def __init__(self, fs: HdfsFileSystem, path: PathLike) -> None:
+        super().__init__(fs, path)
+        self._hdfs = fs
+        self._favored_nodes: tuple[str, ...] = ()
+
+    def favored_nodes(self, nodes: Sequence[str]) -> Self:
+        """Datanodes (`host:port`) that replicas are to be on, if they can take them."""
+        self._favored_nodes = tuple(nodes)
+        return self
+
+    def _create(self) -> FSDataOutputStream:
+        return self._hdfs.create(self._path, **self._how(), favored_nodes=self._favored_nodes)
 
 
 class OpenFileBuilder(_Options):

@@ -19,6 +19,7 @@ from howdah.client.settings import ClientSettings
 from howdah.config import DEFAULT_NAMENODE_PORT, Configuration
 from howdah.fs import capabilities, paths
 from howdah.fs.api import Progress
+from howdah.fs.builders import HdfsCreateFileBuilder
 from howdah.fs.hdfs_snapshots import HdfsSnapshots
 from howdah.fs.hdfs_status import datanode_report, file_status, name_of
 from howdah.fs.links import follow_links, follow_links_above
@@ -189,7 +190,10 @@ class HdfsFileSystem(HdfsSnapshots):
         buffer_size: int | None = None,
         progress: Progress | None = None,
         flags: CreateFlag = CreateFlag.NONE,
+        favored_nodes: Sequence[str] = (),
     ) -> HdfsDataOutputStream:
+        """As for any filesystem. `favored_nodes` are datanodes (`host:port`, as they serve
+        data) that replicas are to be on; those that can't take one are passed over."""
         mode = FILE_MODE if permission is None else permission
         return HdfsDataOutputStream(
             self._client.create(
@@ -202,8 +206,12 @@ class HdfsFileSystem(HdfsSnapshots):
                 block_size=block_size,
                 progress=progress,
                 flags=flags,
+                favored_nodes=favored_nodes,
             )
         )
+
+    def create_file(self, path: PathLike) -> HdfsCreateFileBuilder:
+        return HdfsCreateFileBuilder(self, path)
 
     @follow_links
     def append(

@@ -203,6 +203,7 @@ class ClientProtocol(ClientAdministration):
                 else None
             ),
             excluded=frozenset(node.id.datanodeUuid for node in request.excludeNodes),
+            favored=request.favoredNodes,
         )
         return pb.AddBlockResponseProto(
             block=messages.located_block(

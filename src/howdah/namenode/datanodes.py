@@ -230,6 +230,18 @@ class DatanodeRegistry:
                 return node
         return None
 
+    def named(self, name: str) -> Datanode | None:
+        """The live node of a name such as a client gives: an address or host name, and the
+        port for data, without which any node of that host will do."""
+        for node in self._by_uuid.values():
+            own = node.identity
+            names = (own.ip, own.hostname)
+            if node.alive and (
+                name in names or name in [f"{n}:{own.transfer_port}" for n in names]
+            ):
+                return node
+        return None
+
     def known(self, uuid: str, address: str) -> Datanode:
         """The live node of that uuid. Raises UnregisteredNode: it must register (again)."""
         node = self._by_uuid.get(uuid)

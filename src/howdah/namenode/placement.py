@@ -5,6 +5,10 @@ another rack than the first; the third on the second's rack; further ones
 anywhere, with at most `(n - 1) // racks + 2` on a rack. No two on one node. What
 the rules cannot give (one rack only, full nodes) falls back to any good node:
 fewer constraints before fewer replicas.
+
+A writer may name nodes that it favors (`favoredNodes` of `addBlock`). They come first, as
+far as they are as good as others: alive, with room, neither stale nor busy, no rack
+crowded. The replicas for which there is none go where the rules say.
 """
 
 from __future__ import annotations
@@ -48,6 +52,7 @@ def choose_targets(
     fallbacks: Sequence[int] = (),
     writer: Datanode | None = None,
     writer_location: str | None = None,
+    favored: Sequence[Datanode] = (),
     excluded: Collection[str] = (),
     present: Collection[Datanode] = (),
     avoid: Callable[[Datanode], bool] = lambda node: False,
@@ -81,8 +86,12 @@ def choose_targets(
         return None
 
     load = sum(n.xceivers for n in shuffled) / len(shuffled) if shuffled else 0.0
+
+    def is_busy(node: Datanode) -> bool:
+        return node.xceivers > 2 * load + 1
+
     # Sorting is stable: among equals the shuffle decides.
-    shuffled.sort(key=lambda n: (avoid(n), n.xceivers > 2 * load + 1))
+    shuffled.sort(key=lambda n: (avoid(n), is_busy(n)))
 
     racks = {node.location for node in shuffled} | {node.location for node in present}
     total = count + len(present)
@@ -126,6 +135,9 @@ def choose_targets(
             return [lambda n: n.location == second]
         return []
 
+    for node in favored:
+        if len(chosen) < count and not avoid(node) and not is_busy(node) and anywhere(node):
+            take(lambda n, wanted=node: n is wanted, remaining)  # type: ignore[misc]
     while len(chosen) < count:
         wishes = [*rule(len(holders)), anywhere, lambda n: True]
         if not any(take(wish, allowed) for allowed in (remaining, fallbacks) for wish in wishes):

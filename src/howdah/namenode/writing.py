@@ -10,6 +10,7 @@ answer gets the same answer again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from howdah import errors
@@ -72,11 +73,13 @@ class Writing:
         inode_id: int,
         previous: ClientBlock | None,
         excluded: frozenset[str],
+        favored: Sequence[str] = (),
     ) -> tuple[File, Block]:
         """A new last block, with its pipeline in `block.expected`.
 
         `previous` is the block that the client just finished, with its final
-        length. Raises NotReplicatedYet while an earlier block is not safe.
+        length; `favored` are names of the nodes that it would like best, of which those
+        that nobody knows don't count. Raises NotReplicatedYet while an earlier block is not safe.
         """
         core = self._core
         core.safe_mode.check(f"Cannot add block to {path}")
@@ -95,7 +98,7 @@ class Writing:
                 )
             if not again.expected:
                 # The namenode was started anew since the first answer, and forgot it.
-                core.blocks.allocated(again, self._targets(caller, file, excluded))
+                core.blocks.allocated(again, self._targets(caller, file, excluded, favored))
             return file, again
         if last is not None and previous is not None:
             check_commit(file, last, previous)
@@ -111,7 +114,7 @@ class Writing:
         if last is not None and previous is not None:
             more += previous.length_bytes - quotas.counted_bytes(file, last)
         core.check_quota(file.parent, quotas.of_bytes(file, more, file.replication))
-        targets = self._targets(caller, file, excluded)
+        targets = self._targets(caller, file, excluded, favored)
         stamp = core.namespace.generation_stamp + 1
         block_id = core.namespace.last_block_id + 1
         core.commit(edits.AllocateBlockIdOp(block_id))
@@ -145,7 +148,9 @@ class Writing:
             return last if self._ends_full(file, before) else None
         return last if previous.is_settled(before) else None
 
-    def _targets(self, caller: Caller, file: File, excluded: frozenset[str]) -> tuple[Storage, ...]:
+    def _targets(
+        self, caller: Caller, file: File, excluded: frozenset[str], favored: Sequence[str]
+    ) -> tuple[Storage, ...]:
         core = self._core
         now_ms = core.clock.monotonic_ms()
         host = caller.address
@@ -161,6 +166,7 @@ class Writing:
             kinds=[wire[kind] for kind in wanted or policy.on_create],
             fallbacks=[wire[kind] for kind in policy.on_create],
             writer=core.datanodes.by_ip(host),
+            favored=[node for name in favored if (node := core.datanodes.named(name))],
             excluded=excluded,
             avoid=lambda node: core.datanodes.is_stale(node, now_ms),
         )

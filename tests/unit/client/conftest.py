@@ -12,7 +12,7 @@ import hashlib
 import itertools
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -365,6 +365,7 @@ class FakeNamenode:
         excluded: tuple[DatanodeAddress, ...],
         file_id: int,
         flags: CreateFlag = CreateFlag.NONE,
+        favored_nodes: Sequence[str] = (),
     ) -> LocatedBlock:
         self.calls.append(("addBlock", previous, excluded))
         self.block_flags.append(flags)

@@ -109,6 +109,14 @@ def test_flags_go_where_the_protocol_has_a_place_for_them() -> None:
     assert list(add_block.flags) == [pb.NO_LOCAL_WRITE]
 
 
+def test_favored_nodes_go_with_the_request_for_a_block() -> None:
+    namenode, calls = proxy(errors.SpaceQuotaExceeded("full"))
+    with pytest.raises(errors.SpaceQuotaExceeded):
+        namenode.add_block("/f", "me", None, (), 1, favored_nodes=["a:9866", "b:9866"])
+    ((_, request, _, _),) = calls.made
+    assert list(request.favoredNodes) == ["a:9866", "b:9866"]
+
+
 def test_truncate_concat_and_safe_mode_say_what_is_wanted() -> None:
     namenode, calls = proxy(
         pb.TruncateResponseProto(result=False),

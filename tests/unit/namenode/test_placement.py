@@ -206,3 +206,58 @@ def test_emptiest_volume_with_room_is_taken() -> None:
 
 def test_no_nodes_are_no_targets() -> None:
     assert choose([], 3) == []
+
+
+# --- favored nodes --------------------------------------------------------------------------
+
+
+@given(wide, st.integers(1, 5), seeds, st.data())
+def test_favored_nodes_come_first_where_no_rack_is_crowded(
+    shape: list[int], count: int, seed: int, data: st.DataObject
+) -> None:
+    nodes = cluster(shape)
+    favored = data.draw(st.permutations(nodes))[:count]
+    chosen = choose(nodes, count, seed, favored=favored)
+    # `(n - 1) // racks + 2` of a rack are none too many.
+    most = (count - 1) // len(shape) + 2
+    on_rack: Counter[str] = Counter()
+    for n in favored:
+        on_rack[n.location] += 1
+        assert n in chosen or on_rack[n.location] > most
+
+
+@given(wide, seeds, st.data())
+def test_a_favored_node_is_preferred_to_the_writers_own(
+    shape: list[int], seed: int, data: st.DataObject
+) -> None:
+    nodes = cluster(shape)
+    favored = data.draw(st.sampled_from(nodes))
+    assert choose(nodes, 1, seed, favored=[favored], writer=nodes[0]) == [favored]
+
+
+@given(shapes, st.integers(1, 12), seeds, st.data())
+def test_favored_nodes_cost_no_replica(
+    shape: list[int], count: int, seed: int, data: st.DataObject
+) -> None:
+    nodes = cluster(shape)
+    favored = data.draw(st.lists(st.sampled_from(nodes)))
+    chosen = choose(nodes, count, seed, favored=favored)
+    assert len(chosen) == len(set(chosen)) == min(count, len(nodes))
+
+
+def test_a_favored_node_that_cannot_take_it_is_passed_over() -> None:
+    full = node("full", "/r", free_bytes=BLOCK - 1)
+    dead = node("dead", "/r")
+    dead.alive = False
+    busy = node("busy", "/r", connections=50)
+    stale = node("stale", "/r")
+    excluded = node("excluded", "/r")
+    good = node("good", "/r")
+    chosen = choose(
+        [full, dead, busy, stale, excluded, good],
+        1,
+        favored=[full, dead, busy, stale, excluded],
+        excluded=("excluded",),
+        avoid=lambda n: n is stale,
+    )
+    assert chosen == [good]

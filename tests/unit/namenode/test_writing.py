@@ -120,6 +120,20 @@ def test_datanodes_that_the_client_excludes_are_not_offered(client: Any, nodes: 
     assert {n.id.datanodeUuid for n in block.locs} == {"dn1", "dn2"}
 
 
+@pytest.mark.parametrize("name", ["{ip}:9866", "{ip}"])
+def test_datanodes_that_the_client_favors_are_offered(client: Any, nodes: Nodes, name: str) -> None:
+    for number, node in enumerate(nodes):
+        client.create(f"/{number}", replication=1)
+        block = client.add_block(f"/{number}", favoredNodes=[name.format(ip=node.ip)])
+        assert [n.id.datanodeUuid for n in block.locs] == [node.uuid]
+
+
+def test_favored_nodes_that_nobody_knows_are_passed_over(client: Any, nodes: Nodes) -> None:
+    client.create("/a", replication=3)
+    strangers = ["nowhere:9866", f"{nodes[0].ip}:1", "", ":", "0.0.0.0:0:0", "[::1]:9866"]
+    assert len(client.add_block("/a", favoredNodes=strangers).locs) == 3
+
+
 def test_nothing_left_to_write_to_is_told_as_hadoop_words_it(client: Any, nodes: Nodes) -> None:
     client.create("/a")
     excluded = [types_pb2.DatanodeInfoProto(id=n.registration().datanodeID) for n in nodes]
