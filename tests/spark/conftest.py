@@ -15,7 +15,8 @@ from howdah.spark import Options, Outcome, distcp
 from howdah.testing import MiniCluster
 from howdah.testing.hadoop import NoHadoop
 from howdah.testing.hadoop_distcp import HadoopDistCp
-from howdah.testing.java import NoJava
+from howdah.testing.java import NoJava, find_java_home
+from howdah.testing.spark_cluster import SparkCluster
 from howdah.testing.trees import Tree, make_tree, read_tree
 
 _CACHE = Path(__file__).parents[2] / ".cache"
@@ -62,13 +63,23 @@ class Bench:
 def bench(
     spark: Any, howdah_cluster: MiniCluster, request: pytest.FixtureRequest
 ) -> Iterator[Bench]:
+    yield from _benches(spark, howdah_cluster, request)
+
+
+@pytest.fixture
+def ground(howdah_cluster: MiniCluster, request: pytest.FixtureRequest) -> Iterator[Bench]:
+    """A bench without a Spark, for jobs in processes of their own."""
+    yield from _benches(None, howdah_cluster, request)
+
+
+def _benches(spark: Any, cluster: MiniCluster, request: pytest.FixtureRequest) -> Iterator[Bench]:
     name = re.sub(r"\W", "_", request.node.name)
-    with howdah_cluster.connect() as fs:
+    with cluster.connect() as fs:
         root = f"/distcp/{name}"
         fs.mkdirs(root)
         # The trash would make it for nobody but the one who deletes first.
         fs.mkdirs("/user")
-        yield Bench(spark, howdah_cluster, fs, root)
+        yield Bench(spark, cluster, fs, root)
 
 
 @pytest.fixture
@@ -96,3 +107,21 @@ def java(
         pytest.skip(error.message)
     with process:
         yield process
+
+
+@pytest.fixture(scope="session")
+def spark_cluster(howdah_cluster: MiniCluster) -> Iterator[SparkCluster]:
+    """A standalone Spark of two workers, on the hosts of the first two datanodes.
+
+    Jobs on it are processes of their own (`submit`), which need their time to start:
+    a test has one or two of them.
+    """
+    pytest.importorskip("pyspark", reason="PySpark is not installed")
+    try:
+        find_java_home()
+    except NoJava as error:
+        pytest.skip(str(error))
+    nodes = [howdah_cluster.process(f"datanode{number}") for number in range(2)]
+    hosts = [node.addresses["data"].partition(":")[0] for node in nodes]
+    with SparkCluster(hosts) as cluster:
+        yield cluster

@@ -10,10 +10,13 @@ there, `ship` sends the package itself along.
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -69,12 +72,20 @@ def _start(builder: Any, master: str | None, remote: str | None) -> SparkSession
 
 def ship(spark: SparkSession) -> None:
     """Send the package howdah to the executors; what it imports has to be there."""
+    spark.addArtifacts(str(_archive()), pyfile=True)
+
+
+@cache
+def _archive() -> Path:
+    """The package in one file. It stays as long as this process: executors fetch it when
+    they have their first task, and those that come later do so too."""
     import howdah
 
     home = Path(howdah.__file__).parent
-    with tempfile.TemporaryDirectory(prefix="howdah-") as scratch:
-        archive = Path(scratch) / "howdah.zip"
-        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
-            for path in sorted(home.rglob("*.py")):
-                out.write(path, str(path.relative_to(home.parent)))
-        spark.addArtifacts(str(archive), pyfile=True)
+    scratch = tempfile.mkdtemp(prefix="howdah-")
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    archive = Path(scratch) / "howdah.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
+        for path in sorted(home.rglob("*.py")):
+            out.write(path, str(path.relative_to(home.parent)))
+    return archive
