@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ def main(argv: list[str], conf: Configuration) -> int:
             dry_run=options.dry_run,
             has_headers=options.header,
             conf=conf,
+            shows_progress=sys.stderr.isatty(),
         )
     if options.json:
         told = {

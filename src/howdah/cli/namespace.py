@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from howdah import errors
 from howdah.cli.servers import Arguments
 from howdah.cli.spark_options import add_options, session_of
 from howdah.wording import byte_text
@@ -46,23 +48,36 @@ def main(argv: list[str], conf: Configuration) -> int:
         wanted = ["directories", "small-files", "ages", "owners"]
     with session_of(options.master, options.remote) as spark:
         from howdah.spark.namespaces import namespace
+        from howdah.spark.outcome import from_spark
+        from howdah.spark.progress import Shown
 
-        rows = namespace(spark, options.where, conf=conf)
+        on_terminal = sys.stderr.isatty()
+        rows = namespace(spark, options.where, conf=conf, shows_progress=on_terminal)
+        tables: dict[str, list[dict[str, Any]]] = {}
         try:
-            if options.parquet is not None:
-                rows.write.parquet(options.parquet)
-            tables = {
-                name: _taken(_report(name, rows, spark, options, conf), options) for name in wanted
-            }
-            if options.json:
-                print(json.dumps(tables, default=str))
-            else:
-                for name, table in tables.items():
-                    _tell(name, table)
-            if options.html is not None:
-                Path(options.html).write_text(_page(rows, options), encoding="utf-8")
+            with Shown(on_terminal) as shown:
+                if options.parquet is not None:
+                    shown.say(f"writing {options.parquet}")
+                    rows.write.parquet(options.parquet)
+                for name in wanted:
+                    shown.say(name)
+                    tables[name] = _taken(_report(name, rows, spark, options, conf), options)
+                if options.html is not None:
+                    shown.say("drawing the page")
+                    Path(options.html).write_text(_page(rows, options), encoding="utf-8")
+        except errors.HowdahError:
+            raise
+        except Exception as error:
+            raise from_spark(error) from error
         finally:
             rows.unpersist()
+    if options.json:
+        print(json.dumps(tables, default=str))
+        return 0
+    for name, table in tables.items():
+        _tell(name, table)
+    for written in filter(None, (options.parquet, options.html)):
+        print(f"Written to {written}")
     return 0
 
 

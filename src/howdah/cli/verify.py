@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah.cli.servers import Arguments
@@ -34,6 +35,7 @@ def main(argv: list[str], conf: Configuration) -> int:
             manifest=options.manifest,
             most_tasks=options.m,
             conf=conf,
+            shows_progress=sys.stderr.isatty(),
         ) as found,
     ):
         if options.json:

@@ -39,7 +39,10 @@ from howdah.spark.compaction_plan import (
 from howdah.spark.exchange import Exchange, recover
 from howdah.spark.filesystems import Place
 from howdah.spark.joining_lines import JOINED_SCHEMA, SHARE_SCHEMA, JoinLines
+from howdah.spark.listing import Totals
 from howdah.spark.outcome import from_spark
+from howdah.spark.progress import Shown, listing_of, size
+from howdah.spark.reports import Done
 from howdah.spark.tree import DIRECTORY, FILE, Tree, list_tree
 
 if TYPE_CHECKING:
@@ -96,11 +99,14 @@ def compact(
     most_tasks: int = 20,
     conf: Configuration | None = None,
     user: str | None = None,
+    shows_progress: bool = False,
 ) -> Compaction:
     """Make the files below `target` fewer, each about as large as `target_bytes`.
 
     The old files go to the trash. `dry_run`: only say what would be done. `has_headers`:
     CSV files begin with a line of names. One run at a time for a tree.
+
+    `shows_progress` does so on standard error.
 
     Raises `PathNotFound`.
 
@@ -119,7 +125,8 @@ def compact(
         raise errors.PathIsNotDirectory(f"{target} is no directory")
     tree: Tree | None = None
     try:
-        tree = list_tree(spark, place, [status], most_tasks)
+        with Shown(shows_progress) as shown:
+            tree = list_tree(spark, place, [status], most_tasks, listing_of(shown))
         if not dry_run:
             recovered += _recover_below(fs, tree)
         if recovered:
@@ -136,8 +143,24 @@ def compact(
         if tree is not None:
             tree.forget()
     work = _Work(spark, fs, place, has_headers, most_tasks)
-    done = [_told(each) if each.skipped or dry_run else work.compact(each) for each in plans]
+    left = [each for each in plans if not each.skipped and not dry_run]
+    files, bytes_ = (sum(getattr(e.contents, name) for e in left) for name in ("files", "bytes"))
+    totals = Totals(files=files, bytes=bytes_)
+    done: list[Compacted] = []
+    so_far = Done()
+    with Shown(shows_progress and bool(left)) as shown:
+        for each in plans:
+            if each.skipped or dry_run:
+                done.append(_told(each))
+                continue
+            shown.say(_shown(so_far, totals, each.contents.path))
+            done.append(work.compact(each))
+            so_far += Done(each.contents.files, each.contents.bytes)
     return Compaction(tuple(done), tuple(recovered))
+
+
+def _shown(done: Done, totals: Totals, path: str) -> str:
+    return f"{done.files}/{totals.files} files, {size(done.bytes)}/{size(totals.bytes)}, now {path}"
 
 
 def _recover_beside(fs: FileSystem, path: str) -> list[str]:

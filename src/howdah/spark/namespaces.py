@@ -36,6 +36,7 @@ from howdah.spark.image_tasks import (
     ReadSections,
 )
 from howdah.spark.outcome import from_spark
+from howdah.spark.progress import Shown, listing_of
 from howdah.spark.tree import DIRECTORY, list_tree
 from howdah.storage.fsimage import ImageReader
 
@@ -79,10 +80,12 @@ def namespace(
     most_tasks: int = 20,
     conf: Configuration | None = None,
     user: str | None = None,
+    shows_progress: bool = False,
 ) -> DataFrame:
     """Everything at and below a directory (`hdfs://…/data`), or in an image (a file).
 
     The rows are kept by the executors: `unpersist()` the frame when it is done with.
+    `shows_progress` does so on standard error.
 
     Raises `PathNotFound`, `CorruptImage`.
 
@@ -96,17 +99,19 @@ def namespace(
     status = fs.get_file_status(path)
     place = Place.of(located, configuration, user)
     try:
-        if status.is_directory:
-            tree = list_tree(spark, place, [status], most_tasks)
-            rows = _of_listing(tree.rows).persist()
-            rows.count()
-            tree.forget()
-            return rows
-        with fs.open(path) as file:
-            if file.pread(0, len(_MAGIC)) != _MAGIC:
-                raise errors.IllegalArgument(f"{where} is neither a directory nor an image")
-            tasks = min(most_tasks, 1 + status.length // BYTES_A_TASK)
-            return _Image(spark, place, path, ImageReader(file, where), tasks).rows()
+        with Shown(shows_progress) as shown:
+            if status.is_directory:
+                tree = list_tree(spark, place, [status], most_tasks, listing_of(shown))
+                rows = _of_listing(tree.rows).persist()
+                rows.count()
+                tree.forget()
+                return rows
+            with fs.open(path) as file:
+                if file.pread(0, len(_MAGIC)) != _MAGIC:
+                    raise errors.IllegalArgument(f"{where} is neither a directory nor an image")
+                tasks = min(most_tasks, 1 + status.length // BYTES_A_TASK)
+                shown.say("reading the image")
+                return _Image(spark, place, path, ImageReader(file, where), tasks).rows(shown)
     except errors.HowdahError:
         raise
     except Exception as error:
@@ -170,7 +175,7 @@ class _Image:
             snapshot.root.inode_id for snapshot in reader.snapshots().snapshots
         )
 
-    def rows(self) -> DataFrame:
+    def rows(self, shown: Shown) -> DataFrame:
         from pyspark.sql import functions as F
 
         kept: list[DataFrame] = []
@@ -184,13 +189,14 @@ class _Image:
             directories = places.where(F.col("type") == DIRECTORY).select(
                 "inode_id", "parent_id", "name"
             )
-            paths = self._paths(directories.persist(), kept)
+            paths = self._paths(directories.persist(), kept, shown)
             kept.append(directories)
             above = paths.select(F.col("inode_id").alias("above"), F.col("path").alias("prefix"))
             prefix = F.when(F.col("prefix") == "/", "").otherwise(F.col("prefix"))
             below = places.join(above, F.col("parent_id") == F.col("above"))
             located = below.withColumn("path", F.concat(prefix, F.lit("/"), F.col("name")))
             root = inodes.where(F.col("inode_id") == ROOT_INODE_ID).withColumn("path", F.lit("/"))
+            shown.say("paths of files")
             columns = [*inodes.columns, "path"]
             everything = located.select(columns).unionAll(root.select(columns))
             snapshots = self._spark.createDataFrame(
@@ -212,14 +218,15 @@ class _Image:
         read = begin.mapInArrow(self._read, MESSAGES_SCHEMA)
         return read.repartition(self._tasks)
 
-    def _paths(self, directories: DataFrame, kept: list[DataFrame]) -> DataFrame:
+    def _paths(self, directories: DataFrame, kept: list[DataFrame], shown: Shown) -> DataFrame:
         """The paths of all directories, level by level from the root."""
         from pyspark.sql import functions as F
 
         root = directories.where(F.col("inode_id") == ROOT_INODE_ID)
         level = root.select("inode_id", F.lit("/").alias("path"))
         levels = [level]
-        for _ in range(MOST_LEVELS):
+        for depth in range(MOST_LEVELS):
+            shown.say(f"paths of directories, level {depth + 1}")
             above = level.select(F.col("inode_id").alias("above"), F.col("path").alias("prefix"))
             prefix = F.when(F.col("prefix") == "/", "").otherwise(F.col("prefix"))
             below = directories.join(above, F.col("parent_id") == F.col("above"))

@@ -1,24 +1,36 @@
-"""Progress on a terminal while tasks copy: files, bytes, rate, time left.
+"""Progress at a terminal: one line that is written over once a second.
 
-What tasks tell lies in the staging directory (`howdah.spark.reports`); a thread of the
-driver looks there once a second.
+A job says in which phase it is; a thread of the driver writes that, and how long it has
+been going on. Where tasks count what they do, they tell it through a filesystem
+(`howdah.spark.reports`), and the line has files, bytes, rate and time left. Whoever doesn't
+want it gets an object that does nothing: no thread, no call, no task that counts.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
+import unicodedata
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Final, Self, TextIO
 
 from howdah import errors
+from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.spark.listing import Totals
 from howdah.spark.reports import Done
 
 INTERVAL_S: Final = 1.0
+CLEAR_LINE: Final = "\r\x1b[K"
+SCRATCH_PREFIX: Final = ".howdah-progress."
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_COLUMNS: Final = 80
+"""Of a terminal that doesn't say how wide it is."""
 
 
 def size(count: float) -> str:
@@ -34,61 +46,99 @@ def size(count: float) -> str:
     return f"{count:.1f} {_UNITS[unit]}" if unit else f"{count:.0f} B"
 
 
+def clock(seconds: float) -> str:
+    """`0:07`, `2:05:00`.
+
+    >>> clock(7), clock(7500)
+    ('0:07', '2:05:00')
+    """
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
 def line(done: Done, totals: Totals, seconds: float) -> str:
-    """What is shown.
+    """What is shown of a copy.
 
     >>> line(Done(5, 512), Totals(files=10, bytes=1024), 2.0)
     '5/10 files, 512 B/1.0 KiB, 256 B/s, 0:02 left'
     """
-    rate = done.bytes / seconds if seconds > 0 else 0.0
-    text = f"{done.files}/{totals.files} files, {size(done.bytes)}/{size(totals.bytes)}"
-    text += f", {size(rate)}/s"
+    return f"{done.files}/{totals.files} files, {of_bytes(done.bytes, totals.bytes, seconds)}"
+
+
+def of_bytes(done: int, total: int, seconds: float) -> str:
+    """How many of so many bytes, how fast, and what time is left.
+
+    >>> of_bytes(512, 1024, 2.0)
+    '512 B/1.0 KiB, 256 B/s, 0:02 left'
+    """
+    rate = done / seconds if seconds > 0 else 0.0
+    text = f"{size(done)}/{size(total)}, {size(rate)}/s"
     if rate > 0:
-        left_s = max(totals.bytes - done.bytes, 0) / rate
-        text += f", {int(left_s // 60)}:{int(left_s % 60):02} left"
+        text += f", {clock(max(total - done, 0) / rate)} left"
     return text
 
 
-class Progress:
-    """Shows progress as long as it is entered, if there is a terminal to show it on."""
+def cut(text: str, columns: int) -> str:
+    """So much of a text as has room in a line; what would move the cursor is a `?`.
 
-    def __init__(
-        self, fs: FileSystem, directory: str, totals: Totals, out: TextIO | None = None
-    ) -> None:
-        self._fs = fs
-        self._directory = directory
-        self._totals = totals
-        self._out = out or sys.stderr
+    A line that is longer than the terminal could not be written over.
+
+    >>> cut("a/new\\nline", 8), cut("日本", 3)
+    ('a/new?li', '日')
+    """
+    shown = []
+    for char in text:
+        printed = char if char.isprintable() else "?"
+        if not unicodedata.combining(printed):
+            columns -= 2 if unicodedata.east_asian_width(printed) in "WF" else 1
+        if columns < 0:
+            break
+        shown.append(printed)
+    return "".join(shown)
+
+
+class Shown:
+    """The line, as long as it is entered. `say` takes what it says, or how to find out."""
+
+    def __init__(self, wanted: bool, out: TextIO | None = None) -> None:
+        self._out = (out or sys.stderr) if wanted else None
+        self._said: str | Callable[[float], str] = ""
+        self._since_s = 0.0
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="progress", daemon=True)
-        self._began_s = time.monotonic()
+        self._thread: threading.Thread | None = None
 
-    def done(self) -> Done:
-        """The sum of what the tasks have told last."""
-        latest: dict[str, Done] = {}
-        for status in self._fs.list_status(self._directory):
-            try:
-                told = Done.parse(status.name)
-            except ValueError:
-                continue
-            # Of a task that was tried again the attempt that is farther counts.
-            task = status.name.partition("-")[0]
-            if told.files >= latest.get(task, Done()).files:
-                latest[task] = told
-        return sum(latest.values(), Done())
+    def __bool__(self) -> bool:
+        return self._out is not None
 
-    def _watch(self) -> None:
+    def say(self, text: str | Callable[[float], str]) -> None:
+        """From now on this: a phase, after which its time is shown, or a function that is
+        asked every second, with the seconds since it was said."""
+        self._since_s = time.monotonic()
+        self._said = text
+
+    def _watch(self, out: TextIO) -> None:
         while not self._stop.wait(INTERVAL_S):
-            try:
-                done = self.done()
-            except (errors.HowdahError, OSError):
-                continue  # no task has told anything yet
-            seconds = time.monotonic() - self._began_s
-            self._out.write(f"\r\x1b[K{line(done, self._totals, seconds)}")
-            self._out.flush()
+            text = self._text()
+            if text:
+                out.write(CLEAR_LINE + cut(text, _columns(out) - 1))
+                out.flush()
+
+    def _text(self) -> str:
+        said, seconds = self._said, time.monotonic() - self._since_s
+        if isinstance(said, str):
+            return said and f"{said}, {clock(seconds)}"
+        try:
+            return said(seconds)
+        except (errors.HowdahError, OSError):
+            return ""  # no task has told anything yet
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        if self._out is not None:
+            self._thread = threading.Thread(
+                target=self._watch, args=(self._out,), name="progress", daemon=True
+            )
+            self._thread.start()
         return self
 
     def __exit__(
@@ -97,7 +147,92 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if self._out is None or self._thread is None:
+            return
         self._stop.set()
         self._thread.join()
-        self._out.write("\r\x1b[K")
+        self._out.write(CLEAR_LINE)
         self._out.flush()
+
+
+def listing_of(shown: Shown) -> Callable[[int], None] | None:
+    """What `list_tree` is given to tell how many entries it has; None where nobody looks."""
+    if not shown:
+        return None
+
+    def tell(entries: int) -> None:
+        shown.say(f"listing, {entries:,} entries so far")
+
+    shown.say("listing")
+    return tell
+
+
+def _columns(out: TextIO) -> int:
+    try:
+        return os.get_terminal_size(out.fileno()).columns or _COLUMNS
+    except (OSError, ValueError):
+        return _COLUMNS
+
+
+def told(fs: FileSystem, directory: str) -> Done:
+    """The sum of what the tasks have told last."""
+    latest: dict[str, Done] = {}
+    for status in fs.list_status(directory):
+        try:
+            done = Done.parse(status.name)
+        except ValueError:
+            continue
+        # Of a task that was tried again the attempt that is farther counts.
+        task = status.name.partition("-")[0]
+        if done.files >= latest.get(task, Done()).files:
+            latest[task] = done
+    return sum(latest.values(), Done())
+
+
+class Progress:
+    """Shows the progress of a copy as long as it is entered."""
+
+    def __init__(
+        self, fs: FileSystem, directory: str, totals: Totals, out: TextIO | None = None
+    ) -> None:
+        self._fs = fs
+        self._directory = directory
+        self._totals = totals
+        self._shown = Shown(True, out)
+
+    def done(self) -> Done:
+        """The sum of what the tasks have told last."""
+        return told(self._fs, self._directory)
+
+    def __enter__(self) -> Self:
+        self._fs.mkdirs(self._directory)
+        self._shown.say(lambda seconds: line(self.done(), self._totals, seconds))
+        self._shown.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._shown.__exit__(kind, error, trace)
+
+
+@contextmanager
+def gauged(fs: FileSystem, shown: Shown) -> Iterator[str]:
+    """A directory in which tasks tell how far they are, of a job that has none of its own:
+    in the user's home or in `/tmp`, whichever is there. Empty where neither is, and where
+    nobody looks."""
+    path = ""
+    homes = (fs.home_directory(), "/tmp") if shown else ()
+    for home in homes:
+        if fs.exists(home):
+            path = paths.join(home, SCRATCH_PREFIX + uuid.uuid4().hex[:12])
+            fs.mkdirs(path)
+            break
+    try:
+        yield path
+    finally:
+        if path:
+            fs.delete(path, recursive=True)

@@ -16,6 +16,7 @@ from howdah.fs.replicas import NOWHERE, Replicas
 from howdah.spark.entries import decode
 from howdah.spark.filesystems import Place
 from howdah.spark.judging import BAD, Verdict, file_crc, judge
+from howdah.spark.reports import Gauge
 from howdah.spark.rows import Row, batches
 
 if TYPE_CHECKING:
@@ -67,20 +68,24 @@ class LookUp:
 
 @dataclass(frozen=True, slots=True)
 class ReadReplicas:
-    """Replicas to what is to be said of each."""
+    """Replicas to what is to be said of each. `progress` is where it tells how far it is."""
 
     place: Place
+    progress: str = ""
 
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from batches(self._rows(given), READ_SCHEMA)
 
     def _rows(self, given: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        replicas = Replicas(self.place.connect())
+        fs = self.place.connect()
+        replicas = Replicas(fs)
+        gauge = Gauge.of_task(fs, self.progress)
         for row in _dicts(given):
             found: tuple[str, int | None, str] = (Verdict.MISSING.value, None, "")
             if row["node"] != NOWHERE:
                 finding = replicas.check(decode(row["path"]), row["located"])
                 found = (finding.state.value, finding.crc, finding.message)
+                gauge.add(1, row["length"])
             yield (*row.values(), *found)
 
 

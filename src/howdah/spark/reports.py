@@ -9,6 +9,7 @@ whose name says how many files and bytes it has done, and gives it a new name ev
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -45,6 +46,55 @@ class Done:
         return Done(self.files + other.files, self.bytes + other.bytes)
 
 
+class Gauge:
+    """How far one attempt at a task is, told through a filesystem; nothing without one."""
+
+    def __init__(
+        self,
+        fs: FileSystem | None,
+        directory: str,
+        task: str,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._fs = fs
+        self._clock = clock
+        self._directory = directory
+        self._task = task
+        self._done = Done()
+        self._told: str | None = None
+        self._next_s = clock() + INTERVAL_S
+
+    @classmethod
+    def of_task(cls, fs: FileSystem, directory: str) -> Self:
+        """Of the task of Spark that this is; an empty directory is none."""
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        partition = context.partitionId() if context else 0
+        unique = context.taskAttemptId() if context else 0
+        return cls(fs if directory else None, directory, f"{partition:05}-{unique}")
+
+    def add(self, files: int, count: int) -> None:
+        """So many files and bytes more are done."""
+        if self._fs is None:
+            return
+        self._done += Done(files, count)
+        if self._clock() < self._next_s:
+            return
+        self._next_s = self._clock() + INTERVAL_S
+        name = paths.join(self._directory, self._done.name(self._task))
+        try:
+            if self._told is None:
+                # In a directory that is there as long as somebody looks.
+                self._fs.mkdir(name)
+            else:
+                self._fs.rename(self._told, name)
+            self._told = name
+        except (errors.HowdahError, OSError):
+            # Nobody's file depends on it; the next second is another chance.
+            self._told = None
+
+
 class Report:
     """The report of one attempt at a task; a context manager that completes the log."""
 
@@ -52,18 +102,11 @@ class Report:
         self,
         log: FSDataOutputStream | None,
         verbose: bool,
-        progress_fs: FileSystem | None,
-        progress_path: str,
-        task: str,
+        gauge: Gauge,
     ) -> None:
         self._log = log
         self._verbose = verbose
-        self._fs = progress_fs
-        self._directory = progress_path
-        self._task = task
-        self._done = Done()
-        self._told: str | None = None
-        self._next_s = time.monotonic() + INTERVAL_S
+        self._gauge = gauge
 
     @classmethod
     def of(cls, task: CopyTask, partition: int, unique: int) -> Self:
@@ -73,26 +116,21 @@ class Report:
             log = task.log.connect().create(
                 paths.join(path, f"part-m-{partition:05}"), overwrite=True
             )
-        return cls(
-            log,
-            task.options.verbose,
-            task.target.connect() if task.reports_progress else None,
-            task.staging.progress,
-            f"{partition:05}-{unique}",
-        )
+        fs = task.target.connect() if task.reports_progress else None
+        gauge = Gauge(fs, task.staging.progress, f"{partition:05}-{unique}")
+        return cls(log, task.options.verbose, gauge)
 
     def moved(self, count: int) -> None:
         """Bytes of a file were copied."""
-        self._done = Done(self._done.files, self._done.bytes + count)
-        self._tell()
+        self._gauge.add(0, count)
 
     def copied(self, source: str, length: int, target: str, why: str) -> None:
-        self._count()
+        self._gauge.add(1, 0)
         if self._verbose:
             self._line(f"FILE_COPIED: source={source}, size={length} --> target={target} ({why})")
 
     def skipped(self, source: str, length: int, target: str, target_length: int, why: str) -> None:
-        self._count()
+        self._gauge.add(1, 0)
         self._line(f"SKIP: {source}")
         if self._verbose:
             self._line(
@@ -101,31 +139,12 @@ class Report:
             )
 
     def failed(self, source: str, why: str) -> None:
-        self._count()
+        self._gauge.add(1, 0)
         self._line(f"FAIL: {source} - {why}")
-
-    def _count(self) -> None:
-        self._done = Done(self._done.files + 1, self._done.bytes)
-        self._tell()
 
     def _line(self, text: str) -> None:
         if self._log is not None:
             self._log.write(text.encode("utf-8", "surrogateescape") + b"\n")
-
-    def _tell(self) -> None:
-        if self._fs is None or time.monotonic() < self._next_s:
-            return
-        self._next_s = time.monotonic() + INTERVAL_S
-        name = paths.join(self._directory, self._done.name(self._task))
-        try:
-            if self._told is None:
-                self._fs.mkdirs(name)
-            else:
-                self._fs.rename(self._told, name)
-            self._told = name
-        except (errors.HowdahError, OSError):
-            # Nobody's file depends on it; the next second is another chance.
-            self._told = None
 
     def __enter__(self) -> Self:
         return self

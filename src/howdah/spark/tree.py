@@ -10,7 +10,7 @@ Paths are bytes in between (names on HDFS need not be UTF-8).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -102,15 +102,23 @@ class Tree:
 
 
 def list_tree(
-    spark: SparkSession, place: Place, roots: Sequence[FileStatus], most_tasks: int
+    spark: SparkSession,
+    place: Place,
+    roots: Sequence[FileStatus],
+    most_tasks: int,
+    tell: Callable[[int], None] | None = None,
 ) -> Tree:
-    """Everything at and below `roots`, each of which has a row, too."""
+    """Everything at and below `roots`, each of which has a row, too.
+
+    `tell` is given the number of entries after each round; without it nobody counts them.
+    """
     parts = [_frame(spark, [row_of(root) for root in roots])]
     waiting = [row_of(root, PENDING) for root in roots if root.is_directory]
     pending = _frame(spark, waiting)
     count = len(waiting)
     task = ListTree(place)
     kept: list[DataFrame] = []
+    listed_before = 0
     while count:
         tasks = min(most_tasks, -(-count // (DIRECTORIES_A_TASK if kept else 1)))
         listed = dealt(pending, tasks, "path").mapInArrow(task, SCHEMA).persist()
@@ -118,6 +126,9 @@ def list_tree(
         parts.append(listed.where(listed["type"] != PENDING))
         pending = listed.where(listed["type"] == PENDING)
         count = pending.count()
+        if tell is not None:
+            listed_before += listed.count() - count
+            tell(listed_before)
         task = replace(task, most_entries=min(task.most_entries * BUDGET_GROWTH, MOST_ENTRIES))
     rows, *others = parts
     for part in others:

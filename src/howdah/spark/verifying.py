@@ -13,13 +13,14 @@ The driver gets sums, and of the replicas only those that it asks `problems` for
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect
 from howdah.fs.replicas import Replicas
 from howdah.fs.status import FileStatus
@@ -27,6 +28,7 @@ from howdah.spark.filesystems import Place
 from howdah.spark.judging import Verdict
 from howdah.spark.manifest import Changes, Manifest, changes
 from howdah.spark.outcome import from_spark
+from howdah.spark.progress import Shown, gauged, listing_of, of_bytes, size, told
 from howdah.spark.reading_replicas import (
     DIGEST_SCHEMA,
     JUDGED_SCHEMA,
@@ -106,12 +108,14 @@ def verify(
     most_tasks: int = 20,
     conf: Configuration | None = None,
     user: str | None = None,
+    shows_progress: bool = False,
 ) -> Iterator[Verified]:
     """Read every replica below `targets`: URIs of one `hdfs://`, or paths, or patterns.
 
     What was found can be asked for within the `with` block. `mark`: the namenode is told
     of replicas that are corrupt or in the minority, and replaces them. `manifest`: a
-    directory in which digests of the files are kept over time.
+    directory in which digests of the files are kept over time. `shows_progress` does so
+    on standard error.
 
     Raises `PathNotFound`, and `UnsupportedOperation` for what is no `hdfs://`.
 
@@ -127,13 +131,17 @@ def verify(
     judged: DataFrame | None = None
     try:
         try:
-            tree = list_tree(spark, place, roots, most_tasks)
-            files = tree.rows.where((tree.rows["type"] == FILE) & (tree.rows["length"] > 0))
-            work = _work_of(files)
-            judged = _judged(files, place, work, most_tasks, mark).persist()
-            sums = _sums(work, judged)
-            changed = None if digests is None else _kept(files, judged, digests)
-            found = Changes() if changed is None else _counted(changed)
+            fs = place.connect()
+            with Shown(shows_progress) as shown, gauged(fs, shown) as progress:
+                tree = list_tree(spark, place, roots, most_tasks, listing_of(shown))
+                files = tree.rows.where((tree.rows["type"] == FILE) & (tree.rows["length"] > 0))
+                work = _work_of(files)
+                shown.say(_reading(fs, progress, work))
+                judged = _judged(files, place, work, most_tasks, mark, progress).persist()
+                sums = _sums(work, judged)
+                shown.say("comparing with the last run")
+                changed = None if digests is None else _kept(files, judged, digests)
+                found = Changes() if changed is None else _counted(changed)
         except errors.HowdahError:
             raise
         except Exception as error:
@@ -176,18 +184,38 @@ def _is_below(path: str, other: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
+    """`space` are the bytes of all replicas that there should be."""
+
     files: int
     bytes: int
+    space: int
 
 
 def _work_of(files: DataFrame) -> _Work:
     from pyspark.sql import functions as F
 
-    (row,) = files.agg(F.count("*").alias("n"), F.sum("length").alias("bytes")).collect()
-    return _Work(row["n"], row["bytes"] or 0)
+    (row,) = files.agg(
+        F.count("*").alias("n"),
+        F.sum("length").alias("bytes"),
+        F.sum(F.col("length") * F.col("replication")).alias("space"),
+    ).collect()
+    return _Work(row["n"], row["bytes"] or 0, row["space"] or 0)
 
 
-def _judged(files: DataFrame, place: Place, work: _Work, most_tasks: int, mark: bool) -> DataFrame:
+def _reading(fs: FileSystem, progress: str, work: _Work) -> str | Callable[[float], str]:
+    if not progress:
+        return f"reading {size(work.space)}"
+
+    def tell(seconds: float) -> str:
+        done = told(fs, progress)
+        return f"{done.files} replicas, {of_bytes(done.bytes, work.space, seconds)}"
+
+    return tell
+
+
+def _judged(
+    files: DataFrame, place: Place, work: _Work, most_tasks: int, mark: bool, progress: str
+) -> DataFrame:
     from pyspark.sql import functions as F
 
     by_files = 1 + work.files // FILES_A_PART
@@ -195,7 +223,7 @@ def _judged(files: DataFrame, place: Place, work: _Work, most_tasks: int, mark: 
     looking = dealt(files, min(by_files, most_tasks), "path")
     located = looking.mapInArrow(LookUp(place), REPLICA_SCHEMA)
     spread = dealt(located, parts, "path", "block_id", "node")
-    read = spread.mapInArrow(ReadReplicas(place), READ_SCHEMA)
+    read = spread.mapInArrow(ReadReplicas(place, progress), READ_SCHEMA)
     readings = F.struct(
         "replication", "offset", "length", "node", "storage", "located", "state", "crc", "message"
     )

@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import howdah
 from howdah.spark.counters import Counters
 from howdah.spark.entries import Entry, Kind, batches, entries
 from howdah.spark.listing import Totals
 from howdah.spark.options import Options, Strategy
 from howdah.spark.plan import deal, parts_of
-from howdah.spark.reports import Done
+from howdah.spark.progress import told
+from howdah.spark.reports import Done, Gauge
 from howdah.spark.staging import Staging, is_staging, key_of, work_path
 from howdah.spark.throttle import Throttle
 
@@ -113,3 +115,26 @@ def test_row_with_any_name_survives_arrow(rows: list[tuple[bytes, bytes, int]]) 
 
 def test_progress_is_told_by_a_name() -> None:
     assert Done.parse(Done(3, 1 << 40).name("00001-7")) == Done(3, 1 << 40)
+
+
+def test_task_tells_where_somebody_looks_and_nowhere_else() -> None:
+    now_s = [0.0]
+    fs = howdah.connect("mem://gauge/")
+    fs.mkdirs("/progress")
+    gauge = Gauge(fs, "/progress", "00001-7", clock=lambda: now_s[0])
+    for count in (10, 20, 30):
+        gauge.add(1, count)
+        now_s[0] += 0.6
+    assert [status.name for status in fs.list_status("/progress")] == ["00001-7.3.60"]
+    # The job has ended; a task that Spark runs once more leaves nothing behind.
+    fs.delete("/progress", recursive=True)
+    now_s[0] += 2.0
+    gauge.add(1, 1)
+    assert list(fs.list_status("/")) == []
+
+
+def test_of_attempts_at_one_task_the_farther_one_counts() -> None:
+    fs = howdah.connect("mem://told/")
+    for name in ("00000-1.5.50", "00000-9.2.20", "00001-2.1.1", "stray"):
+        fs.mkdirs(f"/progress/{name}")
+    assert told(fs, "/progress") == Done(6, 51)
