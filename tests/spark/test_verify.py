@@ -19,6 +19,7 @@ pytestmark = pytest.mark.timeout(240)
 
 MIB = 1 << 20
 DATA = bytes(range(256)) * 8192
+ROTS = "/kept/[x]\n'ü"
 NAMES = ["plain", "two words", "50%20", "a\nb", "ünï→"]
 
 
@@ -98,18 +99,18 @@ def test_file_that_changed_though_nobody_wrote_it_is_rotten(
 ) -> None:
     from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
 
-    put(cluster, "/kept/rots", b"r" * 5000)
-    put(cluster, "/kept/stays", b"s" * 5000)
-    put(cluster, "/kept/goes", b"g" * 5000)
+    put(cluster, ROTS, b"r" * 5000)
+    put(cluster, '/kept/a\n"b', b"s" * 5000)
+    put(cluster, "/kept/50% {é}", b"g" * 5000)
     manifest = f"{cluster.uri}/manifest"
     with verify(spark, "/kept", manifest=manifest, conf=cluster.conf) as found:
         assert found.sums.changes is not None
         assert found.sums.changes.added == 3
     with cluster.connect() as fs:
-        fs.delete("/kept/goes")
+        fs.delete("/kept/50% {é}")
         put(cluster, "/kept/new", b"n")
     # All replicas, and their checksums: what a reader has no way to see.
-    for replica in replicas_of(cluster, "/kept/rots")[0]:
+    for replica in replicas_of(cluster, ROTS)[0]:
         replica.flip(7)
         data = replica.read()
         spec = ChecksumSpec(ChecksumType.CRC32C, 512)
@@ -121,7 +122,7 @@ def test_file_that_changed_though_nobody_wrote_it_is_rotten(
         changes = found.sums.changes
         assert changes is not None
         assert (changes.added, changes.gone, changes.unchanged, changes.rotten) == (1, 1, 1, 1)
-        assert found.rotten(10) == [b"/kept/rots"]
+        assert found.rotten(10) == [ROTS.encode()]
 
 
 @pytest.mark.parametrize("target", ["/nobody", "file:///tmp"])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from howdah.cli.servers import Arguments
 from howdah.cli.spark_options import add_options, session_of
+from howdah.fs.paths import shown
 from howdah.kinds import parse_size
 from howdah.wording import byte_text
 
@@ -81,16 +82,17 @@ def _tell(found: Compaction, options: argparse.Namespace) -> None:
     from howdah.spark.compaction import summary
 
     for path in found.recovered:
-        print(f"{path}: got the files that an earlier run had made")
+        print(f"{shown(path)}: got the files that an earlier run had made")
     for each in found.directories:
+        path = shown(each.path)
         if each.failed:
-            print(f"{each.path}: failed: {each.reason}")
+            print(f"{path}: failed: {each.reason}")
         elif each.reason:
-            print(f"{each.path}: left alone, {each.reason}")
+            print(f"{path}: left alone, {each.reason}")
         else:
             told = f"{each.files_before} files to {each.files_after}, {byte_text(each.bytes)}"
-            kept = f", the old ones are in {each.kept_at}" if each.kept_at else ""
-            print(f"{each.path}: {told}{kept}")
+            kept = f", the old ones are in {shown(each.kept_at)}" if each.kept_at else ""
+            print(f"{path}: {told}{kept}")
     files, blocks, memory = summary(found.changed)
     would = "would be saved" if options.dry_run else "saved"
     print(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from howdah import errors
 from howdah.cli.servers import Arguments
 from howdah.cli.spark_options import add_options, session_of
+from howdah.fs.paths import shown
 from howdah.wording import byte_text
 
 if TYPE_CHECKING:
@@ -166,8 +167,8 @@ def _cell(key: str, value: Any) -> str:
     if key in _BYTES:
         return byte_text(int(value))
     if isinstance(value, list):
-        return " ".join(map(str, value))
-    return str(value)
+        return " ".join(shown(str(each)) for each in value)
+    return shown(str(value))
 
 
 def _page(rows: DataFrame, options: argparse.Namespace) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from howdah.cli.servers import Arguments
 from howdah.cli.spark_options import add_options, session_of
+from howdah.fs.paths import shown
 from howdah.wording import byte_text
 
 if TYPE_CHECKING:
@@ -98,9 +99,9 @@ def _tell(found: Verified) -> None:
         where = f"{problem['block']} at {problem['node'] or 'no datanode'}"
         marked = ", told to the namenode" if problem["marked"] else ""
         why = f": {problem['message']}" if problem["message"] else ""
-        print(f"{problem['path']}: {where} is {problem['verdict']}{marked}{why}")
+        print(f"{shown(problem['path'])}: {where} is {problem['verdict']}{marked}{why}")
     for path in found.rotten(SHOWN):
-        print(f"{_text(path)}: has other bytes than at the last run, though nobody wrote it")
+        print(f"{shown(_text(path))}: has other bytes than at the last run, though nobody wrote it")
     bad = {name: count for name, count in sums.replicas.items() if name != "sound"}
     if sum(bad.values()) > SHOWN:
         print(f"(the first {SHOWN} of {sum(bad.values())})")
@@ -125,4 +126,4 @@ def _counts(bad: dict[str, int]) -> str:
 
 
 def _text(path: bytes) -> str:
-    return path.decode("utf-8", "backslashreplace")
+    return path.decode("utf-8", "surrogateescape")

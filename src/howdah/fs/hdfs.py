@@ -168,6 +168,18 @@ class HdfsFileSystem(HdfsSnapshots):
 
         return InotifyStream(self._namenode, last_txid)
 
+    def resolve(self, path: PathLike) -> str:
+        """The same; raises `InvalidPath` for names that aren't UTF-8."""
+        resolved = super().resolve(path)
+        try:
+            if not resolved.isascii():
+                resolved.encode()
+        except UnicodeEncodeError:
+            raise errors.InvalidPath(
+                f"Invalid path name {paths.shown(resolved)}: names are UTF-8 on HDFS"
+            ) from None
+        return resolved
+
     def home_directory(self) -> str:
         return f"{HOME_PREFIX}/{self.user}"
 

@@ -42,6 +42,12 @@ def sums_name(name: str) -> str:
     return f".{name}.crc"
 
 
+def summed_name(name: str) -> str | None:
+    """The file whose checksum file has this name; None for other names."""
+    inner = name.removeprefix(".").removesuffix(".crc")
+    return inner if inner and sums_name(inner) == name else None
+
+
 def sums_path(path: str) -> str:
     """Where the checksums of a file are."""
     return paths.join(paths.parent_of(path) or "/", sums_name(paths.name_of(path)))

@@ -112,6 +112,30 @@ def is_under(path: str, directory: str) -> bool:
     return directory == SEPARATOR or path == directory or path.startswith(directory + SEPARATOR)
 
 
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def shown(path: str) -> str:
+    """A path within a line that people read: what would end the line, move the cursor or
+    isn't UTF-8 is written as an escape.
+
+    >>> shown("/a\\nb")
+    '/a\\\\nb'
+    """
+    return _UNPRINTABLE.sub(_escaped, path) if not path.isprintable() else path
+
+
+def _escaped(match: re.Match[str]) -> str:
+    char = match[0]
+    if char in _SHORT:
+        return _SHORT[char]
+    code = ord(char)
+    if 0xDC80 <= code <= 0xDCFF:
+        code -= 0xDC00  # the byte that it stands for
+    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"
+
+
 _UMASK_CLAUSE = re.compile(r"([ugoa]*)([+=-])([rwxX]*)")
 
 

@@ -48,6 +48,7 @@ _MD5_OF: Final = re.compile(r"MD5-of-\d*MD5-of-(?P<bytes>\d+)(?P<type>CRC32C?)")
 # What another try within the same second will not change.
 _PERMANENT: Final = (
     errors.PathNotFound,
+    errors.InvalidPath,
     errors.AccessDenied,
     errors.UnsupportedOperation,
     errors.QuotaExceeded,
@@ -58,7 +59,10 @@ _PERMANENT: Final = (
 
 
 class CopyFailed(errors.HowdahError, OSError):
-    """A file could not be copied; the message says which, where to, and why."""
+    """A file could not be copied; the message says in a line which, where to, and why."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(paths.shown(message))
 
 
 class ReadFailed(CopyFailed):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from howdah.fs import paths
 from howdah.spark.counters import Counters
 from howdah.spark.entries import Entry, Kind, decode, entries
 from howdah.spark.layout import Found
@@ -82,5 +83,6 @@ def tell_all(rows: DataFrame, tell: Callable[[str], None]) -> Counters:
         if action == "keep":
             continue
         what = f"{source} --> {target}" if source else target
-        tell(f"{action} {what}" + (f" ({row['reason']})" if row["reason"] else ""))
+        why = f" ({row['reason']})" if row["reason"] else ""
+        tell(paths.shown(f"{action} {what}{why}"))
     return counters

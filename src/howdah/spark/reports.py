@@ -144,7 +144,7 @@ class Report:
 
     def _line(self, text: str) -> None:
         if self._log is not None:
-            self._log.write(text.encode("utf-8", "surrogateescape") + b"\n")
+            self._log.write(paths.shown(text).encode() + b"\n")
 
     def __enter__(self) -> Self:
         return self

@@ -10,11 +10,11 @@ from typing import Final
 
 from howdah import errors, keys
 from howdah.config import Configuration
-from howdah.fs import paths
+from howdah.fs import glob, paths
 from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
-from howdah.spark.entries import found_of
+from howdah.spark.entries import decode, found_of
 from howdah.spark.filesystems import Place
 from howdah.spark.layout import Found, InvalidInput, Source
 from howdah.spark.options import InvalidOptions, Options
@@ -88,11 +88,19 @@ def _look_at_sources(
         fs = place.connect()
         statuses = fs.glob_status(name)
         if not statuses:
-            raise InvalidInput(f"{name} doesn't exist")
+            raise InvalidInput(f"{name} doesn't exist{_hint(fs, name)}")
         for status in statuses:
             source = Source(number, status.path, fs.uri + status.path, status.is_directory)
             found.append((source, status))
     return tuple(places.values()), tuple(found)
+
+
+def _hint(fs: FileSystem, name: str) -> str:
+    """What to write for a path whose characters are taken for a pattern's."""
+    path = fs.resolve(name)
+    if not glob.has_wildcard(path) or status_of(fs, path) is None:
+        return ""
+    return f", since sources are patterns; there is {fs.uri}{glob.escape(path)}"
 
 
 def _filters(name: str | None, conf: Configuration, user: str | None) -> tuple[str, ...]:
@@ -103,7 +111,7 @@ def _filters(name: str | None, conf: Configuration, user: str | None) -> tuple[s
         lines = _lines(name, conf, user)
     else:
         try:
-            lines = Path(name).read_text("utf-8").splitlines()
+            lines = _split(Path(name).read_bytes())
         except OSError as error:
             raise InvalidOptions(f"Can't find filters file {name}: {error}") from error
     for pattern in lines:
@@ -117,7 +125,13 @@ def _filters(name: str | None, conf: Configuration, user: str | None) -> tuple[s
 def _lines(name: str, conf: Configuration, user: str | None) -> list[str]:
     fs = connect(located(name), conf=conf, user=user)
     with fs, fs.open(name) as stream:
-        return [line.strip() for line in stream.read().decode("utf-8").splitlines()]
+        return _split(stream.read())
+
+
+def _split(data: bytes) -> list[str]:
+    """Lines as they are, blanks and all: they can be part of a name. Other characters
+    that Unicode takes for the end of a line are, too."""
+    return [decode(line) for line in data.splitlines()]
 
 
 def _trash_is_on(fs: FileSystem, conf: Configuration) -> bool:

@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
+from howdah.fs import paths
 from howdah.fs.api import FileSystem
+from howdah.fs.local_checksums import summed_name
 from howdah.spark.compare import Action, Decision, Facts, Reason, decide
 from howdah.spark.copying import COMPOSITE, Copier, CopyFailed, Manner, ReadFailed
 from howdah.spark.counters import Counters, names
@@ -111,6 +113,8 @@ class _Run:
         try:
             if entry.kind == Kind.UNREADABLE:
                 raise ReadFailed(f"Cannot list {self._source_uri(entry)}: {entry.owner}")
+            if self._fs.scheme == "file":
+                self._check_name(entry, target)
             if entry.kind == Kind.DIRECTORY:
                 self._directory(entry, target)
             else:
@@ -121,6 +125,19 @@ class _Run:
             self._counters.files_failed += 1
             self._counters.bytes_failed += entry.length
             self._report.failed(self._source_uri(entry), str(error))
+
+    def _check_name(self, entry: Entry, target: str) -> None:
+        """The checksum file of its neighbour would overwrite a file of that name."""
+        summed = summed_name(paths.name_of(target))
+        if summed is None:
+            return
+        source = paths.join(paths.parent_of(entry.path) or "/", summed)
+        there = paths.join(paths.parent_of(target) or "/", summed)
+        if self._sources[entry.filesystem].exists(source) or self._fs.exists(there):
+            raise CopyFailed(
+                f"Cannot copy {self._source_uri(entry)} to {self._fs.uri}{target}: "
+                f"the checksums of {summed} have that name; leave it out with -filters"
+            )
 
     def _directory(self, entry: Entry, target: str) -> None:
         if entry.target == Found.FILE:

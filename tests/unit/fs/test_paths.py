@@ -127,3 +127,18 @@ def test_a_umask_is_read(text: str, bits: int) -> None:
 def test_what_is_no_umask_is_refused(text: str) -> None:
     with pytest.raises(errors.IllegalArgument, match="umask"):
         paths.parse_umask(text)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/plain é 😀\\n", "/plain é 😀\\n"),
+        ("/a\nb\tc", "/a\\nb\\tc"),
+        ("/\x1b[2J", "/\\x1b[2J"),
+        ("/lat\udce9", "/lat\\xe9"),
+        ("/\u2028\u0085", "/\\u2028\\x85"),
+    ],
+)
+def test_path_is_shown_in_a_line_and_as_utf8(path: str, text: str) -> None:
+    assert paths.shown(path) == text
+    assert len(text.splitlines()) == 1
