@@ -128,6 +128,13 @@ class Configuration:
         setting = self._settings.get(current_name(name))
         return setting.source if setting else "default"
 
+    def set_in_vain(self) -> Iterator[tuple[str, str]]:
+        """What is set to other than its default though it has no effect; name and reason."""
+        for name, value in self.items():
+            reason = keys.WITHOUT_EFFECT.get(name)
+            if reason is not None and value.strip() != keys.KNOWN[name].default:
+                yield name, reason
+
     def items(self) -> Iterator[tuple[str, str]]:
         """What is set, as written (variables not expanded), without the defaults."""
         for name, setting in sorted(self._settings.items()):
@@ -232,6 +239,26 @@ def namenode_address(conf: Configuration) -> Address:
         raise InvalidConfiguration(
             f"{keys.FS_DEFAULTFS.name} = {uri!r} (from {where}): {error}"
         ) from error
+
+
+def check_protection(conf: Configuration) -> None:
+    """Raises InvalidConfiguration for a protection that is asked for and isn't there.
+
+    A server that would ignore such a key leaves open what its administrator takes for closed.
+    """
+    if conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) != "simple":
+        raise InvalidConfiguration(
+            f"{keys.HADOOP_SECURITY_AUTHENTICATION.name}: only 'simple' is supported"
+        )
+    for key in (
+        keys.HADOOP_SECURITY_AUTHORIZATION,
+        keys.DFS_ENCRYPT_DATA_TRANSFER,
+        keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE,
+    ):
+        if conf.get(key):
+            raise InvalidConfiguration(
+                f"{key.name} = true (from {conf.source(key.name)}) is not supported"
+            )
 
 
 def _escape(text: str) -> str:

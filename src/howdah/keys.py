@@ -195,7 +195,7 @@ DFS_NAMENODE_SUPPORT_ALLOW_FORMAT = boolean(
     "dfs.namenode.support.allow.format", True, "Whether -format may erase what there is."
 )
 DFS_NAMENODE_HANDLER_COUNT = integer(
-    "dfs.namenode.handler.count", 10, "Threads of a Hadoop namenode; read, but not needed here."
+    "dfs.namenode.handler.count", 10, "Threads that answer the namenode's RPC.", minimum=1
 )
 DFS_NAMENODE_CHECKPOINT_DIR = dirs(
     "dfs.namenode.checkpoint.dir",
@@ -815,6 +815,82 @@ DFS_HA_NAMENODE_ID = optional_string("dfs.ha.namenode.id", "Which namenode of it
 KNOWN: dict[str, Key[Any]] = {
     value.name: value for value in list(globals().values()) if isinstance(value, Key)
 }
+
+WITHOUT_EFFECT: dict[str, str] = {
+    key.name: reason
+    for reason, of in {
+        "there is one namenode, and clients know its address": (
+            DFS_NAMESERVICE_ID,
+            DFS_HA_NAMENODE_ID,
+            DFS_CLIENT_FAILOVER_MAX_ATTEMPTS,
+            DFS_CLIENT_FAILOVER_SLEEP_BASE_MILLIS,
+            DFS_CLIENT_FAILOVER_SLEEP_MAX_MILLIS,
+        ),
+        "a connection costs no thread, and needs neither pings nor sweeps": (
+            IPC_PING_INTERVAL,
+            IPC_CLIENT_PING,
+            IPC_CLIENT_IDLETHRESHOLD,
+        ),
+        "connections are never shared between clients": (DFS_CLIENT_CONTEXT,),
+        "a time-out counts like a refusal, see ipc.client.connect.max.retries": (
+            IPC_CLIENT_CONNECT_MAX_RETRIES_ON_TIMEOUTS,
+        ),
+        "Nagle's algorithm is always off": (
+            IPC_CLIENT_TCPNODELAY,
+            DFS_DATA_TRANSFER_SERVER_TCPNODELAY,
+            DFS_DATA_TRANSFER_CLIENT_TCPNODELAY,
+        ),
+        "calls are served without a pool of threads": (
+            DFS_NAMENODE_HANDLER_COUNT,
+            DFS_DATANODE_HANDLER_COUNT,
+        ),
+        "the retry cache is always on, and bounded by time alone": (
+            DFS_NAMENODE_ENABLE_RETRYCACHE,
+            DFS_NAMENODE_RETRYCACHE_HEAP_PERCENT,
+        ),
+        "an edit has at most 50 MiB": (DFS_NAMENODE_MAX_OP_SIZE,),
+        "the topology script is asked for one address at a time": (
+            NET_TOPOLOGY_SCRIPT_NUMBER_ARGS,
+        ),
+        "others get their turn after 5,000 inodes": (DFS_CONTENT_SUMMARY_LIMIT,),
+        "it is always so": (
+            DFS_NAMENODE_AVOID_READ_STALE_DATANODE,
+            DFS_NAMENODE_AVOID_WRITE_STALE_DATANODE,
+        ),
+        "safe mode counts dfs.namenode.replication.min": (DFS_NAMENODE_SAFEMODE_REPLICATION_MIN,),
+        "a round of repairs orders up to 1,000 copies, spread over the datanodes": (
+            DFS_NAMENODE_REPLICATION_MAX_STREAMS,
+            DFS_NAMENODE_REPLICATION_MAX_STREAMS_HARD_LIMIT,
+            DFS_NAMENODE_REPLICATION_WORK_MULTIPLIER_PER_ITERATION,
+        ),
+        "names of datanodes are not looked up": (
+            DFS_NAMENODE_DATANODE_REGISTRATION_IP_HOSTNAME_CHECK,
+        ),
+        "buffers are as large as packets": (DFS_STREAM_BUFFER_SIZE,),
+        "`current` in a data directory is its user's alone (700), whatever is around it": (
+            DFS_DATANODE_DATA_DIR_PERM,
+        ),
+        "a datanode reports when it registers, and tells of new blocks at once": (
+            DFS_BLOCKREPORT_INITIALDELAY,
+            DFS_BLOCKREPORT_INCREMENTAL_INTERVALMSEC,
+        ),
+        "slow reads and writes are not logged": (DFS_CLIENT_SLOW_IO_WARNING_THRESHOLD_MS,),
+        "datanodes have no pages, and those of the namenode ask for no name": (
+            DFS_DATANODE_HTTP_ADDRESS,
+            HADOOP_HTTP_STATICUSER_USER,
+        ),
+        "datanodes do not go over their disks by themselves": (
+            DFS_DATANODE_DIRECTORYSCAN_INTERVAL,
+            DFS_DATANODE_SCAN_PERIOD_HOURS,
+            DFS_BLOCK_SCANNER_VOLUME_BYTES_PER_SECOND,
+        ),
+        "a datanode takes all moves that it is asked for": (
+            DFS_DATANODE_BALANCE_MAX_CONCURRENT_MOVES,
+        ),
+    }.items()
+    for key in of
+}
+"""Known keys that nothing reads, with the reason; a server that starts names those that are set."""
 
 DEPRECATED: dict[str, str] = {
     "dfs.access.time.precision": "dfs.namenode.accesstime.precision",

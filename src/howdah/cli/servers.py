@@ -20,6 +20,8 @@ from howdah.cli.main import EXIT_USAGE, UsageError
 if TYPE_CHECKING:
     from howdah.config import Configuration
 
+_log = logging.getLogger(__name__)
+
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
@@ -46,6 +48,12 @@ def log_to_stderr(level: str) -> None:
     formatter.default_msec_format = "%s,%03dZ"
     handler.setFormatter(formatter)
     logging.basicConfig(level=level, handlers=[handler], force=True)
+
+
+def warn_of_what_has_no_effect(conf: Configuration) -> None:
+    """Name what an administrator has set and howdah knows, but does not go by."""
+    for name, reason in conf.set_in_vain():
+        _log.warning("%s (from %s) has no effect here: %s", name, conf.source(name), reason)
 
 
 def server_arguments(name: str) -> Arguments:
@@ -102,6 +110,7 @@ def namenode(argv: list[str], conf: Configuration) -> int:
             "one that Hadoop has begun has to be finalized or rolled back there"
         )
     log_to_stderr(options.log_level)
+    warn_of_what_has_no_effect(conf)
     if options.upgrade or options.upgradeOnly or options.rollback or options.finalize:
         from howdah.namenode import upgrading
 
@@ -136,6 +145,7 @@ def datanode(argv: list[str], conf: Configuration) -> int:
     parser.add_argument("-regular", action="store_true", help="as without it")
     options = parser.parse_args(argv)
     log_to_stderr(options.log_level)
+    warn_of_what_has_no_effect(conf)
     from howdah.datanode.server import run
 
     return run(conf, options.ready_file, rolls_back=options.rollback)

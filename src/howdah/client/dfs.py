@@ -95,8 +95,13 @@ class DFSClient:
             connect_timeout_s=settings.connect_timeout_s,
             call_timeout_s=settings.call_timeout_s,
             max_response_bytes=settings.max_response_bytes,
+            idle_limit_s=settings.idle_limit_s,
         )
-        policy = RetryPolicy(settings.connect_retries, settings.connect_retry_delay_s)
+        policy = RetryPolicy(
+            settings.connect_retries,
+            settings.connect_retry_delay_s,
+            settings.retriable_retries,
+        )
         return cls(NamenodeProxy(rpc, policy), settings)
 
     @cached_property

@@ -57,6 +57,8 @@ class ClientSettings:
     call_timeout_s: float = 60.0
     connect_retries: int = 10
     connect_retry_delay_s: float = 1.0
+    retriable_retries: int = 10
+    idle_limit_s: float = 10.0
     max_response_bytes: int = 128 * 1024 * 1024
     replication: int | None = None
     block_size: int | None = None
@@ -153,6 +155,8 @@ class ClientSettings:
             call_timeout_s=call_timeout_s or 3600.0,
             connect_retries=conf.get(keys.IPC_CLIENT_CONNECT_MAX_RETRIES),
             connect_retry_delay_s=conf.get(keys.IPC_CLIENT_CONNECT_RETRY_INTERVAL),
+            retriable_retries=conf.get(keys.DFS_CLIENT_RETRY_MAX_ATTEMPTS),
+            idle_limit_s=conf.get(keys.IPC_CLIENT_CONNECTION_MAXIDLETIME),
             max_response_bytes=conf.get(keys.IPC_MAXIMUM_RESPONSE_LENGTH),
             replication=own(keys.DFS_REPLICATION),
             block_size=own(keys.DFS_BLOCKSIZE),

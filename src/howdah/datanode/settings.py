@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from howdah import errors, keys
-from howdah.config import Configuration
+from howdah.config import Configuration, check_protection
 from howdah.datanode.page_cache import DEFAULT_POLICY, CachePolicy
 from howdah.datanode.writers import STOP_TIMEOUT_S
 
@@ -45,6 +45,7 @@ class DataSettings:
 
     @classmethod
     def of(cls, conf: Configuration) -> DataSettings:
+        check_protection(conf)
         local = conf.get(keys.DFS_CLIENT_READ_SHORTCIRCUIT) or conf.get(
             keys.DFS_CLIENT_DOMAIN_SOCKET_DATA_TRAFFIC
         )

@@ -112,7 +112,7 @@ class HdfsFileSystem(HdfsSnapshots):
             raise errors.IllegalArgument(
                 f"hdfs://{authority} names no namenode: it must be hdfs://host:port"
             )
-        if authority in (conf.raw("dfs.nameservices") or "").replace(" ", "").split(","):
+        if authority in conf.get(keys.DFS_NAMESERVICES):
             raise errors.UnsupportedOperation(
                 f"hdfs://{authority} is a nameservice with several namenodes "
                 f"(dfs.nameservices), which is not supported yet; name one as hdfs://host:port"

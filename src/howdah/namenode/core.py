@@ -90,6 +90,12 @@ class Settings:
     safe_mode_min_datanodes: int = 0
     safe_mode_extension_ms: int = 30_000
     complete_wait_ms: int = 3000
+    deletions_per_command: int = 1000
+    busy_factor: float | None = 2.0
+    """A node with so many times the mean load gets new replicas last; None: load is nothing."""
+    identity_ms: int = 300_000
+    """How long the groups of a user are remembered."""
+    storage_policies_enabled: bool = True
     pending_copy_ms: int = 300_000
     retry_cache_expiry_ms: int = 600_000
 
@@ -150,7 +156,11 @@ class Core:
         )
         self.hosts = Hosts()
         self.repair = Repair(
-            self.blocks, self.datanodes, dice, pending_timeout_ms=settings.pending_copy_ms
+            self.blocks,
+            self.datanodes,
+            dice,
+            pending_timeout_ms=settings.pending_copy_ms,
+            busy_factor=settings.busy_factor,
         )
         self.retry_cache = RetryCache(settings.retry_cache_expiry_ms)
         self.last_txid = 0
@@ -217,7 +227,7 @@ class Core:
     # Asking.
 
     def identity(self, caller: Caller) -> Identity:
-        """The caller with groups, looked up again after five minutes."""
+        """The caller with groups, looked up again after `identity_ms`."""
         now_ms = self.clock.monotonic_ms()
         known = self._identities.get(caller.user)
         if known is not None and now_ms < known[0]:
@@ -225,7 +235,7 @@ class Core:
         identity = self.permissions.identity(caller.user)
         if len(self._identities) > 10_000:
             self._identities.clear()
-        self._identities[caller.user] = (now_ms + 300_000, identity)
+        self._identities[caller.user] = (now_ms + self.settings.identity_ms, identity)
         return identity
 
     def forget_identities(self) -> None:

@@ -29,7 +29,6 @@ from howdah.transfer import block_lists
 
 log = logging.getLogger(__name__)
 
-INVALIDATE_LIMIT: Final = 1000
 REPORT_LEASE: Final = 1
 MAX_VOLUME_BYTES: Final = 1 << 50
 UNSPECIFIED: Final = ("", "0.0.0.0", "::", "0:0:0:0:0:0:0:0")
@@ -186,7 +185,7 @@ class DatanodeProtocol:
             command = pb.BlockCommandProto(
                 action=pb.BlockCommandProto.INVALIDATE, blockPoolId=pool_id
             )
-            count = min(len(node.to_delete), INVALIDATE_LIMIT)
+            count = min(len(node.to_delete), self._core.settings.deletions_per_command)
             for block_id, stamp in list(islice(node.to_delete, count)):
                 command.blocks.add(blockId=block_id, genStamp=stamp)
                 command.targets.add()

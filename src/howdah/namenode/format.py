@@ -35,8 +35,15 @@ def format_namenode(
     """Make every name and edits directory an empty filesystem of one new identity.
 
     Raises InconsistentStorage if a directory holds something and `force` is not
-    given; StorageLocked if a namenode runs on one.
+    given; StorageLocked if a namenode runs on one; InvalidConfiguration where
+    `dfs.namenode.support.allow.format` forbids it.
     """
+    if not conf.get(keys.DFS_NAMENODE_SUPPORT_ALLOW_FORMAT):
+        raise errors.InvalidConfiguration(
+            f"{keys.DFS_NAMENODE_SUPPORT_ALLOW_FORMAT.name} = false "
+            f"(from {conf.source(keys.DFS_NAMENODE_SUPPORT_ALLOW_FORMAT.name)}): "
+            "this filesystem is not formatted"
+        )
     roots: list[Path] = list(
         dict.fromkeys(
             [*conf.get(keys.DFS_NAMENODE_NAME_DIR), *conf.get(keys.DFS_NAMENODE_EDITS_DIR)]

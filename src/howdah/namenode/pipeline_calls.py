@@ -63,6 +63,7 @@ class PipelineCalls:
             present=[storage.node for storage in present],
             excluded=excluded,
             avoid=lambda node: core.datanodes.is_stale(node, now_ms),
+            busy_factor=core.settings.busy_factor,
         )
         return known, [*present, *chosen]
 

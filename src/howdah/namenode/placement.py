@@ -56,12 +56,14 @@ def choose_targets(
     excluded: Collection[str] = (),
     present: Collection[Datanode] = (),
     avoid: Callable[[Datanode], bool] = lambda node: False,
+    busy_factor: float | None = 2.0,
 ) -> list[Storage]:
     """Up to `count` storages, in pipeline order; fewer if there are not enough nodes.
 
     `excluded` are uuids the client does not want; `present` are nodes that hold a
     replica already (their racks count); nodes to `avoid` are taken only when
-    nothing else is left. `kinds` are the storage types to place on, one a replica, and
+    nothing else is left, and so are those with more than `busy_factor` times the mean
+    load, if that is given. `kinds` are the storage types to place on, one a replica, and
     `fallbacks` those to take where there is none of them; without kinds any will do.
     """
     pool: list[Datanode] = []
@@ -88,7 +90,7 @@ def choose_targets(
     load = sum(n.xceivers for n in shuffled) / len(shuffled) if shuffled else 0.0
 
     def is_busy(node: Datanode) -> bool:
-        return node.xceivers > 2 * load + 1
+        return busy_factor is not None and node.xceivers > busy_factor * load + 1
 
     # Sorting is stable: among equals the shuffle decides.
     shuffled.sort(key=lambda n: (avoid(n), is_busy(n)))

@@ -1,7 +1,8 @@
 """Racks from the configuration: a table file or a script (shell; FS-112).
 
-`net.topology.table.file.name` wins over `net.topology.script.file.name`; with
-neither, every node is on the default rack (FS-113).
+`net.topology.node.switch.mapping.impl` says which; where it is not set,
+`net.topology.table.file.name` wins over `net.topology.script.file.name`. Without a
+file every node is on the default rack (FS-113).
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from howdah.namenode.topology import DEFAULT_RACK, RackMap, normalise, parse_tab
 log = logging.getLogger(__name__)
 
 SCRIPT_TIMEOUT_S = 10.0
-
+TABLE_MAPPING = "org.apache.hadoop.net.TableMapping"
+SCRIPT_MAPPING = "org.apache.hadoop.net.ScriptBasedMapping"
 
 MAX_KNOWN_CLIENTS = 100_000
 
@@ -90,8 +92,16 @@ class ScriptRacks(RackMap):
 
 def rack_map(conf: Configuration) -> RackMap:
     """Raises InvalidConfiguration for a table that cannot be read."""
+    named = conf.get(keys.NET_TOPOLOGY_NODE_SWITCH_MAPPING_IMPL)
+    if named not in (TABLE_MAPPING, SCRIPT_MAPPING):
+        raise InvalidConfiguration(
+            f"{keys.NET_TOPOLOGY_NODE_SWITCH_MAPPING_IMPL.name} = {named}: "
+            f"there are {TABLE_MAPPING} and {SCRIPT_MAPPING}"
+        )
     table = conf.get(keys.NET_TOPOLOGY_TABLE_FILE_NAME)
-    if table:
+    if table and (
+        named == TABLE_MAPPING or not conf.is_set(keys.NET_TOPOLOGY_NODE_SWITCH_MAPPING_IMPL)
+    ):
         try:
             text = Path(table).read_text()
         except OSError as error:
@@ -100,4 +110,4 @@ def rack_map(conf: Configuration) -> RackMap:
             ) from error
         return RackMap(parse_table(text, table))
     script = conf.get(keys.NET_TOPOLOGY_SCRIPT_FILE_NAME)
-    return ScriptRacks(Path(script)) if script else RackMap()
+    return ScriptRacks(Path(script)) if script and named == SCRIPT_MAPPING else RackMap()

@@ -65,12 +65,14 @@ class Repair:
         *,
         pending_timeout_ms: int = PENDING_TIMEOUT_MS,
         max_blocks_per_round: int = 1000,
+        busy_factor: float | None = 2.0,
     ) -> None:
         self._map = block_map
         self._registry = registry
         self._dice = dice
         self._pending_timeout_ms = pending_timeout_ms
         self._max_blocks = max_blocks_per_round
+        self._busy_factor = busy_factor
         self._pending: dict[int, _Order] = {}
         # Nodes that were told to take a copy of the block, in vain.
         self._failed: dict[int, set[str]] = {}
@@ -198,6 +200,7 @@ class Repair:
             present=[s.node for s in block.replicas],
             excluded=self._unfit(block) | self._failed.get(block.block_id, set()),
             avoid=lambda node: self._registry.is_stale(node, now_ms),
+            busy_factor=self._busy_factor,
         )
         if not chosen:
             # Once more from the start, next time. Where only holders of bad replicas

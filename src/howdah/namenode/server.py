@@ -187,6 +187,7 @@ class Namenode:
             ),
             barrier=self._barrier,
             max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
+            max_connections=conf.get(keys.IPC_SERVER_MAX_CONNECTIONS),
         )
         self._checkpoints = Checkpoints(
             loaded.namespace,
@@ -357,10 +358,15 @@ class Namenode:
     async def _listen(self, ready_file: Path | None) -> None:
         host, port = namenode_address(self._conf)
         bind = self._conf.get(keys.DFS_NAMENODE_RPC_BIND_HOST) or host
-        port = await self._rpc.start(
-            bind, port, backlog=self._conf.get(keys.IPC_SERVER_LISTEN_QUEUE_SIZE)
-        )
+        backlog = self._conf.get(keys.IPC_SERVER_LISTEN_QUEUE_SIZE)
+        port = await self._rpc.start(bind, port, backlog=backlog)
         self._port = port
+        service = self._conf.get(keys.DFS_NAMENODE_SERVICERPC_ADDRESS)
+        if service is not None:
+            # Whoever connects there is served the same: the second port keeps datanodes
+            # off the first one's queue of new connections.
+            bind = self._conf.get(keys.DFS_NAMENODE_SERVICERPC_BIND_HOST) or service[0]
+            await self._rpc.start(bind, service[1], backlog=backlog)
         http_host, http_port = self._conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS)
         http_port = await self._http.start(
             self._conf.get(keys.DFS_NAMENODE_HTTP_BIND_HOST) or http_host, http_port

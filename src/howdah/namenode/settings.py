@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from howdah import keys
-from howdah.config import Configuration
+from howdah.config import Configuration, check_protection
 from howdah.errors import InvalidConfiguration, UnsupportedOperation
 from howdah.kinds import Key
 from howdah.namenode.checkpoint import CheckpointSettings
@@ -29,10 +29,7 @@ CHECKSUM_TYPES = {"NULL": 0, "CRC32": 1, "CRC32C": 2}
 
 def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
     """Raises InvalidConfiguration for what this namenode cannot be."""
-    if conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) != "simple":
-        raise InvalidConfiguration(
-            f"{keys.HADOOP_SECURITY_AUTHENTICATION.name}: only 'simple' is supported"
-        )
+    check_protection(conf)
     _check_order(
         conf, keys.DFS_NAMENODE_REPLICATION_MIN, keys.DFS_REPLICATION, keys.DFS_REPLICATION_MAX
     )
@@ -78,6 +75,14 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
             conf.get(keys.HOWDAH_NAMENODE_BLOCK_RECOVERY_TIMEOUT)
             or HEARTBEATS_OF_A_RECOVERY * heartbeat_s
         ),
+        deletions_per_command=conf.get(keys.DFS_BLOCK_INVALIDATE_LIMIT),
+        busy_factor=(
+            conf.get(keys.DFS_NAMENODE_REDUNDANCY_CONSIDERLOAD_FACTOR)
+            if conf.get(keys.DFS_NAMENODE_REDUNDANCY_CONSIDERLOAD)
+            else None
+        ),
+        identity_ms=_ms(conf.get(keys.HADOOP_SECURITY_GROUPS_CACHE_SECS)),
+        storage_policies_enabled=conf.get(keys.DFS_STORAGE_POLICY_ENABLED),
         safe_mode_threshold=conf.get(keys.DFS_NAMENODE_SAFEMODE_THRESHOLD_PCT),
         safe_mode_min_datanodes=conf.get(keys.DFS_NAMENODE_SAFEMODE_MIN_DATANODES),
         safe_mode_extension_ms=_ms(conf.get(keys.DFS_NAMENODE_SAFEMODE_EXTENSION)),

@@ -169,6 +169,7 @@ class Writing:
             favored=[node for name in favored if (node := core.datanodes.named(name))],
             excluded=excluded,
             avoid=lambda node: core.datanodes.is_stale(node, now_ms),
+            busy_factor=core.settings.busy_factor,
         )
         if len(chosen) < core.settings.min_replication:
             running = len(core.datanodes.live())

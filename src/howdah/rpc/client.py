@@ -155,7 +155,8 @@ class _Connection:
 class _Pool:
     """Idle connections and identity of one process; replaced as a whole after a fork."""
 
-    def __init__(self, client_id: bytes) -> None:
+    def __init__(self, client_id: bytes, idle_limit_s: float) -> None:
+        self._idle_limit_s = idle_limit_s
         self.pid = os.getpid()
         self.client_id = client_id
         self._lock = threading.Lock()
@@ -176,7 +177,7 @@ class _Pool:
                 if not self._idle:
                     return None
                 connection = self._idle.pop()
-            expired = time.monotonic() - connection.idle_since_s > IDLE_LIMIT_S
+            expired = time.monotonic() - connection.idle_since_s > self._idle_limit_s
             if not expired and not connection.looks_dead():
                 return connection
             connection.close()
@@ -189,7 +190,8 @@ class _Pool:
                 stale.append(connection)
             else:
                 # The list is ordered by time of last use, oldest first.
-                while self._idle and now_s - self._idle[0].idle_since_s > IDLE_LIMIT_S:
+                limit_s = self._idle_limit_s
+                while self._idle and now_s - self._idle[0].idle_since_s > limit_s:
                     stale.append(self._idle.pop(0))
                 self._idle.append(connection)
         for old in stale:
@@ -219,6 +221,7 @@ class RpcClient:
         connect_timeout_s: float = DEFAULT_CONNECT_TIMEOUT_S,
         call_timeout_s: float = DEFAULT_CALL_TIMEOUT_S,
         max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES,
+        idle_limit_s: float = IDLE_LIMIT_S,
     ) -> None:
         if client_id is not None and len(client_id) != wire.CLIENT_ID_LENGTH:
             raise errors.IllegalArgument(f"A client id has 16 bytes, not {len(client_id)}")
@@ -228,7 +231,8 @@ class RpcClient:
         self._connect_timeout_s = connect_timeout_s
         self._call_timeout_s = call_timeout_s
         self._max_response_bytes = max_response_bytes
-        self._pool = _Pool(client_id or uuid.uuid4().bytes)
+        self._idle_limit_s = idle_limit_s
+        self._pool = _Pool(client_id or uuid.uuid4().bytes, idle_limit_s)
         self._closed = False
 
     @property
@@ -296,7 +300,7 @@ class RpcClient:
         if pool.pid != os.getpid():
             # Two threads of a fresh child may both come here. Either pool works; the
             # one that loses is collected with its connections.
-            pool = self._pool = _Pool(uuid.uuid4().bytes)
+            pool = self._pool = _Pool(uuid.uuid4().bytes, self._idle_limit_s)
         return pool
 
     def _encode(

@@ -60,30 +60,34 @@ class RpcServer:
         *,
         barrier: Barrier | None = None,
         max_frame_bytes: int = wire.DEFAULT_MAX_FRAME_BYTES,
+        max_connections: int = 0,
     ) -> None:
+        """`max_connections` at once, 0 for any number: what comes above is closed unheard."""
         self.registry = registry
         self.barrier: Barrier = barrier or OpenBarrier()
         self.max_frame_bytes = max_frame_bytes
+        self.max_connections = max_connections
         self.connections: set[_Connection] = set()
-        self._server: asyncio.AbstractServer | None = None
+        self._listening: list[asyncio.AbstractServer] = []
 
     async def start(self, host: str, port: int, *, backlog: int = 256) -> int:
-        """Listen; the port that is listened on, which is a free one for port 0."""
+        """Listen, here too if it does already; the port, which is a free one for port 0."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
+        server = await loop.create_server(
             lambda: _Connection(self), host, port, backlog=backlog, reuse_address=True
         )
-        listening: int = self._server.sockets[0].getsockname()[1]
-        return listening
+        self._listening.append(server)
+        port = server.sockets[0].getsockname()[1]
+        return int(port)
 
     async def stop(self) -> None:
         """Stop listening and end every connection."""
-        if self._server is not None:
-            self._server.close()
+        for server in self._listening:
+            server.close()
         for connection in list(self.connections):
             connection.end()
-        if self._server is not None:
-            await self._server.wait_closed()
+        for server in self._listening:
+            await server.wait_closed()
 
 
 class _Connection(asyncio.Protocol):
@@ -105,6 +109,11 @@ class _Connection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
         self._address = str(peer[0]) if peer else "?"
+        most = self._server.max_connections
+        if most and len(self._server.connections) >= most:
+            log.warning("%s is turned away: %d connections are open", self._address, most)
+            self._transport.abort()
+            return
         self._server.connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:

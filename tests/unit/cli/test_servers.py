@@ -93,3 +93,21 @@ def test_log_has_one_line_a_record(capsys: pytest.CaptureFixture[str]) -> None:
         logging.getLogger("x").exception("failed")
     starts = [line for line in capsys.readouterr().err.splitlines() if not line.startswith(" ")]
     assert len(starts) == 1
+
+
+@pytest.mark.usefixtures("_logging_as_it_was")
+def test_format_can_be_forbidden(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    allowed = "dfs.namenode.support.allow.format=false"
+    command = ["namenode", "-format", "-D", f"dfs.namenode.name.dir={tmp_path}/name"]
+    assert main([*command, "-D", allowed, "-force"]) == 1
+    assert "dfs.namenode.support.allow.format" in capsys.readouterr().err
+    assert not (tmp_path / "name").exists()
+
+
+@pytest.mark.usefixtures("_logging_as_it_was")
+def test_a_server_names_keys_that_have_no_effect(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["namenode", "-format", "-D", f"dfs.namenode.name.dir={tmp_path}/name"]
+    assert main([*command, "-D", "dfs.namenode.handler.count=64"]) == 0
+    assert "dfs.namenode.handler.count (from command line) has no effect" in capsys.readouterr().err

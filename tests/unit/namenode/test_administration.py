@@ -10,13 +10,14 @@ import pytest
 from howdah import errors
 from howdah.namenode.administration import Done
 from howdah.namenode.client_protocol import ClientProtocol
+from howdah.namenode.core import Settings
 from howdah.namenode.hosts import Hosts
 from howdah.namenode.refreshing import Refreshing
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as datanode_pb
 from howdah.proto import refresh_pb2
 from howdah.rpc.service import Caller, snake_case
-from howdah.testing.in_memory import outcome
+from howdah.testing.in_memory import InMemoryNamenode, outcome
 
 NO_CACHING = "there is no centralised cache"
 NO_ENCRYPTION = "nothing is encrypted"
@@ -215,6 +216,17 @@ def test_groups_are_looked_up_again_when_asked(client: Any) -> None:
         Caller("root", "10.9.9.9", b"", -1, 0),
     )
     assert core.identity(zoe).groups == ("staff",)
+
+
+def test_groups_are_looked_up_again_after_a_while() -> None:
+    namenode = InMemoryNamenode(Settings("", identity_ms=1000))
+    zoe = Caller("zoe", "10.9.9.9", b"", -1, 0)
+    namenode.core.identity(zoe)
+    namenode.groups["zoe"] = ("staff",)
+    namenode.clock.advance(999)
+    assert namenode.core.identity(zoe).groups == ()
+    namenode.clock.advance(1)
+    assert namenode.core.identity(zoe).groups == ("staff",)
 
 
 def test_refreshing_groups_is_for_the_superuser(client: Any) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from howdah import errors
 from howdah.namenode.blocks import SLICE_REPLICAS, ReplicaState, ReportedReplica
+from howdah.namenode.core import Settings
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2
@@ -367,3 +368,10 @@ def test_one_missing_block_does_not_keep_the_others_from_being_mended(
     client.set_replication("/f", 2)
     client.namenode.tick()
     assert sum(len(orders(node, TRANSFER)) for node in nodes) == 1
+
+
+def test_deletions_come_in_portions() -> None:
+    namenode = InMemoryNamenode(Settings("", deletions_per_command=2))
+    node = namenode.join("dn")
+    node.known.to_delete.extend((number, 1001) for number in range(5))
+    assert [orders(node, INVALIDATE) for _ in range(4)] == [[0, 1], [2, 3], [4], []]

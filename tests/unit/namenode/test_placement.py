@@ -135,6 +135,12 @@ def test_further_replicas_do_not_crowd_a_rack(shape: list[int], count: int, seed
 
 
 @pytest.mark.req("FS-143")
+def test_load_can_be_left_out_of_account() -> None:
+    nodes = [node("busy", "/r1", connections=100), node("idle", "/r1")]
+    first = {choose(nodes, 1, seed, busy_factor=None)[0].identity.uuid for seed in range(20)}
+    assert first == {"busy", "idle"}
+
+
 def test_over_many_blocks_the_load_is_spread_evenly() -> None:
     nodes = cluster([3, 3, 3, 3])
     rng = random.Random(7)

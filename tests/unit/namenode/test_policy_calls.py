@@ -9,6 +9,7 @@ import pytest
 
 from howdah import errors
 from howdah.namenode import storage_policies
+from howdah.namenode.core import Settings
 from howdah.namenode.datanodes import Datanode, DatanodeIdentity
 from howdah.namenode.inodes import INode
 from howdah.namenode.namespace import Namespace
@@ -139,3 +140,14 @@ def test_where_a_type_has_no_room_the_fallback_is_taken() -> None:
 def test_without_a_fallback_there_are_fewer_replicas() -> None:
     nodes = [node("a", ARCHIVE), node("b", DISK), node("c", DISK)]
     assert kinds_of(nodes, [ARCHIVE, ARCHIVE, ARCHIVE], []) == [ARCHIVE]
+
+
+@pytest.mark.parametrize("method", ["set", "unset"])
+def test_policies_that_are_switched_off_cannot_be_changed(method: str) -> None:
+    namenode = InMemoryNamenode(Settings("", storage_policies_enabled=False))
+    request = {
+        "set": pb.SetStoragePolicyRequestProto(src="/", policyName="COLD"),
+        "unset": pb.UnsetStoragePolicyRequestProto(src="/"),
+    }[method]
+    with pytest.raises(errors.RemoteError, match=r"dfs\.storage\.policy\.enabled is set to false"):
+        namenode.call(f"{method}StoragePolicy", request)

@@ -9,6 +9,7 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.datanode.settings import DataSettings
 from howdah.namenode.racks import ScriptRacks, rack_map
 from howdah.namenode.settings import (
     Groups,
@@ -137,3 +138,43 @@ def test_required_edits_directory_has_to_be_an_edits_directory() -> None:
     wrong = conf(dfs_namenode_edits_dir="/a", dfs_namenode_edits_dir_required="/b")
     with pytest.raises(errors.InvalidConfiguration, match="/b is not among"):
         required_directories(wrong)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "hadoop.security.authorization",
+        "dfs.encrypt.data.transfer",
+        "dfs.block.access.token.enable",
+    ],
+)
+def test_protection_that_is_not_there_is_no_silent_no(key: str) -> None:
+    with pytest.raises(errors.InvalidConfiguration, match=f"{key} = true .* is not supported"):
+        settings_from(Configuration({key: "true"}), "BP-1")
+    with pytest.raises(errors.InvalidConfiguration, match=key):
+        DataSettings.of(Configuration({key: "true"}))
+
+
+def test_load_is_not_considered_where_that_is_switched_off() -> None:
+    key = "dfs.namenode.redundancy.considerLoad"
+    assert settings_from(Configuration({f"{key}.factor": "3.5"}), "BP-1").busy_factor == 3.5
+    assert settings_from(Configuration({key: "false"}), "BP-1").busy_factor is None
+
+
+def test_the_mapping_that_is_named_decides_between_table_and_script(tmp_path: Path) -> None:
+    table = tmp_path / "racks.txt"
+    table.write_text("10.0.0.1 /r1\n")
+    files = {
+        "net.topology.table.file.name": str(table),
+        "net.topology.script.file.name": str(tmp_path / "script"),
+    }
+    impl = "net.topology.node.switch.mapping.impl"
+    scripted = rack_map(Configuration({**files, impl: "org.apache.hadoop.net.ScriptBasedMapping"}))
+    assert isinstance(scripted, ScriptRacks)
+    tabled = rack_map(Configuration({**files, impl: "org.apache.hadoop.net.TableMapping"}))
+    assert tabled.location("10.0.0.1") == "/r1"
+
+
+def test_a_mapping_of_somebody_elses_is_refused() -> None:
+    with pytest.raises(errors.InvalidConfiguration, match=r"com\.example\.Racks"):
+        rack_map(Configuration({"net.topology.node.switch.mapping.impl": "com.example.Racks"}))

@@ -196,6 +196,16 @@ def test_calls_in_a_row_share_a_connection(serve: Serve) -> None:
     assert server.connections == 1
 
 
+def test_a_connection_that_was_idle_for_too_long_is_not_used_again() -> None:
+    server = ScriptedServer(success)
+    client = RpcClient(server.address, PROTOCOL, user="anna", call_timeout_s=5, idle_limit_s=0)
+    for _ in range(3):
+        call(client)
+    client.close()
+    server.close()
+    assert server.connections == 3
+
+
 def test_every_call_has_its_own_call_id(serve: Serve) -> None:
     server, client = serve(success)
     for _ in range(3):

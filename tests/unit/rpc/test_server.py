@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import pytest
@@ -347,3 +347,37 @@ def test_stopping_ends_every_connection() -> None:
         return await client.reader.read()
 
     assert run(scenario) == b""
+
+
+def test_connections_above_the_limit_are_turned_away() -> None:
+    async def scenario(world: World) -> list[str]:
+        world.server.max_connections = 1
+        first = await world.client()
+        first.writer.write(info("/a"))
+        await first.answer()
+        second = await world.client()
+        with suppress(ConnectionError):
+            assert await second.reader.read() == b""
+        first.writer.close()
+        await until(lambda: not world.server.connections)
+        third = await world.client()
+        third.writer.write(info("/b"))
+        await third.answer()
+        return world.implementation.served
+
+    assert run(scenario) == ["/a", "/b"]
+
+
+def test_a_second_port_serves_the_same() -> None:
+    async def scenario(world: World) -> list[str]:
+        first = await world.client()
+        world.port = await world.server.start("127.0.0.1", 0)
+        second = await world.client()
+        for number, client in enumerate((first, second)):
+            client.writer.write(info(f"/{number}"))
+            await client.answer()
+        await world.server.stop()
+        assert await first.reader.read() == await second.reader.read() == b""
+        return world.implementation.served
+
+    assert run(scenario) == ["/0", "/1"]

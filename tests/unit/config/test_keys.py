@@ -1,0 +1,53 @@
+"""Keys and those who read them: no key is declared that does nothing, unsaid."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import howdah
+from howdah import keys
+from howdah.config import Configuration
+from howdah.kinds import Key
+
+SOURCE = Path(howdah.__file__).parent
+OPERATING = Path(__file__).parents[3] / "docs" / "operating.md"
+
+
+def _names_read() -> Iterator[str]:
+    """Each `keys.NAME` in the code."""
+    for path in SOURCE.rglob("*.py"):
+        if path.is_relative_to(SOURCE / "proto"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == "keys"
+            ):
+                yield node.attr
+
+
+def test_a_declared_key_is_read_or_said_to_be_without_effect() -> None:
+    read = set(_names_read())
+    declared = {name: key for name, key in vars(keys).items() if isinstance(key, Key)}
+    unread = {key.name for name, key in declared.items() if name not in read}
+    assert unread == keys.WITHOUT_EFFECT.keys()
+
+
+def test_the_guide_names_every_key_without_effect() -> None:
+    guide = OPERATING.read_text()
+    assert [name for name in keys.WITHOUT_EFFECT if f"`{name}`" not in guide] == []
+
+
+def test_what_is_set_in_vain_is_told_with_the_reason() -> None:
+    conf = Configuration({"dfs.namenode.handler.count": "64", "dfs.replication": "2"})
+    assert list(conf.set_in_vain()) == [
+        ("dfs.namenode.handler.count", "calls are served without a pool of threads")
+    ]
+
+
+def test_a_default_that_is_written_out_is_not_set_in_vain() -> None:
+    conf = Configuration({"dfs.namenode.handler.count": "10", "ipc.client.ping": "true"})
+    assert list(conf.set_in_vain()) == []
