@@ -15,6 +15,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.features import UNLIMITED, Quota
+from howdah.namenode.file_blocks import edit_blocks
 from howdah.namenode.image_rows import Filling, Gathering, Impossible, attached
 from howdah.namenode.image_snapshots import SnapshotRecords
 from howdah.namenode.inodes import (
@@ -86,7 +87,7 @@ def write_image(
     writer.inodes(
         namespace.last_inode_id,
         count,
-        (part if isinstance(part, FileColumns) else _record(part) for part in found),
+        (part if isinstance(part, FileColumns) else _record(namespace, part) for part in found),
     )
     writer.children(_children(attached(namespace, go_on), records))
     writer.open_files(
@@ -124,9 +125,10 @@ def _children(
             yield listed
 
 
-def _record(inode: INode) -> rec.InodeRecord:
+def _record(namespace: Namespace, inode: INode) -> rec.InodeRecord:
     if isinstance(inode, File):
         last = inode.last_block
+        source = None if last is None else namespace.snapshots.source_of(last.block_id)
         return rec.FileRecord(
             inode.inode_id,
             inode.name,
@@ -137,13 +139,12 @@ def _record(inode: INode) -> rec.InodeRecord:
             inode.atime_ms,
             inode.replication,
             inode.block_size_bytes,
-            tuple(
-                [EditBlock(b.block_id, b.length_bytes, b.generation_stamp) for b in inode.blocks]
-            ),
+            edit_blocks(inode.blocks),
             inode.storage_policy_id,
             inode.writer,
             inode.writer_machine,
             last is not None and last.truncating,
+            None if source is None else edit_blocks([namespace.blocks[source]])[0],
             inode.acl,
             inode.xattrs,
         )
@@ -323,7 +324,24 @@ def _file(namespace: Namespace, record: rec.FileRecord) -> File:
         if file.blocks:
             file.blocks[-1].state = BlockState.UNDER_CONSTRUCTION
             file.blocks[-1].truncating = record.truncating
+            if record.truncating and record.source is not None:
+                _add_source(namespace, file, record.source)
     return file
+
+
+def _add_source(namespace: Namespace, file: File, source: EditBlock) -> None:
+    """The file's last block is to be a copy. A snapshot may have the source, or nobody
+    but the file any more."""
+    if source.block_id in namespace.blocks:
+        raise Impossible(f"block {source.block_id} is in two files")
+    namespace.blocks.new(
+        source.block_id,
+        source.length_bytes,
+        source.generation_stamp,
+        file.inode_id,
+        BlockState.COMPLETE,
+    )
+    namespace.snapshots.copies[file.block_ids[-1]] = source.block_id
 
 
 def _add_children(

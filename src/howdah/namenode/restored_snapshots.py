@@ -73,7 +73,6 @@ class RestoredSnapshots:
             links.sort(key=lambda link: link.death)
             if links[-1].inode.parent is None:
                 links[-1].inode.name = links[-1].name
-        self._find_copies()
 
     def _directory(self, inode_id: int) -> Directory:
         inode = self.inode(inode_id)
@@ -138,19 +137,6 @@ class RestoredSnapshots:
         self._snapshots.versions[inode.inode_id] = versions
         for version in versions:
             self._snapshots.note(version.last, inode)
-
-    def _find_copies(self) -> None:
-        """A block that is being cut, and is in a snapshot, has another block in its place."""
-        for inode_id in self._namespace.leases.held():
-            file = self._namespace.inodes.get(inode_id)
-            if not isinstance(file, File) or not file.blocks or not file.blocks[-1].truncating:
-                continue
-            live = tuple(file.block_ids)
-            for version in reversed(self._snapshots.versions.get(inode_id, ())):
-                then = version.block_ids
-                if then[: len(live)] != live and then[: len(live) - 1] == live[:-1]:
-                    self._snapshots.copies[live[-1]] = then[len(live) - 1]
-                    break
 
     # Directories.
 

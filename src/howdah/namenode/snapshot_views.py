@@ -108,7 +108,8 @@ class DotSnapshot(Directory):
 
 
 class SnapshotFile(File):
-    """A file in a snapshot; its last block may have grown since."""
+    """A file in a snapshot; its last block may have grown since, and where that is still
+    to be a copy, the block that is copied stands in its place."""
 
     __slots__ = ("_blocks", "_length_bytes")
 
@@ -129,7 +130,8 @@ class SnapshotFile(File):
         )
         _begin(self, origin, version, parent)
         block_ids = begun_blocks(origin) if version is None else version.block_ids
-        self._blocks = [source.blocks[block_id] for block_id in block_ids]
+        copies = source.snapshots.copies
+        self._blocks = [source.blocks[copies.get(block_id, block_id)] for block_id in block_ids]
         self._length_bytes = state.length_bytes
 
     @property  # type: ignore[misc]

@@ -391,6 +391,10 @@ class Snapshots:
             return True
         return self.holds(file, block_id)
 
+    def source_of(self, block_id: int) -> int | None:
+        """The block of which that one is to be a copy."""
+        return self.copies.get(block_id) if self.copies else None
+
     def copied(self, file: File) -> None:
         """The file's last block is no copy, or is one by now."""
         source = self.copies.pop(file.blocks[-1].block_id, None) if file.blocks else None

@@ -52,14 +52,16 @@ class NameSystemSection(_message.Message):
 class INodeSection(_message.Message):
     __slots__ = ("lastInodeId", "numInodes")
     class FileUnderConstructionFeature(_message.Message):
-        __slots__ = ("clientName", "clientMachine", "truncating")
+        __slots__ = ("clientName", "clientMachine", "truncating", "source")
         CLIENTNAME_FIELD_NUMBER: _ClassVar[int]
         CLIENTMACHINE_FIELD_NUMBER: _ClassVar[int]
         TRUNCATING_FIELD_NUMBER: _ClassVar[int]
+        SOURCE_FIELD_NUMBER: _ClassVar[int]
         clientName: str
         clientMachine: str
         truncating: bool
-        def __init__(self, clientName: _Optional[str] = ..., clientMachine: _Optional[str] = ..., truncating: bool = ...) -> None: ...
+        source: _types_pb2.BlockProto
+        def __init__(self, clientName: _Optional[str] = ..., clientMachine: _Optional[str] = ..., truncating: bool = ..., source: _Optional[_Union[_types_pb2.BlockProto, _Mapping]] = ...) -> None: ...
     class AclFeatureProto(_message.Message):
         __slots__ = ("entries",)
         ENTRIES_FIELD_NUMBER: _ClassVar[int]

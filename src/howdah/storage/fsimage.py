@@ -23,13 +23,13 @@ from howdah.proto import client_namenode_pb2
 from howdah.proto import fsimage_pb2 as pb
 from howdah.storage import image_records as rec
 from howdah.storage.edit_codec import LAYOUT_VERSION
-from howdah.storage.edits import EditBlock
 from howdah.storage.fsimage_inodes import (
     MASK_BITS,
     InodeDecoder,
     InodeEncoder,
     LoadedStrings,
     StringTable,
+    block_of,
     blocks_to_messages,
 )
 from howdah.storage.fsimage_sections import SectionReader, SectionWriter, Sink, Source
@@ -353,10 +353,7 @@ class ImageReader:
             message.fileSize,
             name,
             copy,
-            tuple(
-                EditBlock(signed(block.blockId, 64), block.numBytes, block.genStamp)
-                for block in message.blocks
-            ),
+            tuple(map(block_of, message.blocks)),
         )
 
     def _directory_diff(self, messages: Iterator[bytes]) -> rec.DirectoryDiffRecord:

@@ -177,6 +177,8 @@ class InodeEncoder:
             message.fileUC.clientMachine = record.writer_machine
             if record.truncating:
                 message.fileUC.truncating = True
+            if record.source is not None:
+                message.fileUC.source.CopyFrom(*blocks_to_messages((record.source,)))
         self._features(record, message)
         return message
 
@@ -268,12 +270,7 @@ class InodeDecoder:
             atime if atime < 1 << 63 else atime - (1 << 64),
             message.replication,
             message.preferredBlockSize,
-            tuple(
-                [
-                    EditBlock(signed(block.blockId, 64), block.numBytes, block.genStamp)
-                    for block in message.blocks
-                ]
-            ),
+            tuple(map(block_of, message.blocks)),
             message.storagePolicyID,
         )
         if message.HasField("fileUC"):
@@ -281,6 +278,8 @@ class InodeDecoder:
             record.writer = _text(writer.clientName, "a writer's name")
             record.writer_machine = _text(writer.clientMachine, "a writer's machine")
             record.truncating = writer.truncating
+            if writer.HasField("source"):
+                record.source = block_of(writer.source)
         if message.HasField("erasureCodingPolicyID"):
             record.erasure_coding_policy_id = message.erasureCodingPolicyID
         if message.HasField("acl"):
@@ -343,6 +342,10 @@ class InodeDecoder:
             value = told.value if told.HasField("value") else None
             xattrs.append(XAttr(XAttrNamespace(number), name, value))
         return tuple(xattrs)
+
+
+def block_of(message: types_pb2.BlockProto) -> EditBlock:
+    return EditBlock(signed(message.blockId, 64), message.numBytes, message.genStamp)
 
 
 def blocks_to_messages(blocks: tuple[EditBlock, ...]) -> list[types_pb2.BlockProto]:

@@ -47,7 +47,8 @@ class InodeRecord:
 class FileRecord(InodeRecord):
     """A file. `writer` is None unless it is under construction.
 
-    `truncating`: its last block is being cut to its length. Of a striped file
+    `truncating`: its last block is being cut to its length; if it is to be a copy of the
+    beginning of another block, that is `source`. Of a striped file
     `erasure_coding_policy_id` is set, and `replication` means nothing.
     """
 
@@ -59,6 +60,7 @@ class FileRecord(InodeRecord):
     writer: str | None = None
     writer_machine: str = ""
     truncating: bool = False
+    source: EditBlock | None = None
     acl: tuple[AclEntry, ...] = ()
     xattrs: tuple[XAttr, ...] = ()
     erasure_coding_policy_id: int | None = None

@@ -66,6 +66,10 @@ def file(element: Element, inode_id: int, name: str) -> FileRecord:
         record.writer = writer.want_text("clientName")
         record.writer_machine = writer.want_text("clientMachine")
         record.truncating = writer.has("truncating")
+        source = writer.find("source")
+        if source is not None:
+            (record.source,) = map(block, source.want("blocks").all("block"))
+            source.done()
         writer.done()
     coding = record.erasure_coding_policy_id = element.find_integer("erasureCodingPolicyId")
     block_type = element.find_text("blockType") or _CONTIGUOUS

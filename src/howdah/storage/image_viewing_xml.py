@@ -5,8 +5,9 @@ escapes are Hadoop's to the byte. A message is shown as it stands, without becom
 a record: what it does not have is left out, or is shown with its default value.
 
 Three things differ from what Hadoop's tool prints of the same image. `oivRevision`
-names this software. A last block that is being cut is `<truncating/>`, which Hadoop
-has no place for. And a text that refers to a string which is not there is refused.
+names this software. A last block that is being cut is `<truncating/>`, and has a
+`<source>` if it is to be a copy, which Hadoop has no place for. And a text that refers
+to a string which is not there is refused.
 """
 
 from __future__ import annotations
@@ -306,7 +307,8 @@ class _Shown:
             parts.append(
                 f"<file-under-construction>{_field('clientName', text_of(writer.clientName))}"
                 f"{_field('clientMachine', text_of(writer.clientMachine))}"
-                f"{_flag('truncating', writer.truncating)}</file-under-construction>\n"
+                f"{_flag('truncating', writer.truncating)}"
+                f"{_source(writer)}</file-under-construction>\n"
             )
         return "".join(parts)
 
@@ -401,6 +403,12 @@ def _blocks(blocks: Iterable[types_pb2.BlockProto]) -> str:
         for block in blocks
     ]
     return f"<blocks>{''.join(shown)}</blocks>\n" if shown else ""
+
+
+def _source(writer: pb.INodeSection.FileUnderConstructionFeature) -> str:
+    if not writer.HasField("source"):
+        return ""
+    return f"<source>{_blocks([writer.source])}</source>"
 
 
 def _token(token: pb.SecretManagerSection.PersistToken) -> str:

@@ -12,6 +12,7 @@ datanode here holds facts about replicas, no bytes; it reports when it is told t
 
 from __future__ import annotations
 
+import io
 import random
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -27,6 +28,7 @@ from howdah.namenode.cluster_identity import ClusterIdentity
 from howdah.namenode.core import Core, Settings
 from howdah.namenode.datanode_protocol import DatanodeProtocol
 from howdah.namenode.datanodes import Datanode
+from howdah.namenode.image import read_image, write_image
 from howdah.namenode.lease_recovery import LeaseRecovery
 from howdah.namenode.namespace import Namespace
 from howdah.namenode.permissions import Permissions
@@ -420,9 +422,10 @@ class InMemoryNamenode:
         """The log, read back from its records."""
         return [decode_record(record).edit for record in self.log]
 
-    def restarted(self) -> InMemoryNamenode:
-        """A second namenode that starts from this one's log; its datanodes are not there yet."""
-        namespace = replayed(self.edits())
+    def restarted(self, *, from_image: bool = False) -> InMemoryNamenode:
+        """A second namenode that starts from this one's log, or from an image of it; its
+        datanodes are not there yet."""
+        namespace = reloaded(self.core.namespace) if from_image else replayed(self.edits())
         fresh = InMemoryNamenode(
             self.settings,
             racks=self.racks,
@@ -450,6 +453,14 @@ def replayed(log: Iterable[edits.Edit]) -> Namespace:
     while namespace.must_reap:
         namespace.reap(1000)
     return namespace
+
+
+def reloaded(namespace: Namespace) -> Namespace:
+    """What an image keeps of a namespace."""
+    image = io.BytesIO()
+    write_image(namespace, CLUSTER.namespace_id, 0, image)
+    image.seek(0)
+    return read_image(image, "fsimage")[0]
 
 
 def outcome(answer: Message | Deferred) -> Message | None:

@@ -307,6 +307,84 @@ def test_block_in_a_snapshot_is_not_cut_but_copied(snap: Any, namenode: InMemory
     assert len(namenode.core.namespace.blocks) == 3
 
 
+@pytest.mark.parametrize("from_image", [False, True])
+@pytest.mark.parametrize("deleted_first", [False, True])
+def test_copy_is_made_after_a_start_though_its_snapshot_is_gone(
+    snap: Any, namenode: InMemoryNamenode, deleted_first: bool, from_image: bool
+) -> None:
+    create(snap, "/d", "s1")
+    source = snap.locations("/d/.snapshot/s1/sub/f").blocks[-1].b
+    assert snap.truncate("/d/sub/f", 120) is False
+    if deleted_first:
+        remove(snap, "/d", "s1")
+    fresh = started_anew(namenode, from_image=from_image)
+    snap.namenode = fresh
+    if not deleted_first:
+        remove(snap, "/d", "s1")
+    assert source.blockId in fresh.core.namespace.blocks
+    fresh.tick(2000)
+    commands = [command for node in fresh.nodes for command in node.heartbeat()]
+    assert not [block for command in commands for block in command.blkCmd.blocks]
+    (order,) = (order for command in commands for order in command.recoveryCmd.blocks)
+    assert order.block.b.blockId == source.blockId
+    fresh.nodes[0].recover(order, 20, fresh.nodes)
+    file = fresh.core.namespace.find("/d/sub/f")
+    assert isinstance(file, File)
+    assert (file.length_bytes, file.writer) == (120, None)
+    assert order.truncateBlock.blockId == file.blocks[-1].block_id
+    assert source.blockId not in fresh.core.namespace.blocks
+
+
+def started_anew(namenode: InMemoryNamenode, *, from_image: bool) -> InMemoryNamenode:
+    """Its datanodes have reported what they have."""
+    fresh = namenode.restarted(from_image=from_image)
+    fresh.nodes = namenode.nodes
+    for node in fresh.nodes:
+        node.namenode = fresh
+        node.register()
+        node.heartbeat()
+        node.report()
+    fresh.core.safe_mode.leave()
+    return fresh
+
+
+def test_image_of_a_cut_at_the_end_of_an_older_snapshot_can_be_loaded(
+    snap: Any, namenode: InMemoryNamenode
+) -> None:
+    snap.write("/d/sub/g", 100)
+    create(snap, "/d", "s1")
+    first = snap.append("/d/sub/g", new_block=True).block.b
+    assert snap.complete("/d/sub/g", snap.store(snap.add_block("/d/sub/g", first), 50))
+    create(snap, "/d", "s2")
+    assert snap.truncate("/d/sub/g", 120) is False
+    remove(snap, "/d", "s2")
+    fresh = namenode.restarted(from_image=True).core.namespace
+    file = fresh.find("/d/sub/g")
+    assert isinstance(file, File)
+    assert file.length_bytes == 120
+    assert fresh.snapshots.copies.keys() == {file.block_ids[-1]}
+
+
+def test_snapshot_of_a_file_that_is_gone_before_it_was_copied_has_all_its_bytes(
+    snap: Any, namenode: InMemoryNamenode
+) -> None:
+    create(snap, "/d", "s1")
+    source = snap.locations("/d/.snapshot/s1/sub/f").blocks[-1].b
+    assert snap.truncate("/d/sub/f", 120) is False
+    create(snap, "/d", "s2")
+    snap.delete("/d/sub/f")
+    remove(snap, "/d", "s1")
+    for _ in range(2):
+        found = snap.locations("/d/.snapshot/s2/sub/f")
+        assert found.fileLength == 120
+        assert found.blocks[-1].b.blockId == source.blockId
+        assert found.blocks[-1].locs
+        snap.namenode = started_anew(snap.namenode, from_image=True)
+    remove(snap, "/d", "s2")
+    assert not snap.namenode.core.namespace.blocks
+    assert not snap.namenode.core.namespace.snapshots.copies
+
+
 def test_what_follows_a_short_block_in_a_snapshot_is_not_overlaid_by_an_append(snap: Any) -> None:
     create(snap, "/d", "s1")
     assert snap.truncate("/d/sub/f", 100)

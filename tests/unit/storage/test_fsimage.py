@@ -209,6 +209,7 @@ FILES = st.builds(
     writer=NAMES,
     writer_machine=NAMES,
     truncating=st.booleans(),
+    source=st.none() | BLOCKS,
 )
 DIRECTORIES = st.builds(
     rec.DirectoryRecord,

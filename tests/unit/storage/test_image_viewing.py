@@ -209,6 +209,14 @@ def test_file_that_is_being_truncated_stays_so() -> None:
     assert from_xml(xml(opened(data))) == data
 
 
+def test_what_a_file_that_is_cut_is_copied_from_is_shown_and_comes_back() -> None:
+    cut = file(16386, "f", 5)
+    cut.writer, cut.truncating, cut.source = "writer", True, EditBlock(1073741830, 9, 1007)
+    data = image(ROOT, cut)
+    assert "<source><blocks><block><id>1073741830</id>" in xml(opened(data))
+    assert from_xml(xml(opened(data))) == data
+
+
 def test_striped_file_without_the_last_striped_id_is_refused() -> None:
     striped = file(16386, "f", 5)
     striped.erasure_coding_policy_id = 1

@@ -54,7 +54,12 @@ def fingerprint(namespace: Namespace) -> Fingerprint:
 def _add_snapshots(namespace: Namespace, found: Fingerprint) -> None:
     roots = namespace.snapshots.roots.items()
     there = sorted(i for i, root in roots if namespace.is_attached(root.directory))
-    found["snapshots"] = (namespace.snapshots.next_id, there)
+    copies = {}
+    for block_id, source_id in namespace.snapshots.copies.items():
+        if namespace.is_attached(namespace.blocks[block_id].file):
+            source = namespace.blocks[source_id]
+            copies[block_id] = source_id, source.length_bytes, source.generation_stamp
+    found["snapshots"] = (namespace.snapshots.next_id, there, copies)
     for snapshot in namespace.snapshots.all():
         found[f"snapshot {snapshot.snapshot_id}"] = (
             snapshot.name,
@@ -155,7 +160,8 @@ def check_consistent(namespace: Namespace) -> None:
             for kind in kinds:
                 counted = kept.used_by_kind_bytes.get(kind, 0)
                 assert counted == used.by_kind_bytes.get(kind, 0), (path, kind)
-    block_ids = set(blocks) | set(namespace.snapshots.copies.values())
+    copies = namespace.snapshots.copies
+    block_ids = set(blocks) | copies.keys() | set(copies.values())
     inode_ids = set(inodes)
     for snapshot in namespace.snapshots.all():
         for inode in shown_by(namespace, snapshot).values():

@@ -102,6 +102,7 @@ class SnapshotHistories(TreeHistories, ChangeHistories):
                         self.make,
                         self.append_and_close,
                         self.cut,
+                        self.cut_what_is_in_a_snapshot,
                     ]
                 )
             )(data)
@@ -149,6 +150,30 @@ class SnapshotHistories(TreeHistories, ChangeHistories):
         if not entry.blocks or entry.blocks[-1] == BLOCK:
             self.add_block((path, "DFSClient_1"), 0)
         self.complete((path, "DFSClient_1"), more)
+
+    def cut_what_is_in_a_snapshot(self, data: st.DataObject) -> None:
+        """The block is to be copied; meanwhile the snapshot goes, or the file."""
+        kept = {
+            then.number
+            for snapshots in self.model.snapshots.values()
+            for shown in snapshots.values()
+            for then in shown.values()
+        }
+        files = sorted(
+            path
+            for path, entry in self.model.entries.items()
+            if entry.number in kept and entry.length_bytes > 1 and entry.writer is None
+        )
+        if not files:
+            self.one_more(data)
+            return
+        path = data.draw(st.sampled_from(files))
+        last = self.model.entries[path].length_bytes - 1
+        self.truncate(path, "DFSClient_1", data.draw(st.integers(1, last)))
+        for _ in range(data.draw(st.integers(0, 2))):
+            data.draw(st.sampled_from([self.one_less, self.one_more, self.remove]))(data)
+        if data.draw(st.booleans()):
+            self.recover_blocks(0)
 
     def cut(self, data: st.DataObject) -> None:
         path = data.draw(st.sampled_from(self.closed_files()))

@@ -95,8 +95,11 @@ class Survival:
 
     def check_images(self, *, count: int = IMAGES) -> None:
         """The rest of the log does the same to what an image kept."""
-        for _ in range(count):
-            at = self._dice.randint(0, len(self._log))
+        places = self._dice.choices(range(len(self._states)), k=count)
+        # A copy that was not made yet is what is easiest lost.
+        copying = [at for at, state in enumerate(self._states) if state["snapshots"][2]]
+        places += self._dice.choices(copying, k=count) if copying else []
+        for at in places:
             image = io.BytesIO()
             write_image(self._replayed(at), 7, at, image)
             image.seek(0)
