@@ -205,6 +205,12 @@ DFS_NAMENODE_CHECKPOINT_DIR = dirs(
 DFS_NAMENODE_CHECKPOINT_PERIOD = duration(
     "dfs.namenode.checkpoint.period", "3600", "s", "The longest time between checkpoints."
 )
+HOWDAH_NAMENODE_CHECKPOINT_TIMEOUT = duration(
+    "howdah.namenode.checkpoint.timeout",
+    "1h",
+    "s",
+    "When the process that writes a checkpoint is killed, as on a dead mount; 0: never.",
+)
 DFS_NAMENODE_MISSING_CHECKPOINT_PERIODS_BEFORE_SHUTDOWN = integer(
     "dfs.namenode.missing.checkpoint.periods.before.shutdown",
     3,

@@ -178,6 +178,28 @@ def test_a_namenode_starts_from_the_image_that_it_made_by_itself() -> None:
         assert len(list(fs.list_status("/"))) == 31
 
 
+@pytest.mark.req("FS-031", "LM-009")
+def test_a_checkpoint_that_hangs_is_ended_and_tried_again() -> None:
+    conf = {**QUIET, "howdah.namenode.checkpoint.timeout": "5s"}
+    with MiniCluster(datanodes=1, conf=conf, faults=True) as cluster, cluster.connect() as fs:
+        admin, before = administration(cluster), images(cluster)
+        arm = cluster.storage_faults("namenode").arm
+        fault = arm(Operation.WRITE, "fsimage.ckpt_*", StorageAction.PAUSE)
+        with ThreadPoolExecutor(1) as background:
+            fs.set_safe_mode("enter")
+            saving = background.submit(admin.save_namespace)
+            wait_until(fault.victims, timeout_s=30, what="the child has begun")
+            assert fs.get_file_status("/").is_directory, "others are served meanwhile"
+            with pytest.raises(errors.RemoteError, match="took longer than 5 s"):
+                saving.result()
+        (child,) = fault.victims()
+        wait_until(lambda: not is_running(child), timeout_s=30, what="the child is gone")
+        wait_until(lambda: not debris(cluster), timeout_s=30, what="so is what it wrote")
+        assert images(cluster) == before
+        assert admin.save_namespace()
+        assert images(cluster) > before
+
+
 @pytest.mark.req("FS-031")
 def test_as_many_images_and_edits_stay_as_is_said() -> None:
     conf = {

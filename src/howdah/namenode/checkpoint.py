@@ -13,7 +13,9 @@ or taken, and none that is older than what is there.
 The loop stands still for 1 and 2 only, of which the fork is nearly all. The child
 has none of the parent's descriptors, writes no log, and leaves by `os._exit`. It
 gives up when its parent is gone. A child that fails is logged, and the next check
-tries again. A crash anywhere leaves the images that were there.
+tries again; one that takes too long, as on a mount that has died, is killed. Even
+then it may live until the mount is back: nobody waits for it, and no second child
+joins it there. A crash anywhere leaves the images that were there.
 """
 
 from __future__ import annotations
@@ -48,6 +50,8 @@ log = logging.getLogger(__name__)
 Done = Callable[[errors.HowdahError | None], None]
 
 _MAX_TOLD_BYTES: Final = 1 << 20
+_REAPING_S: Final = 5.0
+"""So long a child that was killed is waited for when the namenode stops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,8 @@ class CheckpointSettings:
     check_period_s: float
     codec: str
     retention: Retention
+    timeout_s: float = 0.0
+    """How long a child may take; 0: for ever."""
 
 
 class Checkpoints:
@@ -122,8 +128,10 @@ class Checkpoints:
     # What the namenode asks for.
 
     def tick(self) -> None:
-        """Begin a checkpoint if one is due."""
+        """Begin a checkpoint if one is due, and end one that takes too long."""
         now_s = time.monotonic()
+        if self._running is not None:
+            self._watch(self._running, now_s)
         if now_s < self._next_check_s or self.busy:
             return
         self._next_check_s = now_s + self._settings.check_period_s
@@ -134,6 +142,17 @@ class Checkpoints:
         ):
             self._start()
 
+    def _watch(self, running: _Running, now_s: float) -> None:
+        limit_s = self._settings.timeout_s
+        if not limit_s or running.killed or running.status is not None:
+            return
+        if now_s >= running.began_s + limit_s:
+            running.killed = True
+            os.kill(running.pid, signal.SIGKILL)
+            log.error("checkpoint process %d is killed after %g s", running.pid, limit_s)
+            waiting, running.waiting = running.waiting, []
+            self._tell(waiting, f"process {running.pid} took longer than {limit_s:g} s")
+
     def is_recent(self, window_ms: int, gap: int) -> bool:
         """True if the newest image is at most so old, and lacks at most so many edits."""
         age_ms = (time.monotonic() - self._image_s) * 1000
@@ -141,6 +160,9 @@ class Checkpoints:
 
     def save(self, done: Done) -> None:
         """Make an image of what is committed by now, and then call `done`."""
+        if self._running is not None and self._running.killed:
+            self._tell([done], f"process {self._running.pid} hangs and cannot be killed")
+            return
         self._waiting.append(done)
         if not self.busy:
             self._start()
@@ -173,7 +195,12 @@ class Checkpoints:
             asyncio.get_running_loop().remove_reader(running.pipe)
             os.close(running.pipe)
             os.kill(running.pid, signal.SIGKILL)
-            os.waitpid(running.pid, 0)
+            deadline_s = time.monotonic() + _REAPING_S
+            while os.waitpid(running.pid, os.WNOHANG) == (0, 0):
+                if time.monotonic() > deadline_s:
+                    log.error("checkpoint process %d hangs; it is left behind", running.pid)
+                    break
+                time.sleep(0.01)
 
     # One checkpoint.
 
@@ -276,7 +303,8 @@ class Checkpoints:
             discarded = loop.run_in_executor(
                 None, discard_unfinished, self._image_directories, running.txid
             )
-            discarded.add_done_callback(lambda _: self._end(running, why))
+            told_why = None if running.killed else why  # Who waited knows already.
+            discarded.add_done_callback(lambda _: self._end(running, told_why))
             return
         for directory, why in told["failed"]:
             log.error("no image in %s: %s", directory, why)
@@ -328,7 +356,17 @@ class Checkpoints:
 class _Running:
     """A child at work."""
 
-    __slots__ = ("durable", "pid", "pipe", "status", "told", "txid", "waiting")
+    __slots__ = (
+        "began_s",
+        "durable",
+        "killed",
+        "pid",
+        "pipe",
+        "status",
+        "told",
+        "txid",
+        "waiting",
+    )
 
     def __init__(self, txid: int, pid: int, pipe: int, waiting: list[Done]) -> None:
         self.txid = txid
@@ -338,6 +376,8 @@ class _Running:
         self.told = b""
         self.status: int | None = None
         self.durable = False
+        self.began_s = time.monotonic()
+        self.killed = False
 
 
 class _Orphaned(Exception):

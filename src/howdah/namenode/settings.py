@@ -125,6 +125,7 @@ def checkpoints_from(conf: Configuration) -> CheckpointSettings:
         period_s=conf.get(keys.DFS_NAMENODE_CHECKPOINT_PERIOD),
         check_period_s=conf.get(keys.DFS_NAMENODE_CHECKPOINT_CHECK_PERIOD),
         codec=image_codec(conf),
+        timeout_s=conf.get(keys.HOWDAH_NAMENODE_CHECKPOINT_TIMEOUT),
         retention=Retention(
             conf.get(keys.DFS_NAMENODE_NUM_CHECKPOINTS_RETAINED),
             conf.get(keys.DFS_NAMENODE_NUM_EXTRA_EDITS_RETAINED),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Callable
@@ -33,7 +34,7 @@ def checkpoints(directory: Path) -> Checkpoints:
         7,
         [directory],
         [directory],
-        CheckpointSettings(100, 3600.0, 60.0, "", Retention()),
+        CheckpointSettings(100, 3600.0, 60.0, "", Retention(), timeout_s=60.0),
         image_txid=10,
         last_txid=lambda: 20,
         roll=never,
@@ -95,6 +96,46 @@ def test_image_without_a_directory_is_an_error(checkpoints: Checkpoints, tmp_pat
     with pytest.raises(OSError, match="fsimage"):
         finish_image(written)
     assert not list(tmp_path.glob("*30*"))
+
+
+def test_a_child_that_cannot_be_killed_keeps_nobody_waiting(
+    checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    killed: list[int] = []
+    monkeypatch.setattr(checkpoint.os, "kill", lambda pid, number: killed.append(pid))
+    told: list[errors.HowdahError | None] = []
+    running = checkpoint._Running(20, 4711, 0, [told.append])
+    checkpoints._running = running
+    running.began_s -= 59
+    checkpoints.tick()
+    assert not killed
+    running.began_s -= 1
+    for _ in range(2):
+        checkpoints.tick()
+    assert killed == [4711]
+    checkpoints.save(told.append)
+    assert [str(error).split(": ")[1] for error in told] == [
+        "process 4711 took longer than 60 s",
+        "process 4711 hangs and cannot be killed",
+    ]
+
+
+def test_a_child_that_outlives_its_end_does_not_hold_up_a_stop(
+    checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(checkpoint.os, "kill", lambda pid, number: None)
+    monkeypatch.setattr(checkpoint.os, "waitpid", lambda pid, options: (0, 0))
+    monkeypatch.setattr(checkpoint, "_REAPING_S", 0.0)
+
+    async def stop() -> None:
+        reading, writing = os.pipe()
+        asyncio.get_running_loop().add_reader(reading, lambda: None)
+        checkpoints._running = checkpoint._Running(20, 4711, reading, [])
+        checkpoints.stop()
+        os.close(writing)
+
+    asyncio.run(stop())
+    assert "process 4711 hangs" in caplog.text
 
 
 @pytest.mark.parametrize("lacking", ["fork", "pipe"])
