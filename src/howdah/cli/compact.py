@@ -19,7 +19,7 @@ from howdah.wording import byte_text
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
-    from howdah.spark.compaction import Compaction
+    from howdah.spark.compacted import Compaction
 
 
 def main(argv: list[str], conf: Configuration) -> int:
@@ -41,11 +41,12 @@ def main(argv: list[str], conf: Configuration) -> int:
         told = {
             "directories": [asdict(each) for each in found.directories],
             "recovered": list(found.recovered),
+            "undecided": list(found.undecided),
         }
         print(json.dumps(told))
     else:
         _tell(found, options)
-    return 1 if found.failed else 0
+    return 1 if found.failed or found.undecided else 0
 
 
 def _arguments() -> Arguments:
@@ -62,7 +63,11 @@ def _arguments() -> Arguments:
         help="how large files are to be (128m)",
     )
     parser.add_argument("--dry-run", action="store_true", help="say what would be won")
-    parser.add_argument("--header", action="store_true", help="CSV files begin with a header")
+    parser.add_argument(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="whether CSV files begin with a header",
+    )
     add_options(parser)
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     return parser
@@ -79,10 +84,12 @@ def _size(text: str) -> int:
 
 
 def _tell(found: Compaction, options: argparse.Namespace) -> None:
-    from howdah.spark.compaction import summary
+    from howdah.spark.compacted import summary
 
     for path in found.recovered:
         print(f"{shown(path)}: got the files that an earlier run had made")
+    for undecided in found.undecided:
+        print(f"to be decided by you: {shown(undecided)}")
     for each in found.directories:
         path = shown(each.path)
         if each.failed:

@@ -69,6 +69,25 @@ class Trash:
 
         Raises `IllegalArgument` for what contains the trash.
         """
+        target = ""
+        for _ in range(MOST_TRIES):
+            try:
+                found = self.make_place(path)
+                if found is None:
+                    return None
+                target = found
+                self._fs.rename(path, target)
+            except (errors.PathExists, errors.ParentNotDirectory, errors.PathIsNotDirectory):
+                continue  # someone else put something there meanwhile
+            return Moved(path, target)
+        raise errors.PathExists(f"{target} was taken again and again while moving {path} to it")
+
+    def make_place(self, path: str) -> str | None:
+        """A place in the trash that is free now, its directory made; None for what is in
+        the trash already.
+
+        Raises `IllegalArgument` for what contains the trash.
+        """
         if paths.is_under(path, self.root):
             return None
         if paths.is_under(self.root, path):
@@ -76,18 +95,12 @@ class Trash:
                 f'Cannot move "{self._fs.uri}{path}" to the trash, as it contains the trash'
             )
         target = place_of(self.root, path)
-        for _ in range(MOST_TRIES):
-            directory = self._free_directory(paths.parent_of(target) or self.root)
-            target = paths.join(directory, paths.name_of(target))
-            if self._fs.exists(target):
-                target += self._suffix()
-            try:
-                self._fs.mkdirs(directory, DIRECTORY_MODE)
-                self._fs.rename(path, target)
-            except (errors.PathExists, errors.ParentNotDirectory, errors.PathIsNotDirectory):
-                continue  # someone else put something there meanwhile
-            return Moved(path, target)
-        raise errors.PathExists(f"{target} was taken again and again while moving {path} to it")
+        directory = self._free_directory(paths.parent_of(target) or self.root)
+        target = paths.join(directory, paths.name_of(target))
+        if self._fs.exists(target):
+            target += self._suffix()
+        self._fs.mkdirs(directory, DIRECTORY_MODE)
+        return target
 
     def _free_directory(self, directory: str) -> str:
         """The directory, its first component that is a file renamed by the time."""

@@ -20,14 +20,16 @@ the work is done in the executors, where howdah has to be importable
 - `tree`, `rows`                   a tree listed, for all other jobs; rows as Arrow has them
 - `verifying`, `reading_replicas`, `judging`, `manifest`   verify
 - `namespaces`, `image_tasks`, `namespace_reports`, `namespace_page`, `treemap`  namespace
-- `compaction`, `compaction_plan`, `joining_lines`, `exchange`   compact
+- `compaction`, `compaction_contents`, `compaction_plan`, `compacted`, `rewriting`, `footers`,
+  `joining`, `joining_lines`, `joining_avro`, `exchange`, `resembling`   compact
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from howdah.spark.compaction import Compaction, compact
+    from howdah.spark.compacted import Compaction
+    from howdah.spark.compaction import compact
     from howdah.spark.job import distcp
     from howdah.spark.namespaces import namespace
     from howdah.spark.options import Attribute, Options
@@ -47,7 +49,7 @@ __all__ = [
 ]
 
 _HOME = {
-    "Compaction": "howdah.spark.compaction",
+    "Compaction": "howdah.spark.compacted",
     "compact": "howdah.spark.compaction",
     "distcp": "howdah.spark.job",
     "namespace": "howdah.spark.namespaces",

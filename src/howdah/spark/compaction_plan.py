@@ -21,17 +21,36 @@ BYTES_AN_OBJECT: Final = 150
 """What a file, directory or block takes of the namenode's memory: HDFS's rule of thumb."""
 
 PREFIX: Final = ".howdah-compact."
-BUILDING: Final = "~building"
-READY: Final = "~ready"
+_LEFTOVER: Final = re.compile(
+    re.escape(PREFIX) + r"(?P<name>.+)~(?:building|(?P<state>ready|came)\.(?P<id>[0-9]+))",
+    re.DOTALL,
+)
 
 LOGS: Final = frozenset(("_spark_metadata", "_delta_log", ".hoodie"))
 """Directories in which others name the files beside them."""
 ICEBERG_SUFFIX: Final = ".metadata.json"
 """Files of Iceberg, in a directory that does so."""
 
+SUCCESS: Final = "_SUCCESS"
+KNOWN_HIDDEN: Final = r"^(_SUCCESS|_metadata|_common_metadata|\..*\.crc)$"
+"""Hidden files that the new directory need not have: `_SUCCESS` is made anew; the others say
+what the old files are, and go with them. Anything else hidden, such as `_temporary`, may be
+of somebody who is at work there."""
+
+BUCKET: Final = (
+    r"^(part-[0-9]+-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}_[0-9]+|bucket_[0-9]+|[0-9]{6}_[0-9]+)"
+    r"([._].*)?$"
+)
+"""Names of files in which Spark and Hive keep the rows of one bucket of a table."""
+
 # Spark takes these in a path for a pattern.
 _PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
-_EXTENSION: Final = re.compile(r"\.(parquet|orc|avro|jsonl?|csv|txt|log|text)(\.gz)?$", re.I)
+_KINDS: Final = r"parquet|orc|avro|jsonl?|csv|tsv|txt|log|text"
+SUFFIX: Final = rf"(\.(?:{_KINDS})(?:\.(?:gz|bz2|zstd?|lz4|snappy|deflate|lzo|xz))?)$"
+"""What the end of a lower-case name says of a file."""
+JOINED: Final = ("", ".gz", ".bz2")
+"""Compression of lines that can be put together."""
+_SUFFIX: Final = re.compile(SUFFIX)
 _CODEC: Final = re.compile(r"\.(snappy|gz|zstd|lz4|zlib|brotli)\.(parquet|orc)$", re.I)
 
 
@@ -40,7 +59,9 @@ class Format(enum.StrEnum):
     ORC = "orc"
     AVRO = "avro"
     LINES = "lines"
-    """Text, JSON: files that may be put one after the other."""
+    """Files that may be put one after the other."""
+    JSON = "json"
+    """The same, if each line is a value."""
     CSV = "csv"
     """The same, but each may begin with a header."""
 
@@ -50,21 +71,35 @@ _FORMATS: Final = {
     "orc": Format.ORC,
     "avro": Format.AVRO,
     "csv": Format.CSV,
+    "tsv": Format.CSV,
+    "json": Format.JSON,
+    "jsonl": Format.JSON,
 }
 
 
 def suffix_of(name: str) -> str | None:
-    """The extension that says what a file is, `.gz` included; None for others.
+    """The extension that says what a file is, that of its compression included; None for
+    others.
 
     >>> suffix_of("part-0.snappy.parquet"), suffix_of("a.JSON.gz"), suffix_of("x.bin")
     ('.parquet', '.json.gz', None)
     """
-    found = _EXTENSION.search(name)
-    return found.group(0).lower() if found else None
+    found = _SUFFIX.search(name.lower())
+    return found.group(1) if found else None
+
+
+def compression_of(suffix: str) -> str:
+    """Of lines: `.gz`, or nothing.
+
+    >>> compression_of(".csv.gz"), compression_of(".csv")
+    ('.gz', '')
+    """
+    first, second = suffix.rfind("."), suffix.find(".")
+    return suffix[first:] if first != second else ""
 
 
 def format_of(suffix: str) -> Format:
-    return _FORMATS.get(suffix.removesuffix(".gz").lstrip("."), Format.LINES)
+    return _FORMATS.get(suffix.removesuffix(compression_of(suffix)).lstrip("."), Format.LINES)
 
 
 def codec_of(name: str) -> str | None:
@@ -84,7 +119,8 @@ def is_hidden(name: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class Contents:
     """What is directly in one directory. `suffixes` are those of its data files, "" of any
-    that nothing is known about; `blocks` are those of its data files."""
+    that nothing is known about; `blocks` are those of its data files. `unknown` is a hidden
+    file or directory that is none of the known ones, `bucket` a file of a bucketed table."""
 
     path: str
     files: int
@@ -94,6 +130,8 @@ class Contents:
     suffixes: tuple[str, ...]
     directories: int
     has_success: bool = False
+    unknown: str = ""
+    bucket: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +149,11 @@ class Plan:
     @property
     def format(self) -> Format:
         return format_of(self.suffix)
+
+    @property
+    def is_by_spark(self) -> bool:
+        """Whether rows are read and written; else files are put together as they are."""
+        return self.format in _BY_SPARK
 
     @property
     def files_saved(self) -> int:
@@ -145,11 +188,19 @@ def _reason(contents: Contents, after: int, target_bytes: int, logged: Sequence[
             return f"another program keeps a list of the files below {directory}"
     if contents.directories:
         return "it has subdirectories beside its files"
+    if contents.unknown:
+        return f"it has {contents.unknown} beside its files, so somebody may be at work there"
+    if contents.bucket:
+        return f"it is of a table with buckets, which names such as {contents.bucket} tell apart"
     if "" in contents.suffixes:
         return "it has files of an unknown format"
     if len(contents.suffixes) > 1:
         return f"it has files of several formats: {', '.join(sorted(contents.suffixes))}"
-    if _PATTERN.search(contents.path) and format_of(contents.suffixes[0]) in _BY_SPARK:
+    (suffix,) = contents.suffixes
+    compression = compression_of(suffix)
+    if compression not in (JOINED if format_of(suffix) in _JOINABLE else ("",)):
+        return f"its files are compressed as {compression}, which can't be joined"
+    if _PATTERN.search(contents.path) and format_of(suffix) in _BY_SPARK:
         return "Spark would take its name for a pattern"
     saved = contents.files - after
     if saved < 1:
@@ -159,24 +210,54 @@ def _reason(contents: Contents, after: int, target_bytes: int, logged: Sequence[
     return ""
 
 
-_BY_SPARK: Final = (Format.PARQUET, Format.ORC, Format.AVRO)
+_BY_SPARK: Final = (Format.PARQUET, Format.ORC)
+_JOINABLE: Final = (Format.LINES, Format.JSON, Format.CSV)
+
+
+class State(enum.StrEnum):
+    """How far an exchange was; in the order in which leftovers are put right."""
+
+    READY = "ready"
+    """Complete, it waits for its place."""
+    CAME = "came"
+    """What somebody put in the place when it was free."""
+    BUILDING = "building"
+    """New files are being made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """What the name of a directory on the way says: whose place it takes, and the inode id
+    of the directory that had it (0 where it doesn't matter)."""
+
+    name: str
+    state: State
+    file_id: int = 0
 
 
 def building_name(name: str) -> str:
     """Of the directory in which the new files are made, beside the old one."""
-    return f"{PREFIX}{name}{BUILDING}"
+    return f"{PREFIX}{name}~{State.BUILDING}"
 
 
-def ready_name(name: str) -> str:
-    """The same, once it is complete and waits for its place."""
-    return f"{PREFIX}{name}{READY}"
+def ready_name(name: str, file_id: int) -> str:
+    """The same, once it is complete and waits for the place of this inode."""
+    return f"{PREFIX}{name}~{State.READY}.{file_id}"
 
 
-def parse_name(name: str) -> tuple[str, bool] | None:
-    """For such a name: of which directory it is, and whether it is complete."""
-    if not name.startswith(PREFIX):
+def came_name(name: str, file_id: int) -> str:
+    """Of what was put in the place when it was free."""
+    return f"{PREFIX}{name}~{State.CAME}.{file_id}"
+
+
+def parse_name(name: str) -> Leftover | None:
+    """What such a name says.
+
+    >>> parse_name(".howdah-compact.day=1~ready.16390").file_id
+    16390
+    """
+    found = _LEFTOVER.fullmatch(name)
+    if found is None:
         return None
-    for suffix, is_ready in ((BUILDING, False), (READY, True)):
-        if name.endswith(suffix):
-            return name[len(PREFIX) : -len(suffix)], is_ready
-    return None
+    state = State(found["state"] or State.BUILDING)
+    return Leftover(found["name"], state, int(found["id"] or 0))

@@ -1,35 +1,40 @@
-"""Files of lines put one after the other, as an executor does it.
+"""Files of lines put one after the other.
 
-A task makes one file of those of a directory: in the order of their names it takes those
-whose bytes begin within its share. Each line stays a line: what doesn't end with a
-newline gets one. Compressed files are made one compressed stream. With headers, the
-first line of the first file is kept, and that of all others has to be the same.
+Each line stays a line: what doesn't end with a newline gets one. Compressed files are made
+one compressed stream.
+
+Files are refused if together they would say something else than each by itself:
+
+- CSV of which nobody says whether it has headers, if all files begin with the same line.
+  Of headers one is kept, and the others have to be the same; one ends where its quotes do.
+- JSON of which a value takes several lines, which readers take for one value a file.
+- Text in UTF-16 or UTF-32. A mark of UTF-8 at the beginning is kept once.
 """
 
 from __future__ import annotations
 
+import bz2
 import gzip
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from howdah import errors
-from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
-from howdah.spark.compaction_plan import is_hidden
-from howdah.spark.filesystems import Place
+from howdah.spark.compaction_plan import Format, compression_of, format_of
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-SHARE_SCHEMA: Final = "directory string, building string, suffix string, number int, shares int"
-JOINED_SCHEMA: Final = "directory string, files long, lines long"
 _BUFFER: Final = 4 << 20
+_UTF8_MARK: Final = b"\xef\xbb\xbf"
+_OTHER_MARKS: Final = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
+_LONGEST_VALUE: Final = 64 << 20
 
 
 class _Source(Protocol):
     def read(self, count: int, /) -> bytes: ...
+
+    def readline(self, limit: int = -1, /) -> bytes: ...
 
 
 class _Sink(Protocol):
@@ -40,84 +45,147 @@ class HeadersDiffer(errors.HowdahError, ValueError):
     """Two files of one directory have other columns."""
 
 
-@dataclass(frozen=True, slots=True)
-class JoinLines:
-    """Called with shares; each becomes a file. A second attempt writes it anew."""
-
-    place: Place
-    has_headers: bool
-
-    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        fs = self.place.connect()
-        for batch in given:
-            for row in batch.to_pylist():
-                files, lines = join(fs, row, has_headers=self.has_headers)
-                yield pa.RecordBatch.from_pydict(
-                    {
-                        "directory": pa.array([row["directory"]]),
-                        "files": pa.array([files], type=pa.int64()),
-                        "lines": pa.array([lines], type=pa.int64()),
-                    }
-                )
+class NotJoinable(errors.HowdahError, ValueError):
+    """One after the other these files would say something else."""
 
 
-def join(fs: FileSystem, share: dict[str, Any], *, has_headers: bool) -> tuple[int, int]:
-    """Make the file of one share; how many files went into it, and their lines."""
-    name = f"part-{share['number']:05}-compacted{share['suffix']}"
-    target = paths.join(share["building"], name)
-    is_compressed = share["suffix"].endswith(".gz")
-    files = lines = 0
+@dataclass(slots=True)
+class Joined:
+    """How many files went into one, how many lines or records they have, and the line with
+    which all of them begin, or what else they have to have in common."""
+
+    files: int = 0
+    records: int = 0
     header: bytes | None = None
-    with fs.create(target, overwrite=True) as raw:
-        out = gzip.GzipFile(fileobj=cast(Any, raw), mode="wb") if is_compressed else raw
-        for status in _share_of(fs, share["directory"], share["number"], share["shares"]):
-            with fs.open(status.path) as stream:
-                source = gzip.GzipFile(fileobj=cast(Any, stream)) if is_compressed else stream
-                if has_headers:
-                    first = source.readline()
-                    if first and not first.endswith(b"\n"):
-                        first += b"\n"
-                    if header is None and first:
-                        header = first
-                        out.write(header)
-                        lines += 1
-                    elif first and first != header:
-                        raise HeadersDiffer(f"{status.path} begins with another line than others")
-                lines += _copy(source, out)
-                files += 1
-        if isinstance(out, gzip.GzipFile):
-            out.close()
-    return files, lines
 
 
-def _share_of(fs: FileSystem, directory: str, number: int, shares: int) -> Iterator[FileStatus]:
-    """The files of the share: those whose middle lies in it, when all bytes are laid out."""
-    total = sum(status.length for status in _data_files(fs, directory))
-    at = 0
-    for status in _data_files(fs, directory):
-        middle = at + status.length // 2
-        at += status.length
-        if min(middle * shares // max(total, 1), shares - 1) == number:
-            yield status
+def join(
+    fs: FileSystem,
+    sources: Iterable[FileStatus],
+    raw: Any,
+    suffix: str,
+    has_headers: bool | None = None,
+) -> Joined:
+    """Write all sources to `raw`."""
+    made = Joined()
+    out = _compressed(raw, suffix, "wb")
+    joiner = _Joiner(format_of(suffix), has_headers, out, made)
+    for status in sources:
+        with fs.open(status.path) as stream:
+            joiner.add(status.path, _compressed(stream, suffix, "rb"))
+    if out is not raw:
+        out.close()
+    return made
 
 
-def _data_files(fs: FileSystem, directory: str) -> Iterator[FileStatus]:
-    found = (s for s in fs.list_status_iter(directory) if s.is_file and not is_hidden(s.name))
-    if fs.scheme == "hdfs":
-        return found
-    return iter(sorted(found, key=lambda status: status.name))
+def _compressed(raw: Any, suffix: str, mode: str) -> Any:
+    match compression_of(suffix):
+        case ".gz":
+            return gzip.GzipFile(fileobj=raw, mode=mode)
+        case ".bz2":
+            return bz2.BZ2File(raw, mode=cast(Any, mode))
+        case _:
+            return raw
 
 
-def _copy(source: _Source, out: _Sink) -> int:
+class _Joiner:
+    """Adds one file after the other to what is made."""
+
+    def __init__(self, kind: Format, has_headers: bool | None, out: _Sink, made: Joined) -> None:
+        self._is_json = kind is Format.JSON
+        self._has_headers = has_headers if kind is Format.CSV else False
+        self._out = out
+        self._made = made
+        self._first: bytes | None = None
+
+    def add(self, path: str, source: _Source) -> None:
+        made = self._made
+        made.files += 1
+        first = source.readline(_LONGEST_VALUE)
+        if not first:
+            return
+        if first.startswith(_OTHER_MARKS):
+            raise NotJoinable(f"{path} is in UTF-16 or UTF-32")
+        if self._first is not None:
+            first = first.removeprefix(_UTF8_MARK)
+        if self._is_json:
+            _check_value(path, first)
+        if self._has_headers:
+            while first.count(b'"') % 2 and (more := source.readline(_LONGEST_VALUE)):
+                first += more
+            self._header(path, first, source)
+            return
+        if self._has_headers is None:
+            self._compare(first)
+        self._first = first
+        made.records += _copy(first, source, self._out)
+
+    def _header(self, path: str, header: bytes, source: _Source) -> None:
+        plain = _plain(header)
+        if self._first is None:
+            self._first = self._made.header = plain
+            self._made.records += _copy(header, source, self._out)
+        elif plain != self._first:
+            raise HeadersDiffer(f"{path} begins with another line than others")
+        else:
+            self._made.records += _copy(b"", source, self._out)
+
+    def _compare(self, first: bytes) -> None:
+        plain = _plain(first)
+        if self._first is None:
+            self._made.header = plain
+        elif plain != self._made.header:
+            self._made.header = None
+
+
+def _plain(line: bytes) -> bytes:
+    return line.removeprefix(_UTF8_MARK).rstrip(b"\r\n")
+
+
+def check_headers(joined: Iterable[tuple[int, bytes | None]], has_headers: bool | None) -> None:
+    """See that what was made of several shares fits together: for each the number of its
+    files, and the line with which all of them begin, if they do.
+
+    Raises `HeadersDiffer`, and `NotJoinable` if what nobody called headers looks like it.
+    """
+    files, headers = 0, set()
+    for count, header in joined:
+        files += count
+        headers.add(header)
+    if has_headers and len(headers - {None}) > 1:
+        raise HeadersDiffer("its files begin with different lines, which are said to be headers")
+    if has_headers is None and files > 1 and len(headers) == 1 and None not in headers:
+        raise NotJoinable(
+            f"its files all begin with the line {_shown(headers.pop())}: say whether that is a "
+            "header (--header) or not (--no-header)"
+        )
+
+
+def _shown(line: bytes | None) -> str:
+    text = (line or b"").decode("utf-8", "replace")
+    return repr(text if len(text) <= 60 else text[:60] + "…")
+
+
+def _check_value(path: str, line: bytes) -> None:
+    text = line.removeprefix(_UTF8_MARK).strip()
+    if not text:
+        return
+    try:
+        json.loads(text)
+    except ValueError as error:
+        raise NotJoinable(f"{path} does not begin with a line that is a JSON value") from error
+
+
+def _copy(begin: bytes, source: _Source, out: _Sink) -> int:
     lines = 0
-    last = b"\n"
-    while piece := source.read(_BUFFER):
+    last = b""
+    piece = begin or source.read(_BUFFER)
+    while piece:
         out.write(piece)
         lines += piece.count(b"\n")
-        last = piece[-1:]
-    if last != b"\n":
+        last = (last + piece)[-2:]
+        piece = source.read(_BUFFER)
+    if last and not last.endswith(b"\n"):
         out.write(b"\n")
         lines += 1
     return lines

@@ -1,10 +1,8 @@
-"""What is compacted, how lines are joined, and how directories are exchanged."""
+"""Which directories are compacted, and what names say."""
 
 from __future__ import annotations
 
-import gzip
-import itertools
-from collections.abc import Iterator
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -12,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import howdah
-from howdah import errors
-from howdah.fs import memory
-from howdah.fs.api import FileSystem
 from howdah.spark.compaction_plan import (
+    BUCKET,
+    KNOWN_HIDDEN,
     Contents,
+    Leftover,
+    State,
     building_name,
+    came_name,
     codec_of,
     is_hidden,
     parse_name,
@@ -26,30 +25,8 @@ from howdah.spark.compaction_plan import (
     ready_name,
     suffix_of,
 )
-from howdah.spark.exchange import ChangedMeanwhile, Exchange, recover
-from howdah.spark.joining_lines import HeadersDiffer, join
 
-_numbers = itertools.count()
 SMALL = Contents("/t/d", 100, 10_000, 100, 200, (".parquet",), 0)
-
-
-@pytest.fixture
-def fs() -> Iterator[FileSystem]:
-    name = f"compaction-{next(_numbers)}"
-    with howdah.connect(f"mem://{name}/") as connected:
-        yield connected
-    memory.forget(name)
-
-
-def put(fs: FileSystem, path: str, data: bytes) -> None:
-    with fs.create(path, overwrite=True) as out:
-        out.write(data)
-
-
-def get(fs: FileSystem, path: str) -> bytes:
-    with fs.open(path) as stream:
-        return stream.read()
-
 
 # -- the plan ----------------------------------------------------------------------------
 
@@ -66,6 +43,11 @@ def get(fs: FileSystem, path: str) -> bytes:
         ({"files": 10, "bytes": 8500}, "too many bytes"),
         ({"path": "/t/[d]"}, "pattern"),
         ({"path": "/log/x"}, "keeps a list of the files below /log"),
+        ({"unknown": "_temporary"}, "it has _temporary beside its files"),
+        ({"bucket": "part-0_00003.c000.parquet"}, "table with buckets"),
+        ({"suffixes": (".csv.zst",)}, "compressed as .zst"),
+        ({"suffixes": (".csv.bz2",)}, ""),
+        ({"suffixes": (".orc.gz",)}, "compressed as .gz"),
     ],
 )
 def test_directories_are_compacted_where_it_is_worth_it(
@@ -103,6 +85,7 @@ def test_what_is_saved_are_files_and_blocks() -> None:
         ("b.parquet", ".parquet", None),
         ("c.zlib.orc", ".orc", "zlib"),
         ("d.JSON.GZ", ".json.gz", None),
+        ("d.tsv.zst", ".tsv.zst", None),
         ("e", None, None),
         ("f.parquet.tmp", None, None),
     ],
@@ -112,156 +95,32 @@ def test_names_say_what_files_are(name: str, suffix: str | None, codec: str | No
     assert codec_of(name) == codec
 
 
-@given(st.text(min_size=1).filter(lambda name: "/" not in name))
-def test_names_on_the_way_are_hidden_and_say_whose_they_are(name: str) -> None:
-    assert parse_name(building_name(name)) == (name, False)
-    assert parse_name(ready_name(name)) == (name, True)
-    assert is_hidden(ready_name(name))
+@given(st.text(min_size=1).filter(lambda name: "/" not in name), st.integers(0, 2**63))
+def test_names_on_the_way_are_hidden_and_say_whose_they_are(name: str, file_id: int) -> None:
+    assert parse_name(building_name(name)) == Leftover(name, State.BUILDING)
+    assert parse_name(ready_name(name, file_id)) == Leftover(name, State.READY, file_id)
+    assert parse_name(came_name(name, file_id)) == Leftover(name, State.CAME, file_id)
+    assert is_hidden(ready_name(name, file_id))
 
 
-# -- lines -------------------------------------------------------------------------------
-
-
-def joined(
-    fs: FileSystem, files: dict[str, bytes], shares: int = 1, suffix: str = ".txt", **how: Any
-) -> bytes:
-    for name, data in files.items():
-        put(fs, f"/d/{name}{suffix}", gzip.compress(data) if suffix.endswith("gz") else data)
-    put(fs, "/d/_SUCCESS", b"")
-    for number in range(shares):
-        share = {
-            "directory": "/d",
-            "building": "/new",
-            "suffix": suffix,
-            "number": number,
-            "shares": shares,
-        }
-        join(fs, share, has_headers=how.get("has_headers", False))
-    made = [get(fs, status.path) for status in fs.list_status("/new")]
-    return b"".join(gzip.decompress(each) if suffix.endswith("gz") else each for each in made)
-
-
-@pytest.mark.parametrize("suffix", [".txt", ".json.gz"])
-def test_lines_stay_lines_in_the_order_of_the_names(fs: FileSystem, suffix: str) -> None:
-    files = {"b": b"3\n4", "a": b"1\n2\n", "c": b"", "d": b"5"}
-    assert joined(fs, files, 1, suffix) == b"1\n2\n3\n4\n5\n"
-
-
-@given(
-    files=st.lists(st.lists(st.binary(max_size=30).filter(lambda b: b"\n" not in b)), max_size=12),
-    shares=st.integers(1, 5),
+@pytest.mark.parametrize(
+    ("name", "is_bucket"),
+    [
+        ("part-00000-6a2b2b0c-27d2-4b53-8c69-0e2d3f1f8a51_00003.c000.snappy.parquet", True),
+        ("part-00000-6a2b2b0c-27d2-4b53-8c69-0e2d3f1f8a51.c000.snappy.parquet", False),
+        ("000003_0.orc", True),
+        ("bucket_00001.orc", True),
+        ("sales_2024.parquet", False),
+        ("part-00000-0123456789abcdef0123456789abcdef.csv", False),
+    ],
 )
-def test_no_line_is_lost_however_many_files_are_made(files: list[list[bytes]], shares: int) -> None:
-    name = f"compaction-{next(_numbers)}"
-    with howdah.connect(f"mem://{name}/") as fs:
-        fs.mkdirs("/d")
-        named = {f"{n:03}": b"".join(line + b"\n" for line in f) for n, f in enumerate(files)}
-        assert joined(fs, named, shares) == b"".join(named.values())
-    memory.forget(name)
+def test_files_of_buckets_are_known_by_their_names(name: str, is_bucket: bool) -> None:
+    assert bool(re.search(BUCKET, name)) is is_bucket
 
 
-def test_one_header_is_kept_and_others_have_to_be_the_same(fs: FileSystem) -> None:
-    files = {"a": b"x,y\n1,2\n", "b": b"x,y\n3,4", "c": b"", "d": b"x,y"}
-    assert joined(fs, files, suffix=".csv", has_headers=True) == b"x,y\n1,2\n3,4\n"
-    with pytest.raises(HeadersDiffer, match=r"/d/e\.csv"):
-        joined(fs, {"e": b"y,x\n"}, suffix=".csv", has_headers=True)
-
-
-# -- the exchange ------------------------------------------------------------------------
-
-
-def exchange_of(fs: FileSystem) -> Exchange:
-    put(fs, "/t/d/old1", b"1")
-    put(fs, "/t/d/old2", b"2")
-    exchange = Exchange(fs, "/t/d", now=lambda: 1.0)
-    exchange.begin()
-    put(fs, f"{exchange.building}/new", b"12")
-    return exchange
-
-
-def names(fs: FileSystem, path: str) -> list[str]:
-    return [status.name for status in fs.list_status(path)]
-
-
-def test_new_directory_takes_the_place_and_the_old_one_can_be_had_back(fs: FileSystem) -> None:
-    fs_mode = 0o750
-    exchange = exchange_of(fs)
-    fs.set_permission("/t/d", fs_mode)
-    exchange = Exchange(fs, "/t/d")
-    exchange.begin()
-    put(fs, f"{exchange.building}/new", b"12")
-    kept_at = exchange.finish()
-    assert names(fs, "/t") == ["d"]
-    assert names(fs, "/t/d") == ["new"]
-    assert names(fs, kept_at) == ["old1", "old2"]
-    assert fs.get_file_status("/t/d").permission == fs_mode
-
-
-def test_directory_that_was_written_to_is_left_alone(fs: FileSystem) -> None:
-    exchange = exchange_of(fs)
-    put(fs, "/t/d/old3", b"3")
-    with pytest.raises(ChangedMeanwhile, match="/t/d"):
-        exchange.finish()
-    assert names(fs, "/t") == ["d"]
-    assert names(fs, "/t/d") == ["old1", "old2", "old3"]
-
-
-class Killed(Exception):
-    """The process ends here."""
-
-
-@pytest.mark.parametrize("step", range(3))
-def test_killed_at_any_rename_the_next_run_puts_it_right(
-    fs: FileSystem, step: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    exchange = exchange_of(fs)
-    done = itertools.count()
-    rename = fs.rename
-
-    def renames_until_killed(src: Any, dst: Any, **how: Any) -> None:
-        if next(done) == step:
-            raise Killed
-        rename(src, dst, **how)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(fs, "rename", renames_until_killed)
-        with pytest.raises(Killed):
-            exchange.finish()
-    for name in names(fs, "/t"):
-        if parse_name(name) is not None:
-            recover(fs, f"/t/{name}")
-    assert names(fs, "/t") == ["d"]
-    # Until the old one has gone nothing has happened; from then on it all has.
-    assert names(fs, "/t/d") == (["new"] if step == 2 else ["old1", "old2"])
-
-
-@pytest.mark.parametrize("step", range(3))
-def test_rename_that_fails_leaves_the_old_directory_or_what_is_to_take_its_place(
-    fs: FileSystem, step: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    exchange = exchange_of(fs)
-    done = itertools.count()
-    rename = fs.rename
-
-    def renames_that_fail(src: Any, dst: Any, **how: Any) -> None:
-        if next(done) == step:
-            raise errors.RemoteError("the namenode is away")
-        rename(src, dst, **how)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(fs, "rename", renames_that_fail)
-        with pytest.raises(errors.RemoteError):
-            exchange.finish()
-        exchange.drop()
-    if step < 2:
-        assert names(fs, "/t") == ["d"]
-        assert names(fs, "/t/d") == ["old1", "old2"]
-    else:
-        assert names(fs, "/t") == [ready_name("d")]
-        assert recover(fs, f"/t/{ready_name('d')}") == "/t/d"
-        assert names(fs, "/t/d") == ["new"]
-
-
-def test_root_cannot_be_exchanged(fs: FileSystem) -> None:
-    with pytest.raises(errors.IllegalArgument):
-        Exchange(fs, "/")
+@pytest.mark.parametrize(
+    ("name", "is_known"),
+    [("_SUCCESS", True), ("_metadata", True), (".a.parquet.crc", True), ("_temporary", False)],
+)
+def test_hidden_files_are_known_or_speak_of_somebody_at_work(name: str, is_known: bool) -> None:
+    assert bool(re.search(KNOWN_HIDDEN, name)) is is_known

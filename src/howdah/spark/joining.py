@@ -1,0 +1,75 @@
+"""Small files put together, as an executor does it: a task makes one file of some.
+
+In the order of their names it takes those files of a directory whose bytes lie within its
+share. What their content is like is for `joining_lines` and `joining_avro` to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from howdah.fs import paths
+from howdah.fs.api import FileSystem
+from howdah.fs.status import FileStatus
+from howdah.spark import joining_avro, joining_lines
+from howdah.spark.compaction_plan import Format, format_of, is_hidden
+from howdah.spark.filesystems import Place
+from howdah.spark.joining_lines import Joined
+from howdah.spark.rows import batches
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SHARE_SCHEMA: Final = (
+    "directory string, building string, suffix string, run string, number int, shares int"
+)
+"""A file to be made. `run` makes its name one that no earlier run has given: who has listed
+the directory before never opens another file than the one that was listed."""
+JOINED_SCHEMA: Final = "files long, records long, header binary"
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Called with shares; each becomes a file. A second attempt writes it anew."""
+
+    place: Place
+    has_headers: bool | None
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        fs = self.place.connect()
+        shares = (row for batch in given for row in batch.to_pylist())
+        made = (join(fs, share, has_headers=self.has_headers) for share in shares)
+        yield from batches(((m.files, m.records, m.header) for m in made), JOINED_SCHEMA)
+
+
+def join(fs: FileSystem, share: dict[str, Any], *, has_headers: bool | None = None) -> Joined:
+    """Make the file of one share."""
+    suffix = share["suffix"]
+    name = f"part-{share['number']:05}-{share['run']}{suffix}"
+    target = paths.join(share["building"], name)
+    sources = _share_of(fs, share["directory"], share["number"], share["shares"])
+    with fs.create(target, overwrite=True) as out:
+        if format_of(suffix) is Format.AVRO:
+            return joining_avro.join(fs, sources, out, name)
+        return joining_lines.join(fs, sources, out, suffix, has_headers)
+
+
+def _share_of(fs: FileSystem, directory: str, number: int, shares: int) -> Iterator[FileStatus]:
+    """The files of the share: those whose middle lies in it, when all bytes are laid out."""
+    total = sum(status.length for status in data_files(fs, directory))
+    at = 0
+    for status in data_files(fs, directory):
+        middle = at + status.length // 2
+        at += status.length
+        if min(middle * shares // max(total, 1), shares - 1) == number:
+            yield status
+
+
+def data_files(fs: FileSystem, directory: str) -> Iterator[FileStatus]:
+    """The files that readers see, in the order of their names."""
+    found = (s for s in fs.list_status_iter(directory) if s.is_file and not is_hidden(s.name))
+    if fs.scheme == "hdfs":
+        return found
+    return iter(sorted(found, key=lambda status: status.name))

@@ -1,0 +1,86 @@
+"""Making a directory that takes another one's place like it.
+
+Of the directory: owner, group, mode, ACL, extended attributes, storage policy, quotas and
+time of modification. Of its files, which are not the same: owner, group, mode, ACL and
+replication of one of the old ones, and the newest times, so that what was cold stays cold,
+and who asks for what was modified since then doesn't get it all once more. What is the
+same already is left alone, so that one who is no superuser can do it to what is his own.
+"""
+
+from __future__ import annotations
+
+from howdah import errors
+from howdah.fs.api import FileSystem
+from howdah.fs.status import ContentSummary, FileStatus
+
+_RAW = "raw."
+_STICKY = 0o1000
+
+
+class Resemblance:
+    """Gives what a directory has to another one."""
+
+    def __init__(self, fs: FileSystem, like: FileStatus) -> None:
+        self._fs = fs
+        self._like = like
+
+    def prepare(self, building: str) -> None:
+        """What has to be there before files are written."""
+        fs = self._fs
+        policy = fs.get_file_status(building).storage_policy
+        if policy != self._like.storage_policy:
+            fs.set_storage_policy(building, fs.get_storage_policy(self._like.path).name)
+
+    def give(
+        self,
+        building: str,
+        like: FileStatus | None,
+        modification_time_ms: int,
+        access_time_ms: int,
+    ) -> None:
+        """Everything else; `like` is one of the old files."""
+        fs = self._fs
+        if like is not None:
+            for status in fs.list_status_iter(building):
+                self._alike(status, like)
+                if status.replication != like.replication:
+                    fs.set_replication(status.path, like.replication)
+                fs.set_times(status.path, modification_time_ms, access_time_ms or -1)
+        status = fs.get_file_status(building)
+        self._alike(status, self._like)
+        self._xattrs(building)
+        self._quotas(building)
+        fs.set_times(building, self._like.modification_time_ms)
+
+    def _alike(self, status: FileStatus, like: FileStatus) -> None:
+        fs = self._fs
+        if (status.owner, status.group) != (like.owner, like.group):
+            fs.set_owner(status.path, like.owner, like.group)
+        if like.has_acl or status.has_acl:
+            fs.set_acl(status.path, fs.get_acl_status(like.path).all_entries())
+            # An ACL says nothing of the sticky bit.
+            if not (status.permission ^ like.permission) & _STICKY:
+                return
+        if status.permission != like.permission:
+            fs.set_permission(status.path, like.permission)
+
+    def _xattrs(self, building: str) -> None:
+        try:
+            wanted = self._fs.get_xattrs(self._like.path)
+        except errors.UnsupportedOperation:
+            return  # then it has none
+        for name, value in wanted.items():
+            if not name.startswith(_RAW):
+                self._fs.set_xattr(building, name, value)
+
+    def _quotas(self, building: str) -> None:
+        summary: ContentSummary = self._fs.content_summary(self._like.path)
+        if summary.quota >= 0 or summary.space_quota >= 0:
+            self._fs.set_quota(
+                building,
+                names=summary.quota if summary.quota >= 0 else None,
+                space_bytes=summary.space_quota if summary.space_quota >= 0 else None,
+            )
+        for each in summary.type_quotas:
+            if each.quota >= 0:
+                self._fs.set_quota(building, space_bytes=each.quota, storage_type=each.storage_type)
