@@ -22,6 +22,8 @@ from howdah.storage.name_order import in_order
 SLICE_INODES: Final = 5000
 
 Path = tuple[str, ...]
+_Way = tuple[str, "_Way"] | None
+"""Names from above, the first one first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,24 +147,29 @@ class SnapshotDiff:
         return found or None
 
     def _path_at(self, inode: INode, snapshot_id: int) -> Path | None:
-        """Where the inode was, below the directory; None if not there."""
-        names: list[str] = []
-        node: INode | None = inode
-        top = self._top
-        while node is not None and node != top:
-            name, parent = node.name, node.parent
-            if parent is None or self._snapshots.births.get(node.inode_id, 0) > snapshot_id:
-                for link in self._snapshots.dead_of.get(node.inode_id, ()):
-                    if link.shows_in(snapshot_id):
-                        name, parent = link.name, link.parent
-                        break
-                else:
-                    return None
-            names.append(name)
-            node = parent
-        if node is None:
-            return None
-        return tuple(reversed(names))
+        """Where the inode was, below the directory; None if not there.
+
+        A link in a directory that the snapshot does not show may look as if it were shown:
+        nobody needs its birth. So a link counts only if the way up from it leads here.
+        """
+        births = self._snapshots.births
+        todo: list[tuple[INode, _Way]] = [(inode, None)]
+        seen = set()
+        while todo:
+            node, way = todo.pop()
+            if node == self._top:
+                return _names(way)
+            if node.inode_id in seen:
+                continue
+            seen.add(node.inode_id)
+            if node.parent is not None and births.get(node.inode_id, 0) <= snapshot_id:
+                todo.append((node.parent, (node.name, way)))
+            todo += [
+                (link.parent, (link.name, way))
+                for link in self._snapshots.dead_of.get(node.inode_id, ())
+                if link.shows_in(snapshot_id)
+            ]
+        return None
 
     # What an inode is.
 
@@ -214,3 +221,11 @@ def report(modified: list[Modified], *, forward: bool) -> list[Reported]:
             else:
                 lines.append(Reported("R", gone.target, gone.path))
     return lines
+
+
+def _names(way: _Way) -> Path:
+    names = []
+    while way is not None:
+        name, way = way
+        names.append(name)
+    return tuple(names)

@@ -9,7 +9,8 @@ Without `-update` and `-overwrite` whatever is at the target stays, as in Hadoop
    otherwise, which don't depend on block sizes.
 4. No checksums to compare, or `-skipcrccheck`: the same if the target was changed last,
    so a file that is changed after it was copied is copied again, whatever its length.
-   A source of which nobody knows when it was changed (time 0) is copied.
+   A source of which nobody knows when it was changed (time 0) is copied, and so is one
+   that a report on snapshots names: what is put back is older than what it replaces.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class Reason(enum.Enum):
     NOT_NEWER = "lengths are equal, and the source is not newer"
     NEWER = "the source is newer"
     UNTOLD = "nothing tells whether it has changed"
+    REPORTED = "changed between the snapshots"
     PREFIX = "the target is the beginning of the source"
 
 
@@ -88,6 +90,8 @@ def decide(source: Facts, target: Facts | None, options: Options, checksums: Che
             if equal
             else Decision(Action.COPY, Reason.CHECKSUM_DIFFERS)
         )
+    if options.by_snapshots:
+        return Decision(Action.COPY, Reason.REPORTED)
     if source.modification_time_ms <= 0:
         return Decision(Action.COPY, Reason.UNTOLD)
     if source.modification_time_ms > target.modification_time_ms:

@@ -25,6 +25,7 @@ NAMES: Final = {
     "skipped_by_time": "Files Skipped, Source Not Newer",
     "files_retried": "Files Copied Again",
     "entries_deleted": "Entries Deleted",
+    "entries_renamed": "Entries Renamed",
 }
 
 
@@ -45,6 +46,7 @@ class Counters:
     skipped_by_time: int = 0
     files_retried: int = 0
     entries_deleted: int = 0
+    entries_renamed: int = 0
 
     def as_dict(self) -> dict[str, int]:
         return {name: getattr(self, name) for name in names()}

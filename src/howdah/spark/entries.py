@@ -30,6 +30,12 @@ class Kind(enum.IntEnum):
     MISSING_PENDING = 4  # a directory of the target alone, to be listed
     UNREADABLE = 5  # a directory that cannot be listed; `owner` says why
     SUMS = 6  # the totals of a task that has listed
+    MODIFIED = 7  # by a report on snapshots, to be looked at
+    CREATED = 8  # the same, with all that is below it
+
+
+WAITING: Final = (Kind.PENDING, Kind.MISSING_PENDING, Kind.MODIFIED, Kind.CREATED)
+"""Rows of which a task has yet to make others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +121,7 @@ class Sums:
                 self.directories += 1
             case Kind.MISSING:
                 self.missing += 1
-            case Kind.PENDING | Kind.MISSING_PENDING:
+            case kind if kind in WAITING:
                 self.pending += 1
 
     def counting(self, rows: Iterable[Entry]) -> Iterator[Entry]:

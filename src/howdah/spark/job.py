@@ -2,6 +2,8 @@
 
 1. Look at sources and target, and place the sources (`howdah.spark.layout`).
 2. Remove what an earlier run of the same copy left, if it was killed.
+   With `-diff` or `-rdiff` instead: move at the target what was renamed or deleted
+   between two snapshots (`howdah.spark.snapshot_sync`).
 3. List sources and target in parallel (`howdah.spark.listing`).
 4. Refuse two sources with one place.
 5. Copy: tasks with about as many bytes each (`howdah.spark.plan`, `howdah.spark.tasks`),
@@ -40,6 +42,7 @@ from howdah.spark.preserving import check_support
 from howdah.spark.progress import Progress
 from howdah.spark.rehearsal import SCHEMA as REHEARSAL_SCHEMA
 from howdah.spark.rehearsal import RehearseTask, tell_all
+from howdah.spark.snapshot_sync import SnapshotSync
 from howdah.spark.staging import Staging, key_of, work_path
 from howdah.spark.surroundings import Surroundings, located, prefix, status_of
 from howdah.spark.tasks import COUNTER_SCHEMA, CopyTask
@@ -72,8 +75,6 @@ def distcp(
     >>> distcp(spark, "hdfs://a:8020/data", "hdfs://b:8020/data")  # doctest: +SKIP
     """
     chosen = options or Options()
-    if chosen.diff is not None or chosen.reverse_diff is not None:
-        raise errors.UnsupportedOperation("-diff and -rdiff are not supported yet; use -update")
     configuration = Configuration.load() if conf is None else conf
     wanted = [sources] if isinstance(sources, str) else list(sources)
     around = Surroundings.look(wanted, target, chosen, configuration, user)
@@ -91,6 +92,10 @@ class _Job:
         shows_progress: bool,
     ) -> None:
         self._spark = spark
+        self._sync = None
+        if options.by_snapshots:
+            self._sync = SnapshotSync.look(spark, around, options)
+            around = self._sync.around
         self._around = around
         self._options = options
         self._conf = conf
@@ -103,7 +108,10 @@ class _Job:
         )
         for each in (*around.places, around.target):
             check_support(each.connect(), options.preserve)
-        key = key_of([source.uri for source, _ in around.sources], around.target_uri)
+        what = [source.uri for source, _ in around.sources]
+        if self._sync is not None:
+            what += self._sync.key
+        key = key_of(what, around.target_uri)
         # An atomic copy is made beside its target, where nothing is yet.
         self._path = around.target_path
         if options.atomic:
@@ -132,16 +140,23 @@ class _Job:
             combine_mode=self._combine_mode(),
         )
         listing = None
+        is_done = False
         try:
-            if not self._options.dry_run:
-                self._remove_debris()
-            listing = self._list()
+            if self._sync is not None:
+                changes, moved = self._sync.begin(self._staging, tell)
+                listing = self._sync.listing(changes, self._walk())
+            else:
+                moved = Counters()
+                if not self._options.dry_run:
+                    self._remove_debris()
+                listing = self._list()
             if len(self._placed) > 1:
                 self._refuse_duplicates(listing)
             if self._options.dry_run:
-                counters = self._rehearse(listing, task, tell)
+                counters = moved + self._rehearse(listing, task, tell)
             else:
-                counters = self._do(listing, task)
+                counters = moved + self._do(listing, task)
+            is_done = True
         except errors.HowdahError:
             raise
         except Exception as error:
@@ -149,11 +164,15 @@ class _Job:
         finally:
             if listing is not None:
                 listing.forget()
-            if not self._options.dry_run:
+            if self._sync is not None:
+                self._sync.forget()
+            # What -diff has begun it goes on with, if the directory is there.
+            if not self._options.dry_run and (is_done or self._sync is None):
                 self._fs.delete(self._staging.directory, recursive=True)
         seconds = time.monotonic() - self._began_s
         tasks = parts_of(listing.totals, self._options)
-        return Outcome(counters, listing.totals, seconds, tasks)
+        notes = () if self._sync is None else self._sync.notes
+        return Outcome(counters, listing.totals, seconds, tasks, notes)
 
     def _remove_debris(self) -> None:
         self._fs.delete(self._staging.directory, recursive=True)
@@ -164,18 +183,24 @@ class _Job:
         counters = self._copy(listing, task)
         if self._options.wants_missing:
             counters += self._missing(listing)
+        if self._sync is not None and self._options.preserve:
+            # As long as the directory is there the copy can be gone on with.
+            self._preserve_directories(listing.of(Kind.DIRECTORY), task)
         # Before attributes are set: it lies in the target, whose times it has changed.
         self._fs.delete(self._staging.directory, recursive=True)
         if self._options.atomic:
             self._commit()
         if self._options.preserve:
-            self._preserve_directories(listing, task)
+            rows = listing.of(Kind.DIRECTORY)
+            if self._sync is not None:
+                rows = rows.where("length(relative) = 0")
+            self._preserve_directories(rows, task)
         return counters
 
     # --- 3. the list -------------------------------------------------------------------
 
-    def _list(self) -> Listing:
-        walk = Walk(
+    def _walk(self) -> Walk:
+        return Walk(
             sources=self._around.places,
             target=self._around.target,
             target_path=prefix(self._path),
@@ -184,6 +209,8 @@ class _Job:
             ignore_failures=self._options.ignore_failures,
             threads=self._options.list_threads,
         )
+
+    def _list(self) -> Listing:
         roots = [
             row
             for each, (_, status) in zip(self._placed, self._around.sources, strict=True)
@@ -191,7 +218,7 @@ class _Job:
         ]
         if self._lists_target_alone:
             roots.append(Entry(Kind.MISSING_PENDING, 0, b"", b"", target=Found.DIRECTORY))
-        return make_listing(self._spark, roots, walk, self._options.max_maps)
+        return make_listing(self._spark, roots, self._walk(), self._options.max_maps)
 
     @property
     def _lists_target_alone(self) -> bool:
@@ -311,8 +338,7 @@ class _Job:
                 f"Target-path can't be committed to because it exists at {self._around.target_uri}"
             ) from error
 
-    def _preserve_directories(self, listing: Listing, task: CopyTask) -> None:
-        rows = listing.of(Kind.DIRECTORY)
+    def _preserve_directories(self, rows: DataFrame, task: CopyTask) -> None:
         # Their order matters only where a mode keeps their owner out.
         enters = f"(permission & {OWNER_ENTERS}) = {OWNER_ENTERS}"
         attributes = AttributesTask(task, prefix(self._around.target_path))

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from howdah.spark.entries import SCHEMA, Entry, Kind, Sums
+from howdah.spark.entries import SCHEMA, WAITING, Entry, Kind, Sums
 from howdah.spark.rows import dealt
 from howdah.spark.walking import Walk
 
@@ -62,9 +62,14 @@ class Listing:
 
 def make_listing(spark: SparkSession, roots: list[Entry], walk: Walk, most_tasks: int) -> Listing:
     """The rows of `roots`, and everything below those of them that are pending."""
-    parts: list[DataFrame] = []
     first = replace(walk, roots=tuple(roots))
-    listed = spark.range(0, 1, 1, 1).mapInArrow(first, SCHEMA).persist()
+    return go_on(spark.range(0, 1, 1, 1).mapInArrow(first, SCHEMA), walk, most_tasks)
+
+
+def go_on(begun: DataFrame, walk: Walk, most_tasks: int) -> Listing:
+    """The rows of `begun`, among them sums, and everything that they wait for."""
+    parts: list[DataFrame] = []
+    listed = begun.persist()
     sums = Sums()
     while True:
         parts.append(listed)
@@ -75,7 +80,7 @@ def make_listing(spark: SparkSession, roots: list[Entry], walk: Walk, most_tasks
             break
         walk = replace(walk, most_entries=min(walk.most_entries * BUDGET_GROWTH, MOST_ENTRIES))
         tasks = min(most_tasks, -(-own.pending // DIRECTORIES_A_TASK))
-        pending = _of(listed, [Kind.PENDING, Kind.MISSING_PENDING])
+        pending = _of(listed, WAITING)
         listed = dealt(pending, tasks, "relative").mapInArrow(walk, SCHEMA).persist()
     totals = Totals(
         files=sums.files,

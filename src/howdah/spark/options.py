@@ -115,7 +115,7 @@ class Options:
                 raise InvalidOptions(message)
 
     def _contradictions(self) -> Iterable[tuple[bool, str]]:
-        by_diff = self.diff is not None or self.reverse_diff is not None
+        by_diff = self.by_snapshots
         snapshots = (*(self.diff or ()), *(self.reverse_diff or ()))
         return (
             (
@@ -150,12 +150,21 @@ class Options:
                 self.diff is not None and self.reverse_diff is not None,
                 "-diff and -rdiff are mutually exclusive",
             ),
+            (
+                by_diff and self.track_path is not None,
+                "-xtrack and -diff/-rdiff are mutually exclusive: not all of the target is listed",
+            ),
             (self.verbose and self.log_path is None, "-v is valid only with -log option"),
             (
                 self.bandwidth_mb is not None and self.bandwidth_mb <= 0,
                 f"Bandwidth specified is not positive: {self.bandwidth_mb}",
             ),
         )
+
+    @property
+    def by_snapshots(self) -> bool:
+        """Whether what is to be done is told by a report on two snapshots."""
+        return self.diff is not None or self.reverse_diff is not None
 
     @property
     def wants_missing(self) -> bool:

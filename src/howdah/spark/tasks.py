@@ -224,6 +224,9 @@ def decision_of(
         )
         if task.replaces_file:
             return Decision(Action.COPY, Reason.OVERWRITE)
+        if task.options.by_snapshots and task.options.dry_run:
+            # What is there is not yet what it will be compared with.
+            return Decision(Action.COPY, Reason.REPORTED)
     here = Facts(entry.length, entry.modification_time_ms, entry.block_size)
 
     def checksums(length: int | None) -> bool | None:

@@ -13,6 +13,8 @@
    listed ends the copy, or with `-i` is counted as a failure; Hadoop logs it and goes on.
    Nothing at the target is taken for missing because the source could not be read.
 6. A symbolic link to a file is that file; one to a directory cannot be copied.
+7. Of a report on snapshots each path is looked at, at the source and at the target. What
+   was moved at the target has rows of its own, and is passed over where it is now.
 """
 
 from __future__ import annotations
@@ -28,19 +30,27 @@ from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
 from howdah.spark.copying import ReadFailed
-from howdah.spark.entries import Entry, Kind, Sums, batches, decode, encode, entries, found_of
+from howdah.spark.entries import (
+    WAITING,
+    Entry,
+    Kind,
+    Sums,
+    batches,
+    decode,
+    encode,
+    entries,
+    found_of,
+)
 from howdah.spark.filesystems import Place
 from howdah.spark.layout import Found
 from howdah.spark.staging import is_staging
+from howdah.spark.surroundings import status_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 FIRST_ROUND: Final = 10_000
 """Entries that a task lists in the first round before it leaves the rest to others."""
-
-
-_PENDING: Final = (Kind.PENDING, Kind.MISSING_PENDING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +65,9 @@ class Walk:
     filters: tuple[str, ...] = ()
     ignore_failures: bool = False
     threads: int = 1
+    passed_over: frozenset[bytes] = frozenset()
+    filter_beginnings: tuple[str, ...] = ()
+    rehearses: bool = False
     most_entries: int = FIRST_ROUND
     roots: tuple[Entry, ...] = ()
 
@@ -86,7 +99,7 @@ class _Walker:
         with ThreadPoolExecutor(threads, thread_name_prefix="list") as pool:
             while True:
                 while len(queue) < threads and (entry := next(source, None)) is not None:
-                    if entry.kind in _PENDING:
+                    if entry.kind in WAITING:
                         queue.append(entry)
                     else:
                         yield entry
@@ -99,7 +112,7 @@ class _Walker:
                 some = [queue.popleft() for _ in range(min(threads, len(queue)))]
                 for found in self._list_all(some, pool):
                     self._listed += 1
-                    if found.kind in _PENDING:
+                    if found.kind in WAITING:
                         queue.append(found)
                     else:
                         yield found
@@ -116,8 +129,9 @@ class _Walker:
         if directory.kind == Kind.MISSING_PENDING:
             yield from self._missing_below(directory)
             return
+        look = self._list_both if directory.kind == Kind.PENDING else self._look_up
         try:
-            yield from self._list_both(self._sources[directory.filesystem], directory)
+            yield from look(self._sources[directory.filesystem], directory)
         except (errors.HowdahError, OSError) as error:
             if not self._walk.ignore_failures:
                 raise ReadFailed(f"Cannot list {directory.path}: {error}") from error
@@ -130,22 +144,41 @@ class _Walker:
             there = _until_gone(_sorted(self._target, target_path or "/"))
         for status, other in _paired(_until_gone(_sorted(fs, directory.path)), there):
             if status is not None:
-                yield from self._entry(fs, directory, _followed(fs, status), other)
+                relative = directory.relative + b"/" + encode(status.name)
+                if relative not in self._walk.passed_over:
+                    yield from self._entry(fs, directory, relative, _followed(fs, status), other)
             elif other is not None and self._walk.wants_missing:
                 yield from self._missing(directory, other)
 
+    def _look_up(self, fs: FileSystem, entry: Entry) -> Iterator[Entry]:
+        """What a report names."""
+        status = _followed(fs, fs.get_file_link_status(entry.path))
+        path = self._walk.target_path + decode(entry.relative)
+        if not self._walk.rehearses:
+            other = status_of(self._target, path or "/")
+        else:
+            # Nothing is in its place yet.
+            other = status if entry.kind == Kind.MODIFIED else None
+        is_whole = entry.kind == Kind.CREATED
+        yield from self._entry(fs, entry, entry.relative, status, other, goes_on=is_whole)
+
     def _entry(
-        self, fs: FileSystem, directory: Entry, status: FileStatus, other: FileStatus | None
+        self,
+        fs: FileSystem,
+        directory: Entry,
+        relative: bytes,
+        status: FileStatus,
+        other: FileStatus | None,
+        goes_on: bool = True,
     ) -> Iterator[Entry]:
-        relative = directory.relative + b"/" + encode(status.name)
         kind = Kind.DIRECTORY if status.is_directory else Kind.FILE
         entry = Entry.of(kind, directory.filesystem, status, relative, other)
-        if not self._is_filtered(fs, status.path):
+        if not self._is_filtered(fs, status.path, decode(relative)):
             yield entry
         elif other is not None and self._walk.wants_missing:
             # As if the source didn't have it; the target's own path may not be filtered.
             yield from self._missing(directory, other)
-        if status.is_directory:
+        if status.is_directory and goes_on:
             yield replace(entry, kind=Kind.PENDING)
 
     # --- what only the target has ------------------------------------------------------
@@ -163,7 +196,7 @@ class _Walker:
             target_length=other.length,
             target_modification_time_ms=other.modification_time_ms,
         )
-        if not self._is_filtered(self._target, other.path):
+        if not self._is_filtered(self._target, other.path, decode(relative)):
             yield entry
         elif other.is_directory:
             # It is to stay, and not what is in it.
@@ -174,11 +207,12 @@ class _Walker:
         for other in _sorted(self._target, path or "/"):
             yield from self._missing(directory, other)
 
-    def _is_filtered(self, fs: FileSystem, path: str) -> bool:
+    def _is_filtered(self, fs: FileSystem, path: str, relative: str) -> bool:
         if not self._filters:
             return False
-        full = fs.uri + path
-        return any(pattern.fullmatch(full) for pattern in self._filters)
+        names = [fs.uri + path]
+        names += [beginning + relative for beginning in self._walk.filter_beginnings]
+        return any(pattern.fullmatch(name) for pattern in self._filters for name in names)
 
 
 def _until_gone(listing: Iterator[FileStatus]) -> Iterator[FileStatus]:

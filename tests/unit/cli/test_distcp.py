@@ -32,12 +32,3 @@ def test_copy_in_the_background_is_the_same_command_without_async(
         *("-Dfs.defaultFS=hdfs://a:1", "-update", "/a", "/b"),
     ]
     assert capsys.readouterr().out.startswith("DistCp runs as process 4711, and says how it goes")
-
-
-def test_snapshot_differences_are_refused_in_so_many_words() -> None:
-    from howdah.errors import UnsupportedOperation
-    from howdah.spark import Options
-    from howdah.spark.job import distcp as copy
-
-    with pytest.raises(UnsupportedOperation, match="-diff and -rdiff are not supported yet"):
-        copy(None, "/a", "/b", options=Options(update=True, diff=("s1", "s2")))  # type: ignore[arg-type]

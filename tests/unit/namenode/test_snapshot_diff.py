@@ -99,6 +99,21 @@ def test_report_up_to_now_has_what_happened_since(snap: Any) -> None:
     assert lines(snap, "/d", "s1", "s1") == []
 
 
+def test_report_stays_the_same_when_what_was_moved_is_moved_again(snap: Any) -> None:
+    snap.mkdirs("/d/between")
+    snap.rename("/d/deeper", "/d/between/x")
+    create(snap, "s3")
+    before = lines(snap, "/d", "s2", "s3")
+    assert ("R", "deeper", "between/x") in before
+    # Into a directory that no snapshot shows, of whose links nobody knows since when.
+    snap.mkdirs("/d/later/still")
+    snap.rename("/d/between/x", "/d/later/still/x")
+    assert lines(snap, "/d", "s2", "s3") == before
+    assert ("R", "deeper", "later/still/x") in lines(snap, "/d", "s2", "")
+    snap.rename("/d/later/still/x", "/d/later/x")
+    assert lines(snap, "/d", "s2", "s3") == before
+
+
 def test_report_of_a_directory_below_is_of_what_is_in_it(snap: Any) -> None:
     assert sorted(lines(snap, "/d/sub", "s1", "s2"), key=str) == sorted(
         [
