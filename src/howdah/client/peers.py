@@ -12,7 +12,6 @@ ready to find it dead, and take a new one then.
 from __future__ import annotations
 
 import os
-import select
 import threading
 import time
 from collections import OrderedDict
@@ -44,7 +43,7 @@ class PeerCache:
             self._reset()
         while True:
             found = self._pop(address)
-            if found is None or not _has_input(found):
+            if found is None or not found.has_input:
                 return found
             found.close()
 
@@ -93,10 +92,3 @@ class PeerCache:
     def __len__(self) -> int:
         with self._lock:
             return len(self._idle)
-
-
-def _has_input(connection: Connection) -> bool:
-    """The datanode closed it, or sent what nobody asked for."""
-    poll = select.poll()
-    poll.register(connection.fileno(), select.POLLIN)
-    return bool(poll.poll(0))

@@ -98,6 +98,11 @@ class Mirror:
         """The next ack, or its begin, is already here."""
         return self._connection.has_read_ahead
 
+    @property
+    def has_something_to_say(self) -> bool:
+        """There is something to read, be it the end of the connection."""
+        return self._connection.has_input
+
     def read_ack(self) -> PipelineAck:
         """The next ack of the nodes behind this one."""
         return decode_ack(read_delimited(self._connection))

@@ -11,7 +11,7 @@ Rules:
   isn't. The client then rebuilds the pipeline; until it hangs up, packets are
   still taken, written and acked in this way;
 - a datanode that restarts says so between the acks (out of band); those in front of it
-  pass that on, each with its own SUCCESS before it;
+  pass that on, each with its own SUCCESS before it, also while no ack is due;
 - a mirror that reports a checksum error makes this node hang up without an ack:
   what it passed on was bad, and who is to blame is in front of the mirror.
 """
@@ -22,7 +22,7 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Protocol
 
 from howdah import errors
@@ -38,7 +38,8 @@ log = logging.getLogger(__name__)
 _SUCCESS = (Status.SUCCESS,)
 _MIRROR_FAILED = (Status.SUCCESS, Status.ERROR)
 _NO_HURRY_S = 60.0
-
+_LISTEN_S = 0.5
+"""How often a mirror is listened to that owes no ack. Most of the time it owes some."""
 
 Finalize = Callable[[], Status]
 """Makes the replica final; SUCCESS, or what the ack of the last packet must say."""
@@ -155,6 +156,7 @@ class MirrorResponder:
         self._acks = AckSender(connection)
         self._mirror = mirror
         self._heard_all = False
+        self._early: PipelineAck | None = None
         self._replica = replica
         self._finalize = finalize
         self._queue: SimpleQueue[tuple[list[PacketHeader], Status] | None] = SimpleQueue()
@@ -185,7 +187,7 @@ class MirrorResponder:
     def _run(self) -> None:
         try:
             pending = bytearray()
-            while (written := self._queue.get()) is not None:
+            while (written := self._next_written()) is not None:
                 headers, status = written
                 for left, header in zip(range(len(headers) - 1, -1, -1), headers, strict=True):
                     replies = self._replies_to(header, status)
@@ -206,6 +208,33 @@ class MirrorResponder:
             log.exception("acking %r failed on a defect", self._replica)
             self._fail(error)
 
+    def _next_written(self) -> tuple[list[PacketHeader], Status] | None:
+        while True:
+            try:
+                return self._queue.get(timeout=_LISTEN_S)
+            except Empty:
+                self._listen()
+
+    def _listen(self) -> None:
+        """The mirror owes no ack, as far as this thread knows; it may restart, or die."""
+        mirror = self._mirror
+        if mirror.failed or self._early is not None or not mirror.has_something_to_say:
+            return
+        try:
+            ack = mirror.read_ack()
+        except (errors.HowdahError, OSError) as error:
+            # The next packet's ack tells those in front.
+            self._lost(error)
+            return
+        if ack.out_of_band is None:
+            self._early = ack  # Its packet is being written here.
+        else:
+            self._pass_on(ack)
+
+    def _lost(self, error: Exception) -> None:
+        self._mirror.failed = True
+        log.warning("the mirror %s of %r does not ack: %s", self._mirror.name, self._replica, error)
+
     def _fail(self, error: Exception) -> None:
         self.failure = error
         # The receiving thread waits for packets: this wakes it up.
@@ -223,19 +252,22 @@ class MirrorResponder:
         except (errors.HowdahError, OSError) as error:
             if isinstance(error, errors.ChecksumMismatch):
                 raise
-            self._mirror.failed = True
-            log.warning(
-                "the mirror %s of %r does not ack: %s", self._mirror.name, self._replica, error
-            )
+            self._lost(error)
             return _MIRROR_FAILED
         return (Status.SUCCESS, *ack.replies)
 
     def _read_ack(self) -> PipelineAck:
         """The next ack; what is said in between goes on to the front at once."""
-        while (ack := self._mirror.read_ack()).out_of_band is not None:
-            log.info("%s says %s", self._mirror.name, ack.out_of_band)
-            self._acks.say((Status.SUCCESS, *ack.replies), _NO_HURRY_S)
+        ack, self._early = self._early, None
+        while ack is None or ack.out_of_band is not None:
+            if ack is not None:
+                self._pass_on(ack)
+            ack = self._mirror.read_ack()
         return ack
+
+    def _pass_on(self, ack: PipelineAck) -> None:
+        log.info("%s says %s", self._mirror.name, ack.out_of_band)
+        self._acks.say((Status.SUCCESS, *ack.replies), _NO_HURRY_S)
 
     def _hear_last_words(self) -> None:
         """A mirror that can't be written to may have said why: it restarts, and is awaited."""

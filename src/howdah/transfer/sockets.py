@@ -19,6 +19,7 @@ from __future__ import annotations
 import array
 import contextlib
 import os
+import select
 import socket
 import struct
 from collections.abc import Sequence
@@ -194,6 +195,15 @@ class Connection:
     def has_read_ahead(self) -> bool:
         """True when the next message, or its begin, is already here."""
         return bool(self._ahead)
+
+    @property
+    def has_input(self) -> bool:
+        """True when a read would not wait, also where it would find the end."""
+        if self._ahead:
+            return True
+        poll = select.poll()
+        poll.register(self._sock, select.POLLIN)
+        return bool(poll.poll(0))
 
     def push_back(self, data: bytes) -> None:
         """Return bytes that belong to what is read next."""

@@ -108,7 +108,7 @@ def test_a_node_in_the_middle_passes_the_word_on_behind_its_own(
     writer = write_part(lab, node, mirror)
     announced(mirror)
     lab.wait_until(restart_file(mirror, lab).exists)
-    # The file comes before the word, and the word is heard when the next ack is due.
+    # The file comes before the word, which is heard between two acks.
     for offset in range(512, 1 << 20, 512):
         writer.send(offset, bytes(512))
         ack = writer.ack()
@@ -116,6 +116,28 @@ def test_a_node_in_the_middle_passes_the_word_on_behind_its_own(
             break
         assert ack.is_success
     assert ack.replies == (Status.SUCCESS, Status.OOB_RESTART)
+    writer.close()
+
+
+def test_a_node_in_the_middle_passes_the_word_on_though_no_ack_is_due(
+    lab: Lab, node: Any, announced: Any
+) -> None:
+    mirror = lab.node()
+    writer = write_part(lab, node, mirror)
+    announced(mirror)
+    assert writer.ack().replies == (Status.SUCCESS, Status.OOB_RESTART)
+    writer.close()
+
+
+def test_a_mirror_that_dies_while_no_ack_is_due_is_blamed_at_the_next(
+    lab: Lab, node: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    mirror = lab.node()
+    writer = write_part(lab, node, mirror)
+    mirror.close()
+    lab.wait_until(lambda: "does not ack" in caplog.text)
+    writer.send(512, DATA[512:])
+    assert writer.ack().replies == (Status.SUCCESS, Status.ERROR)
     writer.close()
 
 
