@@ -10,6 +10,7 @@ import pytest
 from howdah.spark import Options, distcp
 from howdah.spark import job as jobs
 from howdah.spark.copying import CopyFailed, ReadFailed
+from howdah.spark.outcome import ListingChanged
 from howdah.spark.staging import key_of
 
 pytestmark = pytest.mark.timeout(240)
@@ -118,3 +119,57 @@ def test_file_system_that_executors_cannot_reach_is_refused(bench: Any) -> None:
     bench.make("src", {"a": b"1"})
     with pytest.raises(UnsupportedOperation, match="memory of one process"):
         bench.copy("src", "mem://x/dst")
+
+
+def test_listing_that_is_another_the_second_time_is_said(
+    bench: Any, after_listing: Callable[[Callable[[], object]], None]
+) -> None:
+    bench.make("src", {"a": b"1"})
+    lost: list[Any] = []
+
+    def lose() -> None:
+        """As when an executor dies: what it held is made again from what is there now."""
+        while lost:
+            bench.make("src", {"b": b"2"})
+            lost.pop().forget()
+
+    after_listing(lose)
+    with pytest.MonkeyPatch.context() as patched:
+        listed = jobs.make_listing
+
+        def make_listing(*arguments: Any) -> Any:
+            lost.append(listed(*arguments))
+            return lost[-1]
+
+        patched.setattr(jobs, "make_listing", make_listing)
+        with pytest.raises(ListingChanged, match="Copy again, with -update"):
+            bench.copy("src", "dst")
+    bench.copy("src", "dst", update=True)
+    assert bench.tree("dst") == {"a": b"1", "b": b"2"}
+
+
+def test_direct_copy_that_lost_its_listing_says_so(bench: Any) -> None:
+    bench.make("src", {"a": b"1"})
+    seen: list[str] = []
+    original = jobs.Staging.of
+
+    def of(*arguments: Any) -> Any:
+        staging = original(*arguments)
+        seen.append(staging.mark)
+        return staging
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(jobs.Staging, "of", of)
+        # Copying has begun when this one is listed: too late.
+        bench_list = jobs._Job._list
+
+        def listing(self: Any) -> Any:
+            with bench.fs.create(seen[-1]):
+                pass
+            return bench_list(self)
+
+        patched.setattr(jobs._Job, "_list", listing)
+        with pytest.raises(CopyFailed, match="An executor was lost"):
+            bench.copy("src", "dst", direct=True)
+    bench.copy("src", "dst", direct=True, update=True)
+    assert bench.tree("dst") == {"a": b"1"}

@@ -189,6 +189,12 @@ class Copier:
         stream = _open(source_fs, source, begin)
         try:
             with self._fs.append(target) as out:
+                there = self._fs.get_file_status(target).length
+                if there != begin:
+                    # Another attempt, or somebody else, has added to it since.
+                    raise CopyFailed(
+                        f"{self._fs.uri}{target} has {there} bytes, and no longer {begin}"
+                    )
                 self._pump(stream, source, out, source.length - begin)
         finally:
             stream.close()

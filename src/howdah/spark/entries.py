@@ -8,6 +8,7 @@ UTF-8, and Arrow's strings have to be.
 from __future__ import annotations
 
 import enum
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
@@ -100,6 +101,14 @@ class Entry:
         return decode(self.source)
 
 
+def fingerprint_of(entry: Entry) -> int:
+    """What stands for a file or directory in the sum that tells whether two lists are of
+    the same things; 0 for what is no thing of its own."""
+    if entry.kind not in (Kind.FILE, Kind.DIRECTORY) or entry.offset:
+        return 0
+    return zlib.crc32(entry.relative, zlib.crc32(entry.source, entry.kind)) + 1
+
+
 @dataclass(slots=True)
 class Sums:
     """What is among rows; a task that has listed ends with a row that says it."""
@@ -110,8 +119,10 @@ class Sums:
     largest_bytes: int = 0
     missing: int = 0
     pending: int = 0
+    fingerprint: int = 0
 
     def count(self, entry: Entry) -> None:
+        self.fingerprint += fingerprint_of(entry)
         match entry.kind:
             case Kind.FILE:
                 self.files += 1
@@ -143,6 +154,7 @@ class Sums:
             access_time_ms=self.bytes,
             block_size=self.largest_bytes,
             target_length=self.missing,
+            target_modification_time_ms=self.fingerprint,
             offset=self.pending,
         )
 
@@ -155,6 +167,7 @@ class Sums:
             largest_bytes=row["block_size"],
             missing=row["target_length"],
             pending=row["offset"],
+            fingerprint=row["target_modification_time_ms"],
         )
 
     def __add__(self, other: Sums) -> Sums:
@@ -165,6 +178,7 @@ class Sums:
             max(self.largest_bytes, other.largest_bytes),
             self.missing + other.missing,
             self.pending + other.pending,
+            self.fingerprint + other.fingerprint,
         )
 
 

@@ -23,6 +23,7 @@ from howdah import errors
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.trash import Trash
+from howdah.spark.attempts import attempt_id, whole_file
 from howdah.spark.copying import COMPOSITE, CopyFailed, SourceChanged
 from howdah.spark.counters import Counters
 from howdah.spark.entries import Entry, decode, entries
@@ -61,6 +62,8 @@ class JoinTask:
         except errors.PathNotFound:
             return  # the file was left out, or another attempt has joined it
         target = self.copy.target_path + decode(entry.relative)
+        if not parts and _has_length(fs, target, entry.length):
+            return  # an earlier attempt has joined it
         if sum(part.length for part in parts) != entry.length:
             if self.copy.options.ignore_failures:
                 # A part could not be read, which is counted already.
@@ -88,6 +91,13 @@ class JoinTask:
             raise CopyFailed(
                 f"Checksum mismatch between {source_fs.uri}{entry.path} and {fs.uri}{path}."
             )
+
+
+def _has_length(fs: FileSystem, path: str, length: int) -> bool:
+    try:
+        return fs.get_file_status(path).length == length
+    except errors.PathNotFound:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +175,7 @@ class TrackTask:
         number = context.partitionId() if context else 0
         uri = self.target.connect().uri
         name = paths.join(self.track_path, f"missing-{number:05}.jsonl")
-        with self.track.connect().create(name, overwrite=True) as out:
+        with whole_file(self.track.connect(), name, attempt_id()) as out:
             for batch in given:
                 for entry in entries(batch):
                     line = {

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 from howdah import errors, keys
 from howdah.config import Configuration
 from howdah.fs import capabilities, paths
+from howdah.spark.attempts import remove_unfinished
 from howdah.spark.copying import COMPOSITE
 from howdah.spark.counters import Counters
 from howdah.spark.entries import Entry, Kind, decode, encode
@@ -36,7 +37,7 @@ from howdah.spark.finishing import OWNER_ENTERS, AttributesTask, DeleteTask, Joi
 from howdah.spark.layout import Found, Placed, place
 from howdah.spark.listing import Listing, make_listing
 from howdah.spark.options import Options
-from howdah.spark.outcome import DuplicateFile, Outcome, from_spark
+from howdah.spark.outcome import DuplicateFile, ListingChanged, Outcome, from_spark
 from howdah.spark.plan import in_parts, parts_of, plan
 from howdah.spark.preserving import check_support
 from howdah.spark.progress import Progress
@@ -45,11 +46,11 @@ from howdah.spark.rehearsal import RehearseTask, tell_all
 from howdah.spark.snapshot_sync import SnapshotSync
 from howdah.spark.staging import Staging, key_of, work_path
 from howdah.spark.surroundings import Surroundings, located, prefix, status_of
-from howdah.spark.tasks import COUNTER_SCHEMA, CopyTask
+from howdah.spark.tasks import COUNTER_SCHEMA, FINGERPRINT, CopyTask
 from howdah.spark.walking import Walk
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
     from howdah.fs.status import FileStatus
 
@@ -75,6 +76,10 @@ def distcp(
     >>> distcp(spark, "hdfs://a:8020/data", "hdfs://b:8020/data")  # doctest: +SKIP
     """
     chosen = options or Options()
+    if chosen.direct and spark.conf.get("spark.speculation", "false") == "true":
+        raise errors.UnsupportedOperation(
+            "-direct doesn't go with spark.speculation: two attempts would write to one file"
+        )
     configuration = Configuration.load() if conf is None else conf
     wanted = [sources] if isinstance(sources, str) else list(sources)
     around = Surroundings.look(wanted, target, chosen, configuration, user)
@@ -169,6 +174,8 @@ class _Job:
             # What -diff has begun it goes on with, if the directory is there.
             if not self._options.dry_run and (is_done or self._sync is None):
                 self._fs.delete(self._staging.directory, recursive=True)
+            if task.log is not None and self._options.log_path is not None:
+                remove_unfinished(task.log.connect(), paths.parse(self._options.log_path).path)
         seconds = time.monotonic() - self._began_s
         tasks = parts_of(listing.totals, self._options)
         notes = () if self._sync is None else self._sync.notes
@@ -208,6 +215,7 @@ class _Job:
             filters=self._around.filters,
             ignore_failures=self._options.ignore_failures,
             threads=self._options.list_threads,
+            mark=self._staging.mark if self._trusts_names else "",
         )
 
     def _list(self) -> Listing:
@@ -263,12 +271,27 @@ class _Job:
         progress: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
         if self._shows_progress:
             progress = Progress(self._fs, self._staging.progress, listing.totals)
+        if self._trusts_names and listing.totals.files:
+            with self._fs.create(self._staging.mark):
+                pass
         with progress:
-            counters = _summed(planned.mapInArrow(task, COUNTER_SCHEMA))
+            counted = planned.mapInArrow(task, COUNTER_SCHEMA).collect()
+        if sum(row[FINGERPRINT] for row in counted) != listing.fingerprint:
+            raise ListingChanged(
+                "An executor was lost, and what it had listed was another when it was listed "
+                "again: somebody has added or removed files. Copy again, with -update"
+            )
+        counters = _sum_of(counted)
         if blocks:
             split = rows.where("chunk_length >= 0 and offset = 0")
             counters += _summed(split.mapInArrow(JoinTask(task), COUNTER_SCHEMA))
         return counters
+
+    @property
+    def _trusts_names(self) -> bool:
+        """Whether a file that is at the target is left alone, and may be there by halves."""
+        options = self._options
+        return options.direct and not (options.update or options.overwrite)
 
     def _rehearse(self, listing: Listing, task: CopyTask, tell: Callable[[str], None]) -> Counters:
         kinds = [Kind.FILE, Kind.DIRECTORY, Kind.UNREADABLE]
@@ -350,4 +373,8 @@ class _Job:
 
 def _summed(counted: DataFrame) -> Counters:
     """The sums of what all tasks counted; a row each, so there are not many."""
-    return sum((Counters.of(row.asDict()) for row in counted.collect()), Counters())
+    return _sum_of(counted.collect())
+
+
+def _sum_of(counted: Sequence[Row]) -> Counters:
+    return sum((Counters.of(row.asDict()) for row in counted), Counters())

@@ -14,6 +14,7 @@ from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
 from howdah.spark import joining_avro, joining_lines
+from howdah.spark.attempts import attempt_id, whole_file
 from howdah.spark.compaction_plan import Format, format_of, is_hidden
 from howdah.spark.filesystems import Place
 from howdah.spark.joining_lines import Joined
@@ -32,7 +33,7 @@ JOINED_SCHEMA: Final = "files long, records long, header binary"
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Called with shares; each becomes a file. A second attempt writes it anew."""
+    """Called with shares; each becomes a file. That of a second attempt replaces it."""
 
     place: Place
     has_headers: bool | None
@@ -40,17 +41,20 @@ class Join:
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         fs = self.place.connect()
         shares = (row for batch in given for row in batch.to_pylist())
-        made = (join(fs, share, has_headers=self.has_headers) for share in shares)
+        unique = attempt_id()
+        made = (join(fs, share, unique, has_headers=self.has_headers) for share in shares)
         yield from batches(((m.files, m.records, m.header) for m in made), JOINED_SCHEMA)
 
 
-def join(fs: FileSystem, share: dict[str, Any], *, has_headers: bool | None = None) -> Joined:
+def join(
+    fs: FileSystem, share: dict[str, Any], unique: int = 0, *, has_headers: bool | None = None
+) -> Joined:
     """Make the file of one share."""
     suffix = share["suffix"]
     name = f"part-{share['number']:05}-{share['run']}{suffix}"
     target = paths.join(share["building"], name)
     sources = _share_of(fs, share["directory"], share["number"], share["shares"])
-    with fs.create(target, overwrite=True) as out:
+    with whole_file(fs, target, unique) as out:
         if format_of(suffix) is Format.AVRO:
             return joining_avro.join(fs, sources, out, name)
         return joining_lines.join(fs, sources, out, suffix, has_headers)

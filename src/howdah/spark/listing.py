@@ -40,10 +40,16 @@ class Totals:
 
 
 class Listing:
-    """The rows, spread over the executors, and their sums."""
+    """The rows, spread over the executors, and their sums.
 
-    def __init__(self, parts: list[DataFrame], totals: Totals) -> None:
+    What an executor held when it died is listed again. `fingerprint` is that of the
+    files and directories as they were listed first (`entries.fingerprint_of`): whoever
+    goes through them can tell by it whether these were the same.
+    """
+
+    def __init__(self, parts: list[DataFrame], totals: Totals, fingerprint: int) -> None:
         self.totals = totals
+        self.fingerprint = fingerprint
         self._parts = parts
 
     def of(self, *kinds: Kind) -> DataFrame:
@@ -90,7 +96,7 @@ def go_on(begun: DataFrame, walk: Walk, most_tasks: int) -> Listing:
         missing=sums.missing,
         rounds=len(parts),
     )
-    return Listing(parts, totals)
+    return Listing(parts, totals, sums.fingerprint)
 
 
 def _of(rows: DataFrame, kinds: Sequence[Kind]) -> DataFrame:

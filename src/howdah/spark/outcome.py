@@ -29,6 +29,10 @@ class DuplicateFile(errors.HowdahError, ValueError):
     java_class = "org.apache.hadoop.tools.CopyListing$DuplicateFileException"
 
 
+class ListingChanged(errors.HowdahError, RuntimeError):
+    """Files were listed a second time, since an executor was lost, and were others."""
+
+
 class JobFailed(errors.HowdahError, RuntimeError):
     """Spark could not run the tasks to their end."""
 

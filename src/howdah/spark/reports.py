@@ -1,9 +1,10 @@
 """What a task tells while it runs: lines in its log (`-log`, `-v`), and how far it is.
 
 The log of a task is a file `part-m-NNNNN` in the directory of `-log`, with lines such as
-Hadoop's mappers write. Progress is told through the filesystem that is copied to, since
-executors and driver need have nothing else in common: each task has an empty directory
-whose name says how many files and bytes it has done, and gives it a new name every second.
+Hadoop's mappers write; it is there when the task has ended. Progress is told
+through the filesystem that is copied to, since executors and driver need have nothing
+else in common: each task has an empty directory whose name says how many files and bytes
+it has done, and gives it a new name every second.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Final, Self
 from howdah import errors
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
-from howdah.fs.streams import FSDataOutputStream
+from howdah.spark.attempts import WholeFile
 
 if TYPE_CHECKING:
     from howdah.spark.tasks import CopyTask
@@ -100,7 +101,7 @@ class Report:
 
     def __init__(
         self,
-        log: FSDataOutputStream | None,
+        log: WholeFile | None,
         verbose: bool,
         gauge: Gauge,
     ) -> None:
@@ -113,9 +114,8 @@ class Report:
         log = None
         if task.log is not None and task.options.log_path is not None:
             path = paths.parse(task.options.log_path).path
-            log = task.log.connect().create(
-                paths.join(path, f"part-m-{partition:05}"), overwrite=True
-            )
+            name = paths.join(path, f"part-m-{partition:05}")
+            log = WholeFile(task.log.connect(), name, unique)
         fs = task.target.connect() if task.reports_progress else None
         gauge = Gauge(fs, task.staging.progress, f"{partition:05}-{unique}")
         return cls(log, task.options.verbose, gauge)
@@ -144,7 +144,7 @@ class Report:
 
     def _line(self, text: str) -> None:
         if self._log is not None:
-            self._log.write(paths.shown(text).encode() + b"\n")
+            self._log.out.write(paths.shown(text).encode() + b"\n")
 
     def __enter__(self) -> Self:
         return self
@@ -156,4 +156,4 @@ class Report:
         trace: TracebackType | None,
     ) -> None:
         if self._log is not None:
-            self._log.close()
+            self._log.complete()

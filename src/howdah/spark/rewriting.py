@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from howdah import errors
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
+from howdah.spark.attempts import remove_unfinished
 from howdah.spark.compacted import Compacted, told
 from howdah.spark.compaction_plan import SUCCESS, Format, Plan
 from howdah.spark.exchange import Exchange
@@ -111,6 +112,7 @@ class Rewriting:
             raise
         except Exception as error:
             raise from_spark(error) from error
+        remove_unfinished(self._fs, exchange.building)
         files = sum(row["files"] for row in joined)
         if files != chosen.contents.files:
             raise RowsLost(

@@ -67,6 +67,11 @@ class Staging:
         return f"{self.own}/chunks-{digest}"
 
     @property
+    def mark(self) -> str:
+        """The file that says that copying has begun, where listing again would mislead."""
+        return f"{self.own}/copying"
+
+    @property
     def progress(self) -> str:
         """The directory in which tasks say how far they are."""
         return f"{self.own}/progress"

@@ -19,7 +19,7 @@ from howdah.fs.local_checksums import summed_name
 from howdah.spark.compare import Action, Decision, Facts, Reason, decide
 from howdah.spark.copying import COMPOSITE, Copier, CopyFailed, Manner, ReadFailed
 from howdah.spark.counters import Counters, names
-from howdah.spark.entries import WHOLE, Entry, Kind, decode, entries, found_of
+from howdah.spark.entries import WHOLE, Entry, Kind, decode, entries, fingerprint_of, found_of
 from howdah.spark.filesystems import Place
 from howdah.spark.layout import Found
 from howdah.spark.options import MEBIBYTE, Options
@@ -31,7 +31,9 @@ from howdah.spark.throttle import Throttle
 if TYPE_CHECKING:
     import pyarrow as pa
 
-COUNTER_SCHEMA: Final = ", ".join(f"{name} long" for name in names())
+FINGERPRINT: Final = "fingerprint"
+"""Beside the counters: which rows a task has seen (`entries.fingerprint_of`)."""
+COUNTER_SCHEMA: Final = ", ".join(f"{name} long" for name in (*names(), FINGERPRINT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +62,14 @@ class CopyTask:
             for batch in given:
                 for entry in entries(batch):
                     run.handle(entry)
-            yield counter_batch(run.finish())
+            yield counter_batch(run.finish(), run.fingerprint)
 
 
-def counter_batch(counters: Counters) -> pa.RecordBatch:
+def counter_batch(counters: Counters, fingerprint: int = 0) -> pa.RecordBatch:
     """The row of a task."""
     import pyarrow as pa
 
-    values = counters.as_dict()
+    values = counters.as_dict() | {FINGERPRINT: fingerprint}
     return pa.RecordBatch.from_pydict(
         {name: pa.array([value], type=pa.int64()) for name, value in values.items()}
     )
@@ -84,6 +86,7 @@ class _Run:
         self._sources = [place.connect() for place in task.sources]
         self._fs = task.target.connect()
         self._is_repeated = attempt > 0
+        self.fingerprint = 0
         self._counters = Counters()
         self._report = report
         limit = task.options.bandwidth_mb
@@ -109,6 +112,7 @@ class _Run:
 
     def handle(self, entry: Entry) -> None:
         """Copy what a row says; count it, or raise."""
+        self.fingerprint += fingerprint_of(entry)
         target = (self._task.target_path + decode(entry.relative)) or "/"
         try:
             if entry.kind == Kind.UNREADABLE:
@@ -192,6 +196,8 @@ class _Run:
 
     def _as_it_is_now(self, entry: Entry, target: str) -> Entry:
         """An earlier attempt may have copied the file since it was listed."""
+        if self._options.direct and entry.target == Found.ABSENT:
+            return entry  # if there is one now, then perhaps a half
         try:
             status = self._fs.get_file_status(target)
         except (errors.PathNotFound, errors.ParentNotDirectory):

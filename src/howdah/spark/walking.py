@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final
 from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
-from howdah.spark.copying import ReadFailed
+from howdah.spark.copying import CopyFailed, ReadFailed
 from howdah.spark.entries import (
     WAITING,
     Entry,
@@ -68,10 +68,17 @@ class Walk:
     passed_over: frozenset[bytes] = frozenset()
     filter_beginnings: tuple[str, ...] = ()
     rehearses: bool = False
+    mark: str = ""
+    """A file of the target; when it is there it is too late to list."""
     most_entries: int = FIRST_ROUND
     roots: tuple[Entry, ...] = ()
 
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        if self.mark and self.target.connect().exists(self.mark):
+            raise CopyFailed(
+                "An executor was lost while files were written directly (-direct), and what "
+                "it had listed with it; files at the target may be half: copy again, with -update"
+            )
         if self.roots:
             waiting: Iterable[Entry] = self.roots
             for _ in given:
