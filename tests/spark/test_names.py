@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 
+from howdah.fs.administration import Administration
 from howdah.fs.glob import escape
-from howdah.spark import compact, namespace, verify
+from howdah.fs.hdfs import HdfsFileSystem
+from howdah.spark import Options, compact, distcp, namespace, verify
 from howdah.spark.copying import CopyFailed
 from howdah.spark.layout import InvalidInput
+from howdah.testing import MiniCluster
+from howdah.testing.trees import make_tree, read_tree
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -106,21 +110,33 @@ LEVELS = 900
 
 
 @pytest.mark.torture
-def test_very_deep_tree_goes_through_all_jobs(bench: Any) -> None:
+def test_very_deep_tree_goes_through_all_jobs(spark: Any) -> None:
     deep = "/".join(["d"] * LEVELS)
-    bench.make("src", {deep: None, f"{deep}/f1.txt": b"1\n", f"{deep}/f2.txt": b"2\n"})
-    outcome = bench.copy("src", "dst", update=True)
-    assert outcome.counters.directories_copied == LEVELS + 1
-    bench.make("src", {f"{deep}/f1.txt": b"other"})
-    bench.copy("src", "dst", update=True)
-    assert bench.tree("dst")[f"{deep}/f1.txt"] == b"other"
-    rows = namespace(bench.spark, bench.uri("src"), conf=bench.cluster.conf)
-    assert rows.selectExpr("max(depth)").first()[0] == bench.path(f"src/{deep}/f").count("/")
-    rows.unpersist()
-    with verify(bench.spark, bench.uri("src"), conf=bench.cluster.conf) as found:
-        assert found.sums.files == 2
-    compact(bench.spark, bench.uri("src"), conf=bench.cluster.conf)
-    assert len(bench.fs.list_status(bench.path(f"src/{deep}"))) == 1
+    content = {f"{deep}/f{number}.txt": b"%d\n" % number for number in range(3)}
+    with MiniCluster(datanodes=1) as cluster, cluster.connect() as fs:
+        make_tree(fs, "/src", content)
+        options = Options(update=True, delete=True)
+        for number in range(2):
+            outcome = distcp(spark, "/src", "/dst", options=options, conf=cluster.conf)
+            assert outcome.counters.files_skipped == number * 3
+        assert {k: v for k, v in read_tree(fs, "/dst").items() if v is not None} == content
+        assert isinstance(fs, HdfsFileSystem)
+        fs.set_safe_mode("enter")
+        assert Administration(fs.client.namenode).save_namespace()
+        fs.set_safe_mode("leave")
+        images = Path(cluster.dir).glob("namenode/name*/current/fsimage_*")
+        image = max(path for path in images if path.suffix != ".md5").as_uri()
+        for where in ("/", image):
+            rows = namespace(spark, where, conf=cluster.conf)
+            depths = rows.where("type = 'file'").groupBy("depth").count().collect()
+            assert [tuple(row) for row in depths] == [(LEVELS + 2, 6)]
+            rows.unpersist()
+        with verify(spark, "/src", conf=cluster.conf) as found:
+            assert found.sums.is_healthy
+        compact(spark, "/src", conf=cluster.conf)
+        (compacted,) = fs.list_status(f"/src/{deep}")
+        with fs.open(compacted.path) as stream:
+            assert stream.read() == b"0\n1\n2\n"
 
 
 def test_directories_of_any_name_are_compacted_and_told_in_a_line(

@@ -69,6 +69,7 @@ COLUMNS: Final = (
 )
 _MAGIC: Final = b"HDFSIMG1"
 BYTES_A_TASK: Final = 4 << 20
+PLAIN_ROUNDS: Final = 5
 MOST_LEVELS: Final = 2000
 """Of directories; HDFS has no deeper paths than this by default (8000 characters)."""
 
@@ -219,27 +220,43 @@ class _Image:
         return read.repartition(self._tasks)
 
     def _paths(self, directories: DataFrame, kept: list[DataFrame], shown: Shown) -> DataFrame:
-        """The paths of all directories, level by level from the root."""
+        """The paths of all directories.
+
+        Each begins with its path from its parent. In a round those that don't begin at
+        the root yet are put behind that of the directory that they begin at, so the
+        levels that a path spans double: 1,000 take 10 rounds.
+        """
         from pyspark.sql import functions as F
 
-        root = directories.where(F.col("inode_id") == ROOT_INODE_ID)
-        level = root.select("inode_id", F.lit("/").alias("path"))
-        levels = [level]
-        for depth in range(MOST_LEVELS):
-            shown.say(f"paths of directories, level {depth + 1}")
-            above = level.select(F.col("inode_id").alias("above"), F.col("path").alias("prefix"))
-            prefix = F.when(F.col("prefix") == "/", "").otherwise(F.col("prefix"))
-            below = directories.join(above, F.col("parent_id") == F.col("above"))
-            level = below.select(
-                "inode_id", F.concat(prefix, F.lit("/"), F.col("name")).alias("path")
-            ).persist()
-            kept.append(level)
-            if not level.count():
+        is_root = F.col("inode_id") == ROOT_INODE_ID
+        is_done = F.col("above") == ROOT_INODE_ID
+        root = directories.where(is_root).select("inode_id", F.lit("/").alias("path"))
+        path = F.concat(F.lit("/"), F.col("name")).alias("path")
+        rows = directories.where(~is_root).select(
+            "inode_id", F.col("parent_id").alias("above"), path
+        )
+        for doubled in range(MOST_LEVELS.bit_length() + 1):
+            shown.say(f"paths of directories, down to level {1 << doubled}")
+            # Each round's plan has that of the last one in it, twice. Where there are many,
+            # rather rows that can't be made again than plans that fill the memory.
+            rows = rows.persist() if doubled < PLAIN_ROUNDS else rows.localCheckpoint()
+            kept.append(rows)
+            if not rows.where(~is_done).count():
                 break
-            levels.append(level)
+            further = rows.select(
+                F.col("inode_id").alias("joint"),
+                F.col("above").alias("further"),
+                F.col("path").alias("prefix"),
+            )
+            # What is done joins nothing, and is spread by its own number.
+            key = F.when(is_done, -F.col("inode_id")).otherwise(F.col("above"))
+            joined = rows.join(further, key == F.col("joint"), "left")
+            longer = F.concat(F.col("prefix"), F.col("path"))
+            rows = joined.select(
+                "inode_id",
+                F.when(is_done, F.col("above")).otherwise(F.col("further")).alias("above"),
+                F.when(is_done, F.col("path")).otherwise(longer).alias("path"),
+            ).where("above is not null")
         else:
             raise errors.CorruptImage(f"its directories are deeper than {MOST_LEVELS} levels")
-        all_levels, *others = levels
-        for other in others:
-            all_levels = all_levels.unionAll(other)
-        return all_levels
+        return rows.select("inode_id", "path").unionAll(root)
