@@ -65,6 +65,9 @@ class DataServer:
             connections, threads = list(self._connections), list(self._threads)
         for connection in connections:
             connection.shutdown()
+        # Those may wait for their mirrors and not for their clients.
+        for writer in self._store.writers.all():
+            writer.stop("the datanode stops")
         deadline_s = time.monotonic() + timeout_s
         for thread in threads:
             thread.join(max(deadline_s - time.monotonic(), 0.0))

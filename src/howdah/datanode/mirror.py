@@ -19,7 +19,7 @@ from howdah.datanode.settings import DataSettings
 from howdah.transfer.ops import WriteBlock, encode_request
 from howdah.transfer.packets import PipelineAck, decode_ack
 from howdah.transfer.responses import BlockOpResponse, read_response
-from howdah.transfer.sockets import Connection, connect
+from howdah.transfer.sockets import Connection, Dialing, connect
 from howdah.transfer.status import Status
 from howdah.transfer.varint import read_delimited
 
@@ -50,12 +50,12 @@ class Mirror:
         cls,
         request: WriteBlock,
         settings: DataSettings,
-        connected: Callable[[Connection], None] = lambda _: None,
+        waiting: Callable[[Connection | Dialing], None] = lambda _: None,
     ) -> Mirror:
         """Connect to `request.targets[0]`; `MirrorFailed` unless the rest of the pipeline is up.
 
-        `connected` gets the connection before the answer is waited for: to shut it down
-        from another thread ends the waiting.
+        `waiting` gets what is waited for, the connection while it is made and then its answer:
+        to shut it down from another thread ends the waiting.
         """
         node = request.targets[0]
         extension_s = TIMEOUT_EXTENSION_S * len(request.targets)
@@ -65,10 +65,11 @@ class Mirror:
                 connect_timeout_s=settings.socket_timeout_s + extension_s,
                 read_timeout_s=settings.socket_timeout_s + extension_s,
                 write_timeout_s=settings.write_timeout_s + extension_s,
+                dialing=waiting,
             )
         except errors.Unreachable as error:
             raise MirrorFailed(error.message, node.transfer_address) from error
-        connected(connection)
+        waiting(connection)
         try:
             connection.send_all(encode_request(request.for_mirror()))
             # Between datanodes a copy is just sent; only a client's pipeline answers.

@@ -44,7 +44,7 @@ from howdah.datanode.store import BlockStore
 from howdah.transfer.ops import Stage, WriteBlock
 from howdah.transfer.packet_stream import Packet, PacketStream
 from howdah.transfer.responses import BlockOpResponse
-from howdah.transfer.sockets import Connection, PeerClosed
+from howdah.transfer.sockets import Connection, Dialing, PeerClosed
 from howdah.transfer.status import Status
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ class BlockReceiver:
         self._settings = settings
         self._responder_in_use: Responder | None = None
         self._mirror: Mirror | None = None
-        self._to_mirror: Connection | None = None
+        self._to_mirror: Connection | Dialing | None = None
         self._is_copy = request.is_datanode or request.stage.is_transfer
         self._stopped = ""
         self._first = True
@@ -190,10 +190,10 @@ class BlockReceiver:
         except (errors.HowdahError, OSError) as error:
             return BlockOpResponse(Status.ERROR, str(error), self._mirror.name)
 
-    def _reach_mirror(self, connection: Connection) -> None:
+    def _wait_for_mirror(self, connection: Connection | Dialing) -> None:
         self._to_mirror = connection
         if self._stopped:
-            # It came between the two: nobody would end the waiting for an answer.
+            # It came between the two: nobody would end the waiting.
             connection.shutdown()
 
     def _open_mirror(self) -> None:
@@ -201,7 +201,7 @@ class BlockReceiver:
         if not request.targets:
             return
         try:
-            self._mirror = Mirror.open(request, self._settings, self._reach_mirror)
+            self._mirror = Mirror.open(request, self._settings, self._wait_for_mirror)
         except MirrorFailed as error:
             if request.is_datanode:
                 # Nobody rebuilds the pipeline of a copy: one more replica is better than none.

@@ -23,8 +23,8 @@ from howdah.transfer.blocks import ExtendedBlock
 log = logging.getLogger(__name__)
 
 STOP_TIMEOUT_S = 60.0
-"""Unless `dfs.datanode.xceiver.stop.timeout.millis` says otherwise. Only a disk that hangs, or
-a connection to a mirror that is being made, takes so long."""
+"""Unless `dfs.datanode.xceiver.stop.timeout.millis` says otherwise. Only a disk that hangs takes so
+long."""
 _STOP_AGAIN_S = 0.1
 
 

@@ -22,7 +22,7 @@ import os
 import select
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from howdah import errors
 
@@ -46,22 +46,64 @@ class PeerSilent(errors.HowdahError, TimeoutError):
     java_class = "java.net.SocketTimeoutException"
 
 
+class Dialing:
+    """A connection that is being made. Another thread may give it up."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self.given_up = False
+
+    def shutdown(self) -> None:
+        """Wake up whoever waits for the far end. One who is only about to is not woken up:
+        then it takes a second call."""
+        self.given_up = True
+        with contextlib.suppress(OSError):  # not on its way yet, or there, or closed
+            self._sock.shutdown(socket.SHUT_RDWR)
+
+
 def connect(
     address: tuple[str, int],
     *,
     connect_timeout_s: float = 60.0,
     read_timeout_s: float = 60.0,
     write_timeout_s: float = 480.0,
+    dialing: Callable[[Dialing], None] = lambda _: None,
 ) -> Connection:
-    """A connection to a datanode's data port; `errors.Unreachable` if there is none."""
+    """A connection to a datanode's data port; `errors.Unreachable` if there is none.
+
+    `dialing` gets each attempt before it begins, to be given up from another thread: a far
+    end that swallows packets is waited for otherwise.
+    """
     try:
-        sock = socket.create_connection(address, timeout=connect_timeout_s or None)
+        sock = _dial(address, connect_timeout_s or None, dialing)
     except OSError as error:
         host, port = address
         raise errors.Unreachable(f"cannot connect to the datanode at {host}:{port}: {error}") from (
             error
         )
     return Connection(sock, read_timeout_s=read_timeout_s, write_timeout_s=write_timeout_s)
+
+
+def _dial(
+    address: tuple[str, int], timeout_s: float | None, dialing: Callable[[Dialing], None]
+) -> socket.socket:
+    """`socket.create_connection` over sockets that `dialing` gets before they connect."""
+    failure = OSError("the name has no address")
+    for family, kind, protocol, _, where in socket.getaddrinfo(*address, type=socket.SOCK_STREAM):
+        sock = socket.socket(family, kind, protocol)
+        attempt = Dialing(sock)
+        try:
+            sock.settimeout(timeout_s)
+            dialing(attempt)
+            if not attempt.given_up:
+                sock.connect(where)
+                return sock
+        except OSError as error:
+            failure = error
+        sock.close()
+        if attempt.given_up:
+            raise ConnectionAbortedError("it is not waited for any more")
+    raise failure
 
 
 def connect_local(
