@@ -6,7 +6,9 @@ import io
 import itertools
 import pickle
 import random
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -191,6 +193,42 @@ def test_many_ranges_of_many_files_come_in_order(hfs: HowdahFileSystem, here: st
     assert got[1] == DATA[::-1][5:15]
     assert isinstance(got[2], FileNotFoundError)
     assert got[3] == DATA[MIB : MIB + 10]
+
+
+def test_many_files_are_read_at_once_and_come_in_order(
+    hfs: HowdahFileSystem, here: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"{here}/{number}" for number in range(30)]
+    hfs.pipe({name: name.encode() for name in names})
+    together = threading.Barrier(3, timeout=60)  # Nobody goes on before three have begun.
+    open_one = hfs.hdfs.open
+
+    def open_with_others(path: str) -> Any:
+        together.wait()
+        return open_one(path)
+
+    monkeypatch.setattr(hfs.hdfs, "open", open_with_others)
+    wanted = list(reversed(names))
+    assert list(hfs.cat(wanted).items()) == [(name, name.encode()) for name in sorted(names)]
+    assert hfs.cat_ranges(wanted, 0, 3) == [b"/fs"] * 30
+    assert [t.name for t in threading.enumerate() if t.name.startswith("howdah-cat")] == []
+
+
+def test_what_becomes_of_files_that_cannot_be_read_is_the_callers_choice(
+    hfs: HowdahFileSystem, here: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hfs.pipe({f"{here}/{name}": b"x" for name in "ac"})
+    names = [f"{here}/{name}" for name in "abc"]
+    # It leaves out what isn't there; what is deleted later is met by the reads.
+    monkeypatch.setattr(hfs, "expand_path", lambda path, **_: path)
+    with pytest.raises(FileNotFoundError, match=f"{here}/b"):
+        hfs.cat(names)
+    assert hfs.cat(names, on_error="omit") == {names[0]: b"x", names[2]: b"x"}
+    returned = hfs.cat(names, on_error="return")
+    assert isinstance(returned[names[1]], FileNotFoundError)
+    assert list(returned) == names
+    with pytest.raises(FileNotFoundError, match=f"{here}/b"):
+        hfs.cat_ranges(names, 0, 1, on_error="raise")
 
 
 def test_append_mode_adds_or_creates(hfs: HowdahFileSystem, here: str) -> None:
