@@ -193,3 +193,11 @@ def test_fsspec_shows_links_and_follows_them(
     assert (listed[f"{here}/l"]["type"], listed[f"{here}/l"]["destination"]) == ("link", "d/f")
     assert other.info(f"{here}/l")["type"] == "file"
     assert other.cat_file(f"{here}/l") == b"content"
+
+
+def test_the_shell_removes_a_link_to_nothing(
+    howdah_cluster: MiniCluster, fs: howdah.FileSystem, here: str
+) -> None:
+    fs.create_symlink("nothing", f"{here}/l")
+    assert main(["dfs", "-fs", howdah_cluster.uri, "-rm", f"{here}/l"]) == 0
+    assert [status.path for status in fs.list_status(here)] == [f"{here}/d"]

@@ -387,3 +387,19 @@ def test_a_reader_that_leaves_ends_the_output_quietly(tmp_path: Path) -> None:
     assert shell.stderr.read() == b"cat: Unable to write to output stream.\n"
     assert shell.wait(30) == 1
     shell.stderr.close()
+
+
+@pytest.mark.parametrize("options", [(), ("-f",), ("-r", "-skipTrash")])
+def test_a_link_to_nothing_is_removed(dfs: Any, tmp_path: Path, options: tuple[str, ...]) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "nothing")
+    done = dfs("-rm", *options, f"file://{link}")
+    assert (done.code, done.out) == (0, f"Deleted file://{link}\n")
+    assert not link.is_symlink()
+
+
+def test_what_a_removed_link_names_stays(dfs: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x")
+    (tmp_path / "link").symlink_to("file")
+    assert dfs("-rm", f"file://{tmp_path}/link").code == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -16,7 +16,7 @@ from howdah.cli.dfs.command import Command
 from howdah.cli.dfs.items import Item
 from howdah.cli.dfs.options import Parsed
 from howdah.cli.dfs.problems import IO_ERROR, NOT_EMPTY, CommandProblem, PathProblem, describe
-from howdah.errors import HowdahError, UnsupportedOperation
+from howdah.errors import HowdahError, PathNotFound, UnsupportedOperation
 from howdah.fs.api import FileSystem
 from howdah.fs.trash import Trash
 
@@ -60,14 +60,19 @@ class Rm(_TrashCommand):
             raise
 
     def process_missing(self, item: Item) -> None:
-        if not self._ignore_missing:
+        if _is_dangling(item):
+            # Hadoop's shell leaves it for ever. It has no content that the trash could keep.
+            self._delete(item)
+        elif not self._ignore_missing:
             super().process_missing(item)
 
     def process_path(self, item: Item) -> None:
         if item.is_directory and not self._directories:
             raise PathProblem.is_directory(item.name)
-        if self._moved_to_trash(item) or not self._confirmed(item):
-            return
+        if not self._moved_to_trash(item) and self._confirmed(item):
+            self._delete(item)
+
+    def _delete(self, item: Item) -> None:
         if not item.fs.delete(item.path, self._directories):
             raise PathProblem(item.name, IO_ERROR)
         self.out.line(f"Deleted {item.name}")
@@ -98,6 +103,14 @@ class Rm(_TrashCommand):
         if self.shell.read_input().readline().strip().lower() in (b"y", b"yes"):
             return True
         raise CommandProblem(f"`{item.name}': not deleted, at the user's request")
+
+
+def _is_dangling(item: Item) -> bool:
+    """Whether what seems to be missing is a symbolic link to nothing."""
+    try:
+        return item.fs.get_file_link_status(item.path).is_symlink
+    except PathNotFound:
+        return False
 
 
 class Rmr(Rm):
