@@ -77,11 +77,6 @@ class Packetizer:
         self._fill = 0
         self._buffer: bytearray | None = None
 
-    @property
-    def block_length(self) -> int:
-        """Bytes of the current block, sent or not."""
-        return self._start + self._fill
-
     def _room(self) -> int:
         """How much data the packet under construction can take in all."""
         odd = self._start % self._chunk

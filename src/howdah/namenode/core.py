@@ -10,7 +10,7 @@ Time and chance come from outside: `Clock` and `Dice`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -426,6 +426,3 @@ class Core:
             yield
             if self.safe_mode.on:
                 return
-
-
-GroupsOf = Callable[[str], Sequence[str]]

@@ -30,7 +30,6 @@ class Listing:
     entries: list[INode | int]
     names: list[str]
     remaining: int
-    is_single: bool
     policy_above: int = 0
 
 
@@ -123,7 +122,7 @@ class Queries:
             return None
         if not isinstance(inode, Directory):
             self._show(inode)
-            return Listing([inode], [""], 0, True)
+            return Listing([inode], [""], 0)
         core.permissions.check(who, inode, Access.READ | Access.EXECUTE)
         names = inode.sorted_names()
         first = bisect.bisect_right(names, start_after) if start_after else 0
@@ -138,7 +137,7 @@ class Queries:
             else:
                 self._show(entry)
         policy = storage_policies.effective_id(inode)
-        return Listing(entries, page, len(names) - first - len(page), False, policy)
+        return Listing(entries, page, len(names) - first - len(page), policy)
 
     def block_locations(
         self, caller: Caller, path: str, offset_bytes: int, length_bytes: int

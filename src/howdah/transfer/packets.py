@@ -46,8 +46,6 @@ LENGTHS_BYTES = 6
 """PLEN and HLEN."""
 HEADER_BYTES = 25
 HEADER_BYTES_WITH_SYNC = 27
-MAX_PRELUDE_BYTES = LENGTHS_BYTES + HEADER_BYTES_WITH_SYNC
-"""Everything in front of the sums; a writer leaves so much room in its buffer."""
 
 _LENGTHS = struct.Struct(">ih")
 # Tag bytes of the fields in their order: 0x09 and 0x11 are fixed 64-bit,
