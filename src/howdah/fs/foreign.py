@@ -76,10 +76,17 @@ class ForeignFileSystem(FileSystem):
         prefix = f"fsspec.{scheme}."
         own = {k.removeprefix(prefix): v for k, v in conf.items() if k.startswith(prefix)}
         try:
+            kind: Any = fsspec.get_filesystem_class(scheme)
+            # Some are told by the URI where they are.
+            told = kind._get_kwargs_from_urls(f"{scheme}://{authority}/")
             # Others change what is there, so nothing is to be remembered of a listing.
-            self._fs: Any = fsspec.filesystem(scheme, use_listings_cache=False, **own)
+            self._fs: Any = kind(use_listings_cache=False, **{**told, **own})
         except ImportError as error:
             raise errors.UnsupportedOperation(f"{scheme}:// needs a package: {error}") from error
+        except OSError as error:
+            raise errors.Unreachable(f"Cannot connect to {self.uri}: {error}") from error
+        except (TypeError, ValueError) as error:
+            raise errors.IllegalArgument(f"Cannot use {self.uri}: {error}") from error
 
     @property
     def uri(self) -> str:
@@ -155,8 +162,12 @@ class ForeignFileSystem(FileSystem):
     def delete(self, path: PathLike, recursive: bool = False) -> bool:
         resolved, full = self._full(path)
         try:
+            # Object stores take the removal of anything for done.
+            status = self.get_file_status(resolved)
+            if status.is_directory and not recursive and any(self.list_status_iter(resolved)):
+                raise errors.DirectoryNotEmpty(f"{resolved} is not empty")
             with _translated(resolved):
-                self._fs.rm(full, recursive=recursive)
+                self._fs.rm(full, recursive=status.is_directory)
         except errors.PathNotFound:
             return False
         return True

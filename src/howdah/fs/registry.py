@@ -47,8 +47,11 @@ def _factory(scheme: str) -> Factory:
 
         if foreign.is_known(scheme):
             return partial(foreign.ForeignFileSystem, scheme)
+        hint = ""
+        if scheme in foreign.NOT_BY_FSSPEC:
+            hint = "; name its namenode, as in hdfs://host:8020/path"
         raise errors.UnsupportedOperation(
-            f"No filesystem for scheme {scheme!r}; known are: {', '.join(schemes())}"
+            f"No filesystem for scheme {scheme!r}; known are: {', '.join(schemes())}{hint}"
         )
     module_name, _, class_name = _BUILT_IN[scheme].partition(":")
     factory: Factory = getattr(importlib.import_module(module_name), class_name)

@@ -20,10 +20,18 @@ from howdah.fs.registry import connect
 
 ONE_PROCESS: Final = ("mem", "memory")
 """Schemes whose files no other process sees."""
+_OBJECT_STORES: Final = frozenset(
+    ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "oss", "obs", "tos", "hf", "r2")
+)
 
 _open: dict[tuple[str, str | None, tuple[tuple[str, str], ...]], FileSystem] = {}
 _lock = threading.Lock()
 _owner = os.getpid()
+
+
+def is_object_store(fs: FileSystem) -> bool:
+    """Whether its files are objects: renaming one copies it, directories are their names."""
+    return fs.scheme in _OBJECT_STORES
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from howdah.spark.attempts import remove_unfinished
 from howdah.spark.copying import COMPOSITE
 from howdah.spark.counters import Counters
 from howdah.spark.entries import Entry, Kind, decode, encode
-from howdah.spark.filesystems import Place
+from howdah.spark.filesystems import Place, is_object_store
 from howdah.spark.finishing import OWNER_ENTERS, AttributesTask, DeleteTask, JoinTask, TrackTask
 from howdah.spark.layout import Found, Placed, place
 from howdah.spark.listing import Listing, make_listing
@@ -111,6 +111,11 @@ class _Job:
         self._placed = place(
             [source for source, _ in around.sources], around.found, around.target_uri, options
         )
+        if options.atomic and is_object_store(self._fs):
+            raise errors.UnsupportedOperation(
+                f"-atomic needs a filesystem that renames a directory in one step, "
+                f"which {self._fs.uri} doesn't"
+            )
         for each in (*around.places, around.target):
             check_support(each.connect(), options.preserve)
         what = [source.uri for source, _ in around.sources]
@@ -178,8 +183,22 @@ class _Job:
                 remove_unfinished(task.log.connect(), paths.parse(self._options.log_path).path)
         seconds = time.monotonic() - self._began_s
         tasks = parts_of(listing.totals, self._options)
-        notes = () if self._sync is None else self._sync.notes
+        notes = self._notes(counters) + (() if self._sync is None else self._sync.notes)
         return Outcome(counters, listing.totals, seconds, tasks, notes)
+
+    def _notes(self, counters: Counters) -> tuple[str, ...]:
+        """What whoever asked for the copy may not expect."""
+        notes = []
+        if counters.skipped_by_time:
+            notes.append(
+                f"{counters.skipped_by_time} files were taken for unchanged by length and "
+                "modification time, for want of checksums that both sides have"
+            )
+        if is_object_store(self._fs):
+            notes.append(f"{self._fs.uri} has no directories but those of its files")
+            if counters.files_copied and not self._options.direct:
+                notes.append(f"at {self._fs.uri} renaming is copying; -direct does without")
+        return tuple(notes)
 
     def _remove_debris(self) -> None:
         self._fs.delete(self._staging.directory, recursive=True)

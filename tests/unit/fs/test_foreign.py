@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -75,3 +77,29 @@ def test_create_replaces_only_where_that_is_wanted(fs: FileSystem, root: str) ->
 def test_schemes_of_hadoop_are_not_left_to_fsspec(scheme: str) -> None:
     with pytest.raises(errors.UnsupportedOperation, match=f"No filesystem for scheme '{scheme}'"):
         connect(f"{scheme}://host/a")
+
+
+def test_directory_with_files_is_deleted_only_as_a_whole(fs: FileSystem, root: str) -> None:
+    fs.create(f"{root}/d/a").close()
+    with pytest.raises(errors.DirectoryNotEmpty):
+        fs.delete(f"{root}/d")
+    assert fs.delete(f"{root}/d", recursive=True)
+    assert not fs.exists(f"{root}/d")
+
+
+def test_server_that_is_named_by_the_uri_is_asked() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with pytest.raises(errors.Unreachable, match=f"Cannot connect to ftp://127.0.0.1:{port}"):
+        connect(f"ftp://127.0.0.1:{port}/a")
+
+
+def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gcsfs", None)
+    with pytest.raises(errors.UnsupportedOperation, match=r"gs:// needs a package.*gcsfs"):
+        connect("gs://bucket/a")
+
+
+def test_webhdfs_is_told_to_be_named_otherwise() -> None:
+    with pytest.raises(errors.UnsupportedOperation, match=r"as in hdfs://host:8020/path"):
+        connect("webhdfs://host:9870/a")

@@ -1,0 +1,92 @@
+"""Copies to and from an object store, as moto plays one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from howdah import errors
+from howdah.config import Configuration
+from howdah.fs.registry import connect
+from howdah.spark import Options, Outcome, distcp
+from howdah.testing.trees import read_tree
+
+pytest.importorskip("s3fs", reason="s3fs is not installed")
+pytest.importorskip("flask", reason="moto[server] is not installed")
+pytest.importorskip("moto.server", reason="moto[server] is not installed")
+
+pytestmark = pytest.mark.timeout(240)
+
+TREE = {"a b+c": b"1" * 1000, "d": None, "d/50% #?é": b"22", "d/{x}[y]*": b"", "none": None}
+FILES = {name: content for name, content in TREE.items() if content is not None}
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def conf(endpoint: str, howdah_cluster: Any) -> Configuration:
+    own = {
+        "fsspec.s3.endpoint_url": endpoint,
+        "fsspec.s3.key": "anybody",
+        "fsspec.s3.secret": "nothing",
+    }
+    return Configuration({**dict(howdah_cluster.conf.items()), **own})
+
+
+@pytest.fixture
+def bucket(conf: Configuration) -> str:
+    import s3fs
+
+    fs = s3fs.S3FileSystem(
+        endpoint_url=conf.raw("fsspec.s3.endpoint_url"), key="anybody", secret="nothing"
+    )
+    fs.mkdirs("bucket-1", exist_ok=True)
+    return "s3://bucket-1"
+
+
+@pytest.mark.req("FS-158")
+def test_tree_goes_to_an_object_store_and_back(
+    bench: Any, conf: Configuration, bucket: str
+) -> None:
+    def copy(source: str, target: str, **options: Any) -> Outcome:
+        return distcp(bench.spark, source, target, options=Options(**options), conf=conf)
+
+    bench.make("src", TREE)
+    store = connect(bucket, conf=conf)
+    for number, is_direct in enumerate((True, False)):
+        outcome = copy(bench.uri("src"), f"{bucket}/t{number}", direct=is_direct)
+        assert outcome.counters.files_copied == len(FILES)
+        # Directories that have no files are none.
+        assert read_tree(store, f"/t{number}") == {"d": None, **FILES}
+        assert any("has no directories" in note for note in outcome.notes)
+        assert any("-direct does without" in note for note in outcome.notes) is not is_direct
+    again = copy(bench.uri("src"), f"{bucket}/t0", update=True, direct=True)
+    assert (again.counters.files_copied, again.counters.skipped_by_time) == (0, 2)
+    assert any("modification time" in note for note in again.notes)
+    copy(f"{bucket}/t0", bench.uri("back"))
+    assert bench.tree("back") == {"d": None, **FILES}
+    bench.fs.delete(bench.path("src/d"), recursive=True)
+    gone = copy(bench.uri("src"), f"{bucket}/t0", update=True, delete=True, direct=True)
+    assert gone.counters.entries_deleted >= 1
+    assert read_tree(store, "/t0") == {"a b+c": FILES["a b+c"]}
+
+
+def test_atomic_copy_to_an_object_store_is_refused(
+    bench: Any, conf: Configuration, bucket: str
+) -> None:
+    bench.make("src", {"a": b"1"})
+    with pytest.raises(errors.UnsupportedOperation, match="-atomic needs a filesystem"):
+        distcp(
+            bench.spark, bench.uri("src"), f"{bucket}/t2", options=Options(atomic=True), conf=conf
+        )
