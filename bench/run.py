@@ -31,6 +31,8 @@ SCRIPTS = (
     "short_circuit",
     "scale",
     "distcp",
+    "compaction",
+    "listing",
 )
 
 

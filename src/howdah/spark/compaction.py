@@ -12,7 +12,7 @@ Each directory stands for itself: one that fails is left as it is, and told.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
@@ -21,10 +21,10 @@ from howdah.config import Configuration
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect
+from howdah.fs.status import FileStatus
 from howdah.spark.compacted import Compacted, Compaction, told
-from howdah.spark.compaction_contents import contents, logged
-from howdah.spark.compaction_plan import PREFIX, Plan, State, parse_name, plan
-from howdah.spark.entries import decode
+from howdah.spark.compaction_contents import Surveyed, survey
+from howdah.spark.compaction_plan import Plan, State, parse_name, plan
 from howdah.spark.exchange import Undecided, recover
 from howdah.spark.filesystems import Place
 from howdah.spark.listing import Totals
@@ -32,7 +32,7 @@ from howdah.spark.outcome import from_spark
 from howdah.spark.progress import Shown, line, listing_of
 from howdah.spark.reports import Done
 from howdah.spark.rewriting import Rewriting
-from howdah.spark.tree import DIRECTORY, Tree, list_tree
+from howdah.spark.tree import list_tree
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,27 +76,20 @@ def compact(
     status = fs.get_file_status(path)
     if not status.is_directory:
         raise errors.PathIsNotDirectory(f"{target} is no directory")
-    tree: Tree | None = None
     try:
         with Shown(shows_progress) as shown:
-            tree = list_tree(spark, place, [status], most_tasks, listing_of(shown))
-        if not dry_run:
-            more, others = _recover_below(fs, tree)
-            recovered += more
-            undecided += others
-        if recovered:
-            # The tree has changed.
-            tree.forget()
-            tree = list_tree(spark, place, [status], most_tasks)
-        lists = logged(tree)
-        plans = [plan(each, target_bytes, lists) for each in contents(tree)]
+            found = _survey(spark, place, status, most_tasks, listing_of(shown))
+            if not dry_run and found.leftovers:
+                more, others = _recover(fs, found.leftovers)
+                recovered += more
+                undecided += others
+                # The tree has changed.
+                found = _survey(spark, place, status, most_tasks, listing_of(shown))
     except errors.HowdahError:
         raise
     except Exception as error:
         raise from_spark(error) from error
-    finally:
-        if tree is not None:
-            tree.forget()
+    plans = [plan(each, target_bytes, found.logged) for each in found.contents]
     block_bytes = fs.server_defaults().block_size
     work = Rewriting(spark, fs, place, has_headers, most_tasks, block_bytes)
     left = [each for each in plans if not each.skipped and not dry_run]
@@ -116,6 +109,20 @@ def compact(
 
         done = tuple(pool.map(do, plans))
     return Compaction(done, tuple(recovered), tuple(undecided))
+
+
+def _survey(
+    spark: SparkSession,
+    place: Place,
+    status: FileStatus,
+    most_tasks: int,
+    tell: Callable[[int], None] | None,
+) -> Surveyed:
+    tree = list_tree(spark, place, [status], most_tasks, tell)
+    try:
+        return survey(tree)
+    finally:
+        tree.forget()
 
 
 class _Progress:
@@ -151,18 +158,10 @@ def _recover_beside(fs: FileSystem, path: str) -> tuple[list[str], list[str]]:
     return _recover(fs, found)
 
 
-def _recover_below(fs: FileSystem, tree: Tree) -> tuple[list[str], list[str]]:
-    from pyspark.sql import functions as F
-
-    name = F.regexp_extract(F.col("path").cast("string"), r"(?s)([^/]*)$", 1)
-    rows = tree.rows.where((tree.rows["type"] == DIRECTORY) & name.startswith(PREFIX))
-    found = (decode(row["path"]) for row in rows.select("path").collect())
-    return _recover(fs, (path for path in found if parse_name(paths.name_of(path)) is not None))
-
-
-def _recover(fs: FileSystem, leftovers: Iterable[str]) -> tuple[list[str], list[str]]:
+def _recover(fs: FileSystem, paths_found: Iterable[str]) -> tuple[list[str], list[str]]:
     """The directories that got their new files, and why others did not."""
     recovered, undecided = [], []
+    leftovers = (path for path in paths_found if parse_name(paths.name_of(path)) is not None)
     for leftover in sorted(leftovers, key=_by_state):
         try:
             found = recover(fs, leftover)

@@ -1,12 +1,13 @@
 """What is in the directories of a tree, as far as it matters to compaction.
 
-A row for each directory with data files: sums, and a name of each kind of thing that
-speaks against touching it.
+One pass over the rows gives a row for each directory with data files: sums, and a name of each
+kind of thing that speaks against touching it. The same pass finds the directories in which
+others keep lists of files, and what killed runs left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from howdah.spark.compaction_plan import (
@@ -14,14 +15,16 @@ from howdah.spark.compaction_plan import (
     ICEBERG_SUFFIX,
     KNOWN_HIDDEN,
     LOGS,
+    PREFIX,
     SUCCESS,
     SUFFIX,
     Contents,
 )
+from howdah.spark.entries import decode
 from howdah.spark.tree import DIRECTORY, FILE, Tree
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 _NAME: Final = r"(?s)([^/]*)$"
 _PARENT: Final = r"(?s)^(.*)/[^/]*$"
@@ -39,52 +42,73 @@ def _named(rows: DataFrame) -> DataFrame:
     )
 
 
-def logged(tree: Tree) -> list[str]:
-    """The directories of which some other program keeps a list."""
-    from pyspark.sql import functions as F
+@dataclass(frozen=True, slots=True)
+class Surveyed:
+    """What a tree has. `logged`: directories of which some other program keeps a list;
+    `leftovers`: paths of what killed runs left."""
 
-    named = _named(tree.rows)
-    above = F.regexp_extract(F.col("parent"), _PARENT, 1)
-    is_log = (F.col("type") == DIRECTORY) & F.col("name").isin(sorted(LOGS))
-    is_iceberg = (F.col("type") == FILE) & F.col("name").endswith(ICEBERG_SUFFIX)
-    of = F.when(is_log, F.col("parent")).when(is_iceberg, above)
-    found = named.select(of.alias("table")).where("table IS NOT NULL").distinct()
-    return [row["table"] or "/" for row in found.collect()]
+    contents: tuple[Contents, ...]
+    logged: tuple[str, ...]
+    leftovers: tuple[str, ...]
 
 
-def contents(tree: Tree) -> Iterator[Contents]:
-    """The directories with data files, one after the other."""
+def survey(tree: Tree) -> Surveyed:
+    """Look at all directories; in the order of their paths."""
     from pyspark.sql import functions as F
 
     named = _named(tree.rows)
     name = F.col("name")
     hidden = name.startswith("_") | name.startswith(".")
     is_file = F.col("type") == FILE
+    is_directory = F.col("type") == DIRECTORY
     is_data = is_file & ~hidden
-    is_unknown = hidden & ~(is_file & name.rlike(KNOWN_HIDDEN))
+    is_leftover = is_directory & name.startswith(PREFIX)
+    is_unknown = hidden & ~is_leftover & ~(is_file & name.rlike(KNOWN_HIDDEN))
     suffix = F.regexp_extract(F.lower("name"), SUFFIX, 1)
     blocks = F.ceil(F.col("length") / F.greatest(F.col("block_size"), F.lit(1)))
+
+    def sum_of(value: Column) -> Column:
+        return F.coalesce(F.sum(F.when(is_data, value)), F.lit(0))
+
+    def one_of(condition: Column) -> Column:
+        return F.coalesce(F.min(F.when(condition, name)), F.lit(""))
+
     sums = named.groupBy("parent").agg(
         F.count_if(is_data).alias("files"),
-        F.coalesce(F.sum(F.when(is_data, F.col("length"))), F.lit(0)).alias("bytes"),
-        F.coalesce(F.sum(F.when(is_data, blocks)), F.lit(0)).alias("blocks"),
+        sum_of(F.col("length")).alias("bytes"),
+        sum_of(blocks).alias("blocks"),
         F.coalesce(F.max(F.when(is_data, F.col("length"))), F.lit(0)).alias("largest"),
         F.collect_set(F.when(is_data, suffix)).alias("suffixes"),
-        F.count_if((F.col("type") != FILE) & ~hidden).alias("directories"),
+        F.count_if(~is_file & ~hidden).alias("directories"),
         F.count_if(name == SUCCESS).alias("success"),
-        F.coalesce(F.min(F.when(is_unknown, name)), F.lit("")).alias("unknown"),
-        F.coalesce(F.min(F.when(is_data & name.rlike(BUCKET), name)), F.lit("")).alias("bucket"),
+        one_of(is_unknown).alias("unknown"),
+        one_of(is_data & name.rlike(BUCKET)).alias("bucket"),
+        F.count_if(is_directory & name.isin(sorted(LOGS))).alias("logs"),
+        F.count_if(is_file & name.endswith(ICEBERG_SUFFIX)).alias("iceberg"),
+        F.collect_list(F.when(is_leftover, F.col("path"))).alias("leftovers"),
     )
-    for row in sums.where("files > 0").orderBy("parent").toLocalIterator():
-        yield Contents(
-            row["parent"] or "/",
-            row["files"],
-            row["bytes"],
-            row["blocks"],
-            row["largest"],
-            tuple(sorted(row["suffixes"])),
-            row["directories"],
-            bool(row["success"]),
-            row["unknown"],
-            row["bucket"],
-        )
+    wanted = "files > 0 OR logs > 0 OR iceberg > 0 OR size(leftovers) > 0"
+    rows = sorted(sums.where(wanted).collect(), key=lambda row: row["parent"])
+    logged = {row["parent"] or "/" for row in rows if row["logs"]}
+    # Iceberg's lists are in a directory beside those of the files.
+    logged |= {row["parent"].rpartition("/")[0] or "/" for row in rows if row["iceberg"]}
+    return Surveyed(
+        tuple(
+            Contents(
+                row["parent"] or "/",
+                row["files"],
+                row["bytes"],
+                row["blocks"],
+                row["largest"],
+                tuple(sorted(row["suffixes"])),
+                row["directories"],
+                bool(row["success"]),
+                row["unknown"],
+                row["bucket"],
+            )
+            for row in rows
+            if row["files"]
+        ),
+        tuple(sorted(logged)),
+        tuple(decode(path) for row in rows for path in row["leftovers"]),
+    )

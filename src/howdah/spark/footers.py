@@ -32,9 +32,10 @@ class TypesChanged(errors.HowdahError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Of one file. `timestamps` is Spark's name for their type, `kinds` are what the leaves
-    of each column are, `blooms` the columns with bloom filters."""
+    """Of one file, which has so many `rows`. `timestamps` is Spark's name for their type,
+    `kinds` are what the leaves of each column are, `blooms` the columns with bloom filters."""
 
+    rows: int = 0
     codec: str | None = None
     timestamps: str | None = None
     kinds: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -61,8 +62,9 @@ def facts_of(fs: FileSystem, path: str, kind: Format) -> Facts:
 def _of_orc(stream: Any) -> Facts:
     from pyarrow import orc
 
-    codec = orc.ORCFile(stream).compression.lower()
-    return Facts("none" if codec == "uncompressed" else codec)
+    file = orc.ORCFile(stream)
+    codec = file.compression.lower()
+    return Facts(file.nrows, "none" if codec == "uncompressed" else codec)
 
 
 def _of_parquet(stream: Any) -> Facts:
@@ -84,6 +86,7 @@ def _of_parquet(stream: Any) -> Facts:
             if getattr(column, "bloom_filter_offset", None) is not None:
                 blooms.append(column.path_in_schema)
     return Facts(
+        metadata.num_rows,
         _CODECS.get(codec, codec) if codec else None,
         timestamps,
         {name: tuple(each) for name, each in kinds.items()},

@@ -8,6 +8,7 @@ Files are refused if together they would say something else than each by itself:
 - CSV of which nobody says whether it has headers, if all files begin with the same line.
   Of headers one is kept, and the others have to be the same; one ends where its quotes do.
 - JSON of which a value takes several lines, which readers take for one value a file.
+- CSV whose lines end otherwise than those of others: readers go by the first lines of a file.
 - Text in UTF-16 or UTF-32. A mark of UTF-8 at the beginning is kept once.
 """
 
@@ -96,7 +97,9 @@ class _Joiner:
         self._has_headers = has_headers if kind is Format.CSV else False
         self._out = out
         self._made = made
+        self._is_csv = kind is Format.CSV
         self._first: bytes | None = None
+        self._line_end = b""
 
     def add(self, path: str, source: _Source) -> None:
         made = self._made
@@ -110,6 +113,8 @@ class _Joiner:
             first = first.removeprefix(_UTF8_MARK)
         if self._is_json:
             _check_value(path, first)
+        if first.endswith(b"\n"):
+            self._end_lines(path, b"\r\n" if first.endswith(b"\r\n") else b"\n")
         if self._has_headers:
             while first.count(b'"') % 2 and (more := source.readline(_LONGEST_VALUE)):
                 first += more
@@ -118,17 +123,35 @@ class _Joiner:
         if self._has_headers is None:
             self._compare(first)
         self._first = first
-        made.records += _copy(first, source, self._out)
+        self._copy(first, source)
+
+    def _end_lines(self, path: str, line_end: bytes) -> None:
+        if self._is_csv and self._line_end not in (b"", line_end):
+            raise NotJoinable(f"{path} ends its lines otherwise than others")
+        self._line_end = line_end
+
+    def _copy(self, begin: bytes, source: _Source) -> None:
+        last = b""
+        piece = begin or source.read(_BUFFER)
+        while piece:
+            self._out.write(piece)
+            self._made.records += piece.count(b"\n")
+            last = piece[-1:]
+            piece = source.read(_BUFFER)
+        if last and last != b"\n":
+            self._line_end = self._line_end or b"\n"
+            self._out.write(self._line_end)
+            self._made.records += 1
 
     def _header(self, path: str, header: bytes, source: _Source) -> None:
         plain = _plain(header)
         if self._first is None:
             self._first = self._made.header = plain
-            self._made.records += _copy(header, source, self._out)
+            self._copy(header, source)
         elif plain != self._first:
             raise HeadersDiffer(f"{path} begins with another line than others")
         else:
-            self._made.records += _copy(b"", source, self._out)
+            self._copy(b"", source)
 
     def _compare(self, first: bytes) -> None:
         plain = _plain(first)
@@ -174,18 +197,3 @@ def _check_value(path: str, line: bytes) -> None:
         json.loads(text)
     except ValueError as error:
         raise NotJoinable(f"{path} does not begin with a line that is a JSON value") from error
-
-
-def _copy(begin: bytes, source: _Source, out: _Sink) -> int:
-    lines = 0
-    last = b""
-    piece = begin or source.read(_BUFFER)
-    while piece:
-        out.write(piece)
-        lines += piece.count(b"\n")
-        last = (last + piece)[-2:]
-        piece = source.read(_BUFFER)
-    if last and not last.endswith(b"\n"):
-        out.write(b"\n")
-        lines += 1
-    return lines

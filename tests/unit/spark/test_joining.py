@@ -101,7 +101,7 @@ def test_no_line_is_lost_however_many_files_are_made(files: list[list[str]], sha
 
 
 def test_one_header_is_kept_and_others_have_to_be_the_same(fs: FileSystem) -> None:
-    files = {"a": b"x,y\n1,2\n", "b": b"x,y\r\n3,4", "c": b"", "d": b"x,y"}
+    files = {"a": b"x,y\n1,2\n", "b": b"x,y\n3,4", "c": b"", "d": b"x,y"}
     assert joined(fs, files, suffix=".csv", has_headers=True) == b"x,y\n1,2\n3,4\n"
     with pytest.raises(HeadersDiffer, match=r"/d/e\.csv"):
         joined(fs, {"e": b"y,x\n"}, suffix=".csv", has_headers=True)
@@ -111,6 +111,13 @@ def test_headers_of_different_new_files_have_to_be_the_same(fs: FileSystem) -> N
     files = {"a": b"x,y\n1,2\n", "b": b"y,x\n3,4\n"}
     with pytest.raises(HeadersDiffer):
         joined(fs, files, shares=2, suffix=".csv", has_headers=True)
+
+
+def test_csv_has_one_way_to_end_lines(fs: FileSystem) -> None:
+    files = {"a": b"1,2\r\n3,4", "b": b"5,6\r\n"}
+    assert joined(fs, files, suffix=".csv") == b"1,2\r\n3,4\r\n5,6\r\n"
+    with pytest.raises(NotJoinable, match="ends its lines otherwise"):
+        joined(fs, {"c": b"7,8\n"}, suffix=".csv")
 
 
 def test_header_ends_where_its_quotes_do(fs: FileSystem) -> None:

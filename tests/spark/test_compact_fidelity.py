@@ -1,0 +1,275 @@
+"""What is in files, and what is said of them, is the same after they were compacted."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from howdah.fs.acl import parse_acl
+from howdah.spark import Compaction, compact
+from howdah.spark.exchange import Exchange
+
+pytestmark = pytest.mark.timeout(240)
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow has no Parquet")
+
+ROWS = 50
+
+
+def put(bench: Any, path: str, data: bytes) -> None:
+    with bench.fs.create(bench.path(path)) as out:
+        out.write(data)
+
+
+def put_parquet(bench: Any, path: str, table: Any, **how: Any) -> None:
+    made = io.BytesIO()
+    pq.write_table(table, made, **how)
+    put(bench, path, made.getvalue())
+
+
+def compacted(bench: Any, path: str, **how: Any) -> Compaction:
+    return compact(bench.spark, bench.uri(path), conf=bench.cluster.conf, **how)
+
+
+def the_file(bench: Any, path: str) -> Any:
+    """The only data file of a directory, as pyarrow sees it."""
+    (new,) = [s for s in bench.fs.list_status(bench.path(path)) if not s.name.startswith("_")]
+    with bench.fs.open(new.path) as stream:
+        return pq.ParquetFile(io.BytesIO(stream.read()))
+
+
+def everything(number: int) -> Any:
+    """A table with a column of most kinds, whose rows are its own."""
+    ids = list(range(number * ROWS, (number + 1) * ROWS))
+    time = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+    times = [time + dt.timedelta(microseconds=each) for each in ids]
+    return pa.table(
+        {
+            "id": pa.array(ids, pa.int64()),
+            "small": pa.array([each % 100 for each in ids], pa.int8()),
+            "name": pa.array([None if each % 5 == 0 else f"name {each}" for each in ids]),
+            "amount": pa.array([Decimal(each) / 100 for each in ids], pa.decimal128(20, 2)),
+            "day": pa.array([dt.date(1500, 1, 1) + dt.timedelta(days=each) for each in ids]),
+            "time": pa.array(times, pa.timestamp("us", "UTC")),
+            "local": pa.array([each.replace(tzinfo=None) for each in times], pa.timestamp("us")),
+            "nested": pa.array([[{"x": each, "y": ["q"]}] for each in ids]),
+            "pairs": pa.array(
+                [[(str(each), each)] for each in ids], pa.map_(pa.string(), pa.int64())
+            ),
+        }
+    )
+
+
+@pytest.mark.req("LM-003")
+def test_columns_keep_their_types_and_have_statistics(bench: Any) -> None:
+    for number in range(4):
+        how = {"compression": "zstd", "bloom_filter_options": {"name": True}}
+        # In another order than that of their numbers, as names may be.
+        put_parquet(bench, f"t/{9 - number}.parquet", everything(number), **how)
+    before = bench.spark.read.parquet(bench.uri("t"))
+    schema, rows = before.schema, sorted(before.collect())
+    timestamps = bench.spark.conf.get("spark.sql.parquet.outputTimestampType")
+    assert len(compacted(bench, "t").changed) == 1
+    after = bench.spark.read.parquet(bench.uri("t"))
+    assert after.schema == schema
+    assert sorted(after.collect()) == rows
+    assert bench.spark.conf.get("spark.sql.parquet.outputTimestampType") == timestamps
+
+    new = the_file(bench, "t")
+    group = new.metadata.row_group(0)
+    found = {c.path_in_schema: c for c in map(group.column, range(group.num_columns))}
+    assert {column.compression for column in found.values()} == {"ZSTD"}
+    for name in ("id", "small", "name", "amount", "day", "time", "local"):
+        statistics = found[name].statistics
+        assert statistics.has_min_max, name
+        assert statistics.null_count == (40 if name == "name" else 0)
+    assert (found["id"].statistics.min, found["id"].statistics.max) == (0, 4 * ROWS - 1)
+    assert found["name"].bloom_filter_offset is not None
+    assert found["id"].bloom_filter_offset is None
+    # The rows of a file are still one after the other.
+    ids = new.read(["id"]).column("id").to_pylist()
+    starts = ids[::ROWS]
+    assert ids == [start + each for start in starts for each in range(ROWS)]
+
+
+@pytest.mark.torture
+def test_columns_that_came_later_are_empty_before(bench: Any) -> None:
+    put_parquet(bench, "t/a.parquet", pa.table({"x": [1, 2], "y": ["a", "b"]}))
+    put_parquet(bench, "t/b.parquet", pa.table({"y": ["c"], "x": [3], "z": [1.5]}))
+    assert len(compacted(bench, "t").changed) == 1
+    rows = bench.spark.read.parquet(bench.uri("t")).select("x", "y", "z").collect()
+    assert sorted(map(tuple, rows)) == [(1, "a", None), (2, "b", None), (3, "c", 1.5)]
+
+
+@pytest.mark.parametrize(
+    ("column", "why"),
+    [
+        (lambda: pa.array([1, 2], pa.uint32()), "the column x is of unsigned integer"),
+        pytest.param(
+            lambda: pa.array([b"ab", b"cd"], pa.binary(2)),
+            "the column x is of bytes of a fixed",
+            marks=pytest.mark.torture,
+        ),
+        pytest.param(
+            lambda: pa.array([1, 2], pa.timestamp("ns", "UTC")),
+            "TIMESTAMP(NANOS",
+            marks=pytest.mark.torture,
+        ),
+    ],
+)
+def test_what_spark_would_make_something_else_of_is_left_alone(
+    bench: Any, column: Any, why: str
+) -> None:
+    for name in "ab":
+        put_parquet(bench, f"t/{name}.parquet", pa.table({"x": column()}))
+    before = bench.tree("t")
+    (failed,) = compacted(bench, "t").failed
+    assert why in failed.reason
+    assert bench.tree("t") == before
+
+
+def test_footer_that_cannot_be_read_is_told(bench: Any) -> None:
+    for name in "ab":
+        put(bench, f"t/{name}.parquet", b"PARE" + b"?" * 20 + b"PARE")
+    (failed,) = compacted(bench, "t").failed
+    assert "a.parquet can't be read" in failed.reason
+
+
+@pytest.mark.torture
+def test_corrupt_file_fails_the_compaction_whatever_the_session_says(bench: Any) -> None:
+    put_parquet(bench, "t/a.parquet", pa.table({"x": [1]}))
+    put(bench, "t/b.parquet", b"this is no Parquet")
+    name = "spark.sql.files.ignoreCorruptFiles"
+    bench.spark.conf.set(name, "true")
+    try:
+        (failed,) = compacted(bench, "t").failed
+    finally:
+        bench.spark.conf.unset(name)
+    assert failed.reason
+    assert set(bench.tree("t")) == {"a.parquet", "b.parquet"}
+
+
+def test_table_with_buckets_is_left_alone(bench: Any) -> None:
+    frame = bench.spark.range(100).repartition(3)
+    writer = frame.write.bucketBy(2, "id").option("path", bench.uri("t"))
+    writer.saveAsTable("bucketed")
+    try:
+        before = bench.tree("t")
+        (told,) = compacted(bench, "t").directories
+        assert "a table with buckets" in told.reason
+        assert bench.tree("t") == before
+    finally:
+        bench.spark.sql("DROP TABLE bucketed")
+
+
+def test_orc_has_the_same_rows_and_codec(bench: Any) -> None:
+    orc = pytest.importorskip("pyarrow.orc", reason="pyarrow has no ORC")
+    for number in range(3):
+        made = io.BytesIO()
+        orc.write_table(everything(number).select(["id", "name"]), made, compression="zstd")
+        put(bench, f"t/{number}.orc", made.getvalue())
+    rows = sorted(bench.spark.read.orc(bench.uri("t")).collect())
+    assert len(compacted(bench, "t").changed) == 1
+    assert sorted(bench.spark.read.orc(bench.uri("t")).collect()) == rows
+    (content,) = bench.tree("t").values()
+    assert orc.ORCFile(io.BytesIO(content)).compression == "ZSTD"
+
+
+@pytest.mark.parametrize("codec", ["deflate", pytest.param("snappy", marks=pytest.mark.torture)])
+def test_avros_own_library_reads_what_was_joined(bench: Any, tmp_path: Path, codec: str) -> None:
+    # The library is in the Java that Spark's tests have: not so over Spark Connect.
+    avro = bench.spark._jvm.org.apache.avro
+    fields = '[{"name": "x", "type": "long"}, {"name": "y", "type": ["null", "string"]}]'
+    schema = avro.Schema.Parser().parse(
+        f'{{"type": "record", "name": "R", "namespace": "n", "fields": {fields}}}'
+    )
+    for number in range(3):
+        local = tmp_path / f"{number}.avro"
+        writer = avro.file.DataFileWriter(avro.generic.GenericDatumWriter(schema))
+        writer.setCodec(avro.file.CodecFactory.fromString(codec))
+        writer.create(schema, bench.spark._jvm.java.io.File(str(local)))
+        for each in range(number * 10, number * 10 + 10):
+            record = avro.generic.GenericData.Record(schema)
+            record.put("x", bench.spark._jvm.java.lang.Long(each))
+            record.put("y", f"name {each}" if each % 2 else None)
+            writer.append(record)
+            if each % 4 == 0:
+                writer.sync()
+        writer.close()
+        put(bench, f"t/{number}.avro", local.read_bytes())
+    assert len(compacted(bench, "t").changed) == 1
+    (content,) = bench.tree("t").values()
+    joined = tmp_path / "joined.avro"
+    joined.write_bytes(content)
+    file = bench.spark._jvm.java.io.File(str(joined))
+    reader = avro.file.DataFileReader(file, avro.generic.GenericDatumReader())
+    found = []
+    while reader.hasNext():
+        record = reader.next()
+        found.append((record.get("x"), str(record.get("y"))))
+    assert found == [(x, f"name {x}" if x % 2 else "None") for x in range(30)]
+    assert reader.getSchema().equals(schema)
+    assert reader.getMetaString("avro.codec") == codec
+    reader.close()
+
+
+def test_csv_reads_the_same_through_spark(bench: Any) -> None:
+    files = {
+        "t/a.csv": b'x,y\r\n1,"two\r\nlines"\r\n2,b',
+        "t/b.csv": b'x,y\r\n3,"a ""word"""\r\n',
+        "t/c.csv": b"x,y\r\n",
+    }
+    for path, data in files.items():
+        put(bench, path, data)
+    reader = bench.spark.read.option("header", True).option("multiLine", True).option("escape", '"')
+    rows = sorted(reader.csv(bench.uri("t")).collect())
+    (failed,) = compacted(bench, "t").failed
+    assert "--header" in failed.reason
+    assert len(compacted(bench, "t", has_headers=True).changed) == 1
+    assert sorted(reader.csv(bench.uri("t")).collect()) == rows
+
+
+def test_directory_keeps_what_was_said_of_it(bench: Any) -> None:
+    fs, directory = bench.fs, bench.path("d")
+    for name, time_ms in (("a", 5000), ("b", 9000)):
+        put(bench, f"d/{name}", b"x")
+        fs.set_times(f"{directory}/{name}", time_ms, time_ms + 1)
+    fs.set_owner(directory, "anna", "staff")
+    fs.set_acl(directory, parse_acl(",".join(ENTRIES)))
+    fs.set_xattr(directory, "user.note", b"keep me")
+    fs.set_quota(directory, names=100, space_bytes=1 << 30)
+    fs.set_storage_policy(directory, "ONE_SSD")
+    fs.set_times(directory, 7000)
+    exchange = Exchange(fs, directory)
+    exchange.begin()
+    assert fs.get_storage_policy(exchange.building).name == "ONE_SSD"
+    with fs.create(f"{exchange.building}/new") as out:
+        out.write(b"xx")
+    exchange.finish()
+    status, file = fs.get_file_status(directory), fs.get_file_status(f"{directory}/new")
+    assert (status.owner, status.group) == ("anna", "staff")
+    assert sorted(map(str, fs.get_acl_status(directory).all_entries())) == sorted(ENTRIES)
+    assert fs.get_xattrs(directory) == {"user.note": b"keep me"}
+    summary = fs.content_summary(directory)
+    assert (summary.quota, summary.space_quota) == (100, 1 << 30)
+    assert fs.get_storage_policy(directory).name == "ONE_SSD"
+    assert status.modification_time_ms == 7000
+    assert (file.modification_time_ms, file.access_time_ms) == (9000, 9001)
+
+
+ENTRIES = [
+    "user::rwx",
+    "user:otto:r-x",
+    "group::r-x",
+    "mask::r-x",
+    "other::---",
+    "default:user::rwx",
+    "default:group::r-x",
+    "default:other::---",
+]
