@@ -177,3 +177,13 @@ def test_what_is_no_image_is_refused(tmp_path: Path, spark: Any) -> None:
     wrong.write_text("these are no inodes")
     with pytest.raises(errors.IllegalArgument, match="neither a directory nor an image"):
         namespace(spark, wrong.as_uri(), conf=Configuration({}))
+
+
+@pytest.mark.torture
+def test_image_of_deep_trees_is_read_over_spark_connect(
+    image: str, stored: Any, spark_connect: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("howdah.spark.namespaces.PLAIN_ROUNDS", 0)
+    rows = namespace(spark_connect, image, conf=Configuration({}))
+    assert as_dicts(rows) == as_dicts(stored)
+    rows.unpersist()

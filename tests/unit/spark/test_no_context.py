@@ -18,7 +18,7 @@ MODULES = sorted(path for name in ("spark", "cli") for path in (ROOT / name).rgl
 REFUSED = frozenset(
     (
         *("sparkContext", "SparkContext", "newSession", "rdd", "foreachPartition"),
-        *("toJSON", "localCheckpoint", "accumulator"),
+        *("toJSON", "accumulator"),
         *("_sc", "_jsc", "_jvm", "_jdf", "_jc", "_jsparkSession", "_jreader", "_jwrite"),
         *("_session", "_gateway", "_jconf"),
     )
