@@ -1,35 +1,107 @@
-"""The Spark that a command works with, as the options `--master` and `--remote` choose it."""
+"""The Spark that a command works with, as the options `--master` and `--remote` choose it.
+
+Ctrl-C, and a SIGTERM such as schedulers send, end the tasks first and then the command:
+what it does at its end, removing what is half done, is not to meet tasks that still write.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
 import sys
+import threading
+import warnings
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+EXIT_TERMINATED: Final = 128 + signal.SIGTERM
+CANCEL_S: Final = 10.0
+"""How long tasks that are to end are waited for."""
+
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--master", metavar="URL", help="Spark's master (local[*])")
-    parser.add_argument("--remote", metavar="URL", help="a Spark Connect server")
+    parser.add_argument(
+        "--master", metavar="URL", help="the Spark that does the work (local[*]): spark://…, yarn …"
+    )
+    parser.add_argument("--remote", metavar="URL", help="the same by Spark Connect: sc://HOST:PORT")
+
+
+class Terminated(KeyboardInterrupt):
+    """A SIGTERM, which py4j takes for what it knows."""
 
 
 @contextmanager
 def session_of(master: str | None, remote: str | None) -> Iterator[SparkSession]:
     """The session; a Java is found for it where it needs one, and howdah is sent to
-    executors that are on other machines."""
-    from howdah.spark.sessions import session, ship
+    executors that are on other machines.
+
+    Raises `NoSpark` and `NoJava`, which say what to install.
+    """
+    from howdah.spark.outcome import from_spark
+    from howdah.spark.sessions import require, session, ship
     from howdah.testing.java import find_java_home
 
-    if "JAVA_HOME" not in os.environ and (remote or "").partition("://")[0] != "sc":
+    require()
+    if (remote or "").partition("://")[0] != "sc":
+        # One that is named and too old is passed over.
         os.environ["JAVA_HOME"] = str(find_java_home())
     # The Python of the executors on this machine is this one.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    with session(master, remote) as spark:
-        if not (remote or master or "local").startswith("local"):
-            ship(spark)
-        yield spark
+    try:
+        with _quiet(), session(master, remote) as spark, _ended_by_signals(spark):
+            if not (remote or master or "local").startswith("local"):
+                try:
+                    ship(spark)
+                except Exception as error:
+                    raise from_spark(error) from error
+            yield spark
+    except Terminated:
+        raise SystemExit(EXIT_TERMINATED) from None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Neither what PySpark thinks of other packages, nor how py4j was interrupted."""
+
+    def is_told(record: logging.LogRecord) -> bool:
+        return "py4j" not in record.pathname
+
+    root = logging.getLogger()
+    root.addFilter(is_told)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", category=FutureWarning, module=r"pyspark\.")
+            yield
+    finally:
+        root.removeFilter(is_told)
+
+
+@contextmanager
+def _ended_by_signals(spark: SparkSession) -> Iterator[None]:
+    """Signals end what Spark does for this session, and then the block."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, _: FrameType | None) -> None:
+        # In a thread: the signal may have come while this one talked to Spark.
+        cancelling = threading.Thread(target=spark.interruptAll, name="cancel", daemon=True)
+        cancelling.start()
+        cancelling.join(CANCEL_S)
+        raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+
+    before: dict[int, Any] = {}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        before[number] = signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

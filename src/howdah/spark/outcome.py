@@ -82,7 +82,16 @@ _RAISED: Final = re.compile(r"^\s*(?:'?)howdah\.[\w.]+\.(\w+): (.*)$", re.MULTIL
 
 
 def from_spark(error: Exception) -> errors.HowdahError:
-    """The error of ours that a task failed with, out of what Spark made of it."""
+    """The error of ours that a task failed with, out of what Spark made of it.
+
+    Raises KeyboardInterrupt where that was it: to end its connection after one may fail
+    for py4j, and then that is the error that it raises.
+    """
+    cause = error.__context__
+    while cause is not None:
+        if isinstance(cause, KeyboardInterrupt):
+            raise cause
+        cause = cause.__context__
     text = str(error)
     found = _RAISED.findall(text)
     if not found:

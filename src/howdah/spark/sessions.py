@@ -11,14 +11,18 @@ there, `ship` sends the package itself along.
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
+import socket
 import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from howdah import errors
 
@@ -26,14 +30,19 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DEFAULT_MASTER: Final = "local[*]"
+CONNECT_PORT: Final = 15002
+GREETING_S: Final = 20.0
 _QUIET: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.shuffle.partitions": "8",
 }
 _LOCAL: Final = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+# What fails here fails with an error that says so; what Spark logs besides is for those who
+# look after a cluster.
+_LOG_SETTINGS: Final = Path(__file__).with_name("log4j2.properties")
+_OWN_SETTINGS: Final = ("SPARK_CONF_DIR", "SPARK_HOME")
 
 
 class NoSpark(errors.HowdahError, RuntimeError):
@@ -42,11 +51,13 @@ class NoSpark(errors.HowdahError, RuntimeError):
 
 @contextmanager
 def session(master: str | None = None, remote: str | None = None) -> Iterator[SparkSession]:
-    """A session; one that is active already is used, and left as it is."""
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise NoSpark("PySpark is not installed: `pip install howdah[spark]`") from error
+    """A session; one that is active already is used, and left as it is.
+
+    Raises `NoSpark`.
+    """
+    require()
+    from pyspark.sql import SparkSession
+
     active = SparkSession.getActiveSession()
     if active is not None:
         yield active
@@ -58,16 +69,55 @@ def session(master: str | None = None, remote: str | None = None) -> Iterator[Sp
         spark.stop()
 
 
+def require() -> None:
+    """Raises `NoSpark` where there is no PySpark, or not all that it needs."""
+    for package in ("pyspark", "pandas", "pyarrow"):
+        if find_spec(package) is None:
+            raise NoSpark(f"{package} is not installed: pip install 'howdah[spark]'")
+
+
 def _start(builder: Any, master: str | None, remote: str | None) -> SparkSession:
-    if remote is not None:
-        started: SparkSession = builder.remote(remote).getOrCreate()
+    where = remote or master or DEFAULT_MASTER
+    try:
+        if remote is not None:
+            _greet(remote)
+            started: SparkSession = builder.remote(remote).getOrCreate()
+            return started
+        for name, value in _settings(where).items():
+            builder = builder.config(name, value)
+        started = builder.master(where).getOrCreate()
         return started
-    chosen = master or DEFAULT_MASTER
-    settings = _QUIET | (_LOCAL if chosen.startswith("local") else {})
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    started = builder.master(chosen).getOrCreate()
-    return started
+    except ImportError as error:
+        raise NoSpark(f"{_said(error)}: pip install 'pyspark[connect]'") from error
+    except Exception as error:
+        raise NoSpark(f"there is no Spark at {where}: {_said(error)}") from error
+
+
+def _greet(remote: str) -> None:
+    """Raises OSError where nobody listens: Spark's client would try for minutes."""
+    server = urlsplit(remote)
+    if server.scheme == "sc" and server.hostname:
+        address = server.hostname, server.port or CONNECT_PORT
+        socket.create_connection(address, GREETING_S).close()
+
+
+def _settings(master: str) -> dict[str, str]:
+    settings = dict(_QUIET)
+    if master.startswith("local"):
+        settings |= _LOCAL
+        # Else Spark looks for an address of this machine, and says what it thinks of it.
+        os.environ.setdefault("SPARK_LOCAL_IP", _LOCAL["spark.driver.host"])
+        if not any(name in os.environ for name in _OWN_SETTINGS):
+            logs = f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"
+            settings["spark.driver.extraJavaOptions"] = logs
+    return settings
+
+
+def _said(error: Exception) -> str:
+    """The line of an error that says what it is; behind it come stacks of Java."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    told = [line for line in lines if line and not line.startswith(("at ", "An error occurred"))]
+    return told[0].removeprefix(": ") if told else type(error).__name__
 
 
 def ship(spark: SparkSession) -> None:

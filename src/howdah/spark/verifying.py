@@ -28,7 +28,7 @@ from howdah.spark.filesystems import Place
 from howdah.spark.judging import Verdict
 from howdah.spark.manifest import Changes, Manifest, changes
 from howdah.spark.outcome import from_spark
-from howdah.spark.progress import Shown, gauged, listing_of, of_bytes, size, told
+from howdah.spark.progress import Shown, clock, gauged, listing_of, of_bytes, size, told
 from howdah.spark.reading_replicas import (
     DIGEST_SCHEMA,
     JUDGED_SCHEMA,
@@ -208,6 +208,8 @@ def _reading(fs: FileSystem, progress: str, work: _Work) -> str | Callable[[floa
 
     def tell(seconds: float) -> str:
         done = told(fs, progress)
+        if not done.files:
+            return f"reading {size(work.space)}, {clock(seconds)}"
         return f"{done.files} replicas, {of_bytes(done.bytes, work.space, seconds)}"
 
     return tell
