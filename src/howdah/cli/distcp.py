@@ -17,6 +17,7 @@ from howdah.config import Configuration
 from howdah.errors import HowdahError
 from howdah.spark.arguments import Arguments, parse, usage
 from howdah.spark.options import InvalidOptions
+from howdah.wording import byte_text
 
 if TYPE_CHECKING:
     from howdah.spark.outcome import Outcome
@@ -87,5 +88,9 @@ def _tell(outcome: Outcome, arguments: Arguments) -> None:
         return
     for line in outcome.counters.lines():
         print(line)
+    if sys.stderr.isatty() and not arguments.options.dry_run:
+        done = outcome.counters
+        copied = f"{done.files_copied} files, {byte_text(done.bytes_copied)}"
+        print(f"{copied} in {outcome.seconds:.1f} s", file=sys.stderr)
     for note in outcome.notes:
         print(note)

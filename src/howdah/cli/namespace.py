@@ -45,6 +45,8 @@ def main(argv: list[str], conf: Configuration) -> int:
     wanted = list(dict.fromkeys(options.report or ()))
     if "growth" in wanted and options.before is None:
         _arguments().error("--report growth needs --before")
+    if options.html is not None and not Path(options.html).parent.is_dir():
+        _arguments().error(f"there is no directory for {options.html}")
     if not wanted and options.html is None and options.parquet is None:
         wanted = ["directories", "small-files", "ages", "owners"]
     with session_of(options.master, options.remote) as spark:
@@ -55,6 +57,7 @@ def main(argv: list[str], conf: Configuration) -> int:
         on_terminal = sys.stderr.isatty()
         rows = namespace(spark, options.where, conf=conf, shows_progress=on_terminal)
         tables: dict[str, list[dict[str, Any]]] = {}
+        page = ""
         try:
             with Shown(on_terminal) as shown:
                 if options.parquet is not None:
@@ -65,13 +68,15 @@ def main(argv: list[str], conf: Configuration) -> int:
                     tables[name] = _taken(_report(name, rows, spark, options, conf), options)
                 if options.html is not None:
                     shown.say("drawing the page")
-                    Path(options.html).write_text(_page(rows, options), encoding="utf-8")
+                    page = _page(rows, options)
         except errors.HowdahError:
             raise
         except Exception as error:
             raise from_spark(error) from error
         finally:
             rows.unpersist()
+    if options.html is not None:
+        write_page(options.html, page)
     if options.json:
         print(json.dumps(tables, default=str))
         return 0
@@ -133,6 +138,19 @@ def _report(
 
             located = options.where if "://" in options.where else None
             return reports.duplicates(rows, Place.of(located, conf, None))
+
+
+class PageNotWritten(errors.HowdahError, OSError):
+    """The page could not be written, or not to its end."""
+
+
+def write_page(name: str, page: str) -> None:
+    """Raises `PageNotWritten`, also where the file can't be closed."""
+    try:
+        with open(name, "w", encoding="utf-8") as out:
+            out.write(page)
+    except OSError as error:
+        raise PageNotWritten(f"cannot write {name}: {error.strerror}") from error
 
 
 def _now_ms() -> int:

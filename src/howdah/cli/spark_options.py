@@ -97,11 +97,11 @@ def _ended_by_signals(spark: SparkSession) -> Iterator[None]:
         cancelling.join(CANCEL_S)
         raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
 
-    before: dict[int, Any] = {}
-    for number in (signal.SIGINT, signal.SIGTERM):
-        before[number] = signal.signal(number, end)
+    before: dict[signal.Signals, Any] = {}
+    for wanted in (signal.SIGINT, signal.SIGTERM):
+        before[wanted] = signal.signal(wanted, end)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for wanted, handler in before.items():
+            signal.signal(wanted, handler)
