@@ -122,6 +122,7 @@ PURE = {
         "counters",
         "judging",
         "layout",
+        "locality",
         "namespace_page",
         "options",
         "treemap",

@@ -35,6 +35,7 @@ def main(argv: list[str], conf: Configuration) -> int:
             mark=options.mark,
             manifest=options.manifest,
             most_tasks=options.m,
+            locality=False if options.no_locality else None,
             conf=conf,
             shows_progress=sys.stderr.isatty(),
         ) as found,
@@ -58,6 +59,7 @@ def _arguments() -> Arguments:
         "--manifest", metavar="URI", help="keep digests of the files in this directory, and compare"
     )
     parser.add_argument("-m", type=_count, default=20, metavar="N", help="at most so many tasks")
+    parser.add_argument("--no-locality", action="store_true", help="let any node read any replica")
     add_options(parser)
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     return parser
@@ -117,6 +119,8 @@ def _tell(found: Verified) -> None:
             f"since the last run: {c.added} files added, {c.gone} gone, {c.modified} modified, "
             f"{c.unchanged} unchanged, {c.rotten} rotten"
         )
+    for note in sums.notes:
+        print(note)
     told = f", {sums.marked} told to the namenode" if sums.marked else ""
     print("All replicas are sound." if not bad else f"Bad: {_counts(bad)}{told}")
 

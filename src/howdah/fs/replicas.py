@@ -27,7 +27,8 @@ NOWHERE = ""
 class Replica:
     """One replica of a block of a file; `node` is `NOWHERE` for a block without any.
 
-    `located` is a LocatedBlockProto with this one place.
+    `address` is where that node serves data, as `favored_nodes` name it. `located`
+    is a LocatedBlockProto with this one place.
     """
 
     offset: int
@@ -35,6 +36,7 @@ class Replica:
     block_id: int
     generation_stamp: int
     node: str
+    address: str
     storage_id: str
     located: bytes
 
@@ -69,6 +71,7 @@ class Replicas:
                     block.block.block_id,
                     block.block.generation_stamp,
                     str(place.nodes[0]) if place.nodes else NOWHERE,
+                    place.nodes[0].transfer_address if place.nodes else NOWHERE,
                     place.storage_ids[0] if place.storage_ids else "",
                     place.to_proto().SerializeToString(),
                 )

@@ -17,6 +17,7 @@ the work is done in the executors, where howdah has to be importable
 - `listing`, `walking`, `entries`  source and target, listed side by side
 - `tasks`, `copying`, `preserving`, `throttle`, `reports`, `finishing`, `rehearsal`
                                    what executors do
+- `near`, `locality`, `plan_files`, `reading_at_nodes`   tasks at nodes with replicas
 - `tree`, `rows`                   a tree listed, for all other jobs; rows as Arrow has them
 - `verifying`, `reading_replicas`, `judging`, `manifest`   verify
 - `namespaces`, `image_tasks`, `namespace_reports`, `namespace_page`, `treemap`  namespace

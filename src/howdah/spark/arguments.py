@@ -77,6 +77,7 @@ OPTIONS: Final = {
     "xtrack": _Option("write what only the target has to this directory", 1, "URI"),
     "skipTrash": _Option("with -delete: don't move to the trash"),
     "dry-run": _Option("change nothing, print what would be done"),
+    "no-locality": _Option("let any node copy any file, wherever replicas are"),
     "json": _Option("print the outcome as JSON"),
     "master": _Option("the Spark that copies (local[*])", 1, "URL"),
     "remote": _Option("the same by Spark Connect", 1, "URL"),
@@ -113,7 +114,7 @@ def usage() -> str:
     """The options, each with its help."""
     lines = ["Usage: howdah distcp OPTIONS [source_path...] <target_path>", "", "OPTIONS"]
     for name, option in OPTIONS.items():
-        hyphens = "--" if name in ("dry-run", "json", "master", "remote") else "-"
+        hyphens = "--" if name in ("dry-run", "json", "master", "no-locality", "remote") else "-"
         lines.append(f"  {hyphens}{name} {option.value}".ljust(32) + option.help)
     return "\n".join(lines)
 
@@ -178,6 +179,7 @@ def _options(given: _Given) -> Options:
     }
     for name, field in _FLAGS.items():
         values[field] = name in given
+    values["locality"] = False if "no-locality" in given else None
     return Options(**values)
 
 

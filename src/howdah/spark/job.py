@@ -7,7 +7,8 @@
 3. List sources and target in parallel (`howdah.spark.listing`).
 4. Refuse two sources with one place.
 5. Copy: tasks with about as many bytes each (`howdah.spark.plan`, `howdah.spark.tasks`),
-   and join what was copied in parts.
+   at nodes with replicas where that matters (`howdah.spark.near`), and join what was
+   copied in parts.
 6. Delete what only the target has, where that is asked for (`howdah.spark.finishing`).
 7. Remove the staging directory, give an atomic copy its name, and set the attributes of
    directories, which everything before has changed.
@@ -36,9 +37,10 @@ from howdah.spark.filesystems import Place, is_object_store
 from howdah.spark.finishing import OWNER_ENTERS, AttributesTask, DeleteTask, JoinTask, TrackTask
 from howdah.spark.layout import Found, Placed, place
 from howdah.spark.listing import Listing, make_listing
+from howdah.spark.near import dealt
 from howdah.spark.options import Options
 from howdah.spark.outcome import DuplicateFile, ListingChanged, Outcome, from_spark
-from howdah.spark.plan import in_parts, parts_of, plan
+from howdah.spark.plan import in_parts, parts_of
 from howdah.spark.preserving import check_support
 from howdah.spark.progress import Progress
 from howdah.spark.rehearsal import SCHEMA as REHEARSAL_SCHEMA
@@ -106,6 +108,7 @@ class _Job:
         self._conf = conf
         self._user = user
         self._shows_progress = shows_progress
+        self._not_near: str | None = None
         self._began_s = time.monotonic()
         self._fs = around.target_fs
         self._placed = place(
@@ -188,7 +191,7 @@ class _Job:
 
     def _notes(self, counters: Counters) -> tuple[str, ...]:
         """What whoever asked for the copy may not expect."""
-        notes = []
+        notes = [] if self._not_near is None else [self._not_near]
         if counters.skipped_by_time:
             notes.append(
                 f"{counters.skipped_by_time} files were taken for unchanged by length and "
@@ -286,15 +289,16 @@ class _Job:
         if blocks:
             self._check_concat()
             rows = in_parts(rows, blocks)
-        planned = plan(self._spark, rows, listing.totals, self._options)
         progress: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
         if self._shows_progress:
             progress = Progress(self._fs, self._staging.progress, listing.totals)
         if self._trusts_names and listing.totals.files:
             with self._fs.create(self._staging.mark):
                 pass
-        with progress:
-            counted = planned.mapInArrow(task, COUNTER_SCHEMA).collect()
+        places = self._around.places
+        with progress, dealt(self._spark, rows, listing.totals, self._options, places) as plan:
+            counted = plan.map(task, COUNTER_SCHEMA).collect()
+        self._not_near = plan.note
         if sum(row[FINGERPRINT] for row in counted) != listing.fingerprint:
             raise ListingChanged(
                 "An executor was lost, and what it had listed was another when it was listed "

@@ -99,6 +99,8 @@ class Options:
     diff: tuple[str, str] | None = None
     reverse_diff: tuple[str, str] | None = None
     dry_run: bool = False
+    locality: bool | None = None
+    """Whether tasks prefer nodes with replicas; None is where it can matter."""
 
     def __post_init__(self) -> None:
         if self.blocks_per_chunk > 0:

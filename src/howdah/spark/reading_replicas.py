@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 REPLICA_SCHEMA: Final = (
     "path binary, replication int, offset long, length long, block_id long, "
-    "generation_stamp long, node string, storage string, located binary"
+    "generation_stamp long, node string, address string, storage string, located binary"
 )
 READ_SCHEMA: Final = f"{REPLICA_SCHEMA}, state string, crc long, message string"
 JUDGED_SCHEMA: Final = (
@@ -61,6 +61,7 @@ class LookUp:
                     replica.block_id,
                     replica.generation_stamp,
                     replica.node,
+                    replica.address,
                     replica.storage_id,
                     replica.located,
                 )

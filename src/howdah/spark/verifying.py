@@ -2,7 +2,8 @@
 
 1. List the trees in parallel (`howdah.spark.tree`).
 2. Look up the replicas of the files' finished blocks.
-3. Read each replica whole, against its checksums (`howdah.spark.reading_replicas`).
+3. Read each replica whole, against its checksums (`howdah.spark.reading_replicas`), at its
+   own node where that matters (`howdah.spark.reading_at_nodes`).
 4. Compare the replicas of each block (`howdah.spark.judging`), and tell the namenode of
    the bad ones, where that is wanted.
 5. With a manifest: digests of the files, held against those of the last run.
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -28,11 +29,12 @@ from howdah.spark.filesystems import Place
 from howdah.spark.judging import Verdict
 from howdah.spark.manifest import Changes, Manifest, changes
 from howdah.spark.outcome import from_spark
+from howdah.spark.plan_files import placed, runs_elsewhere
 from howdah.spark.progress import Shown, clock, gauged, listing_of, of_bytes, size, told
+from howdah.spark.reading_at_nodes import read_all
 from howdah.spark.reading_replicas import (
     DIGEST_SCHEMA,
     JUDGED_SCHEMA,
-    READ_SCHEMA,
     REPLICA_SCHEMA,
     Digest,
     Judge,
@@ -64,6 +66,7 @@ class Sums:
     replicas: dict[str, int] = field(default_factory=dict)
     changes: Changes | None = None
     seconds: float = 0.0
+    notes: tuple[str, ...] = ()
 
     @property
     def is_healthy(self) -> bool:
@@ -106,6 +109,7 @@ def verify(
     mark: bool = False,
     manifest: str | None = None,
     most_tasks: int = 20,
+    locality: bool | None = None,
     conf: Configuration | None = None,
     user: str | None = None,
     shows_progress: bool = False,
@@ -114,8 +118,9 @@ def verify(
 
     What was found can be asked for within the `with` block. `mark`: the namenode is told
     of replicas that are corrupt or in the minority, and replaces them. `manifest`: a
-    directory in which digests of the files are kept over time. `shows_progress` does so
-    on standard error.
+    directory in which digests of the files are kept over time. `locality`: whether each
+    replica is to be read at its own node; None is where that can matter.
+    `shows_progress` does so on standard error.
 
     Raises `PathNotFound`, and `UnsupportedOperation` for what is no `hdfs://`.
 
@@ -129,6 +134,7 @@ def verify(
     began_s = time.monotonic()
     tree: Tree | None = None
     judged: DataFrame | None = None
+    plans = ExitStack()
     try:
         try:
             fs = place.connect()
@@ -137,8 +143,20 @@ def verify(
                 files = tree.rows.where((tree.rows["type"] == FILE) & (tree.rows["length"] > 0))
                 work = _work_of(files)
                 shown.say(_reading(fs, progress, work))
-                judged = _judged(files, place, work, most_tasks, mark, progress).persist()
-                sums = _sums(work, judged)
+                by_files = 1 + work.files // FILES_A_PART
+                most_parts = most_tasks * PARTS_A_TASK
+                reading = read_all(
+                    spark,
+                    _located(files, place, min(by_files, most_tasks)),
+                    ReadReplicas(place, progress),
+                    min(by_files + work.bytes // BYTES_A_PART, most_parts),
+                    most_parts,
+                    at_nodes=runs_elsewhere(spark) if locality is None else locality,
+                )
+                read, note = plans.enter_context(reading)
+                with placed(spark):
+                    judged = _judged(read, place, mark).persist()
+                    sums = _sums(work, judged)
                 shown.say("comparing with the last run")
                 changed = None if digests is None else _kept(files, judged, digests)
                 found = Changes() if changed is None else _counted(changed)
@@ -148,10 +166,12 @@ def verify(
             raise from_spark(error) from error
         seen = asdict(sums) | {"seconds": round(time.monotonic() - began_s, 3)}
         seen["changes"] = found if changed is not None else None
+        seen["notes"] = () if note is None else (note,)
         yield Verified(Sums(**seen), judged, changed)
     finally:
         if judged is not None:
             judged.unpersist()
+        plans.close()
         if tree is not None:
             tree.forget()
 
@@ -215,17 +235,13 @@ def _reading(fs: FileSystem, progress: str, work: _Work) -> str | Callable[[floa
     return tell
 
 
-def _judged(
-    files: DataFrame, place: Place, work: _Work, most_tasks: int, mark: bool, progress: str
-) -> DataFrame:
+def _located(files: DataFrame, place: Place, tasks: int) -> DataFrame:
+    return dealt(files, tasks, "path").mapInArrow(LookUp(place), REPLICA_SCHEMA)
+
+
+def _judged(read: DataFrame, place: Place, mark: bool) -> DataFrame:
     from pyspark.sql import functions as F
 
-    by_files = 1 + work.files // FILES_A_PART
-    parts = min(by_files + work.bytes // BYTES_A_PART, most_tasks * PARTS_A_TASK)
-    looking = dealt(files, min(by_files, most_tasks), "path")
-    located = looking.mapInArrow(LookUp(place), REPLICA_SCHEMA)
-    spread = dealt(located, parts, "path", "block_id", "node")
-    read = spread.mapInArrow(ReadReplicas(place, progress), READ_SCHEMA)
     readings = F.struct(
         "replication", "offset", "length", "node", "storage", "located", "state", "crc", "message"
     )

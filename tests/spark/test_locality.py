@@ -1,0 +1,279 @@
+"""Tasks run where replicas are: of any Spark job that reads, of copies and of `verify`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from howdah.fs import paths
+from howdah.fs.hdfs import HdfsFileSystem
+from howdah.spark import Options, distcp, plan_files, verify, verifying
+from howdah.spark.entries import entries
+from howdah.spark.plan_files import OPEN_COST, PlanFiles
+from howdah.testing.spark_cluster import SparkCluster
+from howdah.testing.trees import read_tree
+
+pytestmark = pytest.mark.timeout(240)
+
+FILES = 60
+"""More than one task's, with one replica each."""
+
+
+def put(ground: Any, name: str, nodes: list[str], count: int = FILES) -> None:
+    """A directory of files, each with its one replica on one of the nodes in turn."""
+    for number in range(count):
+        node = nodes[number % len(nodes)]
+        path = f"{ground.path(name)}/{number:03}"
+        with ground.fs.create(path, replication=1, favored_nodes=[node]) as out:
+            out.write(b"%d" % number * 1000)
+
+
+def nodes_of(ground: Any) -> list[str]:
+    return [
+        server.addresses["data"]
+        for server in ground.cluster.processes
+        if "data" in server.addresses
+    ]
+
+
+@pytest.fixture
+def kept(bench: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[PlanFiles]]:
+    """Plans, which are not removed when they are done with."""
+    found: list[PlanFiles] = []
+
+    def keep(plan: PlanFiles) -> None:
+        found.append(plan)
+
+    monkeypatch.setattr(PlanFiles, "forget", keep)
+    yield found
+    bench.fs.delete(plan_home(bench), recursive=True)
+
+
+def parts_of(fs: HdfsFileSystem, plan: PlanFiles) -> dict[str, list[Any]]:
+    """The host of each mark, and the rows of its part."""
+    import pyarrow as pa
+
+    found: dict[str, list[Any]] = {}
+    for mark in fs.list_status(f"{plan.directory}/marks"):
+        ((host,),) = [block.hosts for block in fs.block_locations(mark.path)]
+        with fs.open(f"{plan.directory}/rows/{mark.name}") as stored:
+            found.setdefault(host, []).extend(pa.ipc.open_stream(stored).read_all().to_batches())
+    return found
+
+
+# --- the plan -------------------------------------------------------------------------------
+
+
+def test_a_copys_parts_stand_at_hosts_with_replicas_of_their_files(
+    bench: Any, kept: list[PlanFiles]
+) -> None:
+    put(bench, "src", nodes_of(bench))
+    outcome = bench.copy("src", "dst", locality=True)
+    assert outcome.notes == ()
+    (plan,) = kept
+    parts = parts_of(bench.fs, plan)
+    assert len(parts) == 3
+    names = Counter[str]()
+    for host, batches in parts.items():
+        for entry in (entry for batch in batches for entry in entries(batch)):
+            names[paths.name_of(entry.path)] += 1
+            if entry.length:
+                assert host in bench.fs.block_locations(entry.path)[0].hosts
+    assert names == Counter(["src", *(f"{number:03}" for number in range(FILES))])
+    assert bench.tree("dst") == bench.tree("src")
+
+
+def test_verifys_parts_stand_at_the_hosts_of_their_replicas(
+    bench: Any, kept: list[PlanFiles], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verifying, "FILES_A_PART", 5)
+    put(bench, "src", nodes_of(bench), 12)
+    with verify(bench.spark, bench.uri("src"), conf=bench.cluster.conf, locality=True) as found:
+        assert found.sums.replicas == {"sound": 12}
+        assert found.sums.notes == ()
+    (plan,) = kept
+    parts = parts_of(bench.fs, plan)
+    assert len(parts) == 3
+    for host, batches in parts.items():
+        rows = [row for batch in batches for row in batch.to_pylist()]
+        assert {row["address"].partition(":")[0] for row in rows} == {host}
+        assert len(rows) == 4
+
+
+def test_what_spark_cannot_read_is_told_and_copied_all_the_same(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.make("src", {f"{number}": b"x" for number in range(FILES)})
+    # As it is where Java's client doesn't know the namenode's name.
+    monkeypatch.setattr(plan_files, "FORMAT", "no-such-format")
+    outcome = bench.copy("src", "dst", locality=True)
+    (note,) = outcome.notes
+    assert note.startswith("Tasks don't prefer the nodes with replicas: Spark cannot read hdfs://")
+    assert bench.tree("dst") == bench.tree("src")
+    assert not bench.fs.exists(plan_home(bench))
+
+
+def test_a_home_that_cannot_be_written_is_told_and_the_copy_goes_on(bench: Any) -> None:
+    bench.make("src", {f"{number}": b"x" for number in range(FILES)})
+    home = plan_home(bench)
+    with bench.fs.create(home):
+        pass  # A file, where the directory should be.
+    try:
+        outcome = bench.copy("src", "dst", locality=True)
+    finally:
+        bench.fs.delete(home)
+    (note,) = outcome.notes
+    assert home in note
+    assert "cannot be made" in note
+    assert bench.tree("dst") == bench.tree("src")
+
+
+def test_a_plan_over_spark_connect_leaves_nothing_behind(bench: Any, spark_connect: Any) -> None:
+    put(bench, "src", nodes_of(bench))
+    before = spark_connect.conf.get(OPEN_COST)
+    outcome = distcp(
+        spark_connect,
+        bench.uri("src"),
+        bench.uri("dst"),
+        options=Options(locality=True),
+        conf=bench.cluster.conf,
+    )
+    assert outcome.notes == ()
+    assert bench.tree("dst") == bench.tree("src")
+    assert not bench.fs.exists(plan_home(bench))
+    assert spark_connect.conf.get(OPEN_COST) == before
+
+
+def test_plans_that_killed_runs_have_left_are_removed_after_a_week(bench: Any) -> None:
+    put(bench, "src", nodes_of(bench))
+    home = plan_home(bench)
+    for name, age_ms in (("old", plan_files.KEPT_MS + 60_000), ("other", 60_000)):
+        bench.fs.mkdirs(f"{home}/{name}")
+        now = bench.fs.get_file_status(f"{home}/{name}").modification_time_ms
+        bench.fs.set_times(f"{home}/{name}", now - age_ms, -1)
+    bench.copy("src", "dst", locality=True)
+    left = [status.name for status in bench.fs.list_status(home)]
+    bench.fs.delete(home, recursive=True)
+    assert left == ["other"]
+
+
+def test_a_plan_of_which_spark_sees_not_all_is_not_used(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(bench, "src", nodes_of(bench))
+    whole = bench.fs.__class__.list_status
+
+    def less(fs: Any, path: str) -> Any:
+        """The driver takes a part for one that nobody told it of, and removes it."""
+        found = whole(fs, path)
+        if path.endswith("/marks"):
+            fs.delete(found[0].path)
+        return found
+
+    monkeypatch.setattr(bench.fs.__class__, "list_status", less)
+    outcome = bench.copy("src", "dst", locality=True)
+    monkeypatch.undo()
+    (note,) = outcome.notes
+    assert "Spark sees 2 of the 3 parts" in note
+    assert bench.tree("dst") == bench.tree("src")
+
+
+def plan_home(bench: Any) -> str:
+    return f"{bench.fs.home_directory()}/{plan_files.HOME}"
+
+
+# --- a Spark of several hosts ---------------------------------------------------------------
+
+DRIVER = """
+import sys
+from pyspark.sql import functions as F
+from howdah.cli.spark_options import session_of
+from howdah.config import Configuration
+from howdah.spark import distcp, verify, verifying
+
+root, conf = sys.argv[1], Configuration.load()
+verifying.FILES_A_PART = 5
+with session_of(sys.argv[2], None) as spark:
+    say = spark.sparkContext.setJobDescription
+    say("stock")
+    spark.conf.set("spark.sql.files.openCostInBytes", 1 << 40)
+    assert spark.read.text(root + "/src").agg(F.sum(F.length("value"))).head()[0] > 0
+    spark.conf.unset("spark.sql.files.openCostInBytes")
+    say("distcp")
+    outcome = distcp(spark, root + "/src", root + "/dst", conf=conf)
+    assert not outcome.notes, outcome.notes
+    say("verify")
+    with verify(spark, root + "/src", conf=conf) as found:
+        assert not found.sums.notes, found.sums.notes
+        assert found.sums.replicas == {"sound": int(sys.argv[3])}, found.sums
+"""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One task that read files: for which job, on which host, and how near."""
+
+    job: str
+    host: str
+    locality: str
+
+
+def tasks_of(log: Path) -> list[Ran]:
+    """What Spark's event log says of the tasks that read files."""
+    jobs: dict[int, str] = {}
+    found = []
+    for line in log.read_text().splitlines():
+        event = json.loads(line)
+        match event["Event"]:
+            case "SparkListenerStageSubmitted":
+                names = {rdd["Name"] for rdd in event["Stage Info"]["RDD Info"]}
+                if "FileScanRDD" in names:
+                    said = event["Properties"]["spark.job.description"]
+                    jobs[event["Stage Info"]["Stage ID"]] = said
+            case "SparkListenerTaskEnd" if event["Stage ID"] in jobs:
+                info = event["Task Info"]
+                found.append(Ran(jobs[event["Stage ID"]], info["Host"], info["Locality"]))
+    return found
+
+
+@pytest.mark.req("FS-158")
+def test_tasks_run_on_the_nodes_with_the_replicas(
+    ground: Any, spark_cluster: SparkCluster, tmp_path: Path
+) -> None:
+    near = [node for node in nodes_of(ground) if node.partition(":")[0] in spark_cluster.hosts]
+    put(ground, "src", near)
+    # Long enough for a loaded machine: a task waits for its node, not for any.
+    settings = {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": tmp_path.as_uri(),
+        "spark.eventLog.rolling.enabled": "false",
+        "spark.eventLog.compress": "false",
+        "spark.locality.wait": "120s",
+    }
+    words = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+    driver = subprocess.run(
+        [sys.executable, "-c", DRIVER, ground.uri(""), spark_cluster.master, str(FILES)],
+        env={
+            **spark_cluster.environment,
+            "HADOOP_CONF_DIR": str(ground.cluster.conf_dir),
+            "PYSPARK_SUBMIT_ARGS": " ".join([*words, "pyspark-shell"]),
+        },
+        capture_output=True,
+        text=True,
+    )
+    assert driver.returncode == 0, driver.stderr[-4000:]
+    assert read_tree(ground.fs, ground.path("dst")) == ground.tree("src")
+    (log,) = tmp_path.iterdir()
+    tasks = tasks_of(log)
+    for job in ("stock", "distcp", "verify"):
+        of_job = [task for task in tasks if task.job == job]
+        assert {task.host for task in of_job} == set(spark_cluster.hosts)
+        assert {task.locality for task in of_job} == {"NODE_LOCAL"}, of_job
