@@ -23,6 +23,7 @@ from howdah.testing.trees import read_tree
 
 pytestmark = pytest.mark.timeout(240)
 
+MEBIBYTE = 1 << 20
 FILES = 60
 """More than one task's, with one replica each."""
 
@@ -137,13 +138,20 @@ def test_a_home_that_cannot_be_written_is_told_and_the_copy_goes_on(bench: Any) 
 
 
 def test_a_plan_over_spark_connect_leaves_nothing_behind(bench: Any, spark_connect: Any) -> None:
-    put(bench, "src", nodes_of(bench))
+    nodes = nodes_of(bench)
+    put(bench, "src", nodes)
+    # Copied in parts, each of which has a place of its own.
+    for number, node in enumerate(nodes):
+        path = f"{bench.path('src')}/large{number}"
+        options = {"replication": 1, "block_size": MEBIBYTE, "favored_nodes": [node]}
+        with bench.fs.create(path, **options) as out:
+            out.write(bytes(range(256)) * (3 * MEBIBYTE // 256))
     before = spark_connect.conf.get(OPEN_COST)
     outcome = distcp(
         spark_connect,
         bench.uri("src"),
         bench.uri("dst"),
-        options=Options(locality=True),
+        options=Options(locality=True, blocks_per_chunk=1),
         conf=bench.cluster.conf,
     )
     assert outcome.notes == ()
