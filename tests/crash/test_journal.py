@@ -408,3 +408,18 @@ def test_directory_that_comes_back_as_another_filesystem_stays_out(
     watcher.wait(lambda: watcher.durable_txid == last)
     assert "another filesystem" in (journal.directories()[0].failure or "")
     journal.close()
+
+
+def test_a_defect_in_the_thread_that_writes_is_told_as_a_failure(
+    directories: list[Path], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(journal: Journal) -> bool:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(Journal, "_write_batch", fails)
+    watcher = Watcher()
+    journal = opened(directories, watcher)
+    watcher.wait(lambda: bool(watcher.failures))
+    assert "RuntimeError: a defect" in watcher.failures[0]
+    assert "failed on a defect" in caplog.text
+    journal.close()

@@ -166,6 +166,7 @@ class DataProcess:
                 else:
                     self._invalidate(command)
             except Exception:
+                # The only thread for these: what comes next must have its turn.
                 log.exception("%s failed", type(command).__name__)
 
     def _invalidate(self, command: Invalidate) -> None:

@@ -124,6 +124,7 @@ class DataServer:
         try:
             Operations(connection, self._store, self._settings).serve()
         except Exception:
+            # One operation's defect must not end the others, nor leave this one open.
             log.exception("serving %s failed", connection.peer)
         finally:
             self._forget(connection, threading.current_thread())

@@ -176,6 +176,7 @@ class Keeper:
             os.close(self._wake_writer)
             DataProcess(inheritance, link).run()
         except BaseException:
+            # It must never go on as a second keeper.
             log.exception("the data process ends on a defect")
             os._exit(1)
 

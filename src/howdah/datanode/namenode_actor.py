@@ -168,6 +168,7 @@ class NamenodeActor:
         try:
             self._live()
         except Exception:
+            # A datanode that tells its namenode nothing had better be gone.
             log.exception("dealing with namenode %s failed on a defect", self.name)
             self._stop_datanode(f"nobody talks to namenode {self.name} any more", 1)
 

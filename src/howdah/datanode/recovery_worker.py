@@ -98,6 +98,7 @@ class RecoveryWorker:
                 "recovery %d of %s at %s failed: %s", order.recovery_id, order.block, names, error
             )
         except Exception:
+            # The namenode orders it again; the pool's thread is for other blocks, too.
             log.exception(
                 "recovery %d of %s at %s failed on a defect", order.recovery_id, order.block, names
             )

@@ -205,6 +205,7 @@ class MirrorResponder:
         except (errors.HowdahError, OSError) as error:
             self._fail(error)
         except Exception as error:
+            # The client must not wait for acks that nobody sends any more.
             log.exception("acking %r failed on a defect", self._replica)
             self._fail(error)
 

@@ -447,3 +447,17 @@ def test_a_report_is_sent_when_an_administrator_asks_for_it(
     assert subject.ready.wait(5)
     subject.actor.report_now(full=True)
     namenode.wait_for("report", 2)
+
+
+def test_an_actor_that_meets_a_defect_ends_its_datanode(
+    start: Callable[..., Subject], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(actor: NamenodeActor) -> None:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(NamenodeActor, "_live", fails)
+    subject = start()
+    assert subject.ended.wait(30)
+    ((reason, status),) = subject.stopped
+    assert (status, "nobody talks to namenode" in reason) == (1, True)
+    assert "failed on a defect" in caplog.text

@@ -21,12 +21,13 @@ class Front:
 
     def __init__(self) -> None:
         self.heard = b""
+        self.is_shut = False
 
     def send_all(self, data: bytes) -> None:
         self.heard += data
 
     def shutdown(self) -> None:
-        return
+        self.is_shut = True
 
 
 class Behind:
@@ -97,3 +98,20 @@ def test_what_is_said_between_two_acks_is_said_in_front_before_the_next() -> Non
     acks.written([packet(0, last=True)])
     acks.finish()
     assert front.heard == said + encode_ack(0, (Status.SUCCESS, Status.SUCCESS))
+
+
+def test_a_defect_ends_the_write_and_is_told_to_who_finishes_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Broken(Block):
+        def acknowledge(self, length: int) -> None:
+            raise RuntimeError("a defect")
+
+    front = Front()
+    acks = responder_between(front, Behind(PipelineAck(0, (Status.SUCCESS,))), Broken())
+    acks.written([packet(0)])
+    with pytest.raises(RuntimeError, match="a defect"):
+        acks.finish()
+    assert front.is_shut, "or the receiving thread would wait for packets"
+    assert front.heard == b""
+    assert "failed on a defect" in caplog.text
