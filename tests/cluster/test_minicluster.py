@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -269,3 +270,14 @@ def test_child_of_a_fork_leaves_the_cluster_alone() -> None:
         os.waitpid(child, 0)
         assert all(server.alive for server in cluster.processes)
         assert cluster.dir.exists()
+
+
+def test_datanodes_can_have_a_port_of_the_namenode_for_themselves() -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        service = f"127.0.0.1:{probe.getsockname()[1]}"
+    conf = {"dfs.namenode.servicerpc-address": service}
+    with MiniCluster(datanodes=1, conf=conf) as cluster:
+        write(cluster, "/f")
+        assert read(cluster, "/f") == CONTENT
+        assert f"registered with namenode {service}" in cluster.log("datanode0")
