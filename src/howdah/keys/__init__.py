@@ -1,0 +1,32 @@
+"""Every configuration key that howdah knows, declared once.
+
+A constant is named after its key: upper case, `.` and `-` turned to `_`, so
+`dfs.namenode.rpc-address` is `DFS_NAMENODE_RPC_ADDRESS`. Names, units and
+defaults are those of Hadoop 3.5 (core-default.xml, hdfs-default.xml), with two
+differences: what Hadoop binds to 0.0.0.0 binds to 127.0.0.1 here, nobody comes
+in by accident; and a writer goes on with one datanode where no other is found.
+
+There is a module for each part of the system; `howdah.keys` has the names of all.
+
+Keys that are not declared can still be set and read as text
+(`Configuration.raw`); they have no type and no default.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from howdah.keys.blocks import *
+from howdah.keys.client import *
+from howdah.keys.common import *
+from howdah.keys.datanode import *
+from howdah.keys.deprecated import DEPRECATED as DEPRECATED
+from howdah.keys.ha import *
+from howdah.keys.namenode import *
+from howdah.keys.rpc import *
+from howdah.keys.without_effect import WITHOUT_EFFECT as WITHOUT_EFFECT
+from howdah.kinds import Key
+
+KNOWN: dict[str, Key[Any]] = {
+    value.name: value for value in list(globals().values()) if isinstance(value, Key)
+}

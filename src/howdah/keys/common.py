@@ -1,0 +1,78 @@
+"""Keys of all programs: filesystem, umask, trash, users, racks."""
+
+from __future__ import annotations
+
+from howdah.kinds import (
+    boolean,
+    choice,
+    duration,
+    integer,
+    optional_string,
+    size,
+    string,
+)
+
+FS_DEFAULTFS = string(
+    "fs.defaultFS", "file:///", "The filesystem that a path without a scheme belongs to."
+)
+HADOOP_TMP_DIR = string(
+    "hadoop.tmp.dir", "/tmp/hadoop-${user.name}", "The base of directories that have no own key."
+)
+IO_FILE_BUFFER_SIZE = size(
+    "io.file.buffer.size", "4096", "Buffer of streams that don't say otherwise.", minimum=1
+)
+FILE_BYTES_PER_CHECKSUM = size(
+    "file.bytes-per-checksum", "512", "Bytes a checksum of a local file covers.", minimum=1
+)
+FS_PERMISSIONS_UMASK_MODE = string(
+    "fs.permissions.umask-mode", "022", "Bits a client takes off new modes: octal, or u=rwx,g=…."
+)
+FS_CLIENT_RESOLVE_REMOTE_SYMLINKS = boolean(
+    "fs.client.resolve.remote.symlinks", True, "Whether clients follow symbolic links."
+)
+FS_TRASH_INTERVAL = duration(
+    "fs.trash.interval", "0", "m", "How long deleted files stay in the trash; 0 switches it off."
+)
+FS_TRASH_CHECKPOINT_INTERVAL = duration(
+    "fs.trash.checkpoint.interval", "0", "m", "Time between trash checkpoints; 0: the interval."
+)
+HADOOP_SHELL_DELETE_LIMIT_NUM_FILES = integer(
+    "hadoop.shell.delete.limit.num.files",
+    100,
+    "Directories with more files than this need a yes under `dfs -rm -safely`.",
+    minimum=0,
+)
+HADOOP_SECURITY_AUTHENTICATION = choice(
+    "hadoop.security.authentication",
+    "simple",
+    ("simple", "kerberos", "token"),
+    "How callers prove who they are; simple is to believe them.",
+)
+HADOOP_SECURITY_AUTHORIZATION = boolean(
+    "hadoop.security.authorization", False, "Whether service-level access lists are checked."
+)
+HADOOP_USER_GROUP_STATIC_MAPPING_OVERRIDES = string(
+    "hadoop.user.group.static.mapping.overrides",
+    "dr.who=;",
+    "Groups of users that the system isn't asked about: user1=group1,group2;user2=….",
+)
+HADOOP_SECURITY_GROUPS_CACHE_SECS = duration(
+    "hadoop.security.groups.cache.secs", "300", "s", "How long a user's groups are remembered."
+)
+HADOOP_HTTP_STATICUSER_USER = string(
+    "hadoop.http.staticuser.user", "dr.who", "Who a nameless visitor of the web pages is."
+)
+NET_TOPOLOGY_NODE_SWITCH_MAPPING_IMPL = string(
+    "net.topology.node.switch.mapping.impl",
+    "org.apache.hadoop.net.ScriptBasedMapping",
+    "How addresses become racks: Hadoop's ScriptBasedMapping or TableMapping class name.",
+)
+NET_TOPOLOGY_SCRIPT_FILE_NAME = optional_string(
+    "net.topology.script.file.name", "A program that prints a rack for each address it is given."
+)
+NET_TOPOLOGY_SCRIPT_NUMBER_ARGS = integer(
+    "net.topology.script.number.args", 100, "Addresses given to the program at once.", minimum=1
+)
+NET_TOPOLOGY_TABLE_FILE_NAME = optional_string(
+    "net.topology.table.file.name", "A file of lines `address rack`."
+)

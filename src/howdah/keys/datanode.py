@@ -1,0 +1,137 @@
+"""Keys of the datanode: addresses, volumes, transfers, caches, reports."""
+
+from __future__ import annotations
+
+from howdah.kinds import (
+    address,
+    boolean,
+    duration,
+    integer,
+    listing,
+    optional_string,
+    size,
+    storage_dirs,
+    string,
+)
+
+DFS_DATANODE_ADDRESS = address(
+    "dfs.datanode.address", "127.0.0.1:9866", "Where a datanode moves block data."
+)
+DFS_DATANODE_IPC_ADDRESS = address(
+    "dfs.datanode.ipc.address", "127.0.0.1:9867", "Where a datanode answers RPC."
+)
+DFS_DATANODE_HTTP_ADDRESS = address(
+    "dfs.datanode.http.address", "127.0.0.1:9864", "A datanode's web pages and WebHDFS."
+)
+DFS_DATANODE_HOSTNAME = optional_string(
+    "dfs.datanode.hostname", "The name that a datanode registers under; else the system's."
+)
+DFS_DATANODE_DATA_DIR = storage_dirs(
+    "dfs.datanode.data.dir",
+    "file://${hadoop.tmp.dir}/dfs/data",
+    "A datanode's volumes, each with an optional [SSD] or the like in front.",
+)
+DFS_DATANODE_DATA_DIR_PERM = string(
+    "dfs.datanode.data.dir.perm", "700", "The mode of those directories, octal."
+)
+DFS_DATANODE_DU_RESERVED = size(
+    "dfs.datanode.du.reserved", "0", "Bytes on each volume that are left to others."
+)
+DFS_DATANODE_FAILED_VOLUMES_TOLERATED = integer(
+    "dfs.datanode.failed.volumes.tolerated",
+    0,
+    "Volumes that may fail before the datanode stops; -1: all but one.",
+    minimum=-1,
+)
+DFS_DATANODE_MAX_TRANSFER_THREADS = integer(
+    "dfs.datanode.max.transfer.threads", 4096, "Data connections served at once.", minimum=1
+)
+DFS_DATANODE_HANDLER_COUNT = integer(
+    "dfs.datanode.handler.count", 10, "Threads that answer a datanode's RPC.", minimum=1
+)
+DFS_DATANODE_SYNCONCLOSE = boolean(
+    "dfs.datanode.synconclose", False, "Whether closing a file waits for the disks."
+)
+DFS_DATANODE_OOB_TIMEOUT_MS = listing(
+    "dfs.datanode.oob.timeout-ms",
+    "1500,0,0,0",
+    "How long a client's turn is awaited to tell it of a restart; the others are not in use.",
+)
+DFS_DATANODE_RESTART_REPLICA_EXPIRATION = duration(
+    "dfs.datanode.restart.replica.expiration",
+    "50",
+    "s",
+    "How long a restarting datanode keeps replicas for the clients that write them.",
+)
+DFS_DATANODE_XCEIVER_STOP_TIMEOUT_MILLIS = duration(
+    "dfs.datanode.xceiver.stop.timeout.millis",
+    "60000",
+    "ms",
+    "How long whoever takes over a replica waits for its present writer to end.",
+)
+DFS_DATANODE_SOCKET_REUSE_KEEPALIVE = duration(
+    "dfs.datanode.socket.reuse.keepalive", "4000", "ms", "How long an idle data connection lives."
+)
+DFS_DATANODE_SOCKET_WRITE_TIMEOUT = duration(
+    "dfs.datanode.socket.write.timeout", "480000", "ms", "How long sending data may block."
+)
+DFS_DATANODE_TRANSFERTO_ALLOWED = boolean(
+    "dfs.datanode.transferTo.allowed", True, "Whether reads go out by sendfile."
+)
+DFS_DATANODE_READAHEAD_BYTES = size(
+    "dfs.datanode.readahead.bytes", "4194304", "How far a sequential read is fetched ahead."
+)
+DFS_DATANODE_DROP_CACHE_BEHIND_READS = boolean(
+    "dfs.datanode.drop.cache.behind.reads",
+    False,
+    "Whether long reads leave nothing in the page cache.",
+)
+DFS_DATANODE_DROP_CACHE_BEHIND_WRITES = boolean(
+    "dfs.datanode.drop.cache.behind.writes",
+    False,
+    "Whether writes leave nothing in the page cache.",
+)
+DFS_DATANODE_SYNC_BEHIND_WRITES = boolean(
+    "dfs.datanode.sync.behind.writes",
+    False,
+    "Whether the disk is set to work on what was written at once.",
+)
+DFS_DATANODE_USE_DATANODE_HOSTNAME = boolean(
+    "dfs.datanode.use.datanode.hostname", False, "Whether datanodes reach each other by name."
+)
+DFS_DATANODE_DIRECTORYSCAN_INTERVAL = duration(
+    "dfs.datanode.directoryscan.interval", "21600", "s", "How often disk and memory are compared."
+)
+DFS_DATANODE_SCAN_PERIOD_HOURS = integer(
+    "dfs.datanode.scan.period.hours", 504, "Every block is verified once in this; negative: never."
+)
+DFS_BLOCK_SCANNER_VOLUME_BYTES_PER_SECOND = size(
+    "dfs.block.scanner.volume.bytes.per.second", "1048576", "How fast; 0 switches it off."
+)
+DFS_DATANODE_BALANCE_BANDWIDTHPERSEC = size(
+    "dfs.datanode.balance.bandwidthPerSec", "100m", "Bytes a second that balancing may take."
+)
+DFS_DATANODE_BALANCE_MAX_CONCURRENT_MOVES = integer(
+    "dfs.datanode.balance.max.concurrent.moves", 100, "Balancing moves at once.", minimum=1
+)
+DFS_HEARTBEAT_INTERVAL = duration(
+    "dfs.heartbeat.interval", "3", "s", "Time between a datanode's heartbeats.", minimum_s=1e-3
+)
+DFS_BLOCKREPORT_INTERVALMSEC = duration(
+    "dfs.blockreport.intervalMsec", "21600000", "ms", "Time between full block reports."
+)
+DFS_BLOCKREPORT_INITIALDELAY = duration(
+    "dfs.blockreport.initialDelay", "0", "s", "The first report waits for up to this."
+)
+DFS_BLOCKREPORT_SPLIT_THRESHOLD = integer(
+    "dfs.blockreport.split.threshold", 1000000, "Blocks above which volumes report one by one."
+)
+DFS_BLOCKREPORT_INCREMENTAL_INTERVALMSEC = duration(
+    "dfs.blockreport.incremental.intervalMsec", "0", "ms", "How long news of blocks is gathered."
+)
+DFS_DATA_TRANSFER_MAX_PACKET_SIZE = size(
+    "dfs.data.transfer.max.packet.size", "16777216", "The largest packet that is read."
+)
+DFS_DATA_TRANSFER_SERVER_TCPNODELAY = boolean(
+    "dfs.data.transfer.server.tcpnodelay", True, "Nagle's algorithm off on data connections."
+)

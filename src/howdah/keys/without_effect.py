@@ -1,0 +1,82 @@
+"""Known keys by which howdah does not go, and why.
+
+They stay declared, so that `getconf` prints their defaults and a server that starts can
+name those that somebody has set. A test holds the list against what the code reads.
+"""
+
+from __future__ import annotations
+
+WITHOUT_EFFECT: dict[str, str] = {
+    name: reason
+    for reason, names in {
+        "there is one namenode, and clients know its address": (
+            "dfs.nameservice.id",
+            "dfs.ha.namenode.id",
+            "dfs.client.failover.max.attempts",
+            "dfs.client.failover.sleep.base.millis",
+            "dfs.client.failover.sleep.max.millis",
+        ),
+        "a connection costs no thread, and needs neither pings nor sweeps": (
+            "ipc.ping.interval",
+            "ipc.client.ping",
+            "ipc.client.idlethreshold",
+        ),
+        "connections are never shared between clients": ("dfs.client.context",),
+        "a time-out counts like a refusal, see ipc.client.connect.max.retries": (
+            "ipc.client.connect.max.retries.on.timeouts",
+        ),
+        "Nagle's algorithm is always off": (
+            "ipc.client.tcpnodelay",
+            "dfs.data.transfer.server.tcpnodelay",
+            "dfs.data.transfer.client.tcpnodelay",
+        ),
+        "calls are served without a pool of threads": (
+            "dfs.namenode.handler.count",
+            "dfs.datanode.handler.count",
+        ),
+        "the retry cache is always on, and bounded by time alone": (
+            "dfs.namenode.enable.retrycache",
+            "dfs.namenode.retrycache.heap.percent",
+        ),
+        "an edit has at most 50 MiB": ("dfs.namenode.max.op.size",),
+        "the topology script is asked for one address at a time": (
+            "net.topology.script.number.args",
+        ),
+        "others get their turn after 5,000 inodes": ("dfs.content-summary.limit",),
+        "it is always so": (
+            "dfs.namenode.avoid.read.stale.datanode",
+            "dfs.namenode.avoid.write.stale.datanode",
+        ),
+        "safe mode counts dfs.namenode.replication.min": ("dfs.namenode.safemode.replication.min",),
+        "a round of repairs orders up to 1,000 copies, spread over the datanodes": (
+            "dfs.namenode.replication.max-streams",
+            "dfs.namenode.replication.max-streams-hard-limit",
+            "dfs.namenode.replication.work.multiplier.per.iteration",
+        ),
+        "names of datanodes are not looked up": (
+            "dfs.namenode.datanode.registration.ip-hostname-check",
+        ),
+        "buffers are as large as packets": ("dfs.stream-buffer-size",),
+        "`current` in a data directory is its user's alone (700), whatever is around it": (
+            "dfs.datanode.data.dir.perm",
+        ),
+        "a datanode reports when it registers, and tells of new blocks at once": (
+            "dfs.blockreport.initialDelay",
+            "dfs.blockreport.incremental.intervalMsec",
+        ),
+        "slow reads and writes are not logged": ("dfs.client.slow.io.warning.threshold.ms",),
+        "datanodes have no pages, and those of the namenode ask for no name": (
+            "dfs.datanode.http.address",
+            "hadoop.http.staticuser.user",
+        ),
+        "datanodes do not go over their disks by themselves": (
+            "dfs.datanode.directoryscan.interval",
+            "dfs.datanode.scan.period.hours",
+            "dfs.block.scanner.volume.bytes.per.second",
+        ),
+        "a datanode takes all moves that it is asked for": (
+            "dfs.datanode.balance.max.concurrent.moves",
+        ),
+    }.items()
+    for name in names
+}
