@@ -215,9 +215,17 @@ public class HadoopTools {
     write(root + "/sub/kept", 1300);
     write(root + "/sub/removed", 600);
     write(root + "/sub/longer", 100);
+    write(root + "/old/a", 1100);
+    write(root + "/box/a", 100);
+    write(root + "/box/b", 1100);
     fs.allowSnapshot(new Path(root));
     fs.createSnapshot(new Path(root), "s1");
     fs.delete(new Path(root, "sub/removed"), false);
+    fs.delete(new Path(root, "old"), true);
+    fs.delete(new Path(root, "box/a"), true);
+    fs.rename(new Path(root, "box"), new Path(root, "case"));
+    fs.setReplication(new Path(root, "case/b"), (short) 3);
+    fs.truncate(new Path(root, "case/b"), 1024);
     fs.rename(new Path(root, "sub/kept"), new Path("/user/moved" + root.length()));
     write(root + "/sub/new", 5);
     try (FSDataOutputStream out = fs.append(new Path(root, "sub/longer"))) {
@@ -226,6 +234,8 @@ public class HadoopTools {
     fs.setPermission(new Path(root, "sub"), new FsPermission((short) 0700));
     fs.createSnapshot(new Path(root), "s2");
     write(root + "/after", 5);
+    fs.delete(new Path(root, "case"), true);
+    fs.setReplication(new Path(root, "sub/longer"), (short) 2);
     fs.renameSnapshot(new Path(root), "s2", "second");
   }
 
@@ -269,10 +279,14 @@ public class HadoopTools {
     }
     if (status.isDirectory()) {
       ContentSummary summary = fs.getContentSummary(new Path(path));
-      line.add((summary.getDirectoryCount() - summary.getSnapshotDirectoryCount())
-          + " " + (summary.getFileCount() - summary.getSnapshotFileCount()));
-      line.add((summary.getLength() - summary.getSnapshotLength())
-          + " " + (summary.getSpaceConsumed() - summary.getSnapshotSpaceConsumed()));
+      line.add(summary.getDirectoryCount() + " " + summary.getFileCount());
+      line.add(summary.getLength() + " " + summary.getSpaceConsumed());
+      line.add(summary.getSnapshotDirectoryCount() + " " + summary.getSnapshotFileCount());
+      line.add(summary.getSnapshotLength() + " " + summary.getSnapshotSpaceConsumed());
+      if (live) {
+        QuotaUsage usage = fs.getQuotaUsage(new Path(path));
+        line.add(usage.getFileAndDirectoryCount() + " " + usage.getSpaceConsumed());
+      }
       line.add(summary.getQuota() + " " + summary.getSpaceQuota());
       line.add("" + summary.getTypeQuota(StorageType.SSD));
     } else if (!status.isSymlink()) {

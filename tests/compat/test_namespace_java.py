@@ -186,10 +186,18 @@ def snapshots(fs: HdfsFileSystem, root: str) -> None:
     write(fs, f"{root}/sub/kept", 1300)
     write(fs, f"{root}/sub/removed", 600)
     write(fs, f"{root}/sub/longer", 100)
+    write(fs, f"{root}/old/a", 1100)
+    write(fs, f"{root}/box/a", 100)
+    write(fs, f"{root}/box/b", 1100)
     allow = pb.AllowSnapshotRequestProto(snapshotRoot=root)
     proxy(fs).call("allowSnapshot", allow, pb.AllowSnapshotResponseProto)
     snapshot(fs, root, "s1")
     fs.delete(f"{root}/sub/removed")
+    fs.delete(f"{root}/old", recursive=True)
+    fs.delete(f"{root}/box/a")
+    fs.rename(f"{root}/box", f"{root}/case")
+    fs.set_replication(f"{root}/case/b", 3)
+    fs.truncate(f"{root}/case/b", 1024)
     fs.rename(f"{root}/sub/kept", f"/user/moved{len(root)}")
     write(fs, f"{root}/sub/new", 5)
     with fs.append(f"{root}/sub/longer") as out:
@@ -197,6 +205,8 @@ def snapshots(fs: HdfsFileSystem, root: str) -> None:
     fs.set_permission(f"{root}/sub", 0o700)
     snapshot(fs, root, "s2")
     write(fs, f"{root}/after", 5)
+    fs.delete(f"{root}/case", recursive=True)
+    fs.set_replication(f"{root}/sub/longer", 2)
     rename = pb.RenameSnapshotRequestProto(
         snapshotRoot=root, snapshotOldName="s2", snapshotNewName="second"
     )
@@ -238,10 +248,14 @@ def lines(fs: HdfsFileSystem, path: str) -> Iterator[str]:
         words.append(f"{{{shown}}}")
     if status.is_directory:
         summary = fs.content_summary(path)
-        directories = summary.directory_count - summary.snapshot_directory_count
-        words.append(f"{directories} {summary.file_count - summary.snapshot_file_count}")
-        space = summary.space_consumed - summary.snapshot_space_consumed
-        words.append(f"{summary.length - summary.snapshot_length} {space}")
+        words.append(f"{summary.directory_count} {summary.file_count}")
+        words.append(f"{summary.length} {summary.space_consumed}")
+        words.append(f"{summary.snapshot_directory_count} {summary.snapshot_file_count}")
+        words.append(f"{summary.snapshot_length} {summary.snapshot_space_consumed}")
+        if "/.snapshot" not in path:
+            request = pb.GetQuotaUsageRequestProto(path=path)
+            usage = proxy(fs).call("getQuotaUsage", request, pb.GetQuotaUsageResponseProto).usage
+            words.append(f"{usage.fileAndDirectoryCount} {usage.spaceConsumed}")
         words.append(f"{summary.quota} {summary.space_quota}")
         ssd = [each.quota for each in summary.type_quotas if each.storage_type == "SSD"]
         words.append(*ssd or (-1,))

@@ -6,10 +6,10 @@ The state:
 - `inode`, `inodes`, `features`, `paths`, `namespace`, `attribute_edits`, `edit_errors`
                                    the tree, and `apply(edit)`, its only change
 - `columns`, `files`, `block_table` tables of numbers, and files and blocks as their rows
-- `acls`, `xattrs`, `quotas`, `tally`, `storage_policies`, `symlinks`
+- `acls`, `xattrs`, `quotas`, `measuring`, `tally`, `storage_policies`, `symlinks`
                                    what inodes have, and what it means
-- `snapshots`, `snapshot_edits`, `snapshot_views`, `snapshot_diff`, `snapshot_rules`
-                                   what is kept for snapshots, what they show and forbid
+- `snapshots`, `snapshot_parts`, `snapshot_edits`, `snapshot_views`, `snapshot_diff`,
+  `snapshot_rules`                 what is kept for snapshots, what they show and forbid
 - `permissions`                    who may do what
 - `leases`, `retry_cache`, `held_appends` who writes which file; calls answered, calls that wait
 - `lease_recovery`, `block_recovery` what becomes of files whose writers fell silent

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from howdah import errors
-from howdah.namenode import quotas
+from howdah.namenode import quotas, storage_policies
 from howdah.namenode.core import Core
 from howdah.namenode.inodes import MODE_MASK, File
+from howdah.namenode.measuring import Measuring
 from howdah.namenode.permissions import Access
 from howdah.rpc.service import Caller
 from howdah.storage import edits
@@ -61,13 +62,20 @@ class AttributeCalls:
         file = found.inode
         core.permissions.check(who, file, Access.WRITE)
         if file.replication != replication:
-            more = quotas.of_bytes(file, quotas.file_bytes(file), replication)
-            more.add(quotas.of_bytes(file, quotas.file_bytes(file), file.replication), -1)
-            core.check_quota(file.parent, more)
+            core.check_quota(file.parent, _more(core.namespace.measuring, file, replication))
             core.commit(edits.SetReplicationOp(found.path, replication))
             for block in file.blocks:
                 core.blocks.look(block)
         return True
+
+
+def _more(measuring: Measuring, file: File, replication: int) -> quotas.Usage:
+    """What the file takes more with so many replicas."""
+    count, policy = measuring.file_bytes(file), storage_policies.of(file)
+    wanted = measuring.replication_with(file, replication)
+    more = quotas.of_replicas(count, wanted, policy)
+    more.add(measuring.of_bytes(file, count), -1)
+    return more
 
 
 def check_replication(core: Core, path: str, replication: int, caller: Caller) -> None:

@@ -196,29 +196,34 @@ class ClientQueries:
     def get_content_summary(
         self, request: pb.GetContentSummaryRequestProto, caller: Caller
     ) -> Slices:
-        summary = yield from self._queries.content_summary(caller, request.path)
+        live, kept = yield from self._queries.content_summary(caller, request.path)
         bounds = self._bounds(request.path)
+        directories = live.directories + kept.directories
         return pb.GetContentSummaryResponseProto(
             summary=types_pb2.ContentSummaryProto(
-                length=summary.length_bytes,
-                fileCount=summary.files,
-                directoryCount=summary.directories,
+                length=live.length_bytes + kept.length_bytes,
+                fileCount=live.files + live.links + kept.files + kept.links,
+                directoryCount=directories,
                 quota=bounds.quota,
-                spaceConsumed=summary.consumed_bytes,
+                spaceConsumed=live.consumed_bytes + kept.consumed_bytes,
                 spaceQuota=bounds.spaceQuota,
                 typeQuotaInfos=(
                     bounds.typeQuotaInfos if bounds.HasField("typeQuotaInfos") else None
                 ),
-                erasureCodingPolicy="" if summary.directories else "Replicated",
+                snapshotLength=kept.length_bytes,
+                snapshotFileCount=kept.files,
+                snapshotDirectoryCount=kept.directories,
+                snapshotSpaceConsumed=kept.consumed_bytes,
+                erasureCodingPolicy="" if directories else "Replicated",
             )
         )
 
     def get_quota_usage(self, request: pb.GetQuotaUsageRequestProto, caller: Caller) -> Slices:
         bounds = self._bounds(request.path)
         if self._queries.quota(request.path) is None:
-            summary = yield from self._queries.content_summary(caller, request.path)
-            bounds.fileAndDirectoryCount = summary.files + summary.directories
-            bounds.spaceConsumed = summary.consumed_bytes
+            for part in (yield from self._queries.content_summary(caller, request.path)):
+                bounds.fileAndDirectoryCount += part.files + part.links + part.directories
+                bounds.spaceConsumed += part.consumed_bytes
         else:
             self._queries.file_info(caller, request.path, follows=False)
         return pb.GetQuotaUsageResponseProto(usage=bounds)

@@ -38,10 +38,11 @@ class Concat:
         if len(set(sources)) < len(sources):
             raise errors.IllegalArgument("concat: at least two of the source files are the same")
         change = quotas.Usage()
+        measuring = core.namespace.measuring
         for source in sources:
-            count = quotas.file_bytes(source)
-            change.add(quotas.of_bytes(target, count, target.replication))
-            change.add(quotas.of_bytes(source, count, source.replication), -1)
+            count = measuring.file_bytes(source)
+            change.add(measuring.of_bytes(target, count))
+            change.add(measuring.of_bytes(source, count), -1)
         core.check_quota(target.parent, change)
         moved = [block for source in sources for block in source.blocks]
         core.commit(

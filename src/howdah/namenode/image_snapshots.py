@@ -62,9 +62,8 @@ class SnapshotRecords:
         return len(self.references) - 1
 
     def _dead_reference(self, link: DeadLink) -> int | None:
-        links = self._snapshots.dead_of[link.inode.inode_id]
-        if link.inode.parent is None and link is links[-1]:
-            if len(links) == 1:
+        if not link.moved:
+            if len(self._snapshots.dead_of[link.inode.inode_id]) == 1:
                 return None
             return self._last_link(link.inode.inode_id, link.parent, link.birth)
         self.references.append(

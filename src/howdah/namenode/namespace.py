@@ -38,6 +38,7 @@ from howdah.namenode.inodes import (
     Traits,
 )
 from howdah.namenode.leases import LeaseRegistry
+from howdah.namenode.measuring import Measuring
 from howdah.namenode.snapshot_edits import SnapshotEdits
 from howdah.namenode.snapshots import Snapshots
 from howdah.namenode.tally import Tally
@@ -58,8 +59,10 @@ class Namespace:
         self.last_inode_id = ROOT_INODE_ID
         self.last_block_id = LAST_RESERVED_BLOCK_ID
         self.generation_stamp = LAST_RESERVED_GENERATION_STAMP
-        self.tally: Final = Tally(self.find)
         self.snapshots: Final = Snapshots(self._free_block, self.leases.release)
+        self.measuring: Final = Measuring(self.snapshots)
+        self.tally: Final = Tally(self.find, self.snapshots, self.measuring)
+        self.snapshots.changing = self.tally.changing
         self.rolling_upgrade_start_ms: int | None = None
         """Of one that is under way; a start on it is refused."""
         # Not used here; kept for whoever reads the next image.
@@ -226,7 +229,7 @@ class Namespace:
         further down end when `reap` comes to them."""
         assert inode.parent is not None, "the root stays"
         if self.snapshots.count:
-            self.snapshots.unlink(inode)
+            self.snapshots.unlink(inode, moved=False)
         inode.parent.remove(inode)
         if isinstance(inode, File):
             self.leases.release(inode.inode_id)
@@ -421,7 +424,7 @@ class Namespace:
         source = inode.parent
         assert source is not None, f"{src} is attached"
         if self.snapshots.count:
-            self.snapshots.unlink(inode)
+            self.snapshots.unlink(inode, moved=True)
         source.remove(inode)
         source.mtime_ms = timestamp_ms
         inode.name = name
@@ -464,7 +467,7 @@ class Namespace:
             self.tally.directories.discard(directory.inode_id)
             return
         if directory.quota is None:
-            quotas.count_anew(directory, quota)
+            self.tally.count(directory, quota)
             directory.quota = quota
         self.tally.directories.add(directory.inode_id)
 

@@ -8,7 +8,7 @@ file recovered first: `lease_recovery` decides.
 from __future__ import annotations
 
 from howdah import errors
-from howdah.namenode import paths, quotas, storage_policies
+from howdah.namenode import paths, storage_policies
 from howdah.namenode.attribute_calls import check_replication
 from howdah.namenode.core import Core
 from howdah.namenode.inodes import MODE_MASK, Block, BlockState, Directory, File
@@ -153,10 +153,10 @@ class Opening:
                 f"append: lastBlock={last.name} of src={found.path} is not sufficiently "
                 "replicated yet."
             )
-        if last is not None and not new_block:
-            more = file.block_size_bytes - last.length_bytes
-            core.check_quota(file.parent, quotas.of_bytes(file, more, file.replication))
         pinned = last is not None and core.namespace.snapshots.pins(file, last.block_id)
+        if last is not None and not new_block and not pinned:
+            more = file.block_size_bytes - last.length_bytes
+            core.check_quota(file.parent, core.namespace.measuring.of_bytes(file, more))
         core.commit(
             edits.AppendOp(
                 found.path,

@@ -7,13 +7,18 @@ from collections.abc import Generator
 from dataclasses import dataclass
 
 from howdah import errors
-from howdah.namenode import paths, quotas, storage_policies, topology
+from howdah.namenode import paths, storage_policies, topology
 from howdah.namenode.core import Core
 from howdah.namenode.datanodes import Datanode, Storage
 from howdah.namenode.features import Quota
 from howdah.namenode.inodes import Block, BlockState, Directory, File, INode, Symlink
-from howdah.namenode.permissions import Access
-from howdah.namenode.snapshot_views import SnapshotFile
+from howdah.namenode.permissions import Access, Identity
+from howdah.namenode.snapshot_views import (
+    DotSnapshot,
+    SnapshotDirectory,
+    SnapshotFile,
+    dead_entries,
+)
 from howdah.rpc.service import Caller
 from howdah.storage import edits
 
@@ -57,10 +62,11 @@ class Locations:
 
 @dataclass(slots=True)
 class Summary:
-    """Counts of a subtree; links count as files."""
+    """Counts of a subtree."""
 
     length_bytes: int = 0
     files: int = 0
+    links: int = 0
     directories: int = 0
     consumed_bytes: int = 0
 
@@ -249,14 +255,31 @@ class Queries:
         core.dice.shuffle(nodes)
         return sorted((by_node[node] for node in nodes), key=rank)
 
-    def content_summary(self, caller: Caller, path: str) -> Generator[None, None, Summary]:
-        """Counts of a subtree, in slices that let others in between."""
+    def content_summary(
+        self, caller: Caller, path: str
+    ) -> Generator[None, None, tuple[Summary, Summary]]:
+        """Counts of a subtree, in slices that let others in between: of what is there, and
+        of what only snapshots have of it."""
         core = self._core
         who, found = core.resolve_checked(caller, path, follows=False)
-        top = core.require(found)
-        summary = Summary()
-        files = core.namespace.inodes.files
-        stack: list[INode | int] = [top]
+        live, kept = Summary(), Summary()
+        dead: list[INode | int] = []
+        yield from self._sum_up(live, [core.require(found)], dead, who)
+        yield from self._sum_up(kept, dead, dead, None)
+        return live, kept
+
+    def _sum_up(
+        self,
+        summary: Summary,
+        stack: list[INode | int],
+        dead: list[INode | int],
+        who: Identity | None,
+    ) -> Generator[None, None, None]:
+        """Count what is on the stack and below; what only snapshots have of it goes to
+        `dead`. `who`, if told, has to be allowed to look into the directories."""
+        namespace = self._core.namespace
+        files, snapshots = namespace.inodes.files, namespace.snapshots
+        measuring = namespace.measuring
         seen = 0
         while stack:
             entry = stack.pop()
@@ -264,7 +287,7 @@ class Queries:
             if seen % SLICE_INODES == 0:
                 yield
             if isinstance(entry, int):
-                measure = files.measure(entry)
+                measure = None if entry in snapshots.versions else files.measure(entry)
                 if measure is not None:
                     summary.files += 1
                     summary.length_bytes += measure[1]
@@ -276,20 +299,25 @@ class Queries:
                 entry = file
             inode = entry
             if isinstance(inode, Directory):
-                core.permissions.check(who, inode, Access.READ | Access.EXECUTE)
+                if who is not None:
+                    self._core.permissions.check(who, inode, Access.READ | Access.EXECUTE)
                 summary.directories += 1
                 stack.extend(inode.contents())
-            else:
+                if snapshots.dead_in and not isinstance(inode, SnapshotDirectory | DotSnapshot):
+                    dead.extend(dead_entries(namespace, inode))
+            elif isinstance(inode, SnapshotFile):
                 summary.files += 1
-                if isinstance(inode, File):
-                    self._show(inode)
-                    length = inode.length_bytes
-                    summary.length_bytes += length
-                    # A block that is being written takes a whole one, as for quotas.
-                    if not isinstance(inode, SnapshotFile):
-                        length = quotas.file_bytes(inode)
-                    summary.consumed_bytes += length * inode.replication
-        return summary
+                summary.length_bytes += inode.length_bytes
+                summary.consumed_bytes += inode.length_bytes * inode.replication
+            elif isinstance(inode, File):
+                self._show(inode)
+                summary.files += 1
+                summary.length_bytes += inode.length_bytes
+                # A block that is being written takes a whole one, as for quotas.
+                count = measuring.file_bytes(inode) * measuring.replication(inode)
+                summary.consumed_bytes += count
+            else:
+                summary.links += 1
 
     def quota(self, path: str) -> Quota | None:
         """The bounds of a path, if it is a directory that has any."""

@@ -191,12 +191,13 @@ class RestoredSnapshots:
         last = diff.snapshot_id
         for inode_id in diff.deleted_ids:
             inode = self.inode(inode_id)
-            found.append(DeadLink(directory, inode.name, inode, 0, last + 1, last))
+            found.append(DeadLink(directory, inode.name, inode, 0, last + 1, last, moved=False))
         for number in diff.deleted_references:
             reference = self.reference(number)
             inode = self.inode(reference.inode_id)
             name = inode.name if reference.name is None else _text(reference.name)
-            found.append(DeadLink(directory, name, inode, 0, last + 1, last))
+            moved = reference.last_snapshot_id is not None
+            found.append(DeadLink(directory, name, inode, 0, last + 1, last, moved=moved))
         return found
 
 

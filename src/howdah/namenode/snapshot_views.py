@@ -11,7 +11,7 @@ and nothing may be changed through them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from howdah.namenode.features import Quota
 from howdah.namenode.files import Glance
@@ -186,6 +186,17 @@ def root_view(source: Namespace, snapshot: Snapshot, parent: Directory) -> Snaps
     )
     view.mtime_ms = snapshot.mtime_ms
     return view
+
+
+def dead_entries(source: Namespace, directory: Directory) -> Iterator[INode | int]:
+    """What only snapshots have of a directory: what was deleted, as it is now, and what was
+    moved away, as it was. Files may be given by their ids."""
+    for links in source.snapshots.dead_in.get(directory.inode_id, {}).values():
+        for link in links:
+            if link.moved:
+                yield view_of(source, link.inode, link.name, link.last, directory)
+            else:
+                yield link.inode.inode_id if isinstance(link.inode, File) else link.inode
 
 
 def quota_then(snapshots: Snapshots, directory: Directory, snapshot_id: int) -> Quota | None:

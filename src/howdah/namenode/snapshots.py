@@ -27,138 +27,42 @@ the tree. Blocks and inodes go when no link is left.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from contextlib import AbstractContextManager, nullcontext
+from typing import Final, Protocol
 
-from howdah.namenode.features import Quota
 from howdah.namenode.inodes import Directory, File, INode
-from howdah.storage.edits import AclEntry, XAttr
+from howdah.namenode.snapshot_parts import (
+    MAX_SNAPSHOT_ID,
+    NONE,
+    NOW,
+    DeadLink,
+    Snapshot,
+    Snapshottable,
+    Version,
+    begun_blocks,
+)
 
-NONE: Final = -1
-"""No snapshot; smaller than every id."""
-NOW: Final = (1 << 31) - 2
-"""The tree as it is; larger than every id. Hadoop's number for it."""
-MAX_SNAPSHOT_ID: Final = (1 << 28) - 1
-
-
-class Snapshot:
-    """One snapshot of one directory. `mtime_ms`: when it was made, or given its name."""
-
-    __slots__ = ("directory", "mtime_ms", "name", "snapshot_id")
-
-    def __init__(self, snapshot_id: int, name: str, directory: Directory, mtime_ms: int) -> None:
-        self.snapshot_id = snapshot_id
-        self.name = name
-        self.directory = directory
-        self.mtime_ms = mtime_ms
-
-
-class Snapshottable:
-    """A directory of which snapshots may be made, and those that there are, by id."""
-
-    __slots__ = ("directory", "snapshots")
-
-    def __init__(self, directory: Directory) -> None:
-        self.directory = directory
-        self.snapshots: list[Snapshot] = []
-
-    def named(self, name: str) -> Snapshot | None:
-        return next((found for found in self.snapshots if found.name == name), None)
-
-    def newest(self, below: int = NOW) -> int:
-        """The newest with a smaller id."""
-        for snapshot in reversed(self.snapshots):
-            if snapshot.snapshot_id < below:
-                return snapshot.snapshot_id
-        return NONE
-
-    def by_name(self) -> list[Snapshot]:
-        """In the order of listings."""
-        return sorted(self.snapshots, key=lambda snapshot: snapshot.name)
+__all__ = [
+    "MAX_SNAPSHOT_ID",
+    "NONE",
+    "NOW",
+    "DeadLink",
+    "Snapshot",
+    "Snapshots",
+    "Snapshottable",
+    "Version",
+    "begun_blocks",
+]
 
 
-class DeadLink:
-    """An entry of a directory that is no more, and that snapshots show.
+class Changing(Protocol):
+    """Around a change after which less is kept of an inode."""
 
-    `last` is the newest of those.
-    """
-
-    __slots__ = ("birth", "death", "inode", "last", "name", "parent")
-
-    def __init__(
-        self, parent: Directory, name: str, inode: INode, birth: int, death: int, last: int
-    ) -> None:
-        self.parent = parent
-        self.name = name
-        self.inode = inode
-        self.birth = birth
-        self.death = death
-        self.last = last
-
-    def shows_in(self, snapshot_id: int) -> bool:
-        return self.birth <= snapshot_id < self.death
+    def __call__(self, inode: INode, *, goes: bool = False) -> AbstractContextManager[None]: ...
 
 
-def begun_blocks(file: File) -> tuple[int, ...]:
-    """The ids of the file's blocks, but of those at its end of which nothing is known to
-    be written: they are no part of any snapshot."""
-    ids = tuple(file.block_ids)
-    while ids and not file.table.blocks[ids[-1]].length_bytes:
-        ids = ids[:-1]
-    return ids
-
-
-class Version:
-    """An inode as it was for snapshot `last` and older ones, down to the version before."""
-
-    __slots__ = (
-        "acl",
-        "atime_ms",
-        "block_ids",
-        "group",
-        "last",
-        "length_bytes",
-        "mode",
-        "mtime_ms",
-        "owner",
-        "quota",
-        "replication",
-        "storage_policy_id",
-        "xattrs",
-    )
-
-    def __init__(self, inode: INode, last: int) -> None:
-        self.last = last
-        self.owner = inode.owner
-        self.group = inode.group
-        self.mode = inode.mode
-        self.mtime_ms = inode.mtime_ms
-        self.atime_ms = inode.atime_ms
-        self.acl: tuple[AclEntry, ...] = inode.acl
-        self.xattrs: tuple[XAttr, ...] = inode.xattrs
-        self.storage_policy_id = inode.storage_policy_id
-        self.quota: Quota | None = None
-        self.replication = 0
-        self.length_bytes = 0
-        self.block_ids: tuple[int, ...] = ()
-        if isinstance(inode, File):
-            self.replication = inode.replication
-            self.length_bytes = inode.length_bytes
-            self.block_ids = begun_blocks(inode)
-        elif isinstance(inode, Directory) and inode.quota is not None:
-            bounds = inode.quota
-            self.quota = Quota(bounds.namespace, bounds.space_bytes, dict(bounds.by_kind_bytes))
-
-    def as_of(self, other: Version) -> None:
-        """Take over the attributes."""
-        self.owner = other.owner
-        self.group = other.group
-        self.mode = other.mode
-        self.mtime_ms = other.mtime_ms
-        self.atime_ms = other.atime_ms
-        self.acl = other.acl
-        self.xattrs = other.xattrs
-        self.storage_policy_id = other.storage_policy_id
-        self.replication = other.replication
+def _uncounted(inode: INode, *, goes: bool = False) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 class Snapshots:
@@ -169,6 +73,8 @@ class Snapshots:
         `end_lease` of files that are in the tree no more."""
         self._drop_block = drop_block
         self._end_lease = end_lease
+        self.changing: Changing = _uncounted
+        """Quotas have to hear of it; see `tally`."""
         self.next_id = 0
         """The id of the next snapshot: the epoch."""
         self.count = 0
@@ -251,6 +157,24 @@ class Snapshots:
                 return link.inode
         return None
 
+    def children(self, directory: Directory, snapshot_id: int) -> Iterator[INode]:
+        """What was in a directory that the snapshot shows."""
+        births = self.births
+        for child in directory.children.values():
+            if births.get(child.inode_id, 0) <= snapshot_id:
+                yield child
+        for links in self.dead_in.get(directory.inode_id, {}).values():
+            for link in links:
+                if link.shows_in(snapshot_id):
+                    yield link.inode
+
+    def holder(self, inode: INode) -> Directory | None:
+        """The directory in which the inode is, or in which it was when it was deleted."""
+        if inode.parent is not None or not self.dead_of:
+            return inode.parent
+        links = self.dead_of.get(inode.inode_id)
+        return links[-1].parent if links and not links[-1].moved else None
+
     def names(self, directory: Directory, snapshot_id: int) -> list[str]:
         """The names in a directory that the snapshot shows, sorted. What a snapshot shows
         stays, and so the last answer is kept: listings come page by page."""
@@ -292,14 +216,21 @@ class Snapshots:
         if self.newest(inode.parent) != NONE:
             self.births[inode.inode_id] = self.next_id
 
-    def unlink(self, inode: INode) -> None:
+    def leaves_link(self, inode: INode) -> bool:
+        """True if a snapshot shows the inode's entry, and will when that is gone."""
+        if not self.count or inode.parent is None:
+            return False
+        last = self.newest(inode.parent)
+        return last != NONE and last >= self.births.get(inode.inode_id, 0)
+
+    def unlink(self, inode: INode, *, moved: bool) -> None:
         """The inode's link is about to die."""
         parent = inode.parent
         assert parent is not None, "a link is in a directory"
         birth = self.births.pop(inode.inode_id, 0)
         last = self.newest(parent)
         if last != NONE and last >= birth:
-            link = DeadLink(parent, inode.name, inode, birth, self.next_id, last)
+            link = DeadLink(parent, inode.name, inode, birth, self.next_id, last, moved=moved)
             self.add_dead(link)
 
     def add_dead(self, link: DeadLink) -> None:
@@ -347,15 +278,13 @@ class Snapshots:
                 continue  # It is gone itself by now.
             if isinstance(inode, File):
                 self._end_lease(inode.inode_id)
-                self._trim_file(inode, newest)
-                begun = begun_blocks(inode)
-                dropped = inode.block_ids[len(begun) :]
-                inode.block_ids = begun
-                self._drop(inode, dropped)
+                with self.changing(inode):
+                    self._trim_file(inode)
             elif isinstance(inode, Directory):
                 for child in list(inode.children.values()):
                     if self.births.get(child.inode_id, 0) > newest:
-                        inode.remove(child)
+                        with self.changing(child, goes=True):
+                            inode.remove(child)
                         self.births.pop(child.inode_id, None)
                         if not self.stays(child):
                             gone.append(child)
@@ -363,14 +292,19 @@ class Snapshots:
                         self._to_trim.append(child)
         return gone
 
-    def _trim_file(self, file: File, newest: int) -> None:
+    def _trim_file(self, file: File) -> None:
         versions = self.versions.get(file.inode_id)
-        if not versions or versions[-1].last < newest:
-            return
-        kept = set(versions[-1].block_ids)
-        blocks = {block.block_id: block for block in file.blocks}
-        file.blocks = [blocks[i] for i in versions[-1].block_ids if i in blocks]
-        self._drop(file, (block_id for block_id in blocks if block_id not in kept))
+        if versions:
+            # Hadoop takes what is behind the last version for what nobody needs.
+            self.keep(file)
+            file.replication = versions[-1].replication
+            had = file.block_ids
+            file.block_ids = [i for i in versions[-1].block_ids if i in had]
+            self._drop(file, set(had).difference(versions[-1].block_ids))
+        begun = begun_blocks(file)
+        dropped = file.block_ids[len(begun) :]
+        file.block_ids = begun
+        self._drop(file, dropped)
 
     def holds(self, file: File, block_id: int) -> bool:
         """True if a version of the file has the block."""
@@ -467,7 +401,8 @@ class Snapshots:
         noted = self.by_snapshot.pop(snapshot.snapshot_id, {})
         gone = []
         for inode in noted.values():
-            self._hand_down(inode, snapshot.snapshot_id)
+            with self.changing(inode):
+                self._hand_down(inode, snapshot.snapshot_id)
             if inode.parent is None and inode.inode_id not in self.roots and not self.stays(inode):
                 gone.append(inode)
         if not self.count:

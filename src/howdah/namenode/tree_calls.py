@@ -222,9 +222,11 @@ class TreeCalls:
         assert moved is not None, "it was looked for before"
         check_not_nested(core, moved, parent)
         if core.namespace.tally.directories:
-            change = quotas.of_subtree(moved, parent)
+            measuring = core.namespace.measuring
+            change = measuring.of_subtree(moved, parent)
             if target.inode is not None:
-                change.add(quotas.of_subtree(target.inode), -1)
+                change.add(measuring.left_of(target.inode))
+                change.add(measuring.of_subtree(target.inode), -1)
             shared = [directory for directory, _ in quotas.bounded(source.parent)]
             quotas.check(parent, change, shared)
 

@@ -16,7 +16,6 @@ true afterwards. So the call needs no memory of what was answered.
 from __future__ import annotations
 
 from howdah import errors
-from howdah.namenode import quotas
 from howdah.namenode.block_recovery import BlockRecovery
 from howdah.namenode.core import Core
 from howdah.namenode.inodes import Block, File
@@ -99,8 +98,14 @@ class Truncation:
     ) -> bool:
         """A snapshot has the block: what is left of it becomes another block."""
         core = self._core
-        before = sum(block.length_bytes for block in file.blocks[: file.blocks.index(through)])
-        more = quotas.of_bytes(file, new_length_bytes - before, file.replication)
+        at = file.blocks.index(through)
+        before = sum(block.length_bytes for block in file.blocks[:at])
+        freed = sum(
+            block.length_bytes
+            for block in file.blocks[at + 1 :]
+            if not core.namespace.snapshots.has_to_keep(file, block.block_id)
+        )
+        more = core.namespace.measuring.of_bytes(file, new_length_bytes - before - freed)
         core.check_quota(file.parent, more)
         block_id = core.namespace.last_block_id + 1
         stamp = core.namespace.generation_stamp + 1

@@ -113,7 +113,7 @@ class Writing:
         more = file.block_size_bytes
         if last is not None and previous is not None:
             more += previous.length_bytes - quotas.counted_bytes(file, last)
-        core.check_quota(file.parent, quotas.of_bytes(file, more, file.replication))
+        core.check_quota(file.parent, core.namespace.measuring.of_bytes(file, more))
         targets = self._targets(caller, file, excluded, favored)
         stamp = core.namespace.generation_stamp + 1
         block_id = core.namespace.last_block_id + 1

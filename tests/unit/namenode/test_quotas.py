@@ -66,7 +66,7 @@ def _counts_are_right(namenode: InMemoryNamenode) -> Iterator[None]:
         for inode in namespace.inodes.values():
             if isinstance(inode, Directory) and inode.quota is not None:
                 kept = inode.quota
-                usage = quotas.of_subtree(inode)
+                usage = namespace.measuring.of_subtree(inode)
                 assert (kept.used_names, kept.used_bytes) == (usage.names, usage.space_bytes)
                 kinds = {k: n for k, n in kept.used_by_kind_bytes.items() if n}
                 assert kinds == {k: n for k, n in usage.by_kind_bytes.items() if n}
@@ -315,3 +315,119 @@ def test_types_are_those_of_the_wire() -> None:
     assert {k.name for k in quotas.COUNTED_KINDS} | {"RAM_DISK"} == set(
         types_pb2.StorageTypeProto.keys()
     )
+
+
+# What only snapshots have.
+
+
+def allow(client: Any, path: str) -> None:
+    client.call("allowSnapshot", pb.AllowSnapshotRequestProto(snapshotRoot=path))
+
+
+def snapshot(client: Any, path: str, name: str) -> None:
+    request = pb.CreateSnapshotRequestProto(snapshotRoot=path, snapshotName=name)
+    client.call("createSnapshot", request)
+
+
+def drop_snapshot(client: Any, path: str, name: str) -> None:
+    request = pb.DeleteSnapshotRequestProto(snapshotRoot=path, snapshotName=name)
+    client.call("deleteSnapshot", request)
+
+
+@pytest.fixture
+def kept(client: Any, nodes: Nodes) -> Any:
+    """`/d`, with bounds, has `e/f` of a block and `e/g` of two; `s1` shows them."""
+    client.mkdirs("/d/e")
+    client.write("/d/e/f", 10)
+    client.write("/d/e/g", BLOCK, 20, replication=2)
+    set_quota(client, "/d", 100, 100 * BLOCK)
+    allow(client, "/d")
+    snapshot(client, "/d", "s1")
+    return client
+
+
+def test_what_is_deleted_counts_as_long_as_a_snapshot_has_it(
+    kept: Any, namenode: InMemoryNamenode
+) -> None:
+    kept.delete("/d/e")
+    assert used(namenode, "/d") == (4, 10 + 2 * (BLOCK + 20))
+    drop_snapshot(kept, "/d", "s1")
+    assert used(namenode, "/d") == (1, 0)
+
+
+def test_what_came_after_the_snapshot_is_free_at_once(
+    kept: Any, namenode: InMemoryNamenode
+) -> None:
+    kept.write("/d/e/h", 30)
+    kept.mkdirs("/d/e/sub/sub")
+    kept.delete("/d/e")
+    assert used(namenode, "/d") == (4, 10 + 2 * (BLOCK + 20))
+
+
+def test_what_is_moved_away_counts_here_as_it_was_and_there_as_it_is(
+    kept: Any, namenode: InMemoryNamenode
+) -> None:
+    kept.mkdirs("/there")
+    set_quota(kept, "/there", 100, 100 * BLOCK)
+    kept.rename("/d/e", "/there/e")
+    kept.write("/there/e/h", 30)
+    assert used(namenode, "/d") == (4, 10 + 2 * (BLOCK + 20))
+    assert used(namenode, "/there") == (5, 10 + 2 * (BLOCK + 20) + 30)
+    kept.delete("/there/e")
+    assert used(namenode, "/there") == (1, 0)
+    drop_snapshot(kept, "/d", "s1")
+    assert used(namenode, "/d") == (1, 0)
+
+
+def test_a_file_counts_with_the_blocks_and_the_replication_that_snapshots_have(
+    kept: Any, namenode: InMemoryNamenode
+) -> None:
+    kept.truncate("/d/e/g", BLOCK)
+    kept.call("setReplication", pb.SetReplicationRequestProto(src="/d/e/g", replication=1))
+    assert used(namenode, "/d") == (4, 10 + 2 * (BLOCK + 20))
+    drop_snapshot(kept, "/d", "s1")
+    assert used(namenode, "/d") == (4, 10 + BLOCK)
+
+
+def test_what_snapshots_have_leaves_no_room(kept: Any) -> None:
+    kept.delete("/d/e/f")
+    set_quota(kept, "/d", 4)
+    for refused in (
+        lambda: kept.create("/d/h"),
+        lambda: kept.create("/d/e/g", flag=pb.CREATE | pb.OVERWRITE),
+        lambda: kept.mkdirs("/d/h"),
+    ):
+        with pytest.raises(errors.NamespaceQuotaExceeded):
+            refused()
+    drop_snapshot(kept, "/d", "s1")
+    kept.create("/d/h")
+
+
+def test_counts_are_the_same_after_a_start_from_an_image(
+    kept: Any, namenode: InMemoryNamenode
+) -> None:
+    kept.rename("/d/e/f", "/d/f")
+    snapshot(kept, "/d", "s2")
+    kept.delete("/d/e")
+    before = used(namenode, "/d")
+    fresh = namenode.restarted(from_image=True)
+    assert used(fresh, "/d") == before
+    kept.namenode = fresh
+    fresh.core.safe_mode.leave()
+    drop_snapshot(kept, "/d", "s1")
+    assert used(fresh, "/d") == (4, 10 + 2 * (BLOCK + 20))
+    drop_snapshot(kept, "/d", "s2")
+    assert used(fresh, "/d") == (2, 10)
+
+
+def test_summary_tells_what_only_snapshots_have(kept: Any) -> None:
+    kept.delete("/d/e/g")
+    kept.rename("/d/e/f", "/f")
+    found = kept.call("getContentSummary", pb.GetContentSummaryRequestProto(path="/d")).summary
+    assert (found.length, found.fileCount, found.directoryCount) == (BLOCK + 30, 2, 2)
+    assert (found.snapshotLength, found.snapshotFileCount) == (BLOCK + 30, 2)
+    assert found.snapshotDirectoryCount == 0
+    assert found.spaceConsumed == found.snapshotSpaceConsumed == 10 + 2 * (BLOCK + 20)
+    then = pb.GetContentSummaryRequestProto(path="/d/.snapshot/s1")
+    found = kept.call("getContentSummary", then).summary
+    assert (found.length, found.snapshotLength) == (BLOCK + 30, 0)

@@ -422,4 +422,21 @@ def test_summary_of_a_snapshot_is_of_what_it_shows(snap: Any) -> None:
     found = snap.call("getContentSummary", request).summary
     assert (found.length, found.fileCount, found.directoryCount) == (150, 1, 2)
     request = pb.GetContentSummaryRequestProto(path="/d")
-    assert snap.call("getContentSummary", request).summary.fileCount == 0
+    found = snap.call("getContentSummary", request).summary
+    assert (found.fileCount, found.snapshotFileCount, found.snapshotLength) == (1, 1, 150)
+    assert (found.directoryCount, found.snapshotDirectoryCount) == (2, 0)
+
+
+def test_image_tells_of_what_was_deleted_how_it_was_last(
+    snap: Any, namenode: InMemoryNamenode
+) -> None:
+    """Hadoop gives up the blocks behind what the last difference has of a deleted file."""
+    create(snap, "/d", "s1")
+    snap.append("/d/sub/f")
+    last = snap.store(snap.locations("/d/sub/f").lastBlock, 80)
+    assert snap.complete("/d/sub/f", last)
+    create(snap, "/d", "s2")
+    inode_id = snap.status("/d/sub/f").fileId
+    snap.delete("/d/sub")
+    found = namenode.restarted(from_image=True).core.namespace.snapshots.versions[inode_id]
+    assert [(version.last, version.length_bytes) for version in found] == [(0, 150), (1, 180)]

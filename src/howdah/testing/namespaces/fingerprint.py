@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from howdah.namenode import quotas
 from howdah.namenode.inodes import BlockState, Directory, File, INode, Symlink
 from howdah.namenode.namespace import Namespace
 from howdah.namenode.snapshot_views import DotSnapshot, root_view
@@ -154,7 +153,7 @@ def check_consistent(namespace: Namespace) -> None:
             if inode.writer is not None:
                 writers[inode.inode_id] = inode.writer
         elif isinstance(inode, Directory) and inode.quota is not None:
-            used, kept = quotas.of_subtree(inode), inode.quota
+            used, kept = namespace.measuring.of_subtree(inode), inode.quota
             assert (kept.used_names, kept.used_bytes) == (used.names, used.space_bytes), path
             kinds = used.by_kind_bytes.keys() | kept.used_by_kind_bytes.keys()
             for kind in kinds:
