@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 from howdah.testing.namespaces.attributes import AttributeHistories, BoundedHistories
 from howdah.testing.namespaces.changes import ChangeHistories
-from howdah.testing.namespaces.snapshots import SnapshotHistories
+from howdah.testing.namespaces.snapshots import BoundedSnapshotHistories, SnapshotHistories
 from howdah.testing.namespaces.survival import check_survival
 from howdah.testing.namespaces.tree import TreeHistories
 
@@ -46,6 +46,13 @@ class ThoroughSnapshots(SnapshotHistories):
         check_survival(self.namenode, thorough=True)
 
 
+class ThoroughBoundedSnapshots(BoundedSnapshotHistories):
+    """The same."""
+
+    def teardown(self) -> None:
+        check_survival(self.namenode, thorough=True)
+
+
 def run(histories: type[RuleBasedStateMachine], count: int, steps: int) -> None:
     run_state_machine_as_test(
         histories,
@@ -62,7 +69,8 @@ def run(histories: type[RuleBasedStateMachine], count: int, steps: int) -> None:
 @pytest.mark.timeout(7200)
 @pytest.mark.req("FS-022", "FS-023")
 @pytest.mark.parametrize(
-    "histories", [ThoroughHistories, ThoroughNarrowHistories, ThoroughSnapshots]
+    "histories",
+    [ThoroughHistories, ThoroughNarrowHistories, ThoroughSnapshots, ThoroughBoundedSnapshots],
 )
 def test_long_histories(histories: type[RuleBasedStateMachine]) -> None:
     run(histories, 500, 100)
@@ -80,3 +88,7 @@ def test_the_same_where_quotas_are_met() -> None:
 
 def test_snapshots_show_what_was_whatever_happens() -> None:
     run(SnapshotHistories, 50, 25)
+
+
+def test_quotas_count_what_snapshots_have_whatever_happens() -> None:
+    run(BoundedSnapshotHistories, 30, 20)

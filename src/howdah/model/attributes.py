@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from howdah.model import acls
-from howdah.model.entries import ROOT, Entry, Refused, parent_of
+from howdah.model.entries import ROOT, Entry, Refused, Shown, parent_of
 from howdah.model.quotas import FIXED_POLICY, bounded
 
 # The namenode's own. A client may set this one on a file, for good and without a value.
@@ -26,6 +26,10 @@ class Attributes:
     """A part of `ModelNamespace`: operations on one path that is there."""
 
     entries: dict[str, Entry]
+    snapshots: dict[int, dict[str, Shown]]
+    """By the number of a snapshottable directory and the snapshot's name."""
+    moved: frozenset[int]
+    gone_bytes: dict[int, int]
     max_xattrs: int
 
     def _check_parents(self, path: str) -> None:

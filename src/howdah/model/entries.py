@@ -50,10 +50,21 @@ class Entry:
     target: str = ""
     number: int = 0
     """What stays the same when the path does not."""
+    link: int = 0
+    """What stays the same until the entry is moved."""
+    block_numbers: tuple[int, ...] = ()
+    """Which blocks they are: what a snapshot has is shared with it."""
 
     @property
     def length_bytes(self) -> int:
         return sum(self.blocks)
+
+
+class Shown(dict[str, Entry]):
+    """What a snapshot shows, by the path below its directory (of itself, nothing);
+    `order` grows from one snapshot to the next."""
+
+    order = 0
 
 
 def parent_of(path: str) -> str:

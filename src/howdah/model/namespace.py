@@ -27,6 +27,8 @@ class ModelNamespace(Snapshots):
     def __init__(self, owner: str, group: str, max_xattrs: int = 32) -> None:
         self.entries: dict[str, Entry] = {ROOT: Entry(True, owner, group)}
         self.snapshots = {}
+        self.moved = frozenset()
+        self.gone_bytes = {}
         self._owner = owner
         self._numbers = 0
         self.max_xattrs = max_xattrs
@@ -70,6 +72,7 @@ class ModelNamespace(Snapshots):
             group=above.group,
             mtime_ms=now_ms,
             number=self._numbers,
+            link=self._numbers,
         )
         handed = new.mode if unmasked is None else unmasked
         acl = acls.inherited(above.acl or {}, handed, by_directory=new.is_directory)
@@ -110,6 +113,7 @@ class ModelNamespace(Snapshots):
             now_ms,
             target=target,
             number=self._numbers,
+            link=self._numbers,
         )
         self._touch(parent_of(path), now_ms)
 
@@ -128,7 +132,23 @@ class ModelNamespace(Snapshots):
 
     def _remove(self, path: str) -> None:
         for gone in self.subtree(path):
-            self.snapshots.pop(self.entries.pop(gone).number, None)
+            entry = self.entries.pop(gone)
+            self.snapshots.pop(entry.number, None)
+            self._note_gone(entry)
+
+    def _note_gone(self, entry: Entry) -> None:
+        """These blocks are the entry's no more, but maybe a snapshot's."""
+        lengths = list(entry.blocks)
+        if entry.is_writing:
+            lengths[-1] = entry.block_size_bytes
+        self.gone_bytes = {
+            **self.gone_bytes,
+            **dict(zip(entry.block_numbers, lengths, strict=True)),
+        }
+
+    def _new_number(self) -> int:
+        self._numbers += 1
+        return self._numbers
 
     @bounded_move
     def rename(self, src: str, dst: str, *, now_ms: int) -> bool:
@@ -184,6 +204,8 @@ class ModelNamespace(Snapshots):
 
     def _move(self, src: str, dst: str, now_ms: int) -> None:
         moved = {dst + path[len(src) :]: self.entries.pop(path) for path in self.subtree(src)}
+        self.moved |= {moved[dst].link}
+        moved[dst] = replace(moved[dst], link=self._new_number())
         self.entries.update(moved)
         self._touch(parent_of(src), now_ms)
         self._touch(parent_of(dst), now_ms)
@@ -209,6 +231,7 @@ class ModelNamespace(Snapshots):
                 raise Refused("exists")
             if not overwrite:
                 raise Refused("is written" if old.writer else "exists")
+            self._remove(path)
         self._make_parents(path, None, None, now_ms)
         new = Entry(
             False,
@@ -247,7 +270,10 @@ class ModelNamespace(Snapshots):
     def add_block(self, path: str, blocks: tuple[int, ...], *, writer: str) -> None:
         """A new one, after `blocks`, of which the last is settled."""
         entry = self._open(path, writer)
-        self.entries[path] = replace(entry, blocks=(*blocks, 0), is_writing=True)
+        numbers = (*entry.block_numbers, self._new_number())
+        self.entries[path] = replace(
+            entry, blocks=(*blocks, 0), block_numbers=numbers, is_writing=True
+        )
 
     def sync(self, path: str, length_bytes: int, *, writer: str) -> None:
         """Of the block that is being written, if any, so much is there."""
@@ -258,7 +284,12 @@ class ModelNamespace(Snapshots):
 
     def abandon_block(self, path: str, *, writer: str) -> None:
         entry = self._open(path, writer)
-        self.entries[path] = replace(entry, blocks=entry.blocks[:-1], is_writing=False)
+        self.entries[path] = replace(
+            entry,
+            blocks=entry.blocks[:-1],
+            block_numbers=entry.block_numbers[:-1],
+            is_writing=False,
+        )
 
     def close(self, path: str, blocks: tuple[int, ...], *, writer: str, now_ms: int) -> None:
         entry = self._open(path, writer)
@@ -274,6 +305,7 @@ class ModelNamespace(Snapshots):
             raise Refused("not found")
         return entry
 
+    @bounded
     def truncate(self, path: str, length_bytes: int, *, writer: str, now_ms: int) -> bool:
         """False if the cut goes through a block: the file is open until that is done."""
         entry = self._file(path)
@@ -292,9 +324,15 @@ class ModelNamespace(Snapshots):
             if left:
                 blocks.append(min(block, left))
                 is_cut = left < block
+        numbers = list(entry.block_numbers[: len(blocks)])
+        self._note_gone(entry)
+        if is_cut and self._is_kept(numbers[-1]):
+            # That one stays as it is; what is left of it becomes another one.
+            numbers[-1] = self._new_number()
         self.entries[path] = replace(
             entry,
             blocks=tuple(blocks),
+            block_numbers=tuple(numbers),
             mtime_ms=now_ms,
             writer=writer if is_cut else None,
             is_cut=is_cut,
@@ -317,9 +355,13 @@ class ModelNamespace(Snapshots):
                 raise Refused("cannot be joined")
         if len(set(sources)) < len(sources):
             raise Refused("cannot be joined")
-        parts = [self.entries.pop(path).blocks for path in sources]
-        blocks = whole.blocks + tuple(length for part in parts for length in part)
-        self.entries[target] = replace(whole, blocks=blocks, mtime_ms=now_ms)
+        parts = [whole, *[self.entries.pop(path) for path in sources]]
+        self.entries[target] = replace(
+            whole,
+            blocks=tuple(length for part in parts for length in part.blocks),
+            block_numbers=tuple(number for part in parts for number in part.block_numbers),
+            mtime_ms=now_ms,
+        )
         self._touch(parent_of(target), now_ms)
 
     def take_over(self, path: str, *, keep: int | None, now_ms: int) -> bool:
@@ -332,7 +374,12 @@ class ModelNamespace(Snapshots):
             self.entries[path] = replace(entry, writer=NAMENODE)
             return False
         self.entries[path] = replace(
-            entry, writer=None, is_writing=False, blocks=entry.blocks[:keep], mtime_ms=now_ms
+            entry,
+            writer=None,
+            is_writing=False,
+            blocks=entry.blocks[:keep],
+            block_numbers=entry.block_numbers[:keep],
+            mtime_ms=now_ms,
         )
         return True
 

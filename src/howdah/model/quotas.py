@@ -5,6 +5,9 @@ replicas), or on the bytes of a kind of storage, where storage policies would pu
 A block that is being written counts as a full one, one that is being cut as what is
 to be left of it.
 
+What is in snapshots counts as long as one has it, by the policy that all have who have
+none: who makes snapshots here gives out no policies.
+
 What is used is counted anew each time: no counter can be wrong. One rule says who is
 refused: an operation after which something bounded is more than it was, and more than
 its bound. Then it does not happen. (What makes nothing bigger is let through however
@@ -18,7 +21,7 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
-from howdah.model.entries import Entry, Refused, is_under, parent_of
+from howdah.model.entries import Entry, Refused, Shown, is_under, parent_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,9 +41,16 @@ NOT_COUNTED = "RAM_DISK"
 
 
 class Bounded(Protocol):
-    """A namespace, for `bounded`."""
+    """A namespace, for `bounded`.
+
+    `moved` are the links of entries that were moved elsewhere and not deleted,
+    `gone_bytes` what blocks counted for when their file, or they of it, were taken away.
+    """
 
     entries: dict[str, Entry]
+    snapshots: dict[int, dict[str, Shown]]
+    moved: frozenset[int]
+    gone_bytes: dict[int, int]
 
 
 N = TypeVar("N", bound=Bounded)
@@ -61,24 +71,96 @@ def fixed_policy(entries: Mapping[str, Entry], directory: str) -> str:
     return FIXED_POLICY if policy_of(entries, directory) == FIXED_POLICY else ""
 
 
-def usage(entries: Mapping[str, Entry], top: str) -> Counter[str]:
-    """What a directory and all below it take."""
+def usage(namespace: Bounded, top: str) -> Counter[str]:
+    """What a directory and all below it take, with what only snapshots have of it."""
     total: Counter[str] = Counter()
-    for path, entry in entries.items():
+    kept = _kept(namespace)
+    for path, entry in namespace.entries.items():
         if path == top or is_under(path, top):
             total["names"] += 1
             if not entry.is_directory:
-                total += _of_blocks(entries, path, entry)
+                policy = policy_of(namespace.entries, path)
+                total += _of_file(namespace, entry, policy, is_there=True)
+            total += _of_kept(namespace, kept, entry.number)
     return total
 
 
-def _of_blocks(entries: Mapping[str, Entry], path: str, entry: Entry) -> Counter[str]:
-    count = sum(entry.blocks)
-    if entry.is_writing:
-        count += entry.block_size_bytes - entry.blocks[-1]
-    places = PLACES[policy_of(entries, path)]
-    total = Counter(space=count * entry.replication)
-    for number in range(entry.replication):
+def _shown(namespace: Bounded) -> list[Shown]:
+    """All snapshots, oldest first."""
+    every = [shown for snapshots in namespace.snapshots.values() for shown in snapshots.values()]
+    return sorted(every, key=lambda shown: shown.order)
+
+
+Kept = tuple[Shown, str]
+"""What is in a snapshot only: which one, the newest that has it, and where."""
+
+
+def _kept(namespace: Bounded) -> dict[int, list[Kept]]:
+    """By the number of the directory in which it was."""
+    there = {entry.link for entry in namespace.entries.values()}
+    newest: dict[int, Kept] = {}
+    for shown in _shown(namespace):
+        for below, entry in shown.items():
+            if below and entry.link not in there:
+                newest[entry.link] = shown, below
+    found: dict[int, list[Kept]] = {}
+    for shown, below in newest.values():
+        found.setdefault(shown[below.rpartition("/")[0]].number, []).append((shown, below))
+    return found
+
+
+def _of_kept(namespace: Bounded, kept: dict[int, list[Kept]], number: int) -> Counter[str]:
+    """What a directory takes beside what is there: what was moved away, as it was; and of
+    what was deleted all that is left."""
+    total: Counter[str] = Counter()
+    for shown, below in kept.get(number, ()):
+        entry = shown[below]
+        if entry.link in namespace.moved:
+            for path, then in shown.items():
+                if path == below or path.startswith(below + "/"):
+                    total["names"] += 1
+                    total += _of_bytes(sum(then.blocks), then.replication, DEFAULT_POLICY)
+            continue
+        total["names"] += 1
+        if not entry.is_directory:
+            total += _of_file(namespace, entry, DEFAULT_POLICY, is_there=False)
+        total += _of_kept(namespace, kept, entry.number)
+    return total
+
+
+def _of_file(namespace: Bounded, entry: Entry, policy: str, *, is_there: bool) -> Counter[str]:
+    """All blocks that it has now or in a snapshot, with as many replicas as in any."""
+    states = [
+        then
+        for shown in _shown(namespace)
+        for then in shown.values()
+        if then.number == entry.number and not then.is_directory
+    ]
+    counts = {
+        number: namespace.gone_bytes.get(number, 0)
+        for then in states
+        for number in then.block_numbers[: count_begun(then.blocks)]
+    }
+    if is_there:
+        counts.update(zip(entry.block_numbers, entry.blocks, strict=True))
+        if entry.is_writing:
+            counts[entry.block_numbers[-1]] = entry.block_size_bytes
+        states.append(entry)
+    replication = max(state.replication for state in states)
+    return _of_bytes(sum(counts.values()), replication, policy)
+
+
+def count_begun(blocks: tuple[int, ...]) -> int:
+    """How many are in a snapshot: not those at the end in which there is nothing."""
+    while blocks and not blocks[-1]:
+        blocks = blocks[:-1]
+    return len(blocks)
+
+
+def _of_bytes(count: int, replication: int, policy: str) -> Counter[str]:
+    places = PLACES[policy]
+    total = Counter(space=count * replication)
+    for number in range(replication):
         kind = places[min(number, len(places) - 1)]
         if kind != NOT_COUNTED:
             total[kind] += count
@@ -107,15 +189,20 @@ def _checked(
     @wraps(operation)
     def checked(namespace: N, /, *args: P.args, **kwargs: P.kwargs) -> T:
         before = dict(namespace.entries)
+        moved, gone_bytes = namespace.moved, namespace.gone_bytes
+        used_before = {
+            path: usage(namespace, path) for path, entry in before.items() if entry.bounds
+        }
         answer = operation(namespace, *args, **kwargs)
         for path, entry in namespace.entries.items():
             # A directory that was moved has nothing more in it than it had.
             if not entry.bounds or path not in before or before[path].bounds is not entry.bounds:
                 continue
-            used, was = usage(namespace.entries, path), usage(before, path)
+            used, was = usage(namespace, path), used_before[path]
             is_broken = any(was[what] < used[what] > bound for what, bound in entry.bounds.items())
             if is_broken and not is_spared(path, args):
                 namespace.entries = before
+                namespace.moved, namespace.gone_bytes = moved, gone_bytes
                 raise Refused("quota")
         return answer
 

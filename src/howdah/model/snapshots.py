@@ -5,21 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from howdah.model.attributes import Attributes
-from howdah.model.entries import Entry, Refused, is_under
+from howdah.model.entries import Entry, Refused, Shown, is_under
 
 
 class Snapshots(Attributes):
     """A part of `ModelNamespace`: operations on snapshots, and what they forbid."""
 
-    snapshots: dict[int, dict[str, dict[str, Entry]]]
-    """By the number of a snapshottable directory and the snapshot's name: what was there,
-    by the path below the directory (of itself, nothing)."""
+    _numbers: int
 
     def subtree(self, path: str) -> list[str]:
         """The path and all below it."""
         return [other for other in self.entries if other == path or is_under(other, path)]
 
-    def _snapshottable(self, path: str) -> dict[str, dict[str, Entry]]:
+    def _snapshottable(self, path: str) -> dict[str, Shown]:
         found = self.snapshots.get(self._directory_entry(path).number)
         if found is None:
             raise Refused("not snapshottable")
@@ -34,6 +32,14 @@ class Snapshots(Attributes):
     def _in_snapshot(self, number: int) -> bool:
         return any(
             entry.number == number
+            for snapshots in self.snapshots.values()
+            for shown in snapshots.values()
+            for entry in shown.values()
+        )
+
+    def _is_kept(self, block_number: int) -> bool:
+        return any(
+            block_number in entry.block_numbers
             for snapshots in self.snapshots.values()
             for shown in snapshots.values()
             for entry in shown.values()
@@ -71,10 +77,12 @@ class Snapshots(Attributes):
         if name in snapshots:
             raise Refused("snapshot exists")
         self.entries[path] = replace(self.entries[path], mtime_ms=now_ms)
-        snapshots[name] = {
-            "" if below == path else below[len(path.rstrip("/")) :]: self.entries[below]
-            for below in self.subtree(path)
-        }
+        self._numbers += 1
+        shown = Shown()
+        shown.order = self._numbers
+        for below in self.subtree(path):
+            shown["" if below == path else below[len(path.rstrip("/")) :]] = self.entries[below]
+        snapshots[name] = shown
 
     def delete_snapshot(self, path: str, name: str, *, now_ms: int) -> None:
         snapshots = self._snapshottable(path)

@@ -7,7 +7,7 @@ from typing import Final
 from howdah.model import acls as model_acls
 from howdah.model.entries import NAMENODE, Entry
 from howdah.model.namespace import ModelNamespace
-from howdah.model.quotas import usage
+from howdah.model.quotas import count_begun, usage
 from howdah.namenode import acls, storage_policies, xattrs
 from howdah.namenode.features import Quota
 from howdah.namenode.inodes import Directory, File, INode, Symlink
@@ -69,16 +69,9 @@ def _compare_then(inode: INode, then: Entry) -> None:
     if isinstance(inode, File):
         assert (inode.length_bytes, len(inode.blocks), inode.replication) == (
             then.length_bytes,
-            _count_begun(then.blocks),
+            count_begun(then.blocks),
             then.replication,
         ), inode.path
-
-
-def _count_begun(blocks: tuple[int, ...]) -> int:
-    """Without those at the end in which there is nothing."""
-    while blocks and not blocks[-1]:
-        blocks = blocks[:-1]
-    return len(blocks)
 
 
 def _compare_file(namenode: InMemoryNamenode, file: File, entry: Entry) -> None:
@@ -97,7 +90,7 @@ def _compare_quota(model: ModelNamespace, path: str, quota: Quota, entry: Entry)
     assert {what: bound for what, bound in bounds.items() if bound >= 0} == entry.bounds, path
     if not entry.bounds:
         return
-    used = usage(model.entries, path)
+    used = usage(model, path)
     assert (quota.used_names, quota.used_bytes) == (used["names"], used["space"]), path
     for kind, count in quota.used_by_kind_bytes.items():
         assert count == used[kind.name], (path, kind)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.testing.namespaces.attributes import AttributeHistories
 from howdah.testing.namespaces.changes import ChangeHistories
 from howdah.testing.namespaces.comparing import compare
 from howdah.testing.namespaces.histories import BLOCK, modes, names, permission, there
@@ -182,3 +183,16 @@ class SnapshotHistories(TreeHistories, ChangeHistories):
             self.truncate(path, "DFSClient_1", data.draw(st.integers(0, entry.length_bytes)))
             if data.draw(st.booleans()):
                 self.recover_blocks(0)
+
+
+class BoundedSnapshotHistories(SnapshotHistories):
+    """Where quotas are met, which count what only snapshots have."""
+
+    set_quota = AttributeHistories.set_quota
+    set_replication = AttributeHistories.set_replication
+
+    @initialize(count=st.integers(6, 16), space=st.integers(6 * BLOCK, 16 * BLOCK))
+    def bound(self, count: int, space: int) -> None:
+        self.set_quota("/", 2 * count, 2 * space)
+        self.mkdirs("/a", 0o755, None)
+        self.set_quota("/a", count, space)
