@@ -1,0 +1,122 @@
+"""What Hadoop's namenode counts in images of ours, whatever happened before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from howdah.config import Configuration
+from howdah.namenode.format import format_namenode
+from howdah.namenode.image import write_image
+from howdah.namenode.inodes import Directory, File
+from howdah.namenode.snapshot_calls import snapshot_path
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.storage.fsimage_sections import Sink
+from howdah.storage.image_files import save_image
+from howdah.testing.in_memory import InMemoryNamenode
+from howdah.testing.namespaces.fingerprint import walk
+from howdah.testing.namespaces.snapshots import BoundedSnapshotHistories
+
+Told = dict[str, list[str]]
+
+
+class ComparedHistories(BoundedSnapshotHistories):
+    """Both namenodes are asked at the end."""
+
+    scratch: ClassVar[Path]
+    tools: ClassVar[Callable[..., None]]
+    count: ClassVar[int] = 0
+
+    def teardown(self) -> None:
+        # Hadoop takes a block that is being cut for one that is being written, and tells of
+        # snapshots that such a block is a full one, unless its file was changed since.
+        self.recover_blocks(0)
+        for which in self.open_files():
+            self.complete(which, 1)
+        type(self).count += 1
+        directory = self.scratch / str(self.count)
+        name = directory / "name"
+        version = format_namenode(Configuration({"dfs.namenode.name.dir": name.as_uri()}))
+        namespace = self.namenode.core.namespace
+
+        def write(sink: Sink) -> None:
+            write_image(namespace, version.namespace_id, 0, sink)
+
+        save_image([name / "current"], 0, write)
+        snapshots = [
+            snapshot_path(found.directory.path, found.name) for found in namespace.snapshots.all()
+        ]
+        tools = type(self).tools
+        tools("start", directory)
+        try:
+            tools("list", directory / "list", "/", *snapshots)
+        finally:
+            tools("stop")
+        theirs = hadoops((directory / "list").read_text())
+        assert ours(self.namenode.restarted(from_image=True), theirs) == theirs
+
+
+def hadoops(listing: str) -> Told:
+    """Of each path length and replication, of a directory what is counted, and what is
+    bounded now."""
+    found = {}
+    for line in listing.splitlines():
+        path, kind, *words = line.split("\t")
+        found[path] = [words[0], words[4]]
+        if kind == "directory":
+            found[path] += words[12:16] if "/.snapshot" in path else words[12:-1]
+    return found
+
+
+def ours(namenode: InMemoryNamenode, paths: Told) -> Told:
+    """The same of the same paths, and of those that only we have."""
+    live = dict(walk(namenode.core.namespace))
+    return {path: list(words(namenode, path)) for path in live.keys() | paths.keys()}
+
+
+def words(namenode: InMemoryNamenode, path: str) -> Iterator[str]:
+    inode = namenode.core.resolve(path).inode
+    status = namenode.call("getFileLinkInfo", pb.GetFileLinkInfoRequestProto(src=path))
+    assert isinstance(status, pb.GetFileLinkInfoResponseProto)
+    yield str(status.fs.length)
+    yield str(inode.replication) if isinstance(inode, File) else "0"
+    if not isinstance(inode, Directory):
+        return
+    answer = namenode.call("getContentSummary", pb.GetContentSummaryRequestProto(path=path))
+    assert isinstance(answer, pb.GetContentSummaryResponseProto)
+    found = answer.summary
+    yield f"{found.directoryCount} {found.fileCount}"
+    yield f"{found.length} {found.spaceConsumed}"
+    yield f"{found.snapshotDirectoryCount} {found.snapshotFileCount}"
+    yield f"{found.snapshotLength} {found.snapshotSpaceConsumed}"
+    if "/.snapshot" in path:
+        return
+    told = namenode.call("getQuotaUsage", pb.GetQuotaUsageRequestProto(path=path))
+    assert isinstance(told, pb.GetQuotaUsageResponseProto)
+    yield f"{told.usage.fileAndDirectoryCount} {told.usage.spaceConsumed}"
+    quota, space = (bound - (bound >> 63 << 64) for bound in (found.quota, found.spaceQuota))
+    yield f"{quota} {space}"
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(3600)
+def test_hadoops_namenode_counts_the_same_in_our_images(
+    hadoop_tools: Callable[..., None], tmp_path: Path
+) -> None:
+    ComparedHistories.tools = staticmethod(hadoop_tools)
+    ComparedHistories.scratch = tmp_path
+    run_state_machine_as_test(
+        ComparedHistories,
+        settings=settings(
+            max_examples=100,
+            stateful_step_count=25,
+            deadline=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
