@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -31,14 +31,18 @@ def arrow_schema(ddl: str) -> pa.Schema:
 
 def batches(rows: Iterable[Row], ddl: str) -> Iterator[pa.RecordBatch]:
     """Rows as Spark takes them from a task."""
+    source = iter(rows)
+    while some := list(itertools.islice(source, ROWS_A_BATCH)):
+        yield batch_of(tuple(zip(*some, strict=True)), ddl)
+
+
+def batch_of(columns: Sequence[Sequence[Any]], ddl: str) -> pa.RecordBatch:
+    """The same of columns."""
     import pyarrow as pa
 
     schema = arrow_schema(ddl)
-    source = iter(rows)
-    while some := list(itertools.islice(source, ROWS_A_BATCH)):
-        columns = zip(*some, strict=True)
-        arrays = [pa.array(c, type=f.type) for c, f in zip(columns, schema, strict=True)]
-        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+    arrays = [pa.array(c, type=f.type) for c, f in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def dealt(rows: DataFrame, parts: int, *key: str) -> DataFrame:

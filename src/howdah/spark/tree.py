@@ -9,17 +9,21 @@ Paths are bytes in between (names on HDFS need not be UTF-8).
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
+from howdah.fs.api import FileSystem
+from howdah.fs.hdfs import HdfsFileSystem
 from howdah.fs.status import FileStatus
+from howdah.proto import types_pb2
 from howdah.spark.entries import decode, encode
 from howdah.spark.filesystems import Place
 from howdah.spark.listing import BUDGET_GROWTH, DIRECTORIES_A_TASK, MOST_ENTRIES
-from howdah.spark.rows import Row, arrow_schema, batches, dealt
+from howdah.spark.rows import ROWS_A_BATCH, Row, arrow_schema, batch_of, batches, dealt
 from howdah.spark.walking import FIRST_ROUND
 
 if TYPE_CHECKING:
@@ -36,7 +40,11 @@ SCHEMA: Final = (
     "modification_time_ms long, access_time_ms long, permission int, owner string, "
     "`group` string, storage_policy int, file_id long"
 )
-"""A row an inode; PENDING is a directory that is still to be listed."""
+"""A row an inode; PENDING is a directory that is still to be listed, of which only the path
+matters."""
+
+Columns = tuple[list[Any], ...]
+"""Rows of that schema, column by column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,34 +55,102 @@ class ListTree:
     most_entries: int = FIRST_ROUND
 
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        waiting = deque(row for batch in given for row in zip(*_columns(batch), strict=True))
-        yield from _batches(self._walk(waiting))
+        waiting = deque(path for batch in given for path in batch.column(0).to_pylist())
+        gathered: Columns = tuple([] for _ in SCHEMA.split(","))
+        for page in self._pages(waiting):
+            for column, more in zip(gathered, page, strict=True):
+                column.extend(more)
+            if len(gathered[0]) >= ROWS_A_BATCH:
+                yield batch_of(gathered, SCHEMA)
+                for column in gathered:
+                    column.clear()
+        if gathered[0]:
+            yield batch_of(gathered, SCHEMA)
+        yield from batches((pending(path) for path in waiting), SCHEMA)
 
-    def _walk(self, waiting: deque[Row]) -> Iterator[Row]:
+    def _pages(self, waiting: deque[bytes]) -> Iterator[Columns]:
         fs = self.place.connect()
         listed = 0
         while waiting and listed < self.most_entries:
-            path = decode(waiting.popleft()[0])
+            path = waiting.popleft()
             try:
-                for status in fs.list_status_iter(path):
-                    if status.path == path:
-                        continue
-                    listed += 1
-                    yield row_of(status)
-                    if status.is_directory:
-                        waiting.append(row_of(status, PENDING))
+                for page in _listed(fs, path):
+                    listed += len(page[0])
+                    kinds = zip(page[0], page[1], strict=True)
+                    waiting.extend(below for below, kind in kinds if kind == DIRECTORY)
+                    yield page
             except errors.PathNotFound:
                 # Deleted since its parent was listed: then it has no files.
                 continue
-        yield from waiting
 
 
-def row_of(status: FileStatus, kind: str | None = None) -> Row:
+def _listed(fs: FileSystem, path: bytes) -> Iterator[Columns]:
+    if isinstance(fs, HdfsFileSystem):
+        try:
+            yield from _listed_by_namenode(fs, path)
+        except errors.UnresolvedPath:
+            pass  # a symbolic link is above it
+        else:
+            return
+    text = decode(path)
+    found = (row_of(status) for status in fs.list_status_iter(text) if status.path != text)
+    while some := list(itertools.islice(found, ROWS_A_BATCH)):
+        yield tuple(list(column) for column in zip(*some, strict=True))
+
+
+def _listed_by_namenode(fs: HdfsFileSystem, path: bytes) -> Iterator[Columns]:
+    """Columns right from what the namenode says: a status and a row for each file would
+    take twice as long."""
+    namenode = fs.client.namenode
+    text, prefix = decode(path), path if path == b"/" else path + b"/"
+    after = b""
+    while (page := namenode.get_listing(text, after)) is not None:
+        entries = page.partialListing
+        if not entries or not entries[0].path:
+            return  # a file, which is its own listing
+        yield (
+            [prefix + each.path for each in entries],
+            [_KINDS[each.fileType] for each in entries],
+            [each.length for each in entries],
+            [each.block_replication for each in entries],
+            [each.blocksize for each in entries],
+            [signed(each.modification_time) for each in entries],
+            [signed(each.access_time) for each in entries],
+            [each.permission.perm for each in entries],
+            [each.owner for each in entries],
+            [each.group for each in entries],
+            [each.storagePolicy for each in entries],
+            [each.fileId for each in entries],
+        )
+        if not page.remainingEntries:
+            return
+        after = entries[-1].path
+    raise errors.PathNotFound(f"File does not exist: {text}")
+
+
+_KINDS: Final = {
+    types_pb2.HdfsFileStatusProto.IS_DIR: DIRECTORY,
+    types_pb2.HdfsFileStatusProto.IS_FILE: FILE,
+    types_pb2.HdfsFileStatusProto.IS_SYMLINK: SYMLINK,
+}
+
+
+def signed(time_ms: int) -> int:
+    """A time that was sent without its sign."""
+    return time_ms if time_ms < 1 << 63 else time_ms - (1 << 64)
+
+
+def pending(path: bytes) -> Row:
+    """The row of a directory that waits."""
+    return (path, PENDING, 0, 0, 0, 0, 0, 0, "", "", 0, 0)
+
+
+def row_of(status: FileStatus) -> Row:
     """The row of one status."""
     own = SYMLINK if status.is_symlink else DIRECTORY if status.is_directory else FILE
     return (
         encode(status.path),
-        kind or own,
+        own,
         status.length,
         status.replication,
         status.block_size,
@@ -113,19 +189,19 @@ def list_tree(
     `tell` is given the number of entries after each round; without it nobody counts them.
     """
     parts = [_frame(spark, [row_of(root) for root in roots])]
-    waiting = [row_of(root, PENDING) for root in roots if root.is_directory]
-    pending = _frame(spark, waiting)
+    waiting = [pending(encode(root.path)) for root in roots if root.is_directory]
+    left = _frame(spark, waiting)
     count = len(waiting)
     task = ListTree(place)
     kept: list[DataFrame] = []
     listed_before = 0
     while count:
         tasks = min(most_tasks, -(-count // (DIRECTORIES_A_TASK if kept else 1)))
-        listed = dealt(pending, tasks, "path").mapInArrow(task, SCHEMA).persist()
+        listed = dealt(left, tasks, "path").mapInArrow(task, SCHEMA).persist()
         kept.append(listed)
         parts.append(listed.where(listed["type"] != PENDING))
-        pending = listed.where(listed["type"] == PENDING)
-        count = pending.count()
+        left = listed.where(listed["type"] == PENDING)
+        count = left.count()
         if tell is not None:
             listed_before += listed.count() - count
             tell(listed_before)
@@ -137,14 +213,6 @@ def list_tree(
 
 
 # -- Arrow -------------------------------------------------------------------------------
-
-
-def _batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
-    return batches(rows, SCHEMA)
-
-
-def _columns(batch: pa.RecordBatch) -> list[list[Any]]:
-    return [column.to_pylist() for column in batch.columns]
 
 
 def _frame(spark: SparkSession, rows: Sequence[Row]) -> DataFrame:

@@ -16,6 +16,7 @@ from howdah.spark.progress import told
 from howdah.spark.reports import Done, Gauge
 from howdah.spark.staging import Staging, is_staging, key_of, work_path
 from howdah.spark.throttle import Throttle
+from howdah.spark.tree import signed
 
 NAMES = st.binary(min_size=1, max_size=6)
 
@@ -138,3 +139,7 @@ def test_of_attempts_at_one_task_the_farther_one_counts() -> None:
     for name in ("00000-1.5.50", "00000-9.2.20", "00001-2.1.1", "stray"):
         fs.mkdirs(f"/progress/{name}")
     assert told(fs, "/progress") == Done(6, 51)
+
+
+def test_times_before_1970_are_listed_with_their_sign() -> None:
+    assert [signed(each) for each in (0, 5, (1 << 64) - 5)] == [0, 5, -5]
