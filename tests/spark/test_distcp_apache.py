@@ -248,3 +248,32 @@ def test_erasure_coded_file_is_refused_by_name(
                 options=Options(preserve=attributes(letters)),
                 conf=apache.conf,
             )
+
+
+BEFORE: Tree = {"same": b"1", "a": b"2", "b": b"3", "d": None, "d/x": b"4", "gone": b"5"}
+AFTER: Tree = {"same": b"1", "a": b"3", "b": b"2", "n": None, "n/d": None, "n/d/x": b"44"}
+
+
+@pytest.mark.req("FS-158")
+def test_target_follows_snapshots_and_goes_back(pair: Pair) -> None:
+    src, dst = f"{pair.root}/src", f"{pair.root}/dst"
+    here, there = pair.here, pair.there
+    assert isinstance(here, HdfsFileSystem)
+    assert isinstance(there, HdfsFileSystem)
+    for fs, path in ((here, src), (there, dst)):
+        make_tree(fs, path, BEFORE)
+        fs.allow_snapshot(path)
+        fs.create_snapshot(path, "s1")
+    for old, new in (("a", "t"), ("b", "a"), ("t", "b")):
+        here.rename(f"{src}/{old}", f"{src}/{new}")
+    make_tree(here, f"{src}/n", {})
+    here.rename(f"{src}/d", f"{src}/n/d")
+    here.delete(f"{src}/gone")
+    make_tree(here, src, {"n/d/x": b"44"})
+    here.create_snapshot(src, "s2")
+    outcome = pair.copy("src", "dst", update=True, diff=("s1", "s2"))
+    assert read_tree(there, dst) == AFTER
+    assert (outcome.counters.entries_renamed, outcome.counters.files_copied) == (3, 1)
+    there.create_snapshot(dst, "s2")
+    pair.copy("src", "dst", update=True, reverse_diff=("s2", "s1"))
+    assert read_tree(there, dst) == BEFORE

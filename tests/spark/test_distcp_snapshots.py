@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +119,9 @@ def test_target_follows_from_one_snapshot_to_the_next(pair: Any) -> None:
     assert outcome.counters.bytes_copied < sum(len(data or b"") for data in AFTER.values())
 
 
-def test_target_goes_back_to_its_snapshot(pair: Any) -> None:
+def test_target_goes_back_to_its_snapshot(pair: Any, spark_connect: Any) -> None:
+    # By Spark Connect as well.
+    pair = replace(pair, spark=spark_connect)
     change(pair.fs, pair.path("dst"))
     snapshot(pair, "dst", "s2")
     pair.copy("src", "dst", update=True, reverse_diff=("s2", "s1"))
