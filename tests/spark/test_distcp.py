@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from howdah.fs.hdfs import HdfsFileSystem
 from howdah.spark.layout import InvalidInput
 from howdah.spark.outcome import DuplicateFile
 
@@ -98,6 +99,24 @@ def test_missing_source_is_refused(bench: Any) -> None:
 
 
 @pytest.mark.req("FS-165", "LM-063")
+def test_who_asks_for_a_copy_reads_and_writes_nothing(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = {"big": bytes(range(256)) * 5000}
+    bench.make("src", tree)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("bytes are moved by the process that asks for it")
+
+    with monkeypatch.context() as patched:
+        # The executors' processes know nothing of it.
+        for name in ("open", "create", "append"):
+            patched.setattr(HdfsFileSystem, name, refuse)
+        assert bench.copy("src/big", "dst").counters.bytes_copied == len(tree["big"])
+    with bench.fs.open(bench.path("dst")) as stream:
+        assert stream.read() == tree["big"]
+
+
 def test_command_copies_and_counts(
     bench: Any, run_cli: Callable[..., int], capsys: pytest.CaptureFixture[str]
 ) -> None:

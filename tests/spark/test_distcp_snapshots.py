@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from howdah.spark import job as jobs
+from howdah.spark.copying import CopyFailed
 from howdah.spark.layout import InvalidInput
 from howdah.spark.options import attributes
 from howdah.spark.snapshot_sync import SnapshotSync, SyncFailed
@@ -162,6 +163,15 @@ def test_stopped_run_is_not_gone_on_with_if_somebody_has_changed_the_target(
         pair.copy("src", "dst", update=True, diff=("s1", "s2"))
     # What it says helps.
     pair.copy("dst", "dst", update=True, reverse_diff=(".", "s1"))
+    pair.copy("src", "dst", update=True, diff=("s1", "s2"))
+    assert pair.tree("dst") == AFTER
+
+
+def test_run_that_fails_says_how_to_go_on(pair: Any) -> None:
+    pair.fs.set_quota(pair.path(""), space_bytes=10)
+    with pytest.raises(CopyFailed, match=r"(?s)quota.*The same command goes on from there"):
+        pair.copy("src", "dst", update=True, diff=("s1", "s2"))
+    pair.fs.set_quota(pair.path(""), space_bytes=None)
     pair.copy("src", "dst", update=True, diff=("s1", "s2"))
     assert pair.tree("dst") == AFTER
 

@@ -170,10 +170,13 @@ class _Job:
             else:
                 counters = moved + self._do(listing, task)
             is_done = True
-        except errors.HowdahError:
+        except errors.HowdahError as error:
+            self._advise(error)
             raise
         except Exception as error:
-            raise from_spark(error) from error
+            found = from_spark(error)
+            self._advise(found)
+            raise found from error
         finally:
             if listing is not None:
                 listing.forget()
@@ -202,6 +205,13 @@ class _Job:
             if counters.files_copied and not self._options.direct:
                 notes.append(f"at {self._fs.uri} renaming is copying; -direct does without")
         return tuple(notes)
+
+    def _advise(self, error: errors.HowdahError) -> None:
+        if self._sync is not None and self._sync.has_begun:
+            error.message += (
+                f" (What has been done at {self._around.target_uri} stays; it is between the two "
+                "snapshots now. The same command goes on from there.)"
+            )
 
     def _remove_debris(self) -> None:
         self._fs.delete(self._staging.directory, recursive=True)

@@ -70,6 +70,7 @@ class SnapshotSync:
     ) -> None:
         self.around = around
         self.notes: tuple[str, ...] = ()
+        self.has_begun = False
         self._spark = spark
         self._options = options
         self._old, self._new = states
@@ -149,7 +150,7 @@ class SnapshotSync:
         else:
             self._check_present(moves)
         if self._options.dry_run:
-            for move in moves:
+            for move in (*left.moves, *left.begun):
                 tell(self._said(move))
         else:
             self._move(left, staging)
@@ -192,6 +193,7 @@ class SnapshotSync:
     def _move(self, left: Remaining, staging: Staging) -> None:
         fs, moved = self._fs, f"{staging.directory}/{_MOVED}{staging.run}"
         fs.mkdirs(moved)
+        self.has_begun = True
         for status in fs.list_status(staging.directory):
             if not status.name.startswith(_MOVED):
                 fs.delete(status.path, recursive=True)
@@ -217,10 +219,7 @@ class SnapshotSync:
         try:
             self._fs.rename(path, to)
         except (errors.HowdahError, OSError) as error:
-            raise SyncFailed(
-                f"Cannot move {self._fs.uri}{path} to {to}: {error}. What was moved "
-                "before stays so; the same command goes on from there."
-            ) from error
+            raise SyncFailed(f"Cannot move {self._fs.uri}{path} to {to}: {error}") from error
 
     def _at(self, path: str) -> str:
         return f"{prefix(self.around.target_path)}/{path}"
