@@ -80,7 +80,7 @@ SHELLS = {
         "segments",
         "transitions",
     },
-    "transfer": {"checksum", "sockets"},
+    "transfer": {"checksum", "packed_kernel", "sockets"},
 }
 # These packages are shells, but for what is named here.
 PURE = {

@@ -10,6 +10,7 @@ from typing import Final
 from howdah import errors
 from howdah.spark.copying import CopyFailed, ReadFailed, SourceChanged
 from howdah.spark.counters import Counters
+from howdah.spark.failures import reason
 from howdah.spark.layout import InvalidInput
 from howdah.spark.listing import Totals
 from howdah.spark.options import InvalidOptions
@@ -95,6 +96,6 @@ def from_spark(error: Exception) -> errors.HowdahError:
     text = str(error)
     found = _RAISED.findall(text)
     if not found:
-        return JobFailed(f"Spark could not finish the job: {text.strip()[:2000]}")
+        return JobFailed(f"Spark could not finish the job: {reason(text)}")
     name, message = found[-1]
     return _KINDS.get(name, CopyFailed)(message)

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from howdah import errors
+from howdah.spark.failures import reason
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,7 +63,11 @@ def session(master: str | None = None, remote: str | None = None) -> Iterator[Sp
     if active is not None:
         yield active
         return
-    spark = _start(SparkSession.builder.appName("howdah"), master, remote)
+    try:
+        spark = _start(SparkSession.builder.appName("howdah"), master, remote)
+    except Exception as error:
+        where = remote or master or DEFAULT_MASTER
+        raise NoSpark(f"Spark does not start on {where}: {reason(str(error))}") from error
     try:
         yield spark
     finally:
@@ -136,6 +141,6 @@ def _archive() -> Path:
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     archive = Path(scratch) / "howdah.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
-        for path in sorted(home.rglob("*.py")):
+        for path in sorted([*home.rglob("*.py"), *home.glob("_kernel.*.so")]):
             out.write(path, str(path.relative_to(home.parent)))
     return archive

@@ -93,7 +93,6 @@ class SparkCluster:
     `hosts`: names or addresses of this machine; the same one twice are two workers on it.
     `cores`: of each worker; that many tasks run on it at a time.
     `settings`: of Spark, for the jobs that `submit` starts.
-    `variables`: of the workers' environment, which executors inherit; empty ones are unset.
     `dir`: where logs and scratch are; without it a temporary directory, removed in the end.
 
     >>> with SparkCluster(["127.0.0.1"]) as spark:  # doctest: +SKIP
@@ -106,7 +105,6 @@ class SparkCluster:
         *,
         cores: int = 2,
         settings: Mapping[str, str] | None = None,
-        variables: Mapping[str, str] | None = None,
         dir: str | os.PathLike[str] | None = None,
     ) -> None:
         self._own_dir = dir is None
@@ -125,7 +123,7 @@ class SparkCluster:
         self._write_settings({**_DEFAULTS, **(settings or {})})
         try:
             self.master = self._start_master()
-            self._start_workers(dict(variables or {}))
+            self._start_workers()
         except BaseException:
             self.close()
             raise
@@ -246,29 +244,22 @@ class SparkCluster:
         (self.dir / "logs" / "log4j2.properties").write_text(_LOGGING)
 
     def _start_master(self) -> str:
-        self._start("master", MASTER, "127.0.0.1", [], {})
+        self._start("master", MASTER, "127.0.0.1", [])
         self._wait_for("master", _ELECTED)
         found = _MASTER_URL.search(self.log("master"))
         assert found is not None, "a master that was elected has an address"
         return found.group(1)
 
-    def _start_workers(self, variables: Mapping[str, str]) -> None:
+    def _start_workers(self) -> None:
         names = [f"worker{number}" for number in range(len(self.hosts))]
         sizes = ["--cores", str(self._cores), "--memory", "4g"]
         for name, host in zip(names, self.hosts, strict=True):
             where = ["--work-dir", str(self.dir / "work" / name), self.master]
-            self._start(name, WORKER, host, [*sizes, *where], variables)
+            self._start(name, WORKER, host, [*sizes, *where])
         for name in names:
             self._wait_for(name, _REGISTERED)
 
-    def _start(
-        self,
-        name: str,
-        main_class: str,
-        host: str,
-        arguments: Sequence[str],
-        variables: Mapping[str, str],
-    ) -> None:
+    def _start(self, name: str, main_class: str, host: str, arguments: Sequence[str]) -> None:
         logging = (self.dir / "logs" / "log4j2.properties").as_uri()
         command = [
             str(self._java_home / "bin" / "java"),
@@ -281,10 +272,11 @@ class SparkCluster:
             *("--properties-file", str(self.dir / "conf" / "spark-defaults.conf")),
             *arguments,
         ]
-        env = {**self.environment, "SPARK_LOCAL_IP": host, **variables}
+        env = {**self.environment, "SPARK_LOCAL_IP": host}
         env["SPARK_SCALA_VERSION"] = _scala_version()
-        # An executor's Python gets its path from here; it shall find what is installed.
-        env = {key: value for key, value in env.items() if value and key != "SPARK_CONF_DIR"}
+        # As on another machine: neither settings nor howdah come from here.
+        for variable in ("SPARK_CONF_DIR", "PYTHONPATH"):
+            env.pop(variable, None)
         self._processes[name] = self._spawn(name, command, env)
 
     def _spawn(

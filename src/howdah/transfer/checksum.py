@@ -19,7 +19,9 @@ from __future__ import annotations
 import enum
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
+
+from howdah.transfer import packed_kernel
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -85,7 +87,10 @@ def _load() -> _Implementation:
 
             return _kernel
         except ImportError:
-            pass  # not built on this machine: the fall-back is there for that
+            # Not built on this machine, or it is in a zip.
+            packed = packed_kernel.load()
+            if packed is not None:
+                return cast(_Implementation, packed)
     from howdah.transfer import checksum_fallback
 
     return checksum_fallback
