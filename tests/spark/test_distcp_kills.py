@@ -255,5 +255,5 @@ def test_master_that_is_not_there_is_said_in_a_line(
         *("distcp", "--master", "spark://127.0.0.1:1", ground.uri("src"), ground.uri("dst"))
     )
     assert code == 25
-    assert "howdah distcp: Spark does not start on spark://127.0.0.1:1: " in log
+    assert "howdah distcp: there is no Spark at spark://127.0.0.1:1: " in log
     assert "Traceback" not in log

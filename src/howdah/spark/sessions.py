@@ -63,11 +63,7 @@ def session(master: str | None = None, remote: str | None = None) -> Iterator[Sp
     if active is not None:
         yield active
         return
-    try:
-        spark = _start(SparkSession.builder.appName("howdah"), master, remote)
-    except Exception as error:
-        where = remote or master or DEFAULT_MASTER
-        raise NoSpark(f"Spark does not start on {where}: {reason(str(error))}") from error
+    spark = _start(SparkSession.builder.appName("howdah"), master, remote)
     try:
         yield spark
     finally:
@@ -93,9 +89,9 @@ def _start(builder: Any, master: str | None, remote: str | None) -> SparkSession
         started = builder.master(where).getOrCreate()
         return started
     except ImportError as error:
-        raise NoSpark(f"{_said(error)}: pip install 'pyspark[connect]'") from error
+        raise NoSpark(f"{reason(str(error))}: pip install 'pyspark[connect]'") from error
     except Exception as error:
-        raise NoSpark(f"there is no Spark at {where}: {_said(error)}") from error
+        raise NoSpark(f"there is no Spark at {where}: {reason(str(error))}") from error
 
 
 def _greet(remote: str) -> None:
@@ -116,13 +112,6 @@ def _settings(master: str) -> dict[str, str]:
             logs = f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"
             settings["spark.driver.extraJavaOptions"] = logs
     return settings
-
-
-def _said(error: Exception) -> str:
-    """The line of an error that says what it is; behind it come stacks of Java."""
-    lines = [line.strip() for line in str(error).splitlines()]
-    told = [line for line in lines if line and not line.startswith(("at ", "An error occurred"))]
-    return told[0].removeprefix(": ") if told else type(error).__name__
 
 
 def ship(spark: SparkSession) -> None:
