@@ -178,7 +178,4 @@ def test_of_an_error_of_java_one_line_is_told() -> None:
 
     with pytest.raises(sessions.NoSpark) as raised:
         sessions._start(Builder(), "what", None)
-    assert str(raised.value) == (
-        "there is no Spark at what: "
-        "org.apache.spark.SparkException: Could not parse Master URL: 'what'"
-    )
+    assert str(raised.value) == "there is no Spark at what: Could not parse Master URL: 'what'"

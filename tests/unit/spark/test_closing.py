@@ -15,7 +15,7 @@ from howdah import errors
 from howdah.cli.namespace import PageNotWritten, write_page
 from howdah.fs.api import FileSystem
 from howdah.spark.finishing import TrackTask
-from howdah.spark.joining_lines import join
+from howdah.spark.joining import join
 from howdah.spark.options import Options
 from howdah.spark.reports import Report
 
@@ -58,7 +58,8 @@ def fs() -> Iterator[Unclosable]:
 
 
 def share(suffix: str) -> dict[str, Any]:
-    return {"directory": "/in", "building": "/out", "suffix": suffix, "number": 0, "shares": 1}
+    where = {"directory": "/in", "building": "/out", "suffix": suffix, "run": "run"}
+    return {**where, "number": 0, "shares": 1}
 
 
 @pytest.mark.parametrize(
