@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from typing import Final
 
 BYTES_AN_OBJECT: Final = 150
-"""What a file, directory or block takes of the namenode's memory: HDFS's rule of thumb."""
+"""What a file, directory or block takes of the namenode's memory: HDFS's rule of thumb. A
+file of one block was measured to take 230 to 280 bytes of ours, by the length of its name
+(280 with the names that Spark gives), and 280 of the live heap of Hadoop's."""
 
 PREFIX: Final = ".howdah-compact."
 _LEFTOVER: Final = re.compile(
