@@ -40,6 +40,9 @@ TREE: Tree = {
 DIRECTIONS = ["to Apache's", "from Apache's"]
 
 
+TO_APACHES = pytest.mark.parametrize("pair", DIRECTIONS[:1], indirect=True)
+
+
 @pytest.fixture(scope="module")
 def apache(java: HadoopDistCp, tmp_path_factory: pytest.TempPathFactory) -> HadoopCluster:
     return java.start_cluster(tmp_path_factory.mktemp("apache"))
@@ -132,6 +135,7 @@ def test_tree_is_the_same_on_the_other_cluster_and_once_copied_not_copied_again(
     assert again.skipped_by_checksum == 4  # and an empty one
 
 
+@TO_APACHES
 def test_large_file_is_copied_in_parts_and_joined_on_the_other_cluster(pair: Pair) -> None:
     make(pair.here, f"{pair.root}/src")
     pair.copy("src/big", "big", blocks_per_chunk=2)
@@ -153,6 +157,7 @@ def test_update_appends_and_moves_to_the_trash_on_the_other_cluster(pair: Pair) 
     assert pair.there.exists(f"{home}/.Trash/Current{pair.root}/dst/old/f")
 
 
+@TO_APACHES
 def test_atomic_copy_appears_as_a_whole_on_the_other_cluster(pair: Pair) -> None:
     make_tree(pair.here, f"{pair.root}/src", TREE)
     pair.copy("src", "new/dst", atomic=True)

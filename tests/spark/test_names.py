@@ -139,6 +139,7 @@ def test_very_deep_tree_goes_through_all_jobs(spark: Any) -> None:
             assert stream.read() == b"0\n1\n2\n"
 
 
+@pytest.mark.torture
 def test_directories_of_any_name_are_compacted_and_told_in_a_line(
     bench: Any, capsys: pytest.CaptureFixture[str], spark: Any
 ) -> None:
