@@ -54,7 +54,8 @@ def fs() -> Iterator[Unclosable]:
         fs.mkdirs("/in")
         fs.mkdirs("/out")
         yield Unclosable(fs)
-        fs.delete("/", recursive=True)
+        for path in ("/in", "/out"):
+            fs.delete(path, recursive=True)
 
 
 def share(suffix: str) -> dict[str, Any]:
