@@ -258,8 +258,11 @@ def test_tasks_run_on_the_nodes_with_the_replicas(
 ) -> None:
     near = [node for node in nodes_of(ground) if node.partition(":")[0] in spark_cluster.hosts]
     put(ground, "src", near)
-    # Long enough for a loaded machine: a task waits for its node, not for any.
+    # Long enough for a loaded machine: jobs wait for both executors, tasks for their node.
     settings = {
+        "spark.cores.max": "4",
+        "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+        "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": tmp_path.as_uri(),
         "spark.eventLog.rolling.enabled": "false",
