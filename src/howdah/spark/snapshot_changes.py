@@ -129,8 +129,9 @@ class Changes:
             elif not self.filters.match(change.path):
                 moves.append(Move(change.path, None))
         taken = {move.target for move in moves}
+        after = {change.path: change.target for change in self.renames}
         for path in kept:
-            if self._later(path) in taken:
+            if _translated(path, after) in taken:
                 raise InvalidInput(
                     f"{path} is left out by a filter, and something else is to get its name"
                 )
@@ -154,16 +155,7 @@ class Changes:
         """Where what a line deletes is in the first state."""
         if self.forward:
             return path
-        for above, rest in _prefixes(path, itself=False):
-            if above in self._places:
-                return _join(self._before[above], rest)
-        return path
-
-    def _later(self, path: str) -> str:
-        for change in sorted(self.renames, key=lambda each: -len(each.path)):
-            if path.startswith(change.path + "/"):
-                return change.target + path[len(change.path) :]
-        return path
+        return _translated(path, self._before)
 
     def _is_split(self, change: Change) -> bool:
         """Whether a filter makes of a rename a deletion, something new, or both."""
@@ -187,6 +179,14 @@ def _prefixes(path: str, itself: bool) -> Iterator[tuple[str, str]]:
     while end > 0:
         yield path[:end], path[end + 1 :]
         end = path.rfind("/", 0, end)
+
+
+def _translated(path: str, renames: Mapping[str, str]) -> str:
+    """What a path is after the renames of what is above it."""
+    for above, rest in _prefixes(path, itself=False):
+        if above in renames:
+            return _join(renames[above], rest)
+    return path
 
 
 def _join(path: str, rest: str) -> str:
