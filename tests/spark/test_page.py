@@ -183,6 +183,7 @@ def ground(
             _put(fs, f"{root}/a/data/events/{number}.json", f'{{"event": {number}}}\n')
         yield Ground(spark, fs, howdah_cluster.uri, root, tmp_path)
         fs.delete(root, recursive=True)
+    spark.catalog.clearCache()
 
 
 def _put(fs: FileSystem, path: str, text: str) -> None:
