@@ -56,7 +56,10 @@ def measure(options: Options) -> Results:
         fill(fs, files, lambda number: f"/flat/{number:05}.parquet")
         fill(fs, files, lambda number: f"/parts/part={number % PARTITIONS}/{number:05}.parquet")
         repeats = options.repeats(2, 1)
-        for path, what in (("/flat", "in one directory"), ("/parts", f"in {PARTITIONS}")):
+        for path, what in (
+            ("/flat", "in one directory"),
+            ("/parts", f"in {PARTITIONS} partitions"),
+        ):
             runs = _runs(cluster, fs, spark, path)
             found = in_turn(runs, repeats, warm_up=1 if options.quick else 0)
             rates = {name: [files / s for s in values] for name, values in found.items()}
