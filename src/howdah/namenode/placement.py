@@ -139,6 +139,7 @@ def choose_targets(
 
     for node in favored:
         if len(chosen) < count and not avoid(node) and not is_busy(node) and anywhere(node):
+            # Its default binds the node; types of lambdas can't say that.
             take(lambda n, wanted=node: n is wanted, remaining)  # type: ignore[misc]
     while len(chosen) < count:
         wishes = [*rule(len(holders)), anywhere, lambda n: True]

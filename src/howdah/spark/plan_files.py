@@ -151,7 +151,8 @@ class PlanFiles:
         except (errors.HowdahError, OSError) as error:
             return f"{self._fs.uri}{self.directory} cannot be made: {error}"
         try:
-            # Asks Java's client, which may be configured otherwise than ours is.
+            # To look at a schema asks Java's client, which may be configured otherwise than
+            # ours is.
             self._marks().schema  # noqa: B018
         except Exception as error:
             if not _is_sparks(error):
