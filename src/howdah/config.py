@@ -81,13 +81,17 @@ class Configuration:
         """The site files of `conf_dir` (else of HADOOP_CONF_DIR, else none), then `overrides`.
 
         `files` are read after the site files; without `environment` HADOOP_CONF_DIR
-        doesn't count. A site file that isn't there is
-        skipped; a directory or file that the caller named must exist.
+        doesn't count. A site file that isn't there is skipped; a directory or file that the
+        caller or HADOOP_CONF_DIR names must exist.
         """
         if conf_dir is None:
             named = os.environ.get("HADOOP_CONF_DIR") if environment else None
             conf_dir = Path(named) if named else None
-        elif conf_dir is not None and not conf_dir.is_dir():
+            if conf_dir is not None and not conf_dir.is_dir():
+                raise InvalidConfiguration(
+                    f"HADOOP_CONF_DIR is {conf_dir}, and there is no such directory"
+                )
+        elif not conf_dir.is_dir():
             raise InvalidConfiguration(f"configuration directory {conf_dir} does not exist")
         conf = cls()
         if conf_dir is not None:

@@ -79,7 +79,7 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
         self._replication = replication
         self._block_size = block_size
         self._hdfs: FileSystem = connect(
-            f"hdfs://{authority}/" if authority else None,
+            f"hdfs://{authority}/",
             conf=Configuration.load(overrides=conf or {}),
             user=user,
         )

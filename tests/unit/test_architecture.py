@@ -160,11 +160,25 @@ MAY_IMPORT: dict[str, set[str]] = {
     "fs": BOTTOM | {"client", "rpc", "transfer"},
     "fsspec": BOTTOM | {"fs"},
     "spark": BOTTOM | {"fs", "storage", "transfer"},
+    # What runs on this machine, for those who start it and those who look for it.
+    "local": BOTTOM,
     # Starts servers, as the command line does.
     "testing": BOTTOM
-    | {"cli", "client", "namenode", "datanode", "model", "rpc", "fs", "storage", "transfer"},
+    | {
+        "cli",
+        "client",
+        "local",
+        "namenode",
+        "datanode",
+        "model",
+        "rpc",
+        "fs",
+        "storage",
+        "transfer",
+    },
     "cli": BOTTOM
-    | {"fs", "namenode", "datanode", "journalnode", "spark", "storage", "testing", "transfer"},
+    | {"fs", "local", "namenode", "datanode", "journalnode", "spark", "storage"}
+    | {"testing", "transfer"},
 }
 
 

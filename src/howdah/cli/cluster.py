@@ -31,19 +31,17 @@ from typing import TYPE_CHECKING, Any
 from howdah.cli.main import EXIT_FAILURE, UsageError
 from howdah.cli.servers import Arguments
 from howdah.errors import InvalidConfiguration
+from howdah.local.processes import start_time
+from howdah.local.running import default_dir, processes_path, running_servers
 from howdah.testing.cluster import READY_TIMEOUT_S, LocalCluster
 from howdah.testing.layout import Layout
-from howdah.testing.processes import Detached, start_time
+from howdah.testing.processes import Detached
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
 
 DEFAULT_DATANODES = 3
 WATCH_INTERVAL_S = 0.25
-
-
-def default_dir() -> Path:
-    return Path.home() / ".howdah" / "default"
 
 
 # -- the commands ----------------------------------------------------------------------
@@ -74,7 +72,7 @@ def up(argv: list[str], conf: Configuration) -> int:
             base, dict(conf.items()), options.datanodes, options.racks, options.volumes
         )
         layout.save()
-        cluster = LocalCluster(layout, Detached(), _running(layout))
+        cluster = LocalCluster(layout, Detached(), running_servers(layout.dir))
         _start(cluster, options.timeout)
     # Whoever reads the report may end us at once.
     asked = _end_asked_for() if options.foreground else None
@@ -93,7 +91,7 @@ def status(argv: list[str], conf: Configuration) -> int:
         else:
             print(f"There is no cluster in {base}", file=sys.stderr)
         return EXIT_FAILURE
-    cluster = LocalCluster(layout, Detached(), _running(layout))
+    cluster = LocalCluster(layout, Detached(), running_servers(layout.dir))
     _report(cluster, options.json)
     return 0 if all(map(cluster.is_ready, layout.names)) else EXIT_FAILURE
 
@@ -107,7 +105,7 @@ def down(argv: list[str], conf: Configuration) -> int:
         print(f"There is no cluster in {base}", file=sys.stderr)
         return EXIT_FAILURE
     with _only_one(base):
-        cluster = LocalCluster(layout, Detached(), _running(layout))
+        cluster = LocalCluster(layout, Detached(), running_servers(layout.dir))
         stopped = list(cluster.pids)
         killed = cluster.stop(stopped)
         _remember(cluster)
@@ -243,33 +241,13 @@ def _report(cluster: LocalCluster, as_json: bool) -> None:
 # -- what runs, between one command and the next ------------------------------------------
 
 
-def _processes_path(layout: Layout) -> Path:
-    return layout.dir / "run" / "processes.json"
-
-
 def _remember(cluster: LocalCluster) -> None:
     """Note who runs, and since when: a number alone may be another process tomorrow."""
-    path = _processes_path(cluster.layout)
+    path = processes_path(cluster.layout.dir)
     facts = {name: [pid, start_time(pid)] for name, pid in cluster.pids.items()}
     fresh = path.with_suffix(".new")
     fresh.write_text(json.dumps(facts))
     os.replace(fresh, path)
-
-
-def _running(layout: Layout) -> dict[str, int]:
-    """Those that were noted and still run."""
-    path = _processes_path(layout)
-    try:
-        facts = json.loads(path.read_text())
-    except FileNotFoundError:
-        return {}
-    except ValueError as error:
-        raise InvalidConfiguration(f"{path} is damaged: {error}") from error
-    return {
-        name: pid
-        for name, (pid, since) in facts.items()
-        if since is not None and start_time(pid) == since
-    }
 
 
 @contextmanager

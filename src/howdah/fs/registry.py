@@ -80,4 +80,10 @@ def connect(
         fallback = paths.parse(default)
         if fallback.scheme == location.scheme:
             location = fallback
+        if location.scheme == "hdfs" and not location.authority:
+            raise errors.InvalidConfiguration(
+                f"{uri or default} names no namenode, and neither does {keys.FS_DEFAULTFS.name} = "
+                f"{default!r} (from {configuration.source(keys.FS_DEFAULTFS.name)}): "
+                "write hdfs://host:port, or configure it"
+            )
     return _factory(location.scheme)(location.authority, configuration, user)

@@ -6,8 +6,7 @@ Two ways to start a server, with one face (`Spawner`):
 * `Detached`: a program of its own that outlives us, for `howdah up`.
 
 Every server leads a process group, so that what it started itself is paused and
-killed with it. A process found by its number later on is believed to be the same
-only if it also started at the same time.
+killed with it.
 """
 
 from __future__ import annotations
@@ -30,6 +29,7 @@ from typing import ClassVar, Protocol
 
 import howdah
 from howdah.errors import HowdahError
+from howdah.local.processes import start_time, state_and_start
 
 POLL_S = 0.002
 
@@ -227,36 +227,8 @@ def signal_process(pid: int, number: signal.Signals) -> bool:
     return True
 
 
-def _state_and_start(pid: int) -> tuple[str, str] | None:
-    """A letter for what the process does, and when it started in the system's words."""
-    if sys.platform == "linux":
-        try:
-            status = Path(f"/proc/{pid}/stat").read_text()
-        except (FileNotFoundError, ProcessLookupError):
-            return None
-        # The second field is the name in brackets and may have blanks in it.
-        fields = status.rpartition(")")[2].split()
-        state, threads, since = fields[0], fields[17], fields[19]
-        # The first thread may have ended before the others, which hold files and locks.
-        return "D" if state == "Z" and threads != "1" else state, since
-    answer = subprocess.run(
-        ["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
-    ).stdout.strip()
-    state, _, since = answer.partition(" ")
-    return (state[0], since.strip()) if answer else None
-
-
-def start_time(pid: int) -> str | None:
-    """When a running process started, in whatever form the system has; None: not running.
-
-    A process that has ended and that nobody waited for is not running.
-    """
-    found = _state_and_start(pid)
-    return None if found is None or found[0] in "ZX" else found[1]
-
-
 def is_paused(pid: int) -> bool:
-    found = _state_and_start(pid)
+    found = state_and_start(pid)
     return found is not None and found[0] == "T"
 
 

@@ -9,9 +9,10 @@ it was typed. Names are literal: `%41`, blanks and colons are characters.
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from howdah import errors
+from howdah import errors, keys
 from howdah.cli.dfs.problems import CommandProblem, PathProblem, UsageProblem
 from howdah.fs import glob, paths
 
@@ -22,13 +23,19 @@ if TYPE_CHECKING:
 
 
 class Style:
-    """How paths of one argument are shown: behind a prefix, or relative to a directory."""
+    """How paths of one argument are shown: behind a prefix, or relative to a directory.
 
-    __slots__ = ("base", "prefix")
+    `is_a_guess` says that the argument named no filesystem and nobody configured one.
+    """
 
-    def __init__(self, prefix: str = "", base: str | None = None) -> None:
+    __slots__ = ("base", "is_a_guess", "prefix")
+
+    def __init__(
+        self, prefix: str = "", base: str | None = None, *, is_a_guess: bool = False
+    ) -> None:
         self.prefix = prefix
         self.base = base
+        self.is_a_guess = is_a_guess
 
     def show(self, path: str) -> str:
         """An absolute path in this style."""
@@ -96,6 +103,16 @@ class Item:
             raise PathProblem.missing(self.name)
         return self.status
 
+    def check_meant(self) -> None:
+        """Refuse to remove or overwrite it if it is on the local disk only because nobody
+        said which filesystem is meant."""
+        if self.style.is_a_guess:
+            raise CommandProblem(
+                f"`{self.name}': {keys.FS_DEFAULTFS.name} is not configured, so this is the local "
+                f"disk, where nothing is removed or overwritten unless the path says so: "
+                f"file:{self.path}"
+            )
+
     def refresh(self) -> None:
         """Ask the filesystem again what is there."""
         self.status = status_or_none(self.fs, self.path)
@@ -121,6 +138,10 @@ class Item:
         return self.fs.uri == other.fs.uri
 
 
+def _silently(text: str) -> None:
+    """Say nothing."""
+
+
 def status_or_none(fs: FileSystem, path: str) -> FileStatus | None:
     """What is at a path, None if nothing is."""
     try:
@@ -130,20 +151,40 @@ def status_or_none(fs: FileSystem, path: str) -> FileStatus | None:
 
 
 class Filesystems:
-    """The filesystems that a call uses, each connected to when it is first named."""
+    """The filesystems that a call uses, each connected to when it is first named.
 
-    def __init__(self, conf: Configuration) -> None:
+    Without `fs.defaultFS` in the configuration the default filesystem is the cluster that
+    `howdah up` started and that still runs; where there is none it is the local disk, which
+    `announce` is told once.
+    """
+
+    def __init__(self, conf: Configuration, announce: Callable[[str], None] = _silently) -> None:
         self._conf = conf
+        self._announce = announce
         self._connected: dict[str, FileSystem] = {}
+        self.default_is_a_guess = False
+        if not conf.is_set(keys.FS_DEFAULTFS):
+            from howdah.local.running import default_cluster_conf  # only where it is asked for
+
+            cluster = default_cluster_conf()
+            if cluster is None:
+                self.default_is_a_guess = True
+            else:
+                self._conf = cluster.with_values(dict(conf.items()))
+        self._announced = not self.default_is_a_guess
 
     @property
     def default_uri(self) -> str:
-        from howdah import keys
-
         return self._conf.get(keys.FS_DEFAULTFS)
 
     def default(self) -> FileSystem:
         """The filesystem of paths without a scheme (`fs.defaultFS`)."""
+        if not self._announced:
+            self._announced = True
+            self._announce(
+                f"howdah dfs: {keys.FS_DEFAULTFS.name} is not configured: a path without a scheme "
+                "is on the local disk. Set HADOOP_CONF_DIR, or name the cluster: -fs hdfs://host:port"
+            )
         return self._of(paths.parse(self.default_uri))
 
     def local(self) -> FileSystem:
@@ -184,11 +225,12 @@ class Filesystems:
             path = fs.working_directory() if names_no_path else location.path
             return fs, paths.normalize(path), Style(f"{location.scheme}://{location.authority}")
         fs = self.local() if local else self.default()
+        guess = self.default_is_a_guess and not local
         if location.path.startswith("/"):
-            return fs, paths.normalize(location.path), Style()
+            return fs, paths.normalize(location.path), Style(is_a_guess=guess)
         base = fs.working_directory()
         start = glob.escape(base) if glob.has_wildcard(location.path) and not local else base
-        return fs, paths.normalize(location.path, start), Style(base=base)
+        return fs, paths.normalize(location.path, start), Style(base=base, is_a_guess=guess)
 
     def item(self, text: str, *, local: bool = False) -> Item:
         """The one path that an argument names literally, there or not."""

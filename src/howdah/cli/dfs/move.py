@@ -21,4 +21,5 @@ class Mv(DestinationCommand):
             raise PathProblem(item.name, "Does not match target filesystem")
         if target.exists:
             raise PathProblem.exists(target.name)
+        item.check_meant()
         item.fs.rename(item.path, target.path)

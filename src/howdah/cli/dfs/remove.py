@@ -69,10 +69,12 @@ class Rm(_TrashCommand):
     def process_path(self, item: Item) -> None:
         if item.is_directory and not self._directories:
             raise PathProblem.is_directory(item.name)
+        item.check_meant()
         if not self._moved_to_trash(item) and self._confirmed(item):
             self._delete(item)
 
     def _delete(self, item: Item) -> None:
+        item.check_meant()
         if not item.fs.delete(item.path, self._directories):
             raise PathProblem(item.name, IO_ERROR)
         self.out.line(f"Deleted {item.name}")
@@ -130,6 +132,7 @@ class Rmdir(Command):
     def process_path(self, item: Item) -> None:
         if not item.is_directory:
             raise PathProblem.is_not_directory(item.name)
+        item.check_meant()
         if next(iter(item.fs.list_status_iter(item.path)), None) is None:
             item.fs.delete(item.path)
         elif not self._ignore_content:
@@ -149,6 +152,7 @@ class Expunge(_TrashCommand):
         return [f"{named.rstrip('/')}/" if named else "/"]
 
     def process_path(self, item: Item) -> None:
+        item.check_meant()
         trash = Trash(item.fs, now=time.time)
         if self._immediate:
             self._checkpoint(trash)

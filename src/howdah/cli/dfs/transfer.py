@@ -137,6 +137,8 @@ class CopyCommand(DestinationCommand):
             raise PathProblem.is_directory(target.name)
         if target.exists and not self.overwrite:
             raise PathProblem.exists(target.name)
+        if target.exists:
+            target.check_meant()
         path = target.path if self.direct else target.path + TEMPORARY_SUFFIX
         out = target.fs.create(
             path,
