@@ -43,7 +43,7 @@ from howdah.datanode.settings import DataSettings
 from howdah.datanode.store import BlockStore
 from howdah.transfer.ops import Stage, WriteBlock
 from howdah.transfer.packet_stream import Packet, PacketStream
-from howdah.transfer.responses import BlockOpResponse
+from howdah.transfer.responses import PIPELINE_READY, BlockOpResponse
 from howdah.transfer.sockets import Connection, Dialing, PeerClosed
 from howdah.transfer.status import Status
 
@@ -117,7 +117,7 @@ class BlockReceiver:
         try:
             try:
                 if not self._is_copy:
-                    self._connection.send_all(BlockOpResponse(Status.SUCCESS).encode())
+                    self._connection.send_all(PIPELINE_READY.encode())
                 self._receive(responder)
                 responder.finish()
                 if self._finalize_failure is not None:
@@ -180,7 +180,7 @@ class BlockReceiver:
         self._open_mirror()
         if self._mirror is not None:
             self._mirror.close()
-        self._connection.send_all(BlockOpResponse(Status.SUCCESS).encode())
+        self._connection.send_all(PIPELINE_READY.encode())
 
     def _all_have_it(self) -> BlockOpResponse:
         if self._mirror is None:

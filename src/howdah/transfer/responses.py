@@ -5,9 +5,11 @@ After a READ_BLOCK's packets the reader sends one ClientReadStatusProto, after
 which the connection can carry the next request; after a datanode's copy to
 another datanode the receiver sends a DNTransferAckProto.
 
-Trap: a pipeline that can't reach a node answers with status ERROR *and*
+Traps: a pipeline that can't reach a node answers with status ERROR *and*
 `first_bad_link`, the `ip:port` of that node; without it a client blames the
-first node.
+first node. Where all is well a client's pipeline answers with an empty one, as
+Hadoop's datanodes do: there are clients that read five bytes before they look at
+the length, and a success that is its status alone has three (`PIPELINE_READY`).
 
 The operations about shared memory have answers of their own: `SlotReleased` and
 `SegmentGiven`.
@@ -16,6 +18,7 @@ The operations about shared memory have answers of their own: `SlotReleased` and
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from google.protobuf.message import DecodeError
 
@@ -54,7 +57,8 @@ class BlockChecksumResult:
 class BlockOpResponse:
     status: Status
     message: str = ""
-    first_bad_link: str = ""
+    first_bad_link: str | None = None
+    """None leaves the field out; the answers to a client's WRITE_BLOCK always have it."""
     read_checksum: ReadChecksumInfo | None = None
     block_checksum: BlockChecksumResult | None = None
     short_circuit_version: int | None = None
@@ -87,7 +91,7 @@ class BlockOpResponse:
         proto = pb.BlockOpResponseProto(
             status=self.status.name,
             message=self.message or None,
-            firstBadLink=self.first_bad_link or None,
+            firstBadLink=self.first_bad_link,
             readOpChecksumInfo=read_info,
             checksumResponse=checksum_answer,
             shortCircuitAccessVersion=self.short_circuit_version,
@@ -119,7 +123,7 @@ class BlockOpResponse:
             return cls(
                 Status(proto.status),
                 proto.message,
-                proto.firstBadLink,
+                proto.firstBadLink if proto.HasField("firstBadLink") else None,
                 read_checksum,
                 block_checksum,
                 proto.shortCircuitAccessVersion
@@ -130,6 +134,10 @@ class BlockOpResponse:
             raise errors.ProtocolViolation(
                 f"a BlockOpResponseProto that cannot be read: {error}"
             ) from error
+
+
+PIPELINE_READY: Final = BlockOpResponse(Status.SUCCESS, first_bad_link="")
+"""Answers a client's WRITE_BLOCK: packets may come."""
 
 
 def read_response(source: Source) -> BlockOpResponse:

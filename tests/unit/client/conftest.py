@@ -38,7 +38,12 @@ from howdah.transfer.ops import (
 )
 from howdah.transfer.packet_stream import PacketStream
 from howdah.transfer.packets import PacketHeader, encode_ack, encode_packet
-from howdah.transfer.responses import BlockChecksumResult, BlockOpResponse, ReadChecksumInfo
+from howdah.transfer.responses import (
+    PIPELINE_READY,
+    BlockChecksumResult,
+    BlockOpResponse,
+    ReadChecksumInfo,
+)
 from howdah.transfer.sockets import Connection
 from howdah.transfer.status import Status
 from howdah.transfer.varint import read_delimited
@@ -140,7 +145,7 @@ class FakeDatanode:
                 return
             with _replicas_change:
                 node.open_replica(request)
-        connection.send_all(BlockOpResponse(Status.SUCCESS).encode())
+        connection.send_all(PIPELINE_READY.encode())
         if request.stage is Stage.PIPELINE_CLOSE_RECOVERY:
             return
         block_id = request.block.block_id

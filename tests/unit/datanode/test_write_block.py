@@ -42,6 +42,18 @@ def test_a_block_is_final_before_its_last_ack(lab: Lab) -> None:
     assert node.content(1) == DATA
 
 
+@pytest.mark.parametrize("mirrors", [0, 1], ids=["one node", "a mirror"])
+def test_a_client_that_reads_five_bytes_before_it_looks_gets_its_answer(
+    lab: Lab, mirrors: int
+) -> None:
+    """colinmarc/hdfs, in Go: five bytes are the longest that a length can take."""
+    node, *others = (lab.node() for _ in range(mirrors + 1))
+    connection = node.connect(timeout_s=5.0)
+    connection.send_all(encode_request(lab.write_request(lab.block(), *others)))
+    assert connection.recv_exactly(5) == b"\x04\x08\x00\x12\x00"
+    connection.close()
+
+
 @pytest.mark.req("AP-032", "AP-039")
 def test_the_keeper_hears_of_the_block_when_it_is_opened_and_when_it_is_final(lab: Lab) -> None:
     node = lab.node()

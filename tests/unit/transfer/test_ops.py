@@ -194,7 +194,7 @@ responses = st.builds(
     BlockOpResponse,
     st.sampled_from(Status),
     names,
-    names,
+    st.none() | names,
     st.none() | st.builds(ReadChecksumInfo, specs, uint63),
     st.none()
     | st.builds(

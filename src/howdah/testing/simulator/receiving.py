@@ -21,7 +21,7 @@ from howdah.testing.simulator.tasks import PAUSE, Process, Steps, Wait, World
 from howdah.transfer.blocks import DatanodeAddress
 from howdah.transfer.ops import Stage, WriteBlock
 from howdah.transfer.packets import UNKNOWN_SEQNO, PacketHeader, PipelineAck
-from howdah.transfer.responses import BlockOpResponse
+from howdah.transfer.responses import PIPELINE_READY, BlockOpResponse
 from howdah.transfer.status import Status
 
 SOCKET_TIMEOUT_S = 60.0
@@ -105,7 +105,7 @@ class Receiver:
         acks = self._acks = self._make_acks(writer)
         try:
             if not self._is_copy:
-                self._end.send(BlockOpResponse(Status.SUCCESS))
+                self._end.send(PIPELINE_READY)
             yield from self._receive(writer, acks)
             yield from acks.finish()
             if self._finalize_failure is not None:
@@ -147,7 +147,7 @@ class Receiver:
             raise
         yield from self._open_mirror()
         self._close_mirror()
-        self._end.send(BlockOpResponse(Status.SUCCESS))
+        self._end.send(PIPELINE_READY)
 
     def _refuse(self, status: Status, message: str, first_bad_link: str = "") -> None:
         if not self.request.is_datanode:
