@@ -1,0 +1,118 @@
+"""Who has the lock of a tree: a line of JSON in the lock file.
+
+A lease outlives its holder for a minute, during which nobody can tell from outside
+whether the holder still lives. On the same machine one can: the line names the process
+so precisely (boot, PID namespace, process id, start of the process) that a process of
+the same id is not taken for it. `is_gone` is true only where that is certain.
+
+A lock file that was taken from one that died has a line of each; the last one counts.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import socket
+import time
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Final, Self
+
+_MOST_CHARS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """One job. Empty fields are not known."""
+
+    job: str = ""
+    user: str = ""
+    host: str = ""
+    pid: int = 0
+    started: str = ""
+    machine: str = ""
+    since_s: int = 0
+
+    @classmethod
+    def this_process(cls, job: str, user: str | None = None) -> Self:
+        """This process, as the holder of a lock for `job`."""
+        return cls(
+            job=job,
+            user=user or _user(),
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            started=_started(os.getpid()),
+            machine=_machine(),
+            since_s=int(time.time()),
+        )
+
+    def line(self) -> bytes:
+        """As it is written to the lock file."""
+        return json.dumps(asdict(self)).encode() + b"\n"
+
+    @classmethod
+    def parse(cls, content: bytes) -> Self:
+        """The last whole line of a lock file; nobody known, if it makes no sense."""
+        whole, _, _ = content.rpartition(b"\n")
+        try:
+            told = json.loads(whole.rpartition(b"\n")[2])
+        except ValueError:
+            return cls()
+        if not isinstance(told, dict):
+            return cls()
+        default = cls()
+        known: dict[str, Any] = {}
+        for field in fields(cls):
+            value = told.get(field.name)
+            if type(value) is type(getattr(default, field.name)):
+                known[field.name] = value[:_MOST_CHARS] if isinstance(value, str) else value
+        return cls(**known)
+
+    @property
+    def is_of_this_machine(self) -> bool:
+        """Whether this process would see that one, if it lives."""
+        return bool(self.machine) and self.machine == _machine() and self.pid > 0
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the process has certainly ended."""
+        return self.is_of_this_machine and _started(self.pid) != self.started
+
+    def __str__(self) -> str:
+        if not self.job:
+            return "a job that does not say which"
+        since = ""
+        if 0 < self.since_s < 1 << 40:
+            since = time.strftime(", since %Y-%m-%d %H:%M:%S UTC", time.gmtime(self.since_s))
+        return f"{self.job} of {self.user} on {self.host} (process {self.pid}{since})"
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # no name for this user id
+        return str(os.getuid())
+
+
+def _machine() -> str:
+    """What no other machine, and no other container on this one, has; "" if that is not
+    known."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot}/{os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return ""
+
+
+def _started(pid: int) -> str:
+    """When a process of this machine was started, in the kernel's units; "" if there is
+    none."""
+    try:
+        told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    # Behind the name, which may have blanks and parentheses in it.
+    rest = told.rpartition(")")[2].split()
+    # A zombie has ended, whoever has yet to hear of it.
+    return "" if rest[0] == "Z" else rest[19]
