@@ -46,6 +46,7 @@ WITHOUT_EFFECT: dict[str, str] = {
         "it is always so": (
             "dfs.namenode.avoid.read.stale.datanode",
             "dfs.namenode.avoid.write.stale.datanode",
+            "dfs.namenode.snapshot.capture.openfiles",
         ),
         "safe mode counts dfs.namenode.replication.min": ("dfs.namenode.safemode.replication.min",),
         "a round of repairs orders up to 1,000 copies, spread over the datanodes": (

@@ -17,7 +17,7 @@ was started anew in between and has forgotten it. A result that is told again, o
 file is closed, changes nothing.
 
 **No acknowledged byte is dropped by mistake.** What a writer synced is known here
-(`Block.known_bytes`). A result below that is refused as long as a replica may be
+(`Block.length_bytes`). A result below that is refused as long as a replica may be
 somewhere that has more: at a node of the pipeline that is down or was not reached, or,
 when the namenode was started anew since and does not know the pipeline, at any node
 while fewer than the file has replicas are accounted for. Then the next attempt follows,
@@ -266,7 +266,7 @@ class BlockRecovery:
                     f"{block.name} of {file.path} is to be cut to {block.length_bytes} bytes, "
                     f"its datanodes come with {length}"
                 )
-        elif length < block.known_bytes:
+        elif length < block.length_bytes:
             self._check_loss(file, block, length, result.targets)
         if result.delete_block:
             return
@@ -280,7 +280,7 @@ class BlockRecovery:
         self, file: File, block: Block, length_bytes: int, targets: Sequence[Storage]
     ) -> None:
         core = self._core
-        lost = f"{block.name} of {file.path} has {block.known_bytes} bytes that were synced"
+        lost = f"{block.name} of {file.path} has {block.length_bytes} bytes that were synced"
         absent = core.blocks.may_hold_more(block, length_bytes, targets)
         if absent is not None:
             raise errors.RemoteError(
@@ -297,7 +297,6 @@ class BlockRecovery:
         old_stamp = block.generation_stamp
         found = edits.EditBlock(block.block_id, result.length_bytes, result.recovery_id)
         core.commit(edits.UpdateBlocksOp(file.path, (*edit_blocks(file.blocks[:-1]), found)))
-        block.synced_bytes = 0
         core.blocks.new_pipeline(block, old_stamp, result.targets)
         for storage in result.targets:
             # They have finalized it before the primary told us.

@@ -53,17 +53,16 @@ _COMPLETE: Final = BlockState.COMPLETE << 1 | 1
 class Extras:
     """What few blocks have."""
 
-    __slots__ = ("corrupt", "expected", "synced_bytes", "truncating")
+    __slots__ = ("corrupt", "expected", "truncating")
 
     def __init__(self) -> None:
         self.corrupt: tuple[Storage, ...] = ()
         self.expected: tuple[Storage, ...] = ()
-        self.synced_bytes = 0
         self.truncating = False
 
     @property
     def is_empty(self) -> bool:
-        return not (self.corrupt or self.expected or self.synced_bytes or self.truncating)
+        return not (self.corrupt or self.expected or self.truncating)
 
 
 _NO_EXTRAS: Final = Extras()
@@ -76,7 +75,6 @@ class Block:
     stamp and length; `corrupt` those that were reported bad. While the block is
     under construction `expected` are the storages of its pipeline.
 
-    `synced_bytes` is what its writer synced so far, where no edit says so yet.
     `truncating`: its replicas are being cut to `length_bytes`, and are longer still.
     """
 
@@ -220,18 +218,6 @@ class Block:
             self._drop_empty(extras)
 
     @property
-    def synced_bytes(self) -> int:
-        return self._table.extras.get(self.block_id, _NO_EXTRAS).synced_bytes
-
-    @synced_bytes.setter
-    def synced_bytes(self, synced_bytes: int) -> None:
-        if synced_bytes:
-            self._extras().synced_bytes = synced_bytes
-        elif (extras := self._table.extras.get(self.block_id)) is not None:
-            extras.synced_bytes = 0
-            self._drop_empty(extras)
-
-    @property
     def truncating(self) -> bool:
         return self._table.extras.get(self.block_id, _NO_EXTRAS).truncating
 
@@ -264,11 +250,6 @@ class Block:
         self._table = alone
 
     # What follows.
-
-    @property
-    def known_bytes(self) -> int:
-        """So many bytes of it were acknowledged, at least."""
-        return max(self.length_bytes, self.synced_bytes)
 
     @property
     def is_readable_to_the_end(self) -> bool:

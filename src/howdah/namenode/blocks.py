@@ -318,7 +318,7 @@ class BlockMap:
         synced, no datanode has a replica, and all that were to have one were asked."""
         return (
             block.state is BlockState.UNDER_CONSTRUCTION
-            and block.known_bytes == 0
+            and block.length_bytes == 0
             and not block.replicas
             and not block.corrupt
             and not self._early.get(block.block_id)
@@ -368,7 +368,6 @@ class BlockMap:
     def settled(self, block: Block) -> None:
         """The length of a block that was open is known now (an edit said so): drop
         replicas that differ, and see whether it is complete."""
-        block.synced_bytes = 0
         self._whole_pipelines.discard(block.block_id)
         self._ahead.pop(block.block_id, None)
         early = self._early.pop(block.block_id, {})

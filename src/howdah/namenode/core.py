@@ -18,7 +18,6 @@ from howdah import errors
 from howdah.namenode import acls, paths, quotas
 from howdah.namenode.blocks import BlockMap
 from howdah.namenode.datanodes import DatanodeRegistry
-from howdah.namenode.file_blocks import edit_blocks
 from howdah.namenode.hosts import Hosts
 from howdah.namenode.inodes import Directory, File, INode
 from howdah.namenode.namespace import Namespace
@@ -73,7 +72,6 @@ class Settings:
     max_xattr_bytes: int = 16384
     max_snapshots: int = 65536
     max_snapshots_per_directory: int = 65536
-    snapshots_capture_open_files: bool = False
     snapshot_diff_below_root: bool = True
     snapshot_diff_listing_limit: int = 1000
     listing_limit: int = 1000
@@ -195,29 +193,6 @@ class Core:
         for block in self.namespace.reap(max_inodes):
             self.blocks.removed(block)
         return self.namespace.must_reap
-
-    def show_length(self, file: File) -> None:
-        """Before an open file's length is told: what its writer synced becomes an edit,
-        so that the answer waits for it, and no crash takes back what was told (OS-158)."""
-        last = file.last_block
-        if last is None or last.synced_bytes <= last.length_bytes or self.safe_mode.on:
-            return
-        # What the log may not be able to name keeps the length that it has there.
-        if len(file.path) <= paths.MAX_PATH_CHARACTERS:
-            self.write_length(file)
-
-    def write_length(self, file: File) -> None:
-        """The length that the file's last block is known to have becomes an edit."""
-        last = file.blocks[-1]
-        synced = edits.EditBlock(last.block_id, last.known_bytes, last.generation_stamp)
-        self.commit(edits.UpdateBlocksOp(file.path, (*edit_blocks(file.blocks[:-1]), synced)))
-
-    def write_lengths(self) -> None:
-        """At an orderly end: nothing that was synced is forgotten."""
-        for inode_id in self.leases.held():
-            inode = self.namespace.inodes.get(inode_id)
-            if isinstance(inode, File) and self.namespace.is_attached(inode):
-                self.show_length(inode)
 
     def take_outbox(self) -> list[bytes]:
         """The records since the last call, in order; the last one is `last_txid`."""

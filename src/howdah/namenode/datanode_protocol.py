@@ -302,7 +302,7 @@ class DatanodeProtocol:
             newGenStamp=order.recovery_id,
             block=messages.located_block(self._core.settings, order.source, 0, list(order.places)),
         )
-        recovering.block.b.numBytes = order.source.known_bytes
+        recovering.block.b.numBytes = order.source.length_bytes
         if block.truncating:
             recovering.truncateBlock.blockId = block.block_id
             recovering.truncateBlock.genStamp = order.recovery_id

@@ -80,10 +80,10 @@ def check_commit(file: File, block: Block, told: ClientBlock) -> None:
                 f"client submits {told.length_bytes}"
             )
         return
-    if told.length_bytes < block.known_bytes:
+    if told.length_bytes < block.length_bytes:
         raise errors.RemoteError(
             f"commitBlock length is less than the stored one {told.length_bytes} vs. "
-            f"{block.known_bytes} of {block.name} of {file.path}"
+            f"{block.length_bytes} of {block.name} of {file.path}"
         )
     check_fits(file, block, told.length_bytes)
 

@@ -98,9 +98,9 @@ class PipelineCalls:
                 f"Update {block.name} (length = {block.length_bytes}) to an older state: {new}"
             )
         check_fits(file, block, new.length_bytes)
-        if new.length_bytes < block.known_bytes:
+        if new.length_bytes < block.length_bytes:
             raise errors.RemoteError(
-                f"Update {block.name} of {file.path} from {block.known_bytes} bytes "
+                f"Update {block.name} of {file.path} from {block.length_bytes} bytes "
                 f"to {new.length_bytes}: a replica never shrinks"
             )
         old_stamp = block.generation_stamp

@@ -85,13 +85,7 @@ class Queries:
             if self._core.identity(caller).is_superuser:
                 return None
             raise
-        self._show(found.inode)
         return found.inode
-
-    def _show(self, inode: INode | None) -> None:
-        """Its length is about to be told."""
-        if isinstance(inode, File) and inode.writer is not None:
-            self._core.show_length(inode)
 
     def is_closed(self, caller: Caller, path: str) -> bool:
         _, found = self._core.resolve_checked(caller, path)
@@ -127,21 +121,12 @@ class Queries:
                 )
             return None
         if not isinstance(inode, Directory):
-            self._show(inode)
             return Listing([inode], [""], 0)
         core.permissions.check(who, inode, Access.READ | Access.EXECUTE)
         names = inode.sorted_names()
         first = bisect.bisect_right(names, start_after) if start_after else 0
         page = names[first : first + core.settings.listing_limit]
         entries = inode.pick(page)
-        files = core.namespace.inodes.files
-        features = files.features
-        for entry in entries:
-            if isinstance(entry, int):
-                if entry in features:
-                    self._show(files[entry])
-            else:
-                self._show(entry)
         policy = storage_policies.effective_id(inode)
         return Listing(entries, page, len(names) - first - len(page), policy)
 
@@ -160,7 +145,6 @@ class Queries:
         if isinstance(file, SnapshotFile):
             return self._locations_then(file, offset_bytes, length_bytes, caller.address)
         self._touch(found.path, file)
-        self._show(file)
         found_blocks = self._locations(file, offset_bytes, length_bytes, caller.address)
         if not all(located.places for located in found_blocks.blocks):
             # Not lost, as far as one can say: their datanodes are still to report.
@@ -310,7 +294,6 @@ class Queries:
                 summary.length_bytes += inode.length_bytes
                 summary.consumed_bytes += inode.length_bytes * inode.replication
             elif isinstance(inode, File):
-                self._show(inode)
                 summary.files += 1
                 summary.length_bytes += inode.length_bytes
                 # A block that is being written takes a whole one, as for quotas.

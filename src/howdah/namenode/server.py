@@ -323,7 +323,6 @@ class Namenode:
         return journal
 
     def _close_journal(self) -> None:
-        self.core.write_lengths()
         self._barrier.hand_over()
         journal = self._journal()
         journal.close()

@@ -57,7 +57,6 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
         max_xattr_bytes=conf.get(keys.DFS_NAMENODE_FS_LIMITS_MAX_XATTR_SIZE),
         max_snapshots=conf.get(keys.DFS_NAMENODE_SNAPSHOT_FILESYSTEM_LIMIT),
         max_snapshots_per_directory=conf.get(keys.DFS_NAMENODE_SNAPSHOT_MAX_LIMIT),
-        snapshots_capture_open_files=conf.get(keys.DFS_NAMENODE_SNAPSHOT_CAPTURE_OPENFILES),
         snapshot_diff_below_root=conf.get(
             keys.DFS_NAMENODE_SNAPSHOTDIFF_ALLOW_SNAP_ROOT_DESCENDANT
         ),

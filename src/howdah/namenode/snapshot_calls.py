@@ -7,13 +7,12 @@ A directory that has snapshots is neither deleted nor moved, nor is what it lies
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
 
 from howdah import errors
 from howdah.namenode import paths
 from howdah.namenode.core import Core, Resolved
-from howdah.namenode.inodes import Directory, File
+from howdah.namenode.inodes import Directory
 from howdah.namenode.permissions import Access
 from howdah.namenode.snapshot_rules import attached_roots, is_within
 from howdah.namenode.snapshots import MAX_SNAPSHOT_ID, Snapshot, Snapshottable
@@ -114,9 +113,6 @@ class SnapshotCalls:
             raise errors.SnapshotError(
                 f'Failed to add snapshot: there is already a snapshot with the same name "{name}".'
             )
-        if core.settings.snapshots_capture_open_files:
-            for file in self._open_below(root.directory):
-                core.show_length(file)
         core.commit(
             edits.CreateSnapshotOp(
                 found.path,
@@ -151,12 +147,6 @@ class SnapshotCalls:
         if "/" in name:
             raise errors.IllegalArgument('Snapshot name cannot contain "/"')
         paths.check_new_name(path, name, path, self._core.settings.max_component_bytes)
-
-    def _open_below(self, top: Directory) -> Iterator[File]:
-        for inode_id in self._core.leases.held():
-            inode = self._core.namespace.inodes.get(inode_id)
-            if isinstance(inode, File) and is_within(inode, top):
-                yield inode
 
     def rename(self, caller: Caller, path: str, old: str, new: str) -> None:
         core = self._core

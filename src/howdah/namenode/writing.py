@@ -139,7 +139,7 @@ class Writing:
     def _repeated_block(self, file: File, previous: ClientBlock | None) -> Block | None:
         """The last block, if the client asks again for what it was given already."""
         last = file.last_block
-        if last is None or last.known_bytes or last.state is not BlockState.UNDER_CONSTRUCTION:
+        if last is None or last.length_bytes or last.state is not BlockState.UNDER_CONSTRUCTION:
             return None
         before = file.blocks[-2] if len(file.blocks) > 1 else None
         if before is None:
@@ -194,10 +194,10 @@ class Writing:
         if not file.blocks or file.blocks[-1].block_id != block.block_id:
             return
         last = file.blocks[-1]
-        if last.state is not BlockState.UNDER_CONSTRUCTION or last.known_bytes:
+        if last.state is not BlockState.UNDER_CONSTRUCTION or last.length_bytes:
             raise errors.RemoteError(
                 f"{last.name} of {file.path} cannot be abandoned: it is "
-                f"{last.state.name} and has {last.known_bytes} bytes that were synced"
+                f"{last.state.name} and has {last.length_bytes} bytes that were synced"
             )
         core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks[:-1])))
         core.reap()
@@ -205,11 +205,8 @@ class Writing:
     def fsync(self, path: str, *, client_name: str, inode_id: int, last_bytes: int) -> None:
         """Note how long the block being written is known to be (XC-003).
 
-        The first sync of a block is an edit: from then on no start of the namenode
-        takes the block for one that nobody wrote to. Of later ones the length is kept
-        beside the namespace, and becomes an edit when somebody asks for it
-        (`Core.show_length`): a writer that syncs often does not wait for our disk each
-        time, and still nobody is told a length that a crash could take back.
+        Each longer length is an edit, so the answer waits until it is durable: after
+        that no start of the namenode shows less, and no recovery takes less.
         """
         core = self._core
         core.safe_mode.check(f"Cannot fsync file {path}")
@@ -220,10 +217,11 @@ class Writing:
             core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks)))
             return
         check_fits(file, last, last_bytes)
-        was_synced = last.length_bytes > 0
-        last.synced_bytes = max(last.synced_bytes, last_bytes)
-        if not was_synced or last_bytes < 0:
-            core.write_length(file)
+        # Without a length: the block is there, and whoever syncs it relies on that.
+        if last_bytes < 0 or last_bytes > last.length_bytes:
+            known_bytes = max(last.length_bytes, last_bytes)
+            synced = edits.EditBlock(last.block_id, known_bytes, last.generation_stamp)
+            core.commit(edits.UpdateBlocksOp(file.path, (*edit_blocks(file.blocks[:-1]), synced)))
 
     def renew_lease(self, client_name: str) -> None:
         self._core.leases.renew(client_name, self._core.clock.monotonic_ms())

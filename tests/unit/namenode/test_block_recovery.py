@@ -252,14 +252,27 @@ def test_less_than_was_synced_is_refused_while_somebody_may_have_more(
 
 
 @pytest.mark.req("AP-047", "XC-003")
-def test_what_was_synced_counts_though_the_log_does_not_say_so_yet(
+def test_a_restarted_namenode_refuses_a_result_below_the_last_sync(
     client: Any, nodes: Nodes
 ) -> None:
-    pipeline(client, nodes, length=9, synced=7)
+    """Not only below the first one of the block."""
+    block = pipeline(client, nodes, length=9, synced=7)
     client.fsync("/a", 9)
-    assert found(client.namenode).length_bytes == 7
     client.recover_lease("/a")
-    primary, order = order_of(nodes)
+    fresh = client.namenode.restarted()
+    fresh.nodes = nodes
+    for node in nodes:
+        node.namenode = fresh
+        node.replicas[node.first_storage][block.block_id] = Replica(
+            block.generation_stamp, 8, finalized=False, left_over=True
+        )
+    for node in nodes[:2]:
+        node.register()
+        node.heartbeat()
+        node.report()
+    fresh.core.safe_mode.leave()
+    fresh.tick(2000)
+    primary, order = order_of(nodes[:2])
     with pytest.raises(errors.RemoteError, match="has 9 bytes that were synced"):
         primary.recover(order, 8, nodes[:2])
 

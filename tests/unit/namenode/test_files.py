@@ -139,19 +139,19 @@ def test_a_block_that_was_taken_out_is_shown_as_it_was(inodes: Inodes) -> None:
     table = inodes.files.blocks
     block = new_block(inodes, new_file(inodes), 1000)
     places = tuple(storage(number) for number in range(5))
-    block.expected, block.synced_bytes, block.replicas = places[:2], 7, list(places)
+    block.expected, block.truncating, block.replicas = places[:2], True, list(places)
     gone = table.pop(1000)
     assert gone is not None
-    assert (gone.expected, gone.synced_bytes, gone.replicas) == (places[:2], 7, list(places))
+    assert (gone.expected, gone.truncating, gone.replicas) == (places[:2], True, list(places))
     assert (1000 in table, table.extras, table.scattered) == (False, {}, {})
 
 
 def test_what_few_blocks_have_leaves_nothing_behind(inodes: Inodes) -> None:
     table: BlockTable = inodes.files.blocks
     block = new_block(inodes, new_file(inodes), 1000)
-    block.truncating, block.synced_bytes = True, 5
+    block.truncating = True
     assert table[1000].truncating
-    block.truncating, block.synced_bytes = False, 0
+    block.truncating = False
     block.expected = block.corrupt = ()
     assert not table.extras
 

@@ -559,7 +559,7 @@ class RecoveryMachine(RuleBasedStateMachine):
         for file in self.files:
             block = self.last(file)
             if block is not None and file.writer and not block.truncating:
-                assert block.known_bytes <= max(len(file.content), len(file.acked))
+                assert block.length_bytes <= max(len(file.content), len(file.acked))
 
     def teardown(self) -> None:
         """Left in peace, every file is closed that nobody writes."""

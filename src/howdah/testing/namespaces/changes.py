@@ -80,7 +80,7 @@ class ChangeHistories(FileHistories):
         for order in self.node.orders():
             namespace = self.namenode.core.namespace
             block = namespace.blocks[order.truncateBlock.blockId or order.block.b.blockId]
-            told = max(length, block.known_bytes)
+            told = max(length, block.length_bytes)
             if order.HasField("truncateBlock"):
                 told = order.truncateBlock.numBytes
             self.node.replicas[self.node.first_storage].setdefault(

@@ -96,7 +96,7 @@ class FileHistories(Histories):
         if file is None or not file.blocks:
             return None
         block = file.blocks[-1]
-        told = block.known_bytes
+        told = block.length_bytes
         if block.state is BlockState.UNDER_CONSTRUCTION:
             told = max(length, told)
             self.node.store(block.block_id, block.generation_stamp, told)
@@ -157,7 +157,7 @@ class FileHistories(Histories):
         if file is None or file.writer != writer or not file.blocks:
             return
         block = file.blocks[-1]
-        if block.state is not BlockState.UNDER_CONSTRUCTION or block.known_bytes:
+        if block.state is not BlockState.UNDER_CONSTRUCTION or block.length_bytes:
             return
         request = pb.AbandonBlockRequestProto(b=self.last(path, 0), src=path, holder=writer)
 

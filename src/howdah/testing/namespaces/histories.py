@@ -122,7 +122,6 @@ class Histories(RuleBasedStateMachine):
                 min_block_size_bytes=512,
                 block_size_bytes=BLOCK,
                 max_xattrs_per_inode=MAX_XATTRS,
-                snapshots_capture_open_files=True,
             ),
             namespace=NotedNamespace(),
         )

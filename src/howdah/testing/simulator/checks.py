@@ -224,7 +224,7 @@ class Checks:
         """True if power cuts have taken what the namenode knows of: a block may never get
         its replicas back, and a file may not be closed before somebody decides about it."""
         return bool(self.damaged) and any(
-            self.available(block, expected) < block.known_bytes
+            self.available(block, expected) < block.length_bytes
             for _, block, expected in self._blocks(path)
         )
 

@@ -54,8 +54,7 @@ class Namenode:
         self.inner.log = log[: len(log) - lost]
 
     def stop(self) -> None:
-        """In order: what was synced is written down."""
-        self.inner.core.write_lengths()
+        """In order: all that was committed is durable."""
         self.inner.tick()
         self.world.kill(self.process)
 
