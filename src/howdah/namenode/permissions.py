@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah import errors
-from howdah.namenode.inodes import STICKY_BIT, Directory, INode, Symlink, mode_string
+from howdah.namenode import xattrs
+from howdah.namenode.inodes import STICKY_BIT, Directory, File, INode, Symlink, mode_string
 from howdah.storage.edits import AclKind, AclScope
 
 
@@ -111,6 +112,21 @@ class Permissions:
         """The access itself, on one inode. Raises AccessDenied."""
         if not self._exempt(who):
             self._require(who, inode, access)
+
+    def check_readable(self, who: Identity, file: File) -> None:
+        """Read access to the bytes of a file, which some keep from the superuser, too.
+
+        A file in a snapshot has the attributes that it had then. Raises AccessDenied.
+        """
+        self.check(who, file, Access.READ)
+        if not (self.enabled and who.is_superuser and file.xattrs):
+            return
+        if any(xattrs.name_of(have) == xattrs.UNREADABLE_BY_SUPERUSER for have in file.xattrs):
+            raise errors.AccessDenied(
+                f"Access to {file.path} is denied for {who.user} since the superuser is not "
+                "allowed to perform this operation: the file has the extended attribute "
+                "security.hdfs.unreadable.by.superuser"
+            )
 
     def check_sticky(self, who: Identity, parent: INode, inode: INode) -> None:
         """Raises AccessDenied if `inode` may not be taken out of a sticky directory."""

@@ -141,7 +141,7 @@ class Queries:
             )
         who, found = core.resolve_checked(caller, path)
         file = core.require_file(found)
-        core.permissions.check(who, file, Access.READ)
+        core.permissions.check_readable(who, file)
         if isinstance(file, SnapshotFile):
             return self._locations_then(file, offset_bytes, length_bytes, caller.address)
         self._touch(found.path, file)

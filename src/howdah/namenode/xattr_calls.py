@@ -22,11 +22,11 @@ from howdah.namenode import paths, xattrs
 from howdah.namenode.core import Core, Resolved
 from howdah.namenode.inodes import STICKY_BIT, Directory, File, INode
 from howdah.namenode.permissions import Access, Identity
+from howdah.namenode.xattrs import UNREADABLE_BY_SUPERUSER
 from howdah.rpc.service import Caller
 from howdah.storage import edits
 from howdah.storage.edits import XAttr, XAttrNamespace
 
-UNREADABLE_BY_SUPERUSER: Final = (XAttrNamespace.SECURITY, "hdfs.unreadable.by.superuser")
 ENCRYPTION_ZONE: Final = (XAttrNamespace.RAW, "hdfs.crypto.encryption.zone")
 NOT_FOUND: Final = "At least one of the attributes provided was not found."
 

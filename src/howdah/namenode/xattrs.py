@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from howdah.storage.edits import XAttr, XAttrNamespace
+
+UNREADABLE_BY_SUPERUSER: Final = (XAttrNamespace.SECURITY, "hdfs.unreadable.by.superuser")
+"""On a file: its bytes are not for the superuser, who may do all else with it."""
 
 
 def with_set(have: Sequence[XAttr], new: Sequence[XAttr]) -> tuple[XAttr, ...]:

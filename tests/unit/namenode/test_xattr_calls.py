@@ -10,6 +10,7 @@ from howdah import errors
 from howdah.namenode.core import Settings
 from howdah.namenode.inodes import INode
 from howdah.namenode.namespace import Namespace
+from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.storage.edit_codec import decode_record
 from howdah.testing.in_memory import InMemoryNamenode
@@ -138,6 +139,19 @@ def test_a_file_is_hidden_from_the_superuser_for_good(client: Any, path: str) ->
     set_xattr(client, path, name, None)
     with pytest.raises(errors.AccessDenied, match="can not be deleted"):
         remove_xattr(client, path, name)
+
+
+@pytest.mark.parametrize("spelling", ["{path}", "/.reserved/raw{path}", "/.reserved/.inodes/{id}"])
+def test_a_marked_file_is_read_by_all_but_the_superuser(client: Any, spelling: str) -> None:
+    file = client.create("/kept", mode=0o604)
+    path = spelling.format(path="/kept", id=file.fileId)
+    locate = pb.GetBlockLocationsRequestProto(src=path, offset=0, length=1)
+    client.call("getBlockLocations", locate)
+    set_xattr(client, "/kept", "security.hdfs.unreadable.by.superuser", None)
+    with pytest.raises(errors.AccessDenied, match="superuser is not allowed to perform"):
+        client.call("getBlockLocations", locate)
+    if "raw" not in path:
+        client.call("getBlockLocations", locate, user="bob")
 
 
 def test_who_may_not_write_sets_none_and_who_may_not_read_sees_none(client: Any) -> None:
