@@ -51,13 +51,20 @@ def meta_file_name(block_id: int, generation_stamp: int) -> str:
 def parse_block_file_name(name: str) -> int | None:
     """The block id, or None if `name` is no block file's."""
     match = _BLOCK_NAME.fullmatch(name)
-    return int(match[1]) if match else None
+    return int(match[1]) if match and _is_long(match[1]) else None
 
 
 def parse_meta_file_name(name: str) -> tuple[int, int] | None:
     """(block id, generation stamp), or None if `name` is no meta file's."""
     match = _META_NAME.fullmatch(name)
-    return (int(match[1]), int(match[2])) if match else None
+    if not match or not (_is_long(match[1]) and _is_long(match[2])):
+        return None
+    return int(match[1]), int(match[2])
+
+
+def _is_long(digits: str) -> bool:
+    """Whether this is one of Java's numbers of 64 bits, as all ids and stamps are."""
+    return -(1 << 63) <= int(digits) < 1 << 63
 
 
 def restart_file_name(block_id: int) -> str:

@@ -80,9 +80,16 @@ def _block(pool_id: str, proto: types_pb2.BlockProto) -> ExtendedBlock:
 
 
 def recovery_order(proto: pb.RecoveringBlockProto) -> RecoverBlock | Unsupported:
-    """What a RecoveringBlockProto asks for; also the form in which a primary asks its peers."""
+    """What a RecoveringBlockProto asks for; also the form in which a primary asks its peers.
+
+    `ProtocolViolation` for a recovery id that is negative in Java.
+    """
     if proto.HasField("ecPolicy"):
         return Unsupported("BlockRecoveryCommand for an erasure-coded block")
+    if signed64(proto.newGenStamp) < 0:
+        raise errors.ProtocolViolation(
+            f"a recovery under stamp {proto.newGenStamp}, which no block has"
+        )
     block = ExtendedBlock.from_proto(proto.block.b)
     target = _block(block.pool_id, proto.truncateBlock) if proto.HasField("truncateBlock") else None
     return RecoverBlock(

@@ -232,9 +232,11 @@ class ReplicaWriter:
         self._closed = True
         length = self.replica.length_bytes
         now_bytes = length + block_files.meta_bytes(self.on_disk, length)
-        self.volume.promise(-self._promised_bytes)
-        self.volume.count(self.pool_id, now_bytes - self._counted_bytes)
         try:
-            os.close(self._block_fd)
+            self.volume.count(self.pool_id, now_bytes - self._counted_bytes)
+            self.volume.promise(-self._promised_bytes)
         finally:
-            os.close(self._meta_fd)
+            try:
+                os.close(self._block_fd)
+            finally:
+                os.close(self._meta_fd)

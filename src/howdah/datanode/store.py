@@ -168,6 +168,7 @@ class BlockStore:
         `temporary` is for copies from other datanodes, which count only when they
         are whole. `ReplicaExists`, `DiskOutOfSpace`, or the disk's `OSError`.
         """
+        assert block.length_bytes >= 0, f"{block} has {block.length_bytes} bytes"
         self._check_pool(block.pool_id)
         self._give_way(block, holder)
         try:
@@ -175,6 +176,7 @@ class BlockStore:
             state = ReplicaState.TEMPORARY if temporary else ReplicaState.RBW
             replica = Replica(block.block_id, block.generation_stamp, state, volume.storage_id)
             replica.synced = False
+            volume.promise(block.length_bytes)
             try:
                 # Whoever finds the replica in the map finds its files.
                 with self._lock:
@@ -186,15 +188,14 @@ class BlockStore:
                         raise
                     if holder is not None:
                         self.writers.hold(block, holder)
-            except errors.HowdahError:
-                raise
-            except OSError as error:
-                self.disk_failed(volume, error)
+            except BaseException as error:
+                volume.promise(-block.length_bytes)
+                if isinstance(error, OSError) and not isinstance(error, errors.HowdahError):
+                    self.disk_failed(volume, error)
                 raise
         except BaseException:
             self.writers.release(block, holder)
             raise
-        volume.promise(block.length_bytes)
         if not temporary:
             self._notify(ReplicaOpened(replica.as_block(block.pool_id), volume.storage_id))
         return ReplicaWriter(

@@ -116,11 +116,16 @@ class Volume:
             self._used_bytes[pool_id] = self._used_bytes.get(pool_id, 0) + change_bytes
 
     def promise(self, change_bytes: int) -> None:
-        """Room that replicas being written will still take; negative gives it back."""
+        """Room that replicas being written will still take; negative gives it back.
+
+        Whoever is told may refuse the number: then nothing has changed.
+        """
         with self._lock:
-            self._promised_bytes += change_bytes
+            promised_bytes = self._promised_bytes + change_bytes
+            assert promised_bytes >= 0, f"{self} would have promised {promised_bytes} bytes"
             if self.on_promise is not None:
-                self.on_promise(self._promised_bytes)
+                self.on_promise(promised_bytes)
+            self._promised_bytes = promised_bytes
 
     def promise_up_to(self, wanted_bytes: int) -> int:
         """Hold that much room, or what is left; how much. A client says what it wants, and must

@@ -85,6 +85,9 @@ class _Connection:
     ) -> None:
         host, port = address
         try:
+            if not 0 <= port <= 65535:
+                # The resolver would take what is left of it in 16 bits.
+                raise OverflowError(f"there is no port {port}")
             self._socket = socket.create_connection((host, port), timeout=timeout_s)
         except TimeoutError as error:
             raise NotConnected(
@@ -94,7 +97,8 @@ class _Connection:
             raise errors.UnknownHost(f"No address is known for the host {host!r}: {error}") from (
                 error
             )
-        except OSError as error:
+        except (OSError, OverflowError, ValueError) as error:
+            # The last two: a port or a name that is none. Both may come from others.
             raise NotConnected(f"Cannot connect to {host}:{port}: {error}") from error
         self.name = f"{host}:{port}"
         self.idle_since_s = 0.0

@@ -12,7 +12,9 @@ Rules:
 - a version other than 28 and an unknown opcode end the connection, since what
   follows them can't be parsed;
 - an opcode that is known but not served here decodes to `OtherRequest`, so the
-  server can answer with an error that names it.
+  server can answer with an error that names it;
+- lengths and stamps of a write are refused where no block can have them. Java keeps
+  them in signed numbers and sends them as unsigned ones: the upper half is negative.
 """
 
 from __future__ import annotations
@@ -27,12 +29,14 @@ from google.protobuf.message import DecodeError, Message
 from howdah import errors
 from howdah.proto import data_transfer_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.transfer import MAX_PACKET_BYTES
 from howdah.transfer.blocks import (
     NO_TOKEN,
     BlockToken,
     DatanodeAddress,
     ExtendedBlock,
     StorageType,
+    signed64,
 )
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType
 from howdah.transfer.short_circuit import ReleaseSlot, RequestDescriptors, RequestSegment
@@ -344,6 +348,11 @@ def decode_op_header(header: bytes) -> Op:
 
 
 def checksum_from_proto(proto: pb.ChecksumProto) -> ChecksumSpec:
+    """`ValueError` for chunks that no packet can carry."""
+    if proto.bytesPerChecksum > MAX_PACKET_BYTES:
+        raise ValueError(
+            f"a checksum for {proto.bytesPerChecksum} bytes; a packet has {MAX_PACKET_BYTES}"
+        )
     return ChecksumSpec(ChecksumType(proto.type), proto.bytesPerChecksum)
 
 
@@ -352,6 +361,13 @@ def _hints_from_proto(proto: pb.CachingStrategyProto) -> CachingHints:
         proto.dropBehind if proto.HasField("dropBehind") else None,
         proto.readahead if proto.HasField("readahead") else None,
     )
+
+
+def _possible(value: int, what: str) -> int:
+    """`value`, if it is not negative in Java."""
+    if signed64(value) < 0:
+        raise ValueError(f"{what} is {value}, which no block has")
+    return value
 
 
 def _nodes(protos: Iterable[types_pb2.DatanodeInfoProto]) -> tuple[DatanodeAddress, ...]:
@@ -365,6 +381,8 @@ def _storage_types(values: Iterable[int]) -> tuple[StorageType, ...]:
 def _decode_write(body: bytes) -> WriteBlock:
     proto = pb.OpWriteBlockProto.FromString(body)
     base = proto.header.baseHeader
+    _possible(base.block.numBytes, "the length")
+    _possible(base.block.generationStamp, "the generation stamp")
     return WriteBlock(
         block=ExtendedBlock.from_proto(base.block),
         client_name=proto.header.clientName,
@@ -373,9 +391,9 @@ def _decode_write(body: bytes) -> WriteBlock:
         targets=_nodes(proto.targets),
         source=DatanodeAddress.from_proto(proto.source) if proto.HasField("source") else None,
         pipeline_size=proto.pipelineSize,
-        min_bytes_received=proto.minBytesRcvd,
-        max_bytes_received=proto.maxBytesRcvd,
-        latest_generation_stamp=proto.latestGenerationStamp,
+        min_bytes_received=_possible(proto.minBytesRcvd, "minBytesRcvd"),
+        max_bytes_received=_possible(proto.maxBytesRcvd, "maxBytesRcvd"),
+        latest_generation_stamp=_possible(proto.latestGenerationStamp, "latestGenerationStamp"),
         storage_type=StorageType(proto.storageType),
         storage_id=proto.storageId if proto.HasField("storageId") else None,
         target_storage_types=_storage_types(proto.targetStorageTypes),

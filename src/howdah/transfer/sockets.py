@@ -27,6 +27,7 @@ from collections.abc import Callable, Sequence
 from howdah import errors
 
 READ_AHEAD_BYTES = 8 * 1024
+MAX_PORT = 65535
 _TIMEVAL = struct.Struct("ll")
 _DESCRIPTOR = array.array("i")
 _MAX_DESCRIPTORS = 16
@@ -76,7 +77,8 @@ def connect(
     """
     try:
         sock = _dial(address, connect_timeout_s or None, dialing)
-    except OSError as error:
+    except (OSError, ValueError) as error:
+        # A ValueError is a name that is none: addresses come from others.
         host, port = address
         raise errors.Unreachable(f"cannot connect to the datanode at {host}:{port}: {error}") from (
             error
@@ -88,6 +90,9 @@ def _dial(
     address: tuple[str, int], timeout_s: float | None, dialing: Callable[[Dialing], None]
 ) -> socket.socket:
     """`socket.create_connection` over sockets that `dialing` gets before they connect."""
+    if not 0 < address[1] <= MAX_PORT:
+        # The resolver would take what is left of it in 16 bits.
+        raise ValueError(f"there is no port {address[1]}")
     failure = OSError("the name has no address")
     for family, kind, protocol, _, where in socket.getaddrinfo(*address, type=socket.SOCK_STREAM):
         sock = socket.socket(family, kind, protocol)

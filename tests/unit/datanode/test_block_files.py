@@ -23,7 +23,13 @@ def test_names_come_back_as_they_were(block_id: int, stamp: int) -> None:
     assert block_files.parse_meta_file_name(name) is None
 
 
-@pytest.mark.parametrize("name", ["blk_", "blk_x", "blk_1.tmp", "blk_1_2.meta.tmp", "VERSION"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("blk_", "blk_x", "blk_1.tmp", "blk_1_2.meta.tmp", "VERSION"),
+        *(f"blk_{1 << 63}", f"blk_1_{1 << 63}.meta", f"blk_{1 << 63}_1.meta"),
+    ],
+)
 def test_other_names_are_not_of_blocks(name: str) -> None:
     assert block_files.parse_block_file_name(name) is None
     assert block_files.parse_meta_file_name(name) is None
