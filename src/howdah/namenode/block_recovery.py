@@ -34,7 +34,7 @@ from howdah import errors
 from howdah.namenode.blocks import ReplicaState, ReportedReplica
 from howdah.namenode.core import Core
 from howdah.namenode.datanodes import Datanode, Storage
-from howdah.namenode.file_blocks import ClientBlock, check_fits, close_edit, edit_blocks
+from howdah.namenode.file_blocks import ClientBlock, check_length, close_edit, edit_blocks
 from howdah.namenode.inodes import Block, BlockState, File
 from howdah.storage import edits
 
@@ -85,6 +85,8 @@ class BlockRecovery:
         self._recoveries: dict[int, _Recovery] = {}
         self._orders: dict[Datanode, list[int]] = {}
         self._said: list[str] = []
+        # Why results were refused, by block: somebody may come with them again and again.
+        self._refused: dict[int, str] = {}
         # Cuts that the last start of the namenode interrupted. What it recovered for
         # silent writers it finds by its own leases.
         for inode_id in core.leases.held():
@@ -113,7 +115,8 @@ class BlockRecovery:
             for block_id in list(self._recoveries):
                 self._go_on(block_id)
         said, self._said = self._said, []
-        return said
+        refused, self._refused = self._refused, {}
+        return [*said, *refused.values()]
 
     def started_anew(self, node: Datanode) -> None:
         """The node has registered: what it was told to recover it has forgotten."""
@@ -180,6 +183,10 @@ class BlockRecovery:
         return namespace.blocks.get(block_id)
 
     @staticmethod
+    def _primary_name(recovery: _Recovery) -> str:
+        return recovery.primary.name if recovery.primary is not None else "a primary of before"
+
+    @staticmethod
     def _next_primary(recovery: _Recovery, places: Sequence[Storage]) -> Datanode:
         """Whoever was heard last, among those who were not primary in this round."""
         nodes = [storage.node for storage in places]
@@ -235,10 +242,15 @@ class BlockRecovery:
             )
         try:
             self._check(file, block, result)
-        except errors.RemoteError:
+        except errors.RemoteError as error:
             recovery = self._recoveries[block.block_id]
-            retry_ms = core.clock.monotonic_ms() + REFUSED_RETRY_MS
-            recovery.deadline_ms = min(recovery.deadline_ms, retry_ms)
+            now_ms = core.clock.monotonic_ms()
+            recovery.deadline_ms = min(recovery.deadline_ms, now_ms + REFUSED_RETRY_MS)
+            self._refused[block.block_id] = (
+                f"{file.path} stays open: the recovery of {block.name} by "
+                f"{self._primary_name(recovery)} is refused ({error.message}); the next attempt "
+                f"follows in {(recovery.deadline_ms - now_ms) // 1000} s"
+            )
             raise
         if result.delete_block:
             core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks[:-1])))
@@ -270,7 +282,7 @@ class BlockRecovery:
             self._check_loss(file, block, length, result.targets)
         if result.delete_block:
             return
-        check_fits(file, block, length)
+        check_length(file, block, length)
         if not result.targets:
             raise errors.RemoteError(
                 f"{block.name} of {file.path} was recovered at no datanode that is known"

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from howdah import errors
 from howdah.namenode.inodes import Block, BlockState, File
 from howdah.storage import edits
+
+MAX_BLOCK_BYTES: Final = 1 << 46
+"""No block is longer than 64 TiB: the sums of many such lengths, with all replicas, still
+fit the 64 bits that messages and images have for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +62,16 @@ def close_edit(file: File, blocks: tuple[edits.EditBlock, ...], now_ms: int) -> 
     )
 
 
-def check_fits(file: File, block: Block, length_bytes: int) -> None:
-    """Raises RemoteError if no block of the file can be that long."""
-    if length_bytes > max(file.block_size_bytes, block.length_bytes):
+def check_length(file: File, block: Block, length_bytes: int) -> None:
+    """Raises RemoteError if no block can be that long.
+
+    A file's block size is no bound: writers exist that put a file into one block and
+    never look at its size, and what they were told is written must be read.
+    """
+    if length_bytes > max(MAX_BLOCK_BYTES, block.length_bytes):
         raise errors.RemoteError(
             f"{block.name} of {file.path} cannot have {length_bytes} bytes: "
-            f"the file's block size is {file.block_size_bytes}"
+            f"no block has more than {MAX_BLOCK_BYTES}"
         )
 
 
@@ -85,7 +94,7 @@ def check_commit(file: File, block: Block, told: ClientBlock) -> None:
             f"commitBlock length is less than the stored one {told.length_bytes} vs. "
             f"{block.length_bytes} of {block.name} of {file.path}"
         )
-    check_fits(file, block, told.length_bytes)
+    check_length(file, block, told.length_bytes)
 
 
 def ends_full(file: File, block: Block) -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from howdah import errors
 from howdah.namenode.core import Core
 from howdah.namenode.datanodes import Storage
-from howdah.namenode.file_blocks import ClientBlock, check_fits, edit_blocks
+from howdah.namenode.file_blocks import ClientBlock, check_length, edit_blocks
 from howdah.namenode.inodes import Block, BlockState, File
 from howdah.namenode.placement import choose_targets
 from howdah.namenode.writing import Writing
@@ -97,7 +97,7 @@ class PipelineCalls:
             raise errors.RemoteError(
                 f"Update {block.name} (length = {block.length_bytes}) to an older state: {new}"
             )
-        check_fits(file, block, new.length_bytes)
+        check_length(file, block, new.length_bytes)
         if new.length_bytes < block.length_bytes:
             raise errors.RemoteError(
                 f"Update {block.name} of {file.path} from {block.length_bytes} bytes "

@@ -3,7 +3,8 @@
 A directory may have bounds on the names below it (it counts as one), on the bytes of
 all replicas, and on those of each storage type, as the files' policies would place
 them. What counts of a block is its length; one that is being written counts as a full
-block until it is settled, so that a writer who was let in is never stopped halfway.
+block until it is settled, or as what was synced of it if that is more, so that a writer
+who was let in is never stopped halfway.
 
 Every directory with bounds keeps what is used. `Tally` moves the counts along with each
 edit, by what the paths that it names take before and after (`measuring`), and with what
@@ -45,7 +46,7 @@ class Usage:
 def counted_bytes(file: File, block: Block) -> int:
     """What a block of the file counts for, with one replica."""
     if block.state is BlockState.UNDER_CONSTRUCTION and not block.truncating:
-        return file.block_size_bytes
+        return max(file.block_size_bytes, block.length_bytes)
     return block.length_bytes
 
 

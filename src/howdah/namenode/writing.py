@@ -20,7 +20,7 @@ from howdah.namenode.datanodes import Storage
 from howdah.namenode.file_blocks import (
     ClientBlock,
     check_commit,
-    check_fits,
+    check_length,
     edit_blocks,
     ends_full,
 )
@@ -216,7 +216,7 @@ class Writing:
         if last is None or last.state is not BlockState.UNDER_CONSTRUCTION:
             core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks)))
             return
-        check_fits(file, last, last_bytes)
+        check_length(file, last, last_bytes)
         # Without a length: the block is there, and whoever syncs it relies on that.
         if last_bytes < 0 or last_bytes > last.length_bytes:
             known_bytes = max(last.length_bytes, last_bytes)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from howdah import errors
+from howdah.namenode.file_blocks import MAX_BLOCK_BYTES
 from howdah.namenode.inodes import Block, BlockState, File
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode, Replica
@@ -386,12 +387,39 @@ def test_a_block_without_a_byte_is_dropped(client: Any, nodes: Nodes) -> None:
     primary.commit(order, 0, [], delete_block=True)
 
 
-def test_a_result_cannot_be_longer_than_a_block(client: Any, nodes: Nodes) -> None:
+def test_a_result_may_be_longer_than_the_files_block_size(client: Any, nodes: Nodes) -> None:
+    """HBase's write-ahead log while the namenode is away: it goes on in its one block."""
+    pipeline(client, nodes, length=500_000, synced=7)
+    client.recover_lease("/a")
+    primary, order = order_of(nodes)
+    primary.recover(order, 500_000, nodes)
+    file = found(client.namenode)
+    assert (file.writer, file.length_bytes) == (None, 500_000)
+
+
+def test_a_result_of_a_length_that_no_block_has_is_refused(client: Any, nodes: Nodes) -> None:
     pipeline(client, nodes)
     client.recover_lease("/a")
     primary, order = order_of(nodes)
-    with pytest.raises(errors.RemoteError, match="cannot have"):
-        primary.recover(order, 1025, nodes)
+    with pytest.raises(errors.RemoteError, match="no block has"):
+        primary.recover(order, MAX_BLOCK_BYTES + 1, nodes)
+    assert any("no block has" in line for line in client.namenode.tick())
+
+
+def test_the_reason_of_a_refused_result_is_in_the_log(client: Any, nodes: Nodes) -> None:
+    pipeline(client, nodes, length=9, synced=9)
+    nodes[2].known.alive = False
+    client.recover_lease("/a")
+    primary, order = order_of(nodes[:2])
+    with pytest.raises(errors.RemoteError, match="took no part"):
+        primary.recover(order, 7, nodes[:2])
+    (line,) = [line for line in client.namenode.tick() if "refused" in line]
+    name = f"blk_{order.block.b.blockId}_{order.block.b.generationStamp}"
+    assert line == (
+        f"/a stays open: the recovery of {name} by {primary.known.name} is refused ({name} of /a "
+        "has 9 bytes that were synced, its datanodes come with 7; but datanode "
+        f"{nodes[2].known.name} took no part); the next attempt follows in 10 s"
+    )
 
 
 def test_a_result_at_no_known_datanode_is_refused(client: Any, nodes: Nodes) -> None:

@@ -124,6 +124,22 @@ def test_a_block_that_is_written_counts_in_full_until_the_file_is_closed(
     assert used(namenode, "/d") == (2, 200)
 
 
+def test_a_block_that_grows_beyond_the_block_size_counts_with_what_is_known_of_it(
+    client: Any, namenode: InMemoryNamenode, nodes: Nodes
+) -> None:
+    """Nobody stops its writer: what was written is there."""
+    client.mkdirs("/d")
+    set_quota(client, "/d", space=2 * BLOCK)
+    client.create("/d/f", replication=2)
+    block = client.add_block("/d/f")
+    client.fsync("/d/f", 5 * BLOCK)
+    assert used(namenode, "/d") == (2, 10 * BLOCK)
+    with pytest.raises(errors.SpaceQuotaExceeded):
+        client.add_block("/d/f", client.store(block, 6 * BLOCK))
+    assert client.complete("/d/f", client.store(block, 7 * BLOCK)) is True
+    assert used(namenode, "/d") == (2, 14 * BLOCK)
+
+
 def test_a_block_that_does_not_fit_is_refused(client: Any, nodes: Nodes) -> None:
     client.mkdirs("/d")
     set_quota(client, "/d", space=3 * BLOCK)

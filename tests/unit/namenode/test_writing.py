@@ -9,6 +9,7 @@ import pytest
 
 from howdah import errors
 from howdah.namenode.core import Settings
+from howdah.namenode.file_blocks import MAX_BLOCK_BYTES
 from howdah.namenode.inodes import File
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
@@ -177,16 +178,38 @@ def test_number_of_blocks_is_limited(client: Any, nodes: Nodes) -> None:
         client.add_block("/a", previous)
 
 
-@pytest.mark.parametrize("length", [BLOCK + 1, (1 << 64) - 1])
-def test_block_longer_than_the_files_block_size_is_refused(
-    client: Any, nodes: Nodes, length: int
+def test_block_may_be_longer_than_the_files_block_size(client: Any, nodes: Nodes) -> None:
+    """Writers exist that put a file into one block, and never look at its size."""
+    client.create("/a", replication=3)
+    first = client.store(client.add_block("/a"), 7 * BLOCK)
+    last = client.store(client.add_block("/a", first), 9 * BLOCK)
+    assert client.complete("/a", last) is True
+    assert length_of(client, "/a") == 16 * BLOCK
+    found = client.locations("/a", 6 * BLOCK, 2 * BLOCK).blocks
+    assert [(block.offset, block.b.numBytes) for block in found] == [
+        (0, 7 * BLOCK),
+        (7 * BLOCK, 9 * BLOCK),
+    ]
+
+
+def test_who_appends_behind_a_block_beyond_the_block_size_gets_a_new_one(
+    client: Any, nodes: Nodes
 ) -> None:
+    client.write("/a", 7 * BLOCK, replication=3)
+    client.append("/a")
+    last = client.store(client.add_block("/a"), 1)
+    assert client.complete("/a", last) is True
+    assert length_of(client, "/a") == 7 * BLOCK + 1
+
+
+@pytest.mark.parametrize("length", [MAX_BLOCK_BYTES + 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1])
+def test_length_that_no_block_has_is_refused(client: Any, nodes: Nodes, length: int) -> None:
     client.create("/a")
     block = client.add_block("/a").b
     block.numBytes = length
-    with pytest.raises(errors.RemoteError, match="block size"):
+    with pytest.raises(errors.RemoteError, match="no block has"):
         client.add_block("/a", block)
-    with pytest.raises(errors.RemoteError, match="block size"):
+    with pytest.raises(errors.RemoteError, match="no block has"):
         client.complete("/a", block)
 
 
@@ -326,11 +349,13 @@ def test_synced_length_never_goes_back(client: Any, nodes: Nodes) -> None:
     assert length_of(client, "/a") == 7
 
 
-def test_synced_length_has_to_fit_the_block(client: Any, nodes: Nodes) -> None:
+def test_synced_length_may_be_beyond_the_block_size(client: Any, nodes: Nodes) -> None:
     client.create("/a")
     client.add_block("/a")
-    with pytest.raises(errors.RemoteError, match="block size"):
-        client.fsync("/a", BLOCK + 1)
+    client.fsync("/a", 7 * BLOCK)
+    assert length_of(client, "/a") == 7 * BLOCK
+    with pytest.raises(errors.RemoteError, match="no block has"):
+        client.fsync("/a", MAX_BLOCK_BYTES + 1)
 
 
 def test_sync_does_not_touch_a_block_that_is_settled(client: Any, nodes: Nodes) -> None:
