@@ -40,6 +40,7 @@ MAX_INCLUDE_DEPTH = 20
 DEFAULT_NAMENODE_PORT = 8020
 
 _log = logging.getLogger(__name__)
+_warned: set[str] = set()
 _XINCLUDE = "http://www.w3.org/2001/XInclude"
 _VARIABLE = re.compile(r"\$\{([^}$ ]+)\}")
 
@@ -139,6 +140,26 @@ class Configuration:
             if reason is not None and value.strip() != keys.KNOWN[name].default:
                 yield name, reason
 
+    def misspelt(self) -> Iterator[tuple[str, str]]:
+        """What is set and is nearly the name of a key; the name, and the key that was meant."""
+        for name, _ in self.items():
+            if name not in keys.KNOWN:
+                from howdah.keys.spelling import meant  # large, and hardly ever needed
+
+                key = meant(name)
+                if key is not None:
+                    yield name, key
+
+    def check_values(self) -> None:
+        """Raises InvalidConfiguration for the first known key whose value cannot be read.
+
+        A server asks before it does anything: a bad value is no reason to stop later.
+        """
+        for name, _ in self.items():
+            key = keys.KNOWN.get(name)
+            if key is not None:
+                self.get(key)
+
     def items(self) -> Iterator[tuple[str, str]]:
         """What is set, as written (variables not expanded), without the defaults."""
         for name, setting in sorted(self._settings.items()):
@@ -218,6 +239,19 @@ class Configuration:
 
                 return tempfile.gettempdir()
         return self._written(current_name(name))
+
+
+def warn_of_misspelt(conf: Configuration) -> None:
+    """Log each key that was hardly meant as it is written; each once a process."""
+    for name, key in conf.misspelt():
+        if name not in _warned:
+            _warned.add(name)
+            _log.warning(
+                "%s (from %s) is no key and has no effect: was %s meant?",
+                name,
+                conf.source(name),
+                key,
+            )
 
 
 def current_name(name: str) -> str:

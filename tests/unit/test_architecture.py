@@ -59,6 +59,7 @@ SHELLS = {
         "image_server",
         "importing",
         "journal",
+        "listening",
         "loading",
         "primary",
         "racks",
@@ -135,10 +136,21 @@ PURE_ENOUGH = {"howdah.transfer.checksum"}
 
 # -- 2. and 3. arrows ----------------------------------------------------------------
 
-BOTTOM = {"errors", "kinds", "keys", "config", "options", "proto", "trash_names", "wording"}
+BOTTOM = {
+    "errors",
+    "exposure",
+    "kinds",
+    "keys",
+    "config",
+    "options",
+    "proto",
+    "trash_names",
+    "wording",
+}
 SERVER_MAY = BOTTOM | {"storage", "rpc", "transfer", "web"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "exposure": set(),
     "kinds": {"errors"},
     "options": {"errors"},
     "trash_names": set(),

@@ -86,6 +86,9 @@ COMMANDS: dict[str, Command] = {
     "zkfc": Command("run a failover controller", None),
 }
 
+# They log what is wrong with their configuration.
+SERVERS = ("namenode", "datanode", "secondarynamenode")
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The program `howdah`; `argv` without the program's name."""
@@ -138,12 +141,24 @@ def _run(name: str, command: Command, arguments: list[str], options: GenericOpti
     module_name, _, function_name = command.target.partition(":")
     try:
         run: Run = getattr(import_module(module_name), function_name)
-        return run(arguments, options.configuration(command.reads_environment))
+        conf = options.configuration(command.reads_environment)
+        if name not in SERVERS:
+            from howdah.config import warn_of_misspelt
+
+            warn_of_misspelt(conf)
+        return run(arguments, conf)
     except UsageError as error:
         print(f"howdah {name}: {error}", file=sys.stderr)
         return EXIT_USAGE
     except HowdahError as error:
         print(f"howdah {name}: {error}", file=sys.stderr)
+        return EXIT_FAILURE
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # This machine's system refused something: an unwritable directory, a full disk.
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"howdah {name}: {where}{error.strerror or error}", file=sys.stderr)
         return EXIT_FAILURE
 
 

@@ -50,8 +50,13 @@ def log_to_stderr(level: str) -> None:
     logging.basicConfig(level=level, handlers=[handler], force=True)
 
 
-def warn_of_what_has_no_effect(conf: Configuration) -> None:
-    """Name what an administrator has set and howdah knows, but does not go by."""
+def check_configuration(conf: Configuration) -> None:
+    """Name what an administrator has set without effect: misspelt keys, and those that howdah
+    knows but does not go by. Raises InvalidConfiguration for a value that cannot be read."""
+    from howdah.config import warn_of_misspelt
+
+    conf.check_values()
+    warn_of_misspelt(conf)
     for name, reason in conf.set_in_vain():
         _log.warning("%s (from %s) has no effect here: %s", name, conf.source(name), reason)
 
@@ -110,7 +115,7 @@ def namenode(argv: list[str], conf: Configuration) -> int:
             "one that Hadoop has begun has to be finalized or rolled back there"
         )
     log_to_stderr(options.log_level)
-    warn_of_what_has_no_effect(conf)
+    check_configuration(conf)
     if options.upgrade or options.upgradeOnly or options.rollback or options.finalize:
         from howdah.namenode import upgrading
 
@@ -145,7 +150,7 @@ def datanode(argv: list[str], conf: Configuration) -> int:
     parser.add_argument("-regular", action="store_true", help="as without it")
     options = parser.parse_args(argv)
     log_to_stderr(options.log_level)
-    warn_of_what_has_no_effect(conf)
+    check_configuration(conf)
     from howdah.datanode.server import run
 
     return run(conf, options.ready_file, rolls_back=options.rollback)

@@ -21,7 +21,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from howdah import errors, keys
+from howdah import errors, exposure, keys
 from howdah.config import Configuration, namenode_address
 from howdah.datanode.data_process import DataProcess, Inheritance
 from howdah.datanode.data_server import listen
@@ -48,6 +48,7 @@ from howdah.datanode.replicas import ReplicaMap
 from howdah.datanode.scan import pools_on, scan_pool
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.short_circuit_socket import effective_path, listen_local
+from howdah.kinds import Address, Key
 from howdah.storage.atomic import replace_file
 from howdah.transfer.blocks import DatanodeAddress
 
@@ -98,9 +99,13 @@ class Keeper:
         conf = self._conf
         self._failed_at_start = len(directories.unusable)
         volumes = directories.volumes
-        data_listener = listen(conf.get(keys.DFS_DATANODE_ADDRESS))
-        ipc_listener = listen(conf.get(keys.DFS_DATANODE_IPC_ADDRESS))
+        data_listener = self._listen(keys.DFS_DATANODE_ADDRESS)
+        ipc_listener = self._listen(keys.DFS_DATANODE_IPC_ADDRESS)
         self._data_address = data_listener.getsockname()
+        bound = [listener.getsockname()[:2] for listener in (data_listener, ipc_listener)]
+        stranger_warning = exposure.warning("datanode", bound)
+        if stranger_warning:
+            log.warning("%s", stranger_warning)
         local_listener = self._listen_locally()
         self._ipc_address = ipc_listener.getsockname()
         self._uuid = directories.uuid
@@ -155,6 +160,12 @@ class Keeper:
         ]
         for actor in self._actors:
             actor.start()
+
+    def _listen(self, key: Key[Address]) -> socket.socket:
+        try:
+            return listen(self._conf.get(key))
+        except errors.Unreachable as error:
+            raise errors.InvalidConfiguration(f"{key.name}: {error.message}") from error
 
     def _listen_locally(self) -> socket.socket | None:
         path = self._settings.local_socket_path

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from howdah import errors, keys
-from howdah.config import Configuration
+from howdah.config import Configuration, warn_of_misspelt
 from howdah.fs import paths
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def connect(
     `HADOOP_CONF_DIR` count; without `user` it is `HADOOP_USER_NAME` or the process's.
     """
     configuration = Configuration.load() if conf is None else conf
+    warn_of_misspelt(configuration)
     default = configuration.get(keys.FS_DEFAULTFS)
     location = paths.parse(default if uri is None else uri)
     if not location.is_qualified:

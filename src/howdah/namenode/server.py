@@ -22,7 +22,7 @@ from pathlib import Path
 
 import uvloop
 
-from howdah import errors, keys
+from howdah import errors, exposure, keys
 from howdah.config import Configuration, namenode_address
 from howdah.namenode.aside import AsideFiles, read_hosts
 from howdah.namenode.auto_roll import AutoRoll
@@ -36,6 +36,7 @@ from howdah.namenode.edit_segments import finished_since
 from howdah.namenode.image_server import ImageServer
 from howdah.namenode.journal import Journal
 from howdah.namenode.lease_recovery import LeaseRecovery
+from howdah.namenode.listening import check, endpoints
 from howdah.namenode.loading import Loaded, load
 from howdah.namenode.namenode_protocol import FirstAndLast, NamenodeProtocol
 from howdah.namenode.racks import rack_map
@@ -128,8 +129,10 @@ class DurableBarrier:
 class Namenode:
     """One namenode process."""
 
-    def __init__(self, conf: Configuration, loaded: Loaded) -> None:
+    def __init__(self, conf: Configuration, loaded: Loaded, stranger_warning: str = "") -> None:
+        """`stranger_warning` is shown on the status page."""
         self._conf = conf
+        self._stranger_warning = stranger_warning
         self._loaded = loaded
         self._version = loaded.version
         self.core = Core(
@@ -356,9 +359,9 @@ class Namenode:
 
     async def _listen(self, ready_file: Path | None) -> None:
         host, port = namenode_address(self._conf)
-        bind = self._conf.get(keys.DFS_NAMENODE_RPC_BIND_HOST) or host
+        rpc_bind = self._conf.get(keys.DFS_NAMENODE_RPC_BIND_HOST) or host
         backlog = self._conf.get(keys.IPC_SERVER_LISTEN_QUEUE_SIZE)
-        port = await self._rpc.start(bind, port, backlog=backlog)
+        port = await self._rpc.start(rpc_bind, port, backlog=backlog)
         self._port = port
         service = self._conf.get(keys.DFS_NAMENODE_SERVICERPC_ADDRESS)
         if service is not None:
@@ -367,10 +370,13 @@ class Namenode:
             bind = self._conf.get(keys.DFS_NAMENODE_SERVICERPC_BIND_HOST) or service[0]
             await self._rpc.start(bind, service[1], backlog=backlog)
         http_host, http_port = self._conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS)
-        http_port = await self._http.start(
-            self._conf.get(keys.DFS_NAMENODE_HTTP_BIND_HOST) or http_host, http_port
+        http_bind = self._conf.get(keys.DFS_NAMENODE_HTTP_BIND_HOST) or http_host
+        http_port = await self._http.start(http_bind, http_port)
+        log.info(
+            "serving hdfs://%s:%d at %s:%d and http://%s:%d at %s:%d",
+            *(host, port, rpc_bind, port),
+            *(http_host, http_port, http_bind, http_port),
         )
-        log.info("serving hdfs://%s:%d and http://%s:%d", host, port, http_host, http_port)
         if ready_file is not None:
             ready = {
                 "pid": os.getpid(),
@@ -471,6 +477,7 @@ class Namenode:
                     EditsDirectoryStatus(str(found.root), found.required, found.failure or "")
                     for found in (journal.directories() if journal else ())
                 ),
+                warnings=(self._stranger_warning,) if self._stranger_warning else (),
             ),
         )
 
@@ -489,12 +496,16 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
     edits_directories = conf.get(keys.DFS_NAMENODE_EDITS_DIR)
     gc.disable()  # Nothing that is loaded is rubbish.
     try:
+        addresses = [check(endpoint) for endpoint in endpoints(conf)]
         loaded = load(name_directories, edits_directories)
     except (errors.HowdahError, OSError) as error:
         log.critical("the namenode cannot start: %s", error)
         return 1
     gc.freeze()
     gc.enable()
+    stranger_warning = exposure.warning("namenode", addresses)
+    if stranger_warning:
+        log.warning("%s", stranger_warning)
     log.info(
         "loaded %d files and directories and %d blocks up to transaction %d",
         len(loaded.namespace.inodes),
@@ -503,7 +514,7 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
     )
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(_serve(conf, loaded, ready_file))
+            return runner.run(_serve(conf, loaded, ready_file, stranger_warning))
     except (errors.HowdahError, OSError) as error:
         log.critical("the namenode cannot go on: %s", error)
         return 1
@@ -521,5 +532,7 @@ def emptier(core: Core, conf: Configuration) -> TrashEmptier:
     )
 
 
-async def _serve(conf: Configuration, loaded: Loaded, ready_file: Path | None) -> int:
-    return await Namenode(conf, loaded).serve(ready_file)
+async def _serve(
+    conf: Configuration, loaded: Loaded, ready_file: Path | None, stranger_warning: str
+) -> int:
+    return await Namenode(conf, loaded, stranger_warning).serve(ready_file)

@@ -23,6 +23,7 @@ class Surroundings:
     image_ms: int
     upgrade_finalized: bool
     edits_directories: tuple[EditsDirectoryStatus, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def namenode_status(core: Core, around: Surroundings) -> NamenodeStatus:
@@ -56,6 +57,7 @@ def namenode_status(core: Core, around: Surroundings) -> NamenodeStatus:
         upgrade_finalized=around.upgrade_finalized,
         snapshots=core.namespace.snapshots.count,
         snapshottable_directories=len(core.namespace.snapshots.roots),
+        warnings=around.warnings,
     )
 
 

@@ -68,6 +68,8 @@ class NamenodeStatus:
     upgrade_finalized: bool = True
     snapshots: int = 0
     snapshottable_directories: int = 0
+    warnings: Sequence[str] = ()
+    """What an operator should not overlook, in sentences."""
 
 
 def respond(request: Request | None, status: NamenodeStatus) -> bytes:
@@ -102,6 +104,9 @@ def page(status: NamenodeStatus) -> str:
     for directory in status.edits_directories:
         failed = f"FAILED, {directory.failure}" if directory.failure else "written"
         facts[f"Edits in {directory.path}"] = failed
+    warnings = "".join(
+        f"<p class=warning>Warning: {html.escape(text)}.</p>" for text in status.warnings
+    )
     rows = "".join(
         f"<tr><th>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>"
         for name, value in facts.items()
@@ -141,8 +146,9 @@ def page(status: NamenodeStatus) -> str:
         "<!doctype html><html lang=en><meta charset=utf-8><title>howdah namenode</title>"
         "<style>body{font:16px/1.5 system-ui;margin:2rem auto;max-width:70rem;padding:0 1rem}"
         "table{border-collapse:collapse;margin:1rem 0}th,td{text-align:left;padding:.25rem 1rem "
-        ".25rem 0;border-bottom:1px solid #ddd;font-variant-numeric:tabular-nums}</style>"
-        f"<h1>howdah namenode {html.escape(status.version)}</h1><table>{rows}</table>"
+        ".25rem 0;border-bottom:1px solid #ddd;font-variant-numeric:tabular-nums}"
+        ".warning{border-left:.5rem solid #c60;padding:.5rem 1rem;background:#fff4e5}</style>"
+        f"<h1>howdah namenode {html.escape(status.version)}</h1>{warnings}<table>{rows}</table>"
         f"<h2>Datanodes</h2><table><tr>{heads}</tr>{nodes}</table></html>\n"
     )
 

@@ -43,6 +43,33 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     monkeypatch.setitem(COMMANDS, "probe", Command("", "failing_module:run"))
 
 
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (PermissionError(13, "Permission denied", "/x"), "/x: Permission denied"),
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (OSError("a reason"), "a reason"),
+    ],
+)
+def test_what_the_system_refuses_is_one_line(
+    error: OSError, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing(monkeypatch, error)
+    assert main(["probe"]) == 1
+    assert capsys.readouterr().err == f"howdah probe: {told}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["up", "--dir", "/proc/x"], ["namenode", "-format", "-D", "dfs.namenode.name.dir=/proc/x"]],
+)
+def test_a_directory_that_cannot_be_made_is_one_line(
+    arguments: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 1
+    assert capfd.readouterr().err == f"howdah {arguments[0]}: /proc/x: No such file or directory\n"
+
+
 # -- commands -----------------------------------------------------------------------
 
 

@@ -111,3 +111,41 @@ def test_a_server_names_keys_that_have_no_effect(
     command = ["namenode", "-format", "-D", f"dfs.namenode.name.dir={tmp_path}/name"]
     assert main([*command, "-D", "dfs.namenode.handler.count=64"]) == 0
     assert "dfs.namenode.handler.count (from command line) has no effect" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("_logging_as_it_was")
+@pytest.mark.parametrize("server", ["namenode", "datanode", "secondarynamenode"])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("dfs.namenode.http-address", "foo:x"), ("dfs.replication", "three")],
+)
+def test_a_bad_value_is_told_with_its_key_before_anything_is_done(
+    server: str, key: str, value: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    directory = tmp_path / "name"
+    arguments = ["-D", f"{key}={value}", "-D", f"dfs.namenode.name.dir={directory}"]
+    assert main([server, *arguments]) == 1
+    told = capfd.readouterr().err
+    assert f"{key} = '{value}' (from command line)" in told
+    assert not directory.exists()
+
+
+@pytest.mark.usefixtures("_logging_as_it_was")
+def test_a_misspelt_key_is_in_a_servers_log(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("howdah.config._warned", set())
+    name_dir = f"dfs.namenode.name.dir={tmp_path / 'name'}"
+    assert main(["namenode", "-format", "-D", name_dir, "-D", "dfs.replicatoin=2"]) == 0
+    told = capfd.readouterr().err
+    assert "WARNING howdah.config: dfs.replicatoin (from command line) is no key" in told
+    assert "was dfs.replication meant?" in told
+
+
+@pytest.mark.usefixtures("_logging_as_it_was")
+def test_a_misspelt_key_is_told_to_who_types_it(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("howdah.config._warned", set())
+    main(["getconf", "-confKey", "dfs.replication", "-D", "fs.trash.intervall=1"])
+    assert "was fs.trash.interval meant?" in caplog.text

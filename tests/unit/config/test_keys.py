@@ -6,9 +6,12 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import howdah
 from howdah import keys
 from howdah.config import Configuration
+from howdah.keys import spelling
 from howdah.kinds import Key
 
 SOURCE = Path(howdah.__file__).parent
@@ -51,3 +54,39 @@ def test_what_is_set_in_vain_is_told_with_the_reason() -> None:
 def test_a_default_that_is_written_out_is_not_set_in_vain() -> None:
     conf = Configuration({"dfs.namenode.handler.count": "10", "ipc.client.ping": "true"})
     assert list(conf.set_in_vain()) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "key"),
+    [
+        ("dfs.replicatoin", "dfs.replication"),
+        ("fs.trash.intervall", "fs.trash.interval"),
+        ("fs.defaultFs", "fs.defaultFS"),
+        ("dfs.namenode.name.dirs", "dfs.namenode.name.dir"),
+        ("howdah.client.hflush.todisk", "howdah.client.hflush.to-disk"),
+        # Of Hadoop alone: it has no effect here, but it was not meant as it is written.
+        ("dfs.client.failover.proxy.provder", "dfs.client.failover.proxy.provider"),
+    ],
+)
+def test_a_typing_error_is_told_with_the_key_that_was_meant(written: str, key: str) -> None:
+    assert spelling.meant(written) == key
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *keys.KNOWN,
+        *keys.DEPRECATED,
+        "dfs.namenode.rpc-address.ns1.nn1",
+        "dfs.client.failover.proxy.provider.ns1",
+        "dfs.namenode.https-address",
+        "hadoop.proxyuser.hive.hosts",
+        "fs.viewfs.mounttable.home.link./data",
+        "fs.s3a.access.key",
+        "spark.executor.memory",
+        "my.own.key",
+        "dfs.something.altogether.different",
+    ],
+)
+def test_what_is_no_typing_error_is_left_alone(name: str) -> None:
+    assert spelling.meant(name) is None
