@@ -91,6 +91,8 @@ def start_spark(cluster: MiniCluster) -> Any:
         .config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
         .config("spark.sql.shuffle.partitions", "4")
         .config("spark.driver.memory", "1g")
+        # In local mode Spark can wait for ever for the hosts of datanodes.
+        .config("spark.locality.wait", "0s")
         .config("spark.hadoop.fs.defaultFS", cluster.uri)
         .getOrCreate()
     )

@@ -225,6 +225,8 @@ def start_spark() -> Any:
         "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
         "spark.sql.shuffle.partitions": "4",
         "spark.driver.memory": "1g",
+        # In local mode Spark can wait for ever for the hosts of datanodes.
+        "spark.locality.wait": "0s",
     }.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()

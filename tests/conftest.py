@@ -92,6 +92,8 @@ def spark(howdah_cluster: MiniCluster, tmp_path_factory: pytest.TempPathFactory)
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": "768m",
+        # The cluster has racks, so its datanodes have names, and none of them is the driver's.
+        "spark.locality.wait": "0s",
         "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
         "spark.local.dir": str(scratch),
         "spark.sql.shuffle.partitions": "2",

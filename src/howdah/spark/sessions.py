@@ -39,7 +39,13 @@ _QUIET: Final = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.shuffle.partitions": "8",
 }
-_LOCAL: Final = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+_LOCAL: Final = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    # There is one host to run on. The local scheduler offers its cores anew when a task ends,
+    # not when it has waited: tasks that prefer datanodes would wait for ever.
+    "spark.locality.wait": "0s",
+}
 # What fails here fails with an error that says so; what Spark logs besides is for those who
 # look after a cluster.
 _LOG_SETTINGS: Final = Path(__file__).with_name("log4j2.properties")

@@ -14,7 +14,10 @@ tomorrow, finds the same ports and the same data:
 
 Each datanode has a loopback address of its own (127.0.0.11, 127.0.0.12, …), so
 that racks can be told by address. Where the system has 127.0.0.1 only, all share
-it, and racks are refused.
+it, and racks are refused. They register by that address as their name only where racks
+are asked for, or where somebody connects by name. Else they are called `localhost`, so
+that no task of a Spark prefers one host to another: in its local mode a stage of tasks
+that prefer other hosts than the driver's, beside others, would wait for ever.
 """
 
 from __future__ import annotations
@@ -40,6 +43,9 @@ LAST_DATANODE_HOST = 254
 PORTS = range(15000, 32000)
 MAX_PORT_ATTEMPTS = 200
 VERSION = 1
+DEFAULT_RACK = "/default-rack"
+NO_HOST = "localhost"
+"""The name that schedulers take for none: it prefers nothing."""
 
 _TABLE_MAPPING = "org.apache.hadoop.net.TableMapping"
 # A cluster that nobody waits for: the defaults are for a thousand machines.
@@ -49,6 +55,10 @@ QUICK = {
     "dfs.namenode.safemode.extension": "0",
     "dfs.namenode.safemode.min.datanodes": "0",
 }
+_CONNECTS_BY_NAME = (
+    keys.DFS_CLIENT_USE_DATANODE_HOSTNAME,
+    keys.DFS_DATANODE_USE_DATANODE_HOSTNAME,
+)
 _NAMENODE_ADDRESS_KEYS = (keys.FS_DEFAULTFS.name, keys.DFS_NAMENODE_RPC_ADDRESS.name)
 _LAYOUT_KEYS = (*_NAMENODE_ADDRESS_KEYS, keys.DFS_NAMENODE_HTTP_ADDRESS.name)
 
@@ -249,14 +259,24 @@ class Layout:
             f"[{kind}]{(self.dir / name / f'data{number}').as_uri()}"
             for number, kind in enumerate(node.volumes)
         ]
-        own = {"dfs.datanode.data.dir": ",".join(dirs)}
+        own = {
+            "dfs.datanode.data.dir": ",".join(dirs),
+            "dfs.datanode.hostname": node.host if self._has_names else NO_HOST,
+        }
         fixed = {
             "dfs.datanode.address": f"{node.host}:{node.data_port}",
             "dfs.datanode.ipc.address": f"{node.host}:{node.ipc_port}",
             "dfs.datanode.http.address": f"{node.host}:{node.http_port}",
-            "dfs.datanode.hostname": node.host,
         }
         return own, fixed
+
+    @property
+    def _has_names(self) -> bool:
+        """Whether it matters to somebody how datanodes are called."""
+        conf = self.client_conf()
+        return any(node.rack != DEFAULT_RACK for node in self.datanodes) or any(
+            conf.get(key) for key in _CONNECTS_BY_NAME
+        )
 
     def datanode(self, name: str) -> Datanode:
         for node in self.datanodes:
@@ -300,7 +320,7 @@ def _volume_types(volumes: int | Sequence[str]) -> tuple[str, ...]:
 
 
 def _racks(racks: Sequence[str] | None, hosts: Sequence[str]) -> list[str]:
-    given = [rack if rack.startswith("/") else f"/{rack}" for rack in racks or ["/default-rack"]]
+    given = [rack if rack.startswith("/") else f"/{rack}" for rack in racks or [DEFAULT_RACK]]
     if len(set(given)) > 1 and len(set(hosts)) < len(hosts):
         raise InvalidConfiguration(
             "racks are told by address, but this system has no loopback address but 127.0.0.1"

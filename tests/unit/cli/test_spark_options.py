@@ -161,6 +161,12 @@ def test_spark_connect_server_that_nobody_runs_is_told_at_once(
     assert "there is no Spark at sc://127.0.0.1:1: [Errno 111]" in told
 
 
+@pytest.mark.parametrize("master", ["local[*]", "local[2]", "spark://host:7077"])
+def test_spark_in_this_process_waits_for_no_host(master: str) -> None:
+    waits = sessions._settings(master).get("spark.locality.wait")
+    assert waits == ("0s" if master.startswith("local") else None)
+
+
 def test_of_an_error_of_java_one_line_is_told() -> None:
     class Builder:
         def config(self, *_: str) -> Builder:

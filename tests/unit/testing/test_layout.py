@@ -118,6 +118,31 @@ def test_values_win_over_what_makes_a_cluster_quick(tmp_path: Path) -> None:
     assert plan.server_conf("datanode0").get(keys.DFS_HEARTBEAT_INTERVAL) == 5
 
 
+def names_of(plan: Layout) -> list[str | None]:
+    return [plan.server_conf(node.name).get(keys.DFS_DATANODE_HOSTNAME) for node in plan.datanodes]
+
+
+def test_datanodes_without_racks_have_a_name_that_no_scheduler_waits_for(tmp_path: Path) -> None:
+    assert names_of(Layout.plan(tmp_path, datanodes=2)) == ["localhost", "localhost"]
+
+
+def test_datanodes_in_racks_are_called_by_their_addresses(tmp_path: Path) -> None:
+    plan = Layout.plan(tmp_path, datanodes=2, racks=["/a", "/b"])
+    assert names_of(plan) == ["127.0.0.11", "127.0.0.12"]
+
+
+@pytest.mark.parametrize("who", ["client", "datanode"])
+def test_datanodes_have_names_where_somebody_connects_by_name(tmp_path: Path, who: str) -> None:
+    values = {f"dfs.{who}.use.datanode.hostname": "true"}
+    assert names_of(Layout.plan(tmp_path, datanodes=1, values=values)) == ["127.0.0.11"]
+
+
+def test_name_of_datanodes_may_be_set(tmp_path: Path) -> None:
+    values = {"dfs.datanode.hostname": "here"}
+    plan = Layout.plan(tmp_path, datanodes=1, racks=["/a"], values=values)
+    assert names_of(plan) == ["here"]
+
+
 def test_replication_is_no_more_than_there_are_datanodes(tmp_path: Path) -> None:
     assert Layout.plan(tmp_path, datanodes=1).client_conf().get(keys.DFS_REPLICATION) == 1
 
