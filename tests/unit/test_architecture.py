@@ -139,6 +139,7 @@ PURE_ENOUGH = {"howdah.transfer.checksum"}
 BOTTOM = {
     "errors",
     "exposure",
+    "forks",
     "kinds",
     "keys",
     "config",

@@ -17,7 +17,7 @@ import logging
 
 from howdah import errors
 from howdah.client.peers import PeerCache
-from howdah.client.readers import ReadRequest, ReadSource
+from howdah.client.readers import Interruptible, ReadRequest, ReadSource
 from howdah.transfer import sockets
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, verify_chunks
 from howdah.transfer.ops import ReadBlock, encode_request
@@ -110,20 +110,28 @@ class BlockReader:
             connect_timeout_s=self._timeout_s,
             read_timeout_s=self._timeout_s,
             write_timeout_s=self._timeout_s,
+            dialing=self._watch,
         )
         return fresh, self._exchange(fresh, request)
 
     def _exchange(self, connection: sockets.Connection, request: bytes) -> BlockOpResponse:
         """The datanode's answer; the connection is closed if there is none."""
         try:
-            if self._cancellation is not None:
-                self._cancellation.watch(connection)
+            self._watch(connection)
             connection.send_all(request)
-            return read_response(connection)
+            response = read_response(connection)
+            if self._cancellation is not None:
+                self._cancellation.is_answered = True
+            return response
         except BaseException:
             self._let_go()
             connection.close()
             raise
+
+    def _watch(self, waited_for: Interruptible) -> None:
+        """Whoever cancels the read ends this wait."""
+        if self._cancellation is not None:
+            self._cancellation.watch(waited_for)
 
     def _let_go(self) -> None:
         """Whoever cancels the read has to keep off the connection from now on."""

@@ -14,7 +14,6 @@ import threading
 import uuid
 import weakref
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from howdah import errors
@@ -22,6 +21,7 @@ from howdah.client.create_flags import check_append, check_create
 from howdah.client.lease import LeaseRenewer
 from howdah.client.namenode import CLIENT_PROTOCOL, NamenodeProxy
 from howdah.client.settings import ClientSettings
+from howdah.forks import PerProcess, made_once
 from howdah.options import CreateFlag
 from howdah.proto import types_pb2
 from howdah.rpc.client import RpcClient
@@ -52,8 +52,7 @@ class _Identity:
     """What belongs to one process: the name that holds leases, and who renews them."""
 
     def __init__(self, namenode: NamenodeProxy, settings: ClientSettings) -> None:
-        self.pid = os.getpid()
-        self.client_name = f"howdah_{uuid.uuid4().hex[:12]}_{self.pid}"
+        self.client_name = f"howdah_{uuid.uuid4().hex[:12]}_{os.getpid()}"
         self.leases = LeaseRenewer(
             lambda: namenode.renew_lease(self.client_name),
             settings.lease_renewal_s,
@@ -78,7 +77,7 @@ class DFSClient:
     def __init__(self, namenode: NamenodeProxy, settings: ClientSettings) -> None:
         self.namenode = namenode
         self.settings = settings
-        self._identity = _Identity(namenode, settings)
+        self._identity = PerProcess(lambda: _Identity(namenode, settings))
         self._defaults: types_pb2.FsServerDefaultsProto | None = None
         self._closed = False
         _ALL_CLIENTS.add(self)
@@ -104,7 +103,7 @@ class DFSClient:
         )
         return cls(NamenodeProxy(rpc, policy), settings)
 
-    @cached_property
+    @made_once
     def _peers(self) -> PeerCache:
         from howdah.client.peers import PeerCache
 
@@ -113,13 +112,7 @@ class DFSClient:
     @property
     def client_name(self) -> str:
         """The name under which this process holds leases."""
-        return self._own_identity().client_name
-
-    def _own_identity(self) -> _Identity:
-        identity = self._identity
-        if identity.pid != os.getpid():
-            identity = self._identity = _Identity(self.namenode, self.settings)
-        return identity
+        return self._identity.get().client_name
 
     def server_defaults(self) -> types_pb2.FsServerDefaultsProto:
         """The namenode's defaults, asked for once."""
@@ -239,7 +232,7 @@ class DFSClient:
     def _opened(self, file: OpenFile, progress: Callable[[], None] | None) -> DFSOutputStream:
         from howdah.client.output import DFSOutputStream
 
-        identity = self._own_identity()
+        identity = self._identity.get()
 
         def ended(stream: DFSOutputStream) -> None:
             self._forget(identity, stream)
@@ -277,7 +270,7 @@ class DFSClient:
             self.hedged_reads,
         )
 
-    @cached_property
+    @made_once
     def _reader_factories(self) -> tuple[ReaderFactory, ...]:
         """The ways to a replica, the best one first."""
         from howdah.client.block_reader import DatanodeReaders
@@ -294,14 +287,14 @@ class DFSClient:
 
         return (ShortCircuitReaders(self._local_replicas, through_datanode), through_datanode)
 
-    @cached_property
+    @made_once
     def _local_replicas(self) -> ShortCircuitCache:
         from howdah.client.short_circuit import ShortCircuitCache
 
         own = self.settings
         return ShortCircuitCache(own.short_circuit, lambda: self.client_name, own.socket_timeout_s)
 
-    @cached_property
+    @made_once
     def hedged_reads(self) -> HedgedReads | None:
         """What makes positioned reads hedged, and counts them; None where they are off."""
         from howdah.client.hedged import HedgedReads
@@ -331,7 +324,7 @@ class DFSClient:
         if self._closed:
             return
         self._closed = True
-        identity = self._own_identity()
+        identity = self._identity.get()
         with identity.lock:
             files = list(identity.open_files)
         first: Exception | None = None

@@ -11,13 +11,14 @@ from __future__ import annotations
 import logging
 import random
 import time
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from howdah import errors
 from howdah.client.attempts import Attempts, DeadNodes, NoneLeft
 from howdah.client.blocks import LocatedBlock
-from howdah.client.hedged import HedgedReads
+from howdah.client.hedged import SILENT_LOSSES, HedgedReads
 from howdah.client.locations import FileLocations
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.read_statistics import ReadCounter
@@ -61,6 +62,7 @@ class FileReplicas:
         self._context = context
         self._dead = DeadNodes(settings.dead_node_memory_s)
         self._broke_off: dict[DatanodeAddress, int] = {}
+        self._silent_losses: Counter[DatanodeAddress] = Counter()
 
     @property
     def path(self) -> str:
@@ -187,6 +189,31 @@ class FileReplicas:
             attempts.broke_off(node, reason)
         else:
             attempts.failed(node, reason, time.monotonic())
+
+    def lost(
+        self,
+        block: LocatedBlock,
+        node: DatanodeAddress,
+        attempts: Attempts,
+        *,
+        in_silence: bool,
+    ) -> None:
+        """A hedged read had its bytes from a node that was asked after `node`."""
+        if not in_silence:
+            self._silent_losses.pop(node, None)
+            return
+        self._silent_losses[node] += 1
+        if self._silent_losses[node] >= SILENT_LOSSES:
+            self._silent_losses.pop(node, None)
+            _log.warning(
+                "%s: %s said nothing in %d reads of %s that other nodes were asked for later and "
+                "answered; it is asked last from now on",
+                self.path,
+                node,
+                SILENT_LOSSES,
+                block.block.name,
+            )
+            attempts.failed(node, "it said nothing while others answered", time.monotonic())
 
     def _may_reconnect(self, block: LocatedBlock, node: DatanodeAddress) -> bool:
         """Once a block: datanodes end connections whose reader takes nothing for minutes."""

@@ -10,6 +10,9 @@ Mirrors Hadoop's (`dfs.client.hedged.read.threadpool.size`, off at 0, and
 3. The first that has read and checked the whole range is the answer. The others are
    cancelled: their connections are shut down, so that they end where they are.
 4. One that fails is noted as in any read, and the next node takes its place.
+5. One that has not said a word, though it was asked before the winner, is told to the
+   stream: it may be merely slow, or a machine without power, for which every read would
+   wait a threshold. After `SILENT_LOSSES` of them in a row it counts as failed.
 
 Each reads into a buffer of its own, and only the winner's is handed over: so a loser
 that goes on for a moment can't touch what the caller has already. Where no thread is
@@ -29,6 +32,7 @@ from howdah import errors
 from howdah.client.readers import Cancellation
 from howdah.client.workers import Workers
 
+SILENT_LOSSES = 3
 N = TypeVar("N")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -60,6 +64,9 @@ class Race(Protocol[N, R_co]):
         """The whole range from `node`. Called from threads of the pool."""
 
     def failed(self, node: N, error: errors.HowdahError | OSError) -> None: ...
+    def lost(self, node: N, *, in_silence: bool) -> None:
+        """A node that was asked later has answered before `node`."""
+
     def hedged(self) -> None: ...
     def hedge_won(self) -> None: ...
 
@@ -100,16 +107,20 @@ class HedgedReads:
                     if node is not None and self._start(race, node, running, hedge=True):
                         continue
                     done = self._wait(running, hedging=False)
-                for future in done:
-                    runner = running.pop(future)
-                    error = future.exception()
-                    if error is None:
-                        if runner.is_hedge:
-                            self._won(race)
-                        return future.result()
-                    if not isinstance(error, errors.HowdahError | OSError):
+                winner = next((each for each in running if each in done and _is_well(each)), None)
+                if winner is not None:
+                    self._note_losers(race, running, winner)
+                # Who failed at the same moment as another one won has failed all the same.
+                for future in done - {winner}:
+                    runner, error = running.pop(future), future.exception()
+                    if error is not None and not isinstance(error, errors.HowdahError | OSError):
                         raise error
-                    race.failed(runner.node, error)
+                    if error is not None:
+                        race.failed(runner.node, error)
+                if winner is not None:
+                    if running.pop(winner).is_hedge:
+                        self._won(race)
+                    return winner.result()
         finally:
             for runner in running.values():
                 runner.cancellation.cancel()
@@ -140,6 +151,16 @@ class HedgedReads:
             return_when=concurrent.futures.FIRST_COMPLETED,
         ).done
 
+    def _note_losers(
+        self, race: Race[N, R], running: dict[Future[R], _Runner[N]], winner: Future[R]
+    ) -> None:
+        # They are in the order in which they were asked.
+        for future, runner in running.items():
+            if future is winner:
+                return
+            if not future.done():
+                race.lost(runner.node, in_silence=not runner.cancellation.is_answered)
+
     def _won(self, race: Race[N, R]) -> None:
         race.hedge_won()
         with self._lock:
@@ -154,6 +175,10 @@ class HedgedReads:
                 return race.fetch(node, Cancellation())
             except (errors.HowdahError, OSError) as error:
                 race.failed(node, error)
+
+
+def _is_well(future: Future[R]) -> bool:
+    return future.exception() is None
 
 
 def _fetching(race: Race[N, R], node: N, cancellation: Cancellation) -> Callable[[], R]:

@@ -35,6 +35,7 @@ from howdah.client.ranges import MergeRules
 from howdah.client.read_statistics import ReadStatistics
 from howdah.client.readers import Cancellation, ReadCancelled, ReadSource, ReplicaReader, ViewReader
 from howdah.client.vectored import read_vectored
+from howdah.forks import PerProcess
 from howdah.options import FileRange, check_ranges
 from howdah.transfer.blocks import DatanodeAddress
 from howdah.transfer.ops import CachingHints
@@ -79,6 +80,7 @@ class DFSInputStream(io.RawIOBase):
         self._read_up_to: int | None = None
         self._lock = threading.RLock()
         self._closing = Cancellation()
+        self._forking = PerProcess(threading.Lock)
         self._pid = os.getpid()
 
     # --- what io wants to know --------------------------------------------------------
@@ -125,13 +127,19 @@ class DFSInputStream(io.RawIOBase):
         """The lock of this process: a forked child has a connection of its own, and a lock
         that no thread of the parent holds."""
         if self._pid != os.getpid():
-            self._lock = threading.RLock()
-            self._closing = Cancellation()
-            self._pid = os.getpid()
-            # Not closed but forgotten, for closing takes locks that are the parent's.
-            self._reader = self._block = None
-            self._replicas.forked()
+            with self._forking.get():
+                if self._pid != os.getpid():
+                    self._forked()
         return self._lock
+
+    def _forked(self) -> None:
+        self._lock = threading.RLock()
+        self._closing = Cancellation()
+        # Not closed but forgotten, for closing takes locks that are the parent's.
+        self._reader = self._block = None
+        self._replicas.forked()
+        # Last, for who sees it believes that all of the above is this process's.
+        self._pid = os.getpid()
 
     # --- sequential reading -------------------------------------------------------------
 
@@ -424,6 +432,9 @@ class _Race:
 
     def failed(self, replica: _Replica, error: errors.HowdahError | OSError) -> None:
         self._replicas.failed(*replica, error, self._attempts)
+
+    def lost(self, replica: _Replica, *, in_silence: bool) -> None:
+        self._replicas.lost(*replica, self._attempts, in_silence=in_silence)
 
     def hedged(self) -> None:
         self._replicas.counter.hedged()

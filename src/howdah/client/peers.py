@@ -11,36 +11,38 @@ ready to find it dead, and take a new one then.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import OrderedDict
 
+from howdah.forks import PerProcess
 from howdah.transfer.sockets import Connection
 
 Address = tuple[str, int]
 
 
+class _Kept:
+    """What one process keeps: oldest first, (since when, address) by connection."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.idle: OrderedDict[Connection, tuple[float, Address]] = OrderedDict()
+        self.closed = False
+
+
 class PeerCache:
-    """Connections by address; the oldest one goes when there are too many. Thread-safe."""
+    """Connections by address; the oldest one goes when there are too many.
+
+    Thread-safe. The connections are those of one process: a forked child lets go of them.
+    """
 
     def __init__(self, capacity: int, expiry_s: float) -> None:
         self._capacity = capacity
         self._expiry_s = expiry_s
-        self._reset()
-
-    def _reset(self) -> None:
-        self._pid = os.getpid()
-        self._lock = threading.Lock()
-        # Oldest first: (since when, address) by connection.
-        self._idle: OrderedDict[Connection, tuple[float, Address]] = OrderedDict()
-        self._closed = False
+        self._kept = PerProcess(_Kept)
 
     def take(self, address: Address) -> Connection | None:
         """A connection to `address` that looks alive."""
-        if self._pid != os.getpid():
-            # The connections are the parent's; a forked child only lets go of them.
-            self._reset()
         while True:
             found = self._pop(address)
             if found is None or not found.has_input:
@@ -50,17 +52,18 @@ class PeerCache:
     def _pop(self, address: Address) -> Connection | None:
         stale: list[Connection] = []
         found = None
-        with self._lock:
+        kept = self._kept.get()
+        with kept.lock:
             limit_s = time.monotonic() - self._expiry_s
-            for connection, (since_s, place) in list(self._idle.items()):
+            for connection, (since_s, place) in list(kept.idle.items()):
                 if since_s < limit_s:
                     stale.append(connection)
                 elif place == address:
                     found = connection
             if found is not None:
-                del self._idle[found]
+                del kept.idle[found]
             for connection in stale:
-                del self._idle[connection]
+                del kept.idle[connection]
         for connection in stale:
             connection.close()
         return found
@@ -68,27 +71,26 @@ class PeerCache:
     def give_back(self, address: Address, connection: Connection) -> None:
         """Keep a connection that has nothing more under way."""
         dropped = connection
-        if self._pid != os.getpid():
-            self._reset()
-        with self._lock:
-            if not self._closed and self._capacity:
-                self._idle[connection] = (time.monotonic(), address)
-                if len(self._idle) <= self._capacity:
+        kept = self._kept.get()
+        with kept.lock:
+            if not kept.closed and self._capacity:
+                kept.idle[connection] = (time.monotonic(), address)
+                if len(kept.idle) <= self._capacity:
                     return
-                dropped, _ = self._idle.popitem(last=False)
+                dropped, _ = kept.idle.popitem(last=False)
         dropped.close()
 
     def close(self) -> None:
         """Close what is idle, and keep nothing from now on."""
-        if self._pid != os.getpid():
-            self._reset()
-        with self._lock:
-            self._closed = True
-            idle = list(self._idle)
-            self._idle.clear()
+        kept = self._kept.get()
+        with kept.lock:
+            kept.closed = True
+            idle = list(kept.idle)
+            kept.idle.clear()
         for connection in idle:
             connection.close()
 
     def __len__(self) -> int:
-        with self._lock:
-            return len(self._idle)
+        kept = self._kept.get()
+        with kept.lock:
+            return len(kept.idle)

@@ -12,7 +12,6 @@ answers it only when the replica is on its disk.
 
 from __future__ import annotations
 
-import logging
 import socket
 
 from howdah import errors
@@ -25,8 +24,6 @@ from howdah.transfer.checksum import ChecksumSpec
 from howdah.transfer.ops import CachingHints, Stage, TransferBlock, WriteBlock, encode_request
 from howdah.transfer.responses import BlockOpResponse, read_response
 from howdah.transfer.status import Status
-
-_log = logging.getLogger(__name__)
 
 TRANSFER_BYTES_PER_TIMEOUT = 200 * 64 * 1024
 """A copy may take one read time-out more for each so many bytes, as in Hadoop."""
@@ -107,7 +104,9 @@ class PipelineSetup:
         # Every node of the pipeline may need that long to open the next one.
         settings = self._settings
         connection = self._connect(
-            first, settings.socket_timeout_s + settings.timeout_per_node_s * len(block.nodes)
+            first,
+            settings.socket_timeout_s + settings.timeout_per_node_s * len(block.nodes),
+            cancellation,
         )
         response = self._ask(connection, encode_request(request), first, cancellation)
         if response.is_success:
@@ -123,26 +122,8 @@ class PipelineSetup:
             restarts=response.status is Status.OOB_RESTART,
         )
 
-    def sync(self, block: LocatedBlock) -> None:
-        """Have the finished replicas of `block` brought to the disk.
-
-        Each of its datanodes is asked, for the disks of those that are gone count for
-        nothing; one that says yes is enough, as one survivor of a pipeline is.
-        """
-        refusals: list[str] = []
-        for node in block.nodes:
-            try:
-                self._sync_at(node, block)
-            except SetupFailed as failure:
-                _log.warning("%s is not synced at %s: %s", block.block, node, failure)
-                refusals.append(f"{node}: {failure}")
-        if len(refusals) == len(block.nodes):
-            raise errors.PipelineFailed(
-                f"the finished block {block.block.name} could not be brought to the disk of "
-                f"any datanode: {'; '.join(refusals)}"
-            )
-
-    def _sync_at(self, node: DatanodeAddress, block: LocatedBlock) -> None:
+    def sync_at(self, node: DatanodeAddress, block: LocatedBlock) -> None:
+        """Have `node` bring its finished replica of `block` to the disk; `SetupFailed` if not."""
         # By a writer who waits for it, whatever becomes of the stream's own threads.
         self._open(
             block.at(node),
@@ -164,7 +145,9 @@ class PipelineSetup:
             token=added.token,
         )
         patience = 2 + block.length_bytes // TRANSFER_BYTES_PER_TIMEOUT
-        connection = self._connect(source, self._settings.socket_timeout_s * patience)
+        connection = self._connect(
+            source, self._settings.socket_timeout_s * patience, self._stopped
+        )
         # The source is known to be good, so a copy that fails is laid at the target.
         response = self._ask(connection, encode_request(request), target, self._stopped)
         connection.close()
@@ -174,13 +157,16 @@ class PipelineSetup:
                 f"got no copy from {source}: {response.message or response.status.name}",
             )
 
-    def _connect(self, node: DatanodeAddress, read_timeout_s: float) -> sockets.Connection:
+    def _connect(
+        self, node: DatanodeAddress, read_timeout_s: float, cancellation: Cancellation
+    ) -> sockets.Connection:
         try:
             return sockets.connect(
                 node.connect_to(use_hostname=self._settings.use_datanode_hostname),
                 connect_timeout_s=self._settings.socket_timeout_s,
                 read_timeout_s=read_timeout_s,
                 write_timeout_s=self._settings.write_timeout_s,
+                dialing=cancellation.watch,
             )
         except (errors.HowdahError, OSError) as error:
             raise SetupFailed(node, str(error)) from error

@@ -18,7 +18,6 @@ from howdah import errors
 from howdah.client.blocks import LocatedBlock
 from howdah.transfer.blocks import DatanodeAddress
 from howdah.transfer.ops import CachingHints
-from howdah.transfer.sockets import Connection
 
 
 class ReadSource(enum.Enum):
@@ -35,23 +34,32 @@ class ReadCancelled(errors.HowdahError, OSError):
     """Nobody wants the answer any more: somebody else was faster, or the stream is closed."""
 
 
+class Interruptible(Protocol):
+    """A connection, or one that is being made."""
+
+    def shutdown(self) -> None:
+        """Wake up whoever waits for it, from any thread."""
+
+
 class Cancellation:
     """Ends an exchange from another thread, at whatever point it is. Thread-safe.
 
-    Who waits tells `watch` each connection before it waits for it, and `release` when
-    the connection is no longer its own.
+    Who waits tells `watch` each connection before it waits for it, also one that is only
+    being made, and `release` when the connection is no longer its own.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._cancelled = False
-        self._connection: Connection | None = None
+        self._connection: Interruptible | None = None
+        self.is_answered = False
+        """Whether the far end has said something; set by who reads."""
 
     @property
     def is_cancelled(self) -> bool:
         return self._cancelled
 
-    def watch(self, connection: Connection) -> None:
+    def watch(self, connection: Interruptible) -> None:
         """`connection` is what the read waits for now; raises if it is over already."""
         with self._lock:
             self._check()

@@ -23,6 +23,7 @@ from howdah.client.blocks import LocatedBlock
 from howdah.client.short_circuit_datanode import LocalDatanode
 from howdah.client.short_circuit_replica import LocalReplica, ReplicaKey, key_of
 from howdah.client.short_circuit_settings import ShortCircuitSettings
+from howdah.forks import PerProcess
 from howdah.transfer.blocks import DatanodeAddress
 
 _SWEEP_S = 5.0
@@ -42,11 +43,11 @@ class ShortCircuitCache:
         self._client_name = client_name
         self._timeout_s = timeout_s
         self._replicas: dict[ReplicaKey, LocalReplica] = {}
+        self._resetting = PerProcess(threading.Lock)
         self._reset()
 
     def _reset(self) -> None:
         inherited = self._replicas
-        self._pid = os.getpid()
         self._changed = threading.Condition()
         self._replicas = {}
         # Those that nobody reads, the longest idle one in front.
@@ -58,6 +59,15 @@ class ShortCircuitCache:
         self._closed = False
         while inherited:
             inherited.popitem()[1].forget()
+        # Last, for who sees it believes that all of the above is this process's.
+        self._pid = os.getpid()
+
+    def _own(self) -> None:
+        """In a forked child: begin anew, for what there is belongs to the parent."""
+        if self._pid != os.getpid():
+            with self._resetting.get():
+                if self._pid != os.getpid():
+                    self._reset()
 
     # --- getting and giving back ---
 
@@ -66,8 +76,7 @@ class ShortCircuitCache:
 
         None where it isn't on this machine, or its datanode does not pass it.
         """
-        if self._pid != os.getpid():
-            self._reset()
+        self._own()
         if not block.length_bytes or not self._is_here(node.ip):
             return None
         key = key_of(block.block)
@@ -220,8 +229,7 @@ class ShortCircuitCache:
 
     def close(self) -> None:
         """Let go of all that nobody reads, and of the rest as soon as nobody does."""
-        if self._pid != os.getpid():
-            self._reset()
+        self._own()
         with self._changed:
             self._closed = True
             idle = list(self._idle.values())

@@ -24,6 +24,7 @@ from dataclasses import asdict
 from howdah import errors
 from howdah.client.actions import Abandon, Action, Allocate, Connect, Heartbeat, Replace, Send
 from howdah.client.blocks import LocatedBlock
+from howdah.client.late_sync import LateSync
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.naming import named, naming
 from howdah.client.output_statistics import PipelineCounts
@@ -169,12 +170,16 @@ class Streamer:
         """Bring the blocks to disk that were finished by packet `seqno` without being synced."""
         with self._lock:
             blocks = self._pipeline.unsynced.up_to(seqno)
-        for block in blocks:
+        if blocks:
             with naming(self._pipeline.path):
-                self._setup.sync(block)
-            with self._lock:
-                if self._pipeline.unsynced.synced(block):
-                    self._pipeline.counts.blocks_synced_late += 1
+                LateSync(self._pipeline.path, self._namenode, self._setup).sync(
+                    blocks, self._synced_late
+                )
+
+    def _synced_late(self, block: LocatedBlock) -> None:
+        with self._lock:
+            if self._pipeline.unsynced.synced(block):
+                self._pipeline.counts.blocks_synced_late += 1
 
     def finish(self) -> ExtendedBlock | None:
         """Wait until everything is acknowledged and end the threads; the file's last block."""

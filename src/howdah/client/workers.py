@@ -7,12 +7,13 @@ starts without any; and a caller can ask whether there is a thread to be had now
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
+
+from howdah.forks import PerProcess
 
 T = TypeVar("T")
 IDLE_S = 5.0
@@ -22,7 +23,6 @@ class _Crew:
     """The threads of one process."""
 
     def __init__(self) -> None:
-        self.pid = os.getpid()
         self.lock = threading.Lock()
         self.tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self.threads = 0
@@ -38,26 +38,20 @@ class Workers:
         self.limit = limit
         self._name = name
         self._idle_s = idle_s
-        self._crew = _Crew()
+        self._crew = PerProcess(_Crew)
 
     def submit(self, task: Callable[[], T]) -> Future[T]:
         """Run `task` as soon as a thread is free."""
         future: Future[T] = Future()
-        self._start(self._own_crew(), task, future, only_now=False)
+        self._start(self._crew.get(), task, future, only_now=False)
         return future
 
     def try_submit(self, task: Callable[[], T]) -> Future[T] | None:
         """Run `task` now; None if all threads are busy."""
         future: Future[T] = Future()
-        if self._start(self._own_crew(), task, future, only_now=True):
+        if self._start(self._crew.get(), task, future, only_now=True):
             return future
         return None
-
-    def _own_crew(self) -> _Crew:
-        crew = self._crew
-        if crew.pid != os.getpid():
-            crew = self._crew = _Crew()
-        return crew
 
     def _start(
         self, crew: _Crew, task: Callable[[], T], future: Future[T], *, only_now: bool

@@ -34,6 +34,7 @@ from typing import TypeVar
 from google.protobuf.message import DecodeError, Message
 
 from howdah import errors
+from howdah.forks import PerProcess
 from howdah.proto import rpc_pb2
 from howdah.rpc import wire
 
@@ -161,7 +162,6 @@ class _Pool:
 
     def __init__(self, client_id: bytes, idle_limit_s: float) -> None:
         self._idle_limit_s = idle_limit_s
-        self.pid = os.getpid()
         self.client_id = client_id
         self._lock = threading.Lock()
         self._idle: list[_Connection] = []
@@ -235,18 +235,21 @@ class RpcClient:
         self._connect_timeout_s = connect_timeout_s
         self._call_timeout_s = call_timeout_s
         self._max_response_bytes = max_response_bytes
-        self._idle_limit_s = idle_limit_s
-        self._pool = _Pool(client_id or uuid.uuid4().bytes, idle_limit_s)
+        # The id is that of the process that was told it; a child's calls have one of their own.
+        given = iter(() if client_id is None else (client_id,))
+        self._pool = PerProcess(
+            lambda: _Pool(next(given, None) or uuid.uuid4().bytes, idle_limit_s)
+        )
         self._closed = False
 
     @property
     def client_id(self) -> bytes:
         """The 16 bytes that name this client in the server's retry cache."""
-        return self._own_pool().client_id
+        return self._pool.get().client_id
 
     def next_call_id(self) -> int:
         """A call id of its own, for a caller that may have to repeat the call elsewhere."""
-        return self._own_pool().next_call_id()
+        return self._pool.get().next_call_id()
 
     def call(
         self,
@@ -268,7 +271,7 @@ class RpcClient:
             raise errors.Unreachable(f"The client of {self.address[0]}:{self.address[1]} is closed")
         limit_s = self._call_timeout_s if timeout_s is None else timeout_s
         deadline_s = time.monotonic() + limit_s
-        pool = self._own_pool()
+        pool = self._pool.get()
         if call_id is None:
             call_id = pool.next_call_id()
         connection = pool.take()
@@ -297,15 +300,7 @@ class RpcClient:
         """Close idle connections; calls under way end normally. Safe to repeat."""
         self._closed = True
         # A forked child leaves the parent's pool alone, whose lock may be held for ever.
-        self._own_pool().close()
-
-    def _own_pool(self) -> _Pool:
-        pool = self._pool
-        if pool.pid != os.getpid():
-            # Two threads of a fresh child may both come here. Either pool works; the
-            # one that loses is collected with its connections.
-            pool = self._pool = _Pool(uuid.uuid4().bytes, self._idle_limit_s)
-        return pool
+        self._pool.get().close()
 
     def _encode(
         self, pool: _Pool, method: str, request: Message, call_id: int, retry_count: int

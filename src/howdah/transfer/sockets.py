@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import array
 import contextlib
+import errno
 import os
 import select
 import socket
@@ -55,8 +56,7 @@ class Dialing:
         self.given_up = False
 
     def shutdown(self) -> None:
-        """Wake up whoever waits for the far end. One who is only about to is not woken up:
-        then it takes a second call."""
+        """Wake up whoever waits for the far end, or is about to."""
         self.given_up = True
         with contextlib.suppress(OSError):  # not on its way yet, or there, or closed
             self._sock.shutdown(socket.SHUT_RDWR)
@@ -98,10 +98,9 @@ def _dial(
         sock = socket.socket(family, kind, protocol)
         attempt = Dialing(sock)
         try:
-            sock.settimeout(timeout_s)
             dialing(attempt)
             if not attempt.given_up:
-                sock.connect(where)
+                _connect_to(where, sock, timeout_s, attempt)
                 return sock
         except OSError as error:
             failure = error
@@ -109,6 +108,28 @@ def _dial(
         if attempt.given_up:
             raise ConnectionAbortedError("it is not waited for any more")
     raise failure
+
+
+def _connect_to(
+    where: tuple[object, ...], sock: socket.socket, timeout_s: float | None, attempt: Dialing
+) -> None:
+    """As `sock.connect(where)`, ended by `attempt.shutdown` at whatever point it comes.
+
+    A socket can be shut down once it is on its way. Who gives up before that has said so by
+    then; so it is asked between setting out and waiting.
+    """
+    sock.setblocking(False)
+    code = sock.connect_ex(where)
+    if code == errno.EINPROGRESS and not attempt.given_up:
+        arrival = select.poll()
+        arrival.register(sock, select.POLLOUT)
+        if not arrival.poll(None if timeout_s is None else timeout_s * 1000):
+            raise TimeoutError(f"no answer in {timeout_s:g} s")
+        code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    if attempt.given_up:
+        raise ConnectionAbortedError("it is not waited for any more")
+    if code:
+        raise OSError(code, os.strerror(code))
 
 
 def connect_local(

@@ -83,6 +83,9 @@ class FakeDatanode:
         self.corrupt_at: int | None = None
         self.break_reads_after: int | None = None
         self.hang_reads = False
+        self.mute = False
+        self.lost_replicas: set[int] = set()
+        self.on_sync: Callable[[], object] = lambda: None
         self.let_acks_go = threading.Event()
         self.let_acks_go.set()
         self._open: list[Connection] = []
@@ -135,6 +138,11 @@ class FakeDatanode:
         if self.refuse_write is not None:
             connection.send_all(self.refuse_write.encode())
             return
+        if request.block.block_id in self.lost_replicas:
+            connection.send_all(BlockOpResponse(Status.ERROR, "no such replica").encode())
+            return
+        if request.stage is Stage.PIPELINE_CLOSE_RECOVERY:
+            self.on_sync()
         pipeline = [self] + [self.peers[node.uuid] for node in request.targets]
         for node in pipeline:
             if node.stopped:
@@ -225,6 +233,10 @@ class FakeDatanode:
 
     def _read(self, request: ReadBlock, connection: Connection) -> bool:
         self.reads.append(request)
+        if self.mute:
+            with contextlib.suppress(OSError, errors.HowdahError):
+                connection.recv_exactly(1)  # until the reader gives up
+            return False
         if self.refuse_read is not None:
             connection.send_all(self.refuse_read.encode())
             return False
@@ -295,6 +307,7 @@ class FakeNamenode:
         self.block_flags: list[CreateFlag] = []
         self.spares: list[FakeDatanode] = []
         self.bad_blocks: list[LocatedBlock] = []
+        self.moved: dict[int, list[FakeDatanode]] = {}
         self._ids = itertools.count(1)
         self._stamps = itertools.count(1002)
 
@@ -353,7 +366,7 @@ class FakeNamenode:
     def _located(
         self, block: ExtendedBlock, offset: int, nodes: list[FakeDatanode] | None = None
     ) -> LocatedBlock:
-        chosen = self.datanodes if nodes is None else nodes
+        chosen = self.moved.get(block.block_id, self.datanodes) if nodes is None else nodes
         return LocatedBlock(
             block,
             offset,

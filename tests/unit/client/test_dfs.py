@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -10,6 +15,7 @@ import pytest
 from howdah import errors
 from howdah.client.settings import ClientSettings
 from howdah.config import Configuration
+from howdah.rpc.client import RpcClient
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType
 
 FakeCluster = Any
@@ -83,9 +89,9 @@ def test_closing_twice_is_closing_once(cluster: FakeCluster) -> None:
 def test_a_lease_is_held_while_a_file_is_open(cluster: FakeCluster) -> None:
     client = cluster.client()
     stream = create(client, "/f")
-    assert client._identity.leases.is_running
+    assert client._identity.get().leases.is_running
     stream.close()
-    assert client._identity.leases._files == set()
+    assert client._identity.get().leases._files == set()
 
 
 def test_appending_to_nothing_is_a_file_not_found_error(cluster: FakeCluster) -> None:
@@ -139,3 +145,63 @@ def test_waiting_for_replicas_begins_with_short_pauses_and_ends() -> None:
     assert pauses[0] < 0.01
     assert pauses[-2:] == [0.4, 0.8]
     assert pauses == sorted(pauses)
+
+
+def in_a_fork(monkeypatch: pytest.MonkeyPatch, asks: Callable[[], Any]) -> list[Any]:
+    """What two threads of a fresh child get that both ask for the first time.
+
+    The child is this process under another id, and whatever takes a new id of its own waits
+    until the other thread is as far.
+    """
+    both = threading.Barrier(2)
+    made = uuid.uuid4
+
+    def slowly() -> uuid.UUID:
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both.wait(1.0)
+        return made()
+
+    pid = os.getpid()
+    monkeypatch.setattr(os, "getpid", lambda: pid + 1)
+    monkeypatch.setattr(uuid, "uuid4", slowly)
+    with ThreadPoolExecutor(2) as threads:
+        return [each.result(20) for each in [threads.submit(asks) for _ in range(2)]]
+
+
+def test_two_threads_of_a_forked_child_have_one_name(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = cluster.client()
+    parent = client.client_name
+    first, second = in_a_fork(monkeypatch, lambda: client.client_name)
+    assert first == second != parent
+
+
+def test_two_threads_of_a_forked_child_number_their_calls_under_one_client_id(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rpc = RpcClient(("127.0.0.1", 1), "test")
+    calls = in_a_fork(monkeypatch, lambda: (rpc.client_id, rpc.next_call_id()))
+    assert calls[0][0] == calls[1][0] == rpc.client_id
+    assert calls[0][1] != calls[1][1], "the retry cache would answer one with the other's answer"
+
+
+def test_two_threads_that_read_first_share_connections_and_counts(cluster: FakeCluster) -> None:
+    """As long as what they share is being made, another thread may come for it."""
+    client = cluster.client()
+    both = threading.Barrier(2)
+
+    class Settings:
+        keep_connections_s = 3.0
+
+        @property
+        def kept_connections(self) -> int:
+            with contextlib.suppress(threading.BrokenBarrierError):
+                both.wait(1.0)
+            return 16
+
+    client.settings = Settings()
+    with ThreadPoolExecutor(2) as threads:
+        asked = [threads.submit(lambda: client._peers) for _ in range(2)]
+        first, second = (each.result(20) for each in asked)
+    assert first is second

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import random
+import socket
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from concurrent import futures
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from howdah import errors
-from howdah.client.hedged import HedgedReadMetrics, HedgedReads
+from howdah.client.hedged import SILENT_LOSSES, HedgedReadMetrics, HedgedReads
 from howdah.client.readers import Cancellation, ReadCancelled
 from howdah.testing.waiting import wait_until
+from howdah.transfer.blocks import DatanodeAddress
 
 FakeCluster = Any
 DATA = random.Random(8).randbytes(200_001)
@@ -27,6 +32,7 @@ class Script:
         self.said: dict[str, str] = {}
         self.asked: list[str] = []
         self.cancellations: list[Cancellation] = []
+        self.losers: list[tuple[str, bool]] = []
         self.hedges = self.wins = 0
 
     def first_node(self) -> str:
@@ -47,6 +53,9 @@ class Script:
 
     def failed(self, node: str, error: errors.HowdahError | OSError) -> None:
         self.said[node] = str(error)
+
+    def lost(self, node: str, *, in_silence: bool) -> None:
+        self.losers.append((node, in_silence))
 
     def hedged(self) -> None:
         self.hedges += 1
@@ -90,6 +99,33 @@ def test_the_loser_is_cancelled_and_is_not_taken_for_dead() -> None:
     assert not script.said
 
 
+def test_a_loser_that_was_asked_first_is_told() -> None:
+    script = Script(a=hangs, b=answers("B"))
+    HedgedReads(2, 0.01).read(script)
+    assert script.losers == [("a", True)]
+
+
+def test_one_that_fails_as_another_one_wins_has_failed() -> None:
+    won = threading.Event()
+
+    def fails_then(_: Cancellation) -> str:
+        assert won.wait(20)
+        raise errors.Unreachable("gone")
+
+    def wins(_: Cancellation) -> str:
+        won.set()
+        return "B"
+
+    class Slow(HedgedReads):
+        def _wait(self, running: Any, *, hedging: bool) -> Any:
+            done = super()._wait(running, hedging=hedging)
+            return futures.wait(running, 20).done if done else done
+
+    script = Script(a=fails_then, b=wins)
+    assert Slow(2, 0.01).read(script) == "B"
+    assert script.said == {"a": "gone"}
+
+
 def test_a_slow_node_may_still_be_first() -> None:
     asked = threading.Event()
 
@@ -103,6 +139,7 @@ def test_a_slow_node_may_still_be_first() -> None:
 
     reads, script = HedgedReads(2, 0.01), Script(a=slow, b=late)
     assert reads.read(script) == "A"
+    assert not script.losers
     assert reads.metrics() == HedgedReadMetrics(operations=1, wins=0)
 
 
@@ -217,3 +254,64 @@ def test_hedged_reads_keep_and_reuse_connections(filled: FakeCluster) -> None:
 def test_hedged_reads_are_off_unless_there_are_threads_for_them(filled: FakeCluster) -> None:
     assert filled.client().hedged_reads is None
     assert filled.client(hedged_read_threads=1).hedged_reads is not None
+
+
+# --- on datanodes that swallow what is sent to them ----------------------------------------
+
+
+@pytest.fixture
+def black_hole() -> Iterator[DatanodeAddress]:
+    """An address whose kernel answers no SYN, as that of a machine that lost its power."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener, ExitStack() as fillers:
+        port = listener.getsockname()[1]
+        for _ in range(2):
+            filler = fillers.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(("127.0.0.1", port))
+        yield DatanodeAddress("127.0.0.1", "localhost", "uuid-hole", port)
+
+
+def test_a_node_that_accepts_no_connection_costs_one_threshold_and_no_thread(
+    filled: FakeCluster, black_hole: DatanodeAddress
+) -> None:
+    filled.datanodes[0].address = black_hole
+    client = filled.client(
+        hedged_read_threads=2, hedged_read_threshold_s=0.05, socket_timeout_s=30.0
+    )
+    with client.open("/f") as stream:
+        for offset in range(0, 10_000, 1000):
+            assert stream.pread(offset, 10) == DATA[offset : offset + 10]
+        statistics = stream.statistics()
+    metrics = client.hedged_reads.metrics()
+    assert metrics.in_current_thread == 0, "a thread still waits for a node that is not wanted"
+    assert statistics.retries == 0, "a read waited for it until the connection timed out"
+    assert statistics.hedged_wins == SILENT_LOSSES, "the node is asked last after some reads"
+
+
+def test_a_node_that_never_answers_first_is_asked_last_after_some_reads(
+    filled: FakeCluster,
+) -> None:
+    """Its kernel accepts connections, but the process behind it does not move."""
+    filled.datanodes[0].mute = True
+    client = filled.client(
+        hedged_read_threads=2, hedged_read_threshold_s=0.05, socket_timeout_s=30.0
+    )
+    with client.open("/f") as stream:
+        for offset in range(0, 10_000, 1000):
+            assert stream.pread(offset, 10) == DATA[offset : offset + 10]
+        statistics = stream.statistics()
+    assert statistics.hedged_wins == SILENT_LOSSES
+
+
+def test_closing_a_stream_wakes_up_who_waits_for_a_connection(
+    filled: FakeCluster, black_hole: DatanodeAddress
+) -> None:
+    filled.datanodes[:] = filled.datanodes[:1]
+    filled.datanodes[0].address = black_hole
+    stream = filled.client(socket_timeout_s=30.0).open("/f")
+    with ThreadPoolExecutor(1) as thread:
+        reading = thread.submit(stream.read, 10)
+        wait_until(lambda: stream._closing._connection is not None)
+        stream.close()
+        with pytest.raises(errors.ClosedStream, match="/f was closed while it was read"):
+            reading.result(10)

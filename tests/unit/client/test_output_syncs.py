@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from typing import Any
 
 import pytest
@@ -289,3 +290,53 @@ def test_the_current_replication_is_that_of_the_pipeline(cluster: FakeCluster) -
         assert out.current_block_replication() == 2
     with pytest.raises(errors.ClosedStream, match="/f is closed"):
         out.current_block_replication()
+
+
+@pytest.mark.req("LM-041")
+def test_the_replicas_of_finished_blocks_are_synced_side_by_side(cluster: FakeCluster) -> None:
+    """Each answers only when all have been asked: one after the other would never end."""
+    out = cluster.create(block_size=1024)
+    out.write(DATA[:3000])
+    out.hflush()
+    all_asked = threading.Barrier(2 * len(cluster.datanodes))
+    for node in cluster.datanodes:
+        node.on_sync = lambda: all_asked.wait(20)
+    out.hsync()
+    assert out.statistics().blocks_synced_late == 2
+    out.close()
+
+
+@pytest.mark.req("LM-041")
+def test_a_finished_block_that_has_moved_is_synced_where_it_is_now(cluster: FakeCluster) -> None:
+    spare = cluster.add_spare()
+    out = cluster.create(block_size=1024)
+    out.write(DATA[:2500])
+    out.hflush()
+    moved = cluster.namenode.files["/f"].blocks[1]
+    for node in cluster.datanodes:
+        node.lost_replicas.add(moved.block_id)
+    spare.replicas[moved.block_id] = bytearray(DATA[1024:2048])
+    spare.finalized.add(moved.block_id)
+    cluster.namenode.moved[moved.block_id] = [spare]
+    out.hsync()
+    assert moved.block_id in spare.synced
+    assert out.statistics().blocks_synced_late == 2
+    out.close()
+
+
+def test_one_block_that_nobody_can_sync_does_not_keep_the_others_from_it(
+    cluster: FakeCluster,
+) -> None:
+    out = cluster.create(block_size=1024)
+    out.write(DATA[:2500])
+    out.hflush()
+    bad, good, _ = cluster.namenode.files["/f"].blocks
+    for node in cluster.datanodes:
+        node.lost_replicas.add(bad.block_id)
+    with pytest.raises(errors.PipelineFailed, match=f"/f: the finished block {bad.name}"):
+        out.hsync()
+    assert all(good.block_id in node.synced for node in cluster.datanodes)
+    assert out.statistics().blocks_synced_late == 1
+    for node in cluster.datanodes:
+        node.lost_replicas.clear()
+    out.close()

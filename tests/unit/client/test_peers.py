@@ -119,7 +119,7 @@ def test_a_forked_child_closes_what_it_has_though_the_parent_held_the_lock(pairs
     cache = PeerCache(4, 10)
     connection = pairs.new()
     cache.give_back(A, connection)
-    with cache._lock:
+    with cache._kept.get().lock:
         child = os.fork()
         if child == 0:
             status = 1
