@@ -152,6 +152,7 @@ SERVER_MAY = BOTTOM | {"storage", "rpc", "transfer", "web"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "exposure": set(),
+    "forks": set(),
     "kinds": {"errors"},
     "options": {"errors"},
     "trash_names": set(),
