@@ -71,13 +71,13 @@ class AsideFiles:
         self._durable_txid = durable_txid
 
     def read_hosts(self, done: Callable[[Hosts | errors.HowdahError], None]) -> None:
-        self._run(lambda: read_hosts(self._conf), done)
+        run_aside(lambda: read_hosts(self._conf), done)
 
     def read_events(
         self, from_txid: int, done: Callable[[pb.EventsListProto | errors.HowdahError], None]
     ) -> None:
         durable_txid = self._durable_txid()
-        self._run(lambda: self._watching.events(from_txid, durable_txid), done)
+        run_aside(lambda: self._watching.events(from_txid, durable_txid), done)
 
     def write_log_file(self, name: str, text: str, done: Done) -> None:
         path = self.log_directory() / name
@@ -87,25 +87,26 @@ class AsideFiles:
             replace_file(path, text.encode())
             log.info("wrote %s", path)
 
-        self._run(write, done)
+        run_aside(write, done)
 
     def log_directory(self) -> Path:
         return Path(os.environ.get("HADOOP_LOG_DIR") or self._conf.get(keys.HADOOP_TMP_DIR))
 
-    @staticmethod
-    def _run(work: Callable[[], T], done: Callable[[T | errors.HowdahError], None]) -> None:
-        """`work` on a thread, then `done` with what came of it on the loop."""
 
-        def finished(future: asyncio.Future[T]) -> None:
-            error = future.exception()
-            if error is None:
-                done(future.result())
-            elif isinstance(error, errors.HowdahError):
-                done(error)
-            elif isinstance(error, OSError):
-                done(errors.RemoteError(str(error)))
-            else:
-                log.error("work beside the loop failed on a defect", exc_info=error)
-                done(errors.RemoteError(f"{type(error).__name__}: {error}"))
+def run_aside(work: Callable[[], T], done: Callable[[T | errors.HowdahError], None]) -> None:
+    """`work` on a thread, then `done` with what came of it on the loop. Whatever that is,
+    whoever waits hears of it."""
 
-        asyncio.get_running_loop().run_in_executor(None, work).add_done_callback(finished)
+    def finished(future: asyncio.Future[T]) -> None:
+        error = future.exception()
+        if error is None:
+            done(future.result())
+        elif isinstance(error, errors.HowdahError):
+            done(error)
+        elif isinstance(error, OSError):
+            done(errors.RemoteError(str(error)))
+        else:
+            log.error("work beside the loop failed on a defect", exc_info=error)
+            done(errors.RemoteError(f"{type(error).__name__}: {error}"))
+
+    asyncio.get_running_loop().run_in_executor(None, work).add_done_callback(finished)

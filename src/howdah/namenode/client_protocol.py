@@ -29,7 +29,7 @@ from howdah.namenode.truncation import Truncation
 from howdah.namenode.writing import Writing
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.rpc.service import Caller, Deferred
+from howdah.rpc.service import Caller, Deferred, defect
 
 
 class ClientProtocol(ClientAdministration):
@@ -389,6 +389,9 @@ class ClientProtocol(ClientAdministration):
                     self._completion.try_close(pending)
                 except errors.HowdahError as error:
                     answer.settle(error)
+                    continue
+                except Exception as error:  # noqa: BLE001 - the others get their answers
+                    answer.settle(defect("complete", error))
                     continue
                 if pending.outcome is None:
                     still.append((pending, answer))

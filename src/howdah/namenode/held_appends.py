@@ -18,7 +18,7 @@ from howdah import errors
 from howdah.namenode.core import Core
 from howdah.namenode.inodes import Block, File
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.rpc.service import Caller, Deferred
+from howdah.rpc.service import Caller, Deferred, defect
 
 WAIT_MS = 1000
 
@@ -62,18 +62,29 @@ class HeldAppends:
         for inode_id in list(self._held) if inode_ids is None else inode_ids:
             still = []
             for held in self._held.pop(inode_id, ()):
-                block = self._awaited(held.request)
-                if block is not None and now_ms >= held.deadline_ms:
-                    self._core.blocks.give_up_due(block)
-                elif block is not None and block.file.inode_id == inode_id:
-                    still.append(held)
-                    continue
                 try:
-                    held.answer.settle(self._run(held.request, held.caller))
+                    if self._must_wait(held, inode_id, now_ms):
+                        still.append(held)
+                        continue
+                    outcome: pb.AppendResponseProto | errors.HowdahError = self._run(
+                        held.request, held.caller
+                    )
                 except errors.HowdahError as error:
-                    held.answer.settle(error)
+                    outcome = error
+                except Exception as error:  # noqa: BLE001 - the others get their answers
+                    outcome = defect("append", error)
+                held.answer.settle(outcome)
             if still:
                 self._held[inode_id] = still
+
+    def _must_wait(self, held: _Held, inode_id: int, now_ms: int) -> bool:
+        block = self._awaited(held.request)
+        if block is None:
+            return False
+        if now_ms >= held.deadline_ms:
+            self._core.blocks.give_up_due(block)
+            return False
+        return block.file.inode_id == inode_id
 
 
 class _Held:

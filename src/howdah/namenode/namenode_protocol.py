@@ -34,7 +34,9 @@ class CheckpointSource(Protocol):
     def is_upgrade_finalized(self) -> bool: ...
 
     def list_finished(
-        self, since_txid: int, told: Callable[[Sequence[FirstAndLast]], None]
+        self,
+        since_txid: int,
+        told: Callable[[Sequence[FirstAndLast] | errors.HowdahError], None],
     ) -> None:
         """Find the finished segments that hold `since_txid` and what follows it."""
 
@@ -93,7 +95,10 @@ class NamenodeProtocol:
         answer = Deferred()
         last_txid = self._core.last_txid
 
-        def told(segments: Sequence[FirstAndLast]) -> None:
+        def told(segments: Sequence[FirstAndLast] | errors.HowdahError) -> None:
+            if isinstance(segments, errors.HowdahError):
+                answer.settle(segments)
+                return
             manifest = server_pb.RemoteEditLogManifestProto(
                 logs=[
                     server_pb.RemoteEditLogProto(startTxId=first, endTxId=last)

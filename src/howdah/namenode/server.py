@@ -24,7 +24,7 @@ import uvloop
 
 from howdah import errors, exposure, keys
 from howdah.config import Configuration, namenode_address
-from howdah.namenode.aside import AsideFiles, read_hosts
+from howdah.namenode.aside import AsideFiles, read_hosts, run_aside
 from howdah.namenode.auto_roll import AutoRoll
 from howdah.namenode.block_recovery import BlockRecovery
 from howdah.namenode.checkpoint import Checkpoints
@@ -122,8 +122,13 @@ class DurableBarrier:
         # The journal's own end may have overtaken what its thread had to say.
         self.journal.durable_txid = max(txid, self.journal.durable_txid)
         waiting = self._waiting
-        while waiting and waiting[0][0] <= txid:
-            waiting.popleft()[1]()
+        try:
+            while waiting and waiting[0][0] <= txid:
+                waiting.popleft()[1]()
+        except BaseException:
+            # The loop reports it; those behind it are not to wait for the next edit.
+            self._soon(lambda: self.durable(txid))
+            raise
 
 
 class Namenode:
@@ -281,24 +286,23 @@ class Namenode:
     def finalize_upgrade(self, done: Callable[[errors.HowdahError | None], None]) -> None:
         """Delete that, on a thread: it may be much."""
 
-        def finished(future: asyncio.Future[bool]) -> None:
-            error = future.exception()
-            if isinstance(error, OSError):
-                done(errors.RemoteError(f"the upgrade is not finalized everywhere: {error}"))
-            elif error is not None:
-                raise error
+        def finished(outcome: bool | errors.HowdahError) -> None:
+            if isinstance(outcome, errors.HowdahError):
+                why = outcome.message
+                done(errors.RemoteError(f"the upgrade is not finalized everywhere: {why}"))
             else:
                 done(None)
 
-        loop = asyncio.get_running_loop()
-        loop.run_in_executor(None, finalize, self._roots()).add_done_callback(finished)
+        run_aside(lambda: finalize(self._roots()), finished)
 
     def _roots(self) -> list[Path]:
         used = [*self._loaded.name_directories, *self._loaded.edits_directories]
         return [current.parent for current in dict.fromkeys(used)]
 
     def list_finished(
-        self, since_txid: int, told: Callable[[Sequence[FirstAndLast]], None]
+        self,
+        since_txid: int,
+        told: Callable[[Sequence[FirstAndLast] | errors.HowdahError], None],
     ) -> None:
         """Tell the finished segments that hold `since_txid` and what follows."""
 
@@ -306,8 +310,7 @@ class Namenode:
             found = finished_since(self._loaded.edits_directories, since_txid)
             return [(s.first_txid, s.last_txid) for s in found if s.last_txid is not None]
 
-        future = asyncio.get_running_loop().run_in_executor(None, find)
-        future.add_done_callback(lambda done: told(done.result()))
+        run_aside(find, told)
 
     def restore_failed_storage(self, restores: bool | None) -> bool:
         """Whether failed directories are tried again at the next roll; None leaves it."""

@@ -19,7 +19,7 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.rpc import wire
-from howdah.rpc.service import Answer, Deferred, Registry, Slices
+from howdah.rpc.service import Answer, Deferred, Registry, Slices, defect
 from howdah.rpc.session import Call, Event, Reply, ServerSession
 
 log = logging.getLogger(__name__)
@@ -183,7 +183,7 @@ class _Connection(asyncio.Protocol):
         except errors.HowdahError as error:
             self._finish(call, error)
         except Exception as error:  # noqa: BLE001 - one call's defect must not end the server
-            self._finish(call, _internal(call, error))
+            self._finish(call, defect(call.method, error))
         else:
             self._take(call, answer)
 
@@ -207,7 +207,7 @@ class _Connection(asyncio.Protocol):
         except errors.HowdahError as error:
             self._finish(call, error)
         except Exception as error:  # noqa: BLE001 - as in _serve
-            self._finish(call, _internal(call, error))
+            self._finish(call, defect(call.method, error))
         else:
             asyncio.get_running_loop().call_soon(self._step, call, slices)
 
@@ -215,7 +215,7 @@ class _Connection(asyncio.Protocol):
         try:
             data = _encode(call, outcome)
         except Exception as error:  # noqa: BLE001 - an answer that cannot be sent is a defect
-            data = _encode(call, _internal(call, error))
+            data = _encode(call, defect(call.method, error))
         barrier = self._server.barrier
         if barrier.hold():
             self._unsent_bytes += len(data)
@@ -253,11 +253,3 @@ def _encode(call: Call, outcome: Message | errors.HowdahError) -> bytes:
     if isinstance(outcome, Message):
         return wire.encode_answer(call.call_id, call.client_id, call.retry_count, outcome)
     return wire.encode_error(call.call_id, call.client_id, call.retry_count, outcome)
-
-
-def _internal(call: Call, error: Exception) -> errors.HowdahError:
-    log.error("%s of %s failed on a defect", call.method, call.protocol, exc_info=error)
-    return errors.RemoteError(
-        f"{call.method} failed on an internal error: {type(error).__name__}: {error}",
-        java_class="java.lang.RuntimeException",
-    )

@@ -9,6 +9,7 @@ does not have is refused as Hadoop words it.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from google.protobuf.message_factory import GetMessageClass
 from howdah import errors
 from howdah.rpc import wire
 from howdah.rpc.session import Call
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -62,6 +65,16 @@ class Deferred:
         self._listener = listener
         if self._outcome is not None:
             listener(self._outcome)
+
+
+def defect(what: str, error: Exception) -> errors.RemoteError:
+    """What the caller of `what` is told of an error that nobody foresaw; the log has its
+    trace. Others who wait for answers still get theirs."""
+    log.error("%s failed on a defect", what, exc_info=error)
+    return errors.RemoteError(
+        f"{what} failed on an internal error: {type(error).__name__}: {error}",
+        java_class="java.lang.RuntimeException",
+    )
 
 
 Slices = Generator[None, None, Message]

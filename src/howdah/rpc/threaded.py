@@ -18,7 +18,7 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.rpc import wire
-from howdah.rpc.service import Answer, Deferred, Registry
+from howdah.rpc.service import Answer, Deferred, Registry, defect
 from howdah.rpc.session import Call, Reply, ServerSession
 
 log = logging.getLogger(__name__)
@@ -123,14 +123,9 @@ class ThreadedRpcServer:
             outcome = _complete(self._registry.dispatch(call, address))
         except errors.HowdahError as error:
             return wire.encode_error(call.call_id, call.client_id, call.retry_count, error)
-        except Exception as error:
-            # One call's defect must not end the connection of whoever made it.
-            log.exception("%s of %s failed on a defect", call.method, call.protocol)
-            defect = errors.RemoteError(
-                f"{call.method} failed on an internal error: {type(error).__name__}: {error}",
-                java_class="java.lang.RuntimeException",
-            )
-            return wire.encode_error(call.call_id, call.client_id, call.retry_count, defect)
+        except Exception as error:  # noqa: BLE001 - it must not end the caller's connection
+            told = defect(call.method, error)
+            return wire.encode_error(call.call_id, call.client_id, call.retry_count, told)
         return wire.encode_answer(call.call_id, call.client_id, call.retry_count, outcome)
 
 

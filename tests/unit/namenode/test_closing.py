@@ -189,3 +189,33 @@ def test_file_that_a_recovery_closed_meanwhile_is_not_closed_as_its_writer_wants
     client.namenode.tick()
     with pytest.raises(errors.LeaseExpired):
         settled(answer)
+
+
+def test_a_defect_while_one_file_is_closed_is_told_to_its_caller_alone(
+    client: Any,
+    nodes: Nodes,
+    settled: Callable[[Any], Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Neither the others' answers are lost by it, nor what the tick has to do behind it."""
+    answers = {}
+    for path in ("/a", "/b"):
+        client.create(path)
+        block = client.add_block(path)
+        block.b.numBytes = 10
+        answers[path] = client.complete(path, block.b), block
+    completion = client.namenode.client._completion
+    try_close = completion.try_close
+    broken = client.namenode.core.namespace.find("/a").inode_id
+
+    def fail_of_one(pending: Any) -> None:
+        if pending.inode_id == broken:
+            raise AssertionError("nobody foresaw this")
+        try_close(pending)
+
+    monkeypatch.setattr(completion, "try_close", fail_of_one)
+    client.namenode.tick()
+    assert "AssertionError: nobody foresaw this" in str(answers["/a"][0]._outcome)
+    other, block = answers["/b"]
+    nodes[0].store(block.b.blockId, block.b.generationStamp, 10)
+    assert settled(other) is True

@@ -146,3 +146,19 @@ def test_edits_of_a_call_that_then_fails_reach_the_journal_too(world: World) -> 
     world.end_turn()
     assert world.journal.last_txid == world.namenode.core.last_txid
     assert world.namenode.core.namespace.find("/p/q") is not None
+
+
+def test_an_answer_that_cannot_be_sent_holds_no_other_back() -> None:
+    world = World()
+
+    def fail() -> None:
+        raise AssertionError("nobody foresaw this")
+
+    world.change("a")
+    world.barrier.when_clear(fail)
+    world.answer("b")
+    world.end_turn()
+    with pytest.raises(AssertionError, match="foresaw"):
+        world.barrier.durable(world.journal.last_txid)
+    world.end_turn()
+    assert world.sent == ["a", "b"]

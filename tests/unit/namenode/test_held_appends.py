@@ -88,3 +88,36 @@ def test_of_two_held_appends_the_first_gets_the_file(
     closed.report(2)
     assert names(first) == {node.uuid for node in closed.nodes}
     assert isinstance(second._outcome, errors.HowdahError)
+
+
+def test_a_defect_in_one_held_append_is_told_to_its_caller_alone(
+    client: Any, client_of: Any, closed: JustClosed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the others' answers are lost by it, nor the datanode's report."""
+    held = [client_of().append("/a"), client_of().append("/a")]
+    appends = client.namenode.client._appends
+    run = appends._run
+
+    def fail_once(*call: Any) -> Any:
+        appends._run = run
+        raise AssertionError("nobody foresaw this")
+
+    appends._run = fail_once
+    closed.report(1)
+    closed.report(2)
+    assert [answer.settled for answer in held] == [True, True]
+    assert "AssertionError: nobody foresaw this" in str(held[0]._outcome)
+    assert names(held[1]) == {node.uuid for node in closed.nodes}
+
+
+def test_a_defect_while_an_append_is_looked_at_is_told_to_its_caller(
+    client: Any, client_of: Any, closed: JustClosed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = client_of().append("/a")
+
+    def fail(*_: Any) -> Any:
+        raise KeyError("nobody foresaw this")
+
+    monkeypatch.setattr(client.namenode.core, "resolve", fail)
+    client.namenode.client.look_at_waiting()
+    assert "KeyError" in str(answer._outcome)

@@ -21,6 +21,7 @@ class Source:
 
     rolls = 0
     finalized = True
+    failure: errors.HowdahError | None = None
 
     def roll_edits(self) -> int:
         self.rolls += 1
@@ -33,8 +34,13 @@ class Source:
         return self.finalized
 
     def list_finished(
-        self, since_txid: int, told: Callable[[Sequence[FirstAndLast]], None]
+        self,
+        since_txid: int,
+        told: Callable[[Sequence[FirstAndLast] | errors.HowdahError], None],
     ) -> None:
+        if self.failure is not None:
+            told(self.failure)
+            return
         told([each for each in ((11, 20), (21, 30)) if each[1] >= since_txid])
 
 
@@ -78,6 +84,13 @@ def test_finished_segments_are_listed(protocol: NamenodeProtocol) -> None:
     answer = outcome(protocol.get_edit_log_manifest(request, caller()))
     assert isinstance(answer, pb.GetEditLogManifestResponseProto)
     assert [(log.startTxId, log.endTxId) for log in answer.manifest.logs] == [(21, 30)]
+
+
+def test_a_log_that_cannot_be_listed_is_said(protocol: NamenodeProtocol, source: Source) -> None:
+    source.failure = errors.RemoteError("no disk")
+    request = pb.GetEditLogManifestRequestProto(sinceTxId=21)
+    answer = protocol.get_edit_log_manifest(request, caller())
+    assert answer._outcome is source.failure
 
 
 @pytest.mark.parametrize("finalized", [True, False])
