@@ -219,6 +219,21 @@ def test_as_many_images_and_edits_stay_as_is_said() -> None:
         assert lasts == [oldest - 2, oldest, *newer]
 
 
+@pytest.mark.req("FS-030", "FS-031")
+def test_a_name_directory_that_is_lost_costs_the_others_neither_images_nor_room(
+    tmp_path: Path,
+) -> None:
+    healthy, lost = tmp_path / "healthy", tmp_path / "lost"
+    conf = {**QUIET, "dfs.namenode.name.dir": f"{healthy},{lost}"}
+    with MiniCluster(datanodes=1, conf=conf) as cluster, cluster.connect() as fs:
+        lost.rename(tmp_path / "away")
+        with safe_mode(fs):
+            for _ in range(4):
+                administration(cluster).save_namespace()
+        found = [path for path in (healthy / "current").glob("fsimage_*") if not path.suffix]
+        assert len(found) == 2
+
+
 @pytest.mark.req("FS-023", "LM-009")
 def test_a_start_passes_a_damaged_image_over_and_says_it(
     cluster: MiniCluster, fs: FileSystem

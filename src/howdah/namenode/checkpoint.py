@@ -34,6 +34,7 @@ from typing import Final, NoReturn
 
 from howdah import errors
 from howdah.namenode.image import write_image
+from howdah.namenode.name_directories import Directories
 from howdah.namenode.namespace import Namespace
 from howdah.storage.fsimage_sections import Sink
 from howdah.storage.image_files import (
@@ -74,8 +75,7 @@ class Checkpoints:
         self,
         namespace: Namespace,
         namespace_id: int,
-        image_directories: Sequence[Path],
-        edits_directories: Sequence[Path],
+        directories: Directories,
         settings: CheckpointSettings,
         *,
         image_txid: int | None,
@@ -87,8 +87,7 @@ class Checkpoints:
         calls back when all that was committed so far is durable."""
         self._namespace = namespace
         self._namespace_id = namespace_id
-        self._image_directories = list(image_directories)
-        self._edits_directories = list(edits_directories)
+        self.directories = directories
         self._settings = settings
         self._last_txid = last_txid
         self._roll = roll
@@ -120,7 +119,7 @@ class Checkpoints:
 
     def _newest_image_s(self) -> float:
         """When the newest image was written, on the monotonic clock."""
-        images = list_images(self._image_directories)
+        images = list_images(self.directories.images())
         if not images:
             return -float("inf")
         return time.monotonic() - max(0.0, time.time() - images[0].path.stat().st_mtime)
@@ -208,6 +207,7 @@ class Checkpoints:
         began_s = time.perf_counter()
         waiting, self._waiting = self._waiting, []
         txid = self._roll() - 1
+        directories = self.directories.images()
         try:
             reading, writing = os.pipe()
         except OSError as error:
@@ -225,7 +225,7 @@ class Checkpoints:
             self._tell(waiting, f"cannot fork: {error}")
             return
         if pid == 0:
-            self._be_the_child(writing, txid)
+            self._be_the_child(writing, txid, directories)
         os.close(writing)
         os.set_blocking(reading, False)
         self.last_pause_s = time.perf_counter() - began_s
@@ -235,11 +235,11 @@ class Checkpoints:
             pid,
             self.last_pause_s * 1000,
         )
-        running = self._running = _Running(txid, pid, reading, waiting)
+        running = self._running = _Running(txid, pid, reading, waiting, directories)
         self._when_durable(lambda: self._became_durable(running))
         asyncio.get_running_loop().add_reader(reading, self._hear, running)
 
-    def _be_the_child(self, pipe: int, txid: int) -> NoReturn:
+    def _be_the_child(self, pipe: int, txid: int, directories: Sequence[Path]) -> NoReturn:
         status = 1
         try:
             gc.disable()
@@ -250,7 +250,7 @@ class Checkpoints:
             # be closed, and its port free again when it dies.
             os.closerange(3, pipe)
             os.closerange(pipe + 1, os.sysconf("SC_OPEN_MAX"))
-            os.write(pipe, _written_by_child(self, txid, os.getppid()))
+            os.write(pipe, _written_by_child(self, txid, os.getppid(), directories))
             status = 0
         except BaseException as error:  # noqa: BLE001 - the child must never go on as a namenode
             told = {"error": f"{type(error).__name__}: {error}"}
@@ -268,10 +268,6 @@ class Checkpoints:
             codec=self._settings.codec,
             go_on=go_on,
         )
-
-    @property
-    def image_directories(self) -> list[Path]:
-        return self._image_directories
 
     def _hear(self, running: _Running) -> None:
         """The child said something, or its end of the pipe is closed."""
@@ -295,44 +291,36 @@ class Checkpoints:
     def _go_on(self, running: _Running) -> None:
         if running is not self._running or running.status is None or not running.durable:
             return
-        told = json.loads(running.told) if running.told else {}
-        if running.status != 0 or "error" in told:
-            why = told.get("error", f"process {running.pid} ended with status {running.status}")
+        loop = asyncio.get_running_loop()
+        written = running.written()
+        if isinstance(written, str):
             # One that was killed could not clean up.
-            loop = asyncio.get_running_loop()
             discarded = loop.run_in_executor(
-                None, discard_unfinished, self._image_directories, running.txid
+                None, discard_unfinished, running.directories, running.txid
             )
-            told_why = None if running.killed else why  # Who waited knows already.
+            told_why = None if running.killed else written  # Who waited knows already.
             discarded.add_done_callback(lambda _: self._end(running, told_why))
             return
-        for directory, why in told["failed"]:
+        for directory, why in written.failed:
             log.error("no image in %s: %s", directory, why)
-        written = WrittenImage(
-            running.txid,
-            told["md5"],
-            told["size_bytes"],
-            tuple(map(Path, told["directories"])),
-        )
-        loop = asyncio.get_running_loop()
         future = loop.run_in_executor(None, self.finish, written)
         future.add_done_callback(lambda done: self._finished(running, written, done))
 
     def finish(self, written: WrittenImage) -> None:
         """Give an image its name, and remove what it makes superfluous. On a thread, for
-        it waits for disks. Raises OSError."""
+        it waits for disks. Raises OSError if it has its name nowhere."""
         finish_image(written)
-        purge(self._image_directories, self._edits_directories, self._settings.retention)
+        purge(self.directories.images(), self.directories.edits(), self._settings.retention)
 
     def _finished(
         self, running: _Running, written: WrittenImage, done: asyncio.Future[None]
     ) -> None:
         error = done.exception()
-        if isinstance(error, OSError):
-            self._end(running, str(error))
-            return
         if error is not None:
-            raise error
+            if not isinstance(error, OSError):
+                log.error("finishing an image failed on a defect", exc_info=error)
+            self._end(running, f"{type(error).__name__}: {error}")
+            return
         self._has_image(written.txid)
         log.info("the image of transaction %d has %d bytes", written.txid, written.size_bytes)
         self._end(running, None)
@@ -358,6 +346,7 @@ class _Running:
 
     __slots__ = (
         "began_s",
+        "directories",
         "durable",
         "killed",
         "pid",
@@ -368,7 +357,10 @@ class _Running:
         "waiting",
     )
 
-    def __init__(self, txid: int, pid: int, pipe: int, waiting: list[Done]) -> None:
+    def __init__(
+        self, txid: int, pid: int, pipe: int, waiting: list[Done], directories: Sequence[Path]
+    ) -> None:
+        self.directories = directories
         self.txid = txid
         self.pid = pid
         self.pipe = pipe
@@ -379,19 +371,37 @@ class _Running:
         self.began_s = time.monotonic()
         self.killed = False
 
+    def written(self) -> WrittenImage | str:
+        """What it made by its own account, or why it made nothing."""
+        failed = f"process {self.pid} ended with status {self.status}"
+        try:
+            told = json.loads(self.told or b"{}")
+            if self.status == 0 and "error" not in told:
+                return WrittenImage(
+                    self.txid,
+                    told["md5"],
+                    told["size_bytes"],
+                    tuple(map(Path, told["directories"])),
+                    tuple((Path(directory), why) for directory, why in told["failed"]),
+                )
+            return str(told.get("error", failed))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            # It died while it spoke.
+            return f"{failed}, and said {self.told[:100]!r}"
+
 
 class _Orphaned(Exception):
     """The namenode is gone, and another one may be at work."""
 
 
-def _written_by_child(checkpoints: Checkpoints, txid: int, parent: int) -> bytes:
+def _written_by_child(
+    checkpoints: Checkpoints, txid: int, parent: int, directories: Sequence[Path]
+) -> bytes:
     def go_on() -> None:
         if os.getppid() != parent:
             raise _Orphaned
 
-    written = write_unfinished(
-        checkpoints.image_directories, txid, lambda sink: checkpoints.write(sink, txid, go_on)
-    )
+    written = write_unfinished(directories, txid, lambda sink: checkpoints.write(sink, txid, go_on))
     told = {
         "md5": written.md5,
         "size_bytes": written.size_bytes,

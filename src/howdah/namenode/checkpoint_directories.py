@@ -21,7 +21,7 @@ from howdah.namenode.edit_segments import find_finished
 from howdah.storage import files
 from howdah.storage.atomic import TEMPORARY_SUFFIX, fsync_directory, replacing
 from howdah.storage.fsimage_sections import Sink
-from howdah.storage.image_files import list_images, remove_unfinished
+from howdah.storage.image_files import list_images, list_readable_images, remove_unfinished
 from howdah.storage.layout import VERSION_NAME, StorageDirectory, StorageLock, StorageState
 from howdah.storage.retention import Retention, purge
 from howdah.storage.segments import Segment, finished_name, list_segments
@@ -118,7 +118,7 @@ class CheckpointDirectories:
 
     def newest_image_txid(self) -> int:
         """0 if there is none."""
-        images = list_images(self.images)
+        images = list_readable_images(self.images)
         return images[0].txid if images else 0
 
     def segment(self, first_txid: int, last_txid: int) -> Segment | None:
@@ -160,7 +160,10 @@ class CheckpointDirectories:
     def end_checkpoint(self, txid: int, retention: Retention) -> None:
         """The image of `txid` is there: remove what it makes superfluous."""
         for storage in self._storages:
-            storage.write_seen_txid(txid)
+            try:
+                storage.write_seen_txid(txid)
+            except OSError as error:
+                log.error("checkpoint directory %s fails: %s", storage.root, error)
         purge(self.images, self.edits, retention)
 
 

@@ -25,12 +25,13 @@ from typing import Final, Protocol
 
 from howdah import errors
 from howdah.namenode.edit_segments import find_finished
+from howdah.namenode.name_directories import Directories
 from howdah.storage.fsimage import ImageReader
 from howdah.storage.fsimage_sections import Sink
 from howdah.storage.image_files import (
     WrittenImage,
     discard_unfinished,
-    list_images,
+    list_readable_images,
     read_sum,
     unfinished_name,
     write_unfinished,
@@ -81,16 +82,14 @@ class ImageServer:
         self,
         storage_info: str,
         namespace_id: int,
-        image_directories: Sequence[Path],
-        edits_directories: Sequence[Path],
+        directories: Directories,
         taker: ImageTaker,
         durable_txid: Callable[[], int],
         settings: TransferSettings,
     ) -> None:
         self._storage_info = storage_info
         self._namespace_id = namespace_id
-        self._image_directories = image_directories
-        self._edits_directories = edits_directories
+        self._directories = directories
         self._taker = taker
         self._durable_txid = durable_txid
         self._settings = settings
@@ -126,13 +125,13 @@ class ImageServer:
     def _find(self, wanted: ImageWanted | EditsWanted) -> Path:
         """Raises PathNotFound."""
         if isinstance(wanted, EditsWanted):
-            path = find_finished(self._edits_directories, wanted.first_txid, wanted.last_txid)
+            path = find_finished(self._directories.edits(), wanted.first_txid, wanted.last_txid)
             if path is None:
                 raise errors.PathNotFound(
                     f"there is no segment of transactions {wanted.first_txid} to {wanted.last_txid}"
                 )
             return path
-        for image in list_images(self._image_directories):
+        for image in list_readable_images(self._directories.images()):
             if wanted.txid in (None, image.txid):
                 return image.path
         raise errors.PathNotFound(f"there is no image of transaction {wanted.txid}")
@@ -151,7 +150,7 @@ class ImageServer:
             request,
             offered,
             self._namespace_id,
-            self._image_directories,
+            self._directories.images(),
             self._taker,
             self._settings,
         )

@@ -38,6 +38,7 @@ from howdah.namenode.journal import Journal
 from howdah.namenode.lease_recovery import LeaseRecovery
 from howdah.namenode.listening import check, endpoints
 from howdah.namenode.loading import Loaded, load
+from howdah.namenode.name_directories import Directories
 from howdah.namenode.namenode_protocol import FirstAndLast, NamenodeProtocol
 from howdah.namenode.racks import rack_map
 from howdah.namenode.refreshing import refresh_services
@@ -154,10 +155,14 @@ class Namenode:
         self._barrier = DurableBarrier(self.core, loop.call_soon)
         self.core.hosts = read_hosts(conf)
         recovery = BlockRecovery(self.core)
+        directories = self._directories = Directories(
+            loaded.name_directories, loaded.edits_directories, self._failed_directories
+        )
+        self._upgrade_finalized = not any((root / PREVIOUS_NAME).exists() for root in self._roots())
         self._leases = LeaseRecovery(self.core, recovery)
         self._client = ClientProtocol(self.core, self._leases, recovery, self)
         self._client.administration.aside = AsideFiles(
-            conf, self._working_edits_directories, lambda: self._journal().durable_txid
+            conf, directories.edits, lambda: self._journal().durable_txid
         )
         cluster = ClusterIdentity.of(self._version)
         datanode = DatanodeProtocol(
@@ -200,8 +205,7 @@ class Namenode:
         self._checkpoints = Checkpoints(
             loaded.namespace,
             self._version.namespace_id,
-            loaded.name_directories,
-            loaded.edits_directories,
+            directories,
             checkpoints_from(conf),
             image_txid=loaded.image_txid,
             last_txid=lambda: self.core.last_txid,
@@ -212,8 +216,7 @@ class Namenode:
         self._images = ImageServer(
             cluster.storage_text(),
             cluster.namespace_id,
-            loaded.name_directories,
-            loaded.edits_directories,
+            directories,
             self._checkpoints,
             lambda: self._journal().durable_txid,
             transfers_from(conf),
@@ -280,8 +283,9 @@ class Namenode:
         return self._checkpoints.image_txid
 
     def is_upgrade_finalized(self) -> bool:
-        """Whether no directory keeps what was there before an upgrade."""
-        return not any((root / PREVIOUS_NAME).exists() for root in self._roots())
+        """Whether no directory keeps what was there before an upgrade. Every block report
+        asks: no directory is looked at here, as one may hang."""
+        return self._upgrade_finalized
 
     def finalize_upgrade(self, done: Callable[[errors.HowdahError | None], None]) -> None:
         """Delete that, on a thread: it may be much."""
@@ -291,6 +295,7 @@ class Namenode:
                 why = outcome.message
                 done(errors.RemoteError(f"the upgrade is not finalized everywhere: {why}"))
             else:
+                self._upgrade_finalized = True
                 done(None)
 
         run_aside(lambda: finalize(self._roots()), finished)
@@ -307,7 +312,7 @@ class Namenode:
         """Tell the finished segments that hold `since_txid` and what follows."""
 
         def find() -> list[FirstAndLast]:
-            found = finished_since(self._loaded.edits_directories, since_txid)
+            found = finished_since(self._directories.edits(), since_txid)
             return [(s.first_txid, s.last_txid) for s in found if s.last_txid is not None]
 
         run_aside(find, told)
@@ -319,9 +324,10 @@ class Namenode:
             journal.restores = restores
         return journal.restores
 
-    def _working_edits_directories(self) -> list[Path]:
-        states = self._journal().directories()
-        return [state.root / CURRENT_NAME for state in states if state.failure is None]
+    def _failed_directories(self) -> set[Path]:
+        journal = self._barrier.journal
+        states = journal.directories() if journal is not None else []
+        return {state.root / CURRENT_NAME for state in states if state.failure is not None}
 
     def _journal(self) -> Journal:
         journal = self._barrier.journal

@@ -87,6 +87,17 @@ def list_images(directories: Iterable[Path]) -> list[ImageFile]:
     return sorted(found, key=lambda image: -image.txid)
 
 
+def list_readable_images(directories: Iterable[Path]) -> list[ImageFile]:
+    """The same of those directories that can be read; the others are logged."""
+    found: list[ImageFile] = []
+    for directory in directories:
+        try:
+            found += list_images([directory])
+        except OSError as error:
+            log.error("the images in %s cannot be listed: %s", directory, error)
+    return sorted(found, key=lambda image: -image.txid)
+
+
 class _Tee:
     """One sink for the files of all directories. One that fails is dropped."""
 

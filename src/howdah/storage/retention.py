@@ -5,7 +5,8 @@ transaction after the oldest of those. Before it `extra_edits` more transactions
 stay, for whoever lags behind, in at most `extra_segments` segments.
 
 `purgeable` decides (from names alone), `purge` removes. What cannot be removed is
-left for the next time.
+left for the next time, and so is a directory that cannot be read: the others are purged
+by the images that can be.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from howdah.storage import files
-from howdah.storage.image_files import ImageFile, list_images, md5_path
+from howdah.storage.image_files import ImageFile, list_readable_images, md5_path
 from howdah.storage.segments import Segment, list_segments
 
 log = logging.getLogger(__name__)
@@ -63,14 +64,20 @@ def purgeable(
 def purge(
     image_directories: Sequence[Path], edits_directories: Sequence[Path], retention: Retention
 ) -> None:
-    """Remove what may go from the `current` directories."""
-    images = list_images(image_directories)
+    """Remove what may go from the `current` directories. Raises nothing: whether it
+    succeeds says nothing about the image that made something superfluous."""
+    images = list_readable_images(image_directories)
     for image in purgeable(images, [], retention)[0]:
         log.info("removing %s: newer images are there", image.path)
         _remove(image.path)
         _remove(md5_path(image.path))
     for directory in edits_directories:
-        for segment in purgeable(images, list_segments(directory), retention)[1]:
+        try:
+            segments = list_segments(directory)
+        except OSError as error:
+            log.error("nothing is purged in %s: %s", directory, error)
+            continue
+        for segment in purgeable(images, segments, retention)[1]:
             log.info("removing %s: images make it superfluous", segment.path)
             _remove(segment.path)
 

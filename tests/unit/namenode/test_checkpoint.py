@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from howdah import errors
 from howdah.namenode import checkpoint
 from howdah.namenode.checkpoint import Checkpoints, CheckpointSettings
+from howdah.namenode.name_directories import Directories
 from howdah.namenode.namespace import Namespace
 from howdah.storage.image_files import finish_image, save_image, write_unfinished
 from howdah.storage.retention import Retention
@@ -32,8 +34,7 @@ def checkpoints(directory: Path) -> Checkpoints:
     return Checkpoints(
         Namespace(),
         7,
-        [directory],
-        [directory],
+        Directories([directory]),
         CheckpointSettings(100, 3600.0, 60.0, "", Retention(), timeout_s=60.0),
         image_txid=10,
         last_txid=lambda: 20,
@@ -43,7 +44,11 @@ def checkpoints(directory: Path) -> Checkpoints:
 
 
 def test_child_says_what_it_wrote(checkpoints: Checkpoints, directory: Path) -> None:
-    told = json.loads(checkpoint._written_by_child(checkpoints, 20, os.getppid()))
+    told = json.loads(
+        checkpoint._written_by_child(
+            checkpoints, 20, os.getppid(), checkpoints.directories.images()
+        )
+    )
     (image,) = directory.glob("fsimage.ckpt_*")
     assert told["size_bytes"] == image.stat().st_size
     assert told["directories"] == [str(directory)]
@@ -55,7 +60,9 @@ def test_child_gives_up_when_its_namenode_is_gone(
     checkpoints: Checkpoints, directory: Path
 ) -> None:
     with pytest.raises(checkpoint._Orphaned):
-        checkpoint._written_by_child(checkpoints, 20, os.getppid() + 1)
+        checkpoint._written_by_child(
+            checkpoints, 20, os.getppid() + 1, checkpoints.directories.images()
+        )
     assert not list(directory.glob("fsimage.ckpt_*"))
 
 
@@ -90,6 +97,69 @@ def test_taken_image_removes_what_it_makes_superfluous(
     ]
 
 
+@pytest.mark.req("FS-030")
+def test_a_directory_that_is_lost_makes_no_checkpoint_fail(
+    checkpoints: Checkpoints, directory: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Else the next check would make the same image again, and none would ever be purged."""
+    lost = tmp_path_factory.mktemp("lost")
+    written = write_unfinished([directory, lost], 20, lambda sink: sink.write(b"x"))
+    checkpoints.directories = Directories([directory, lost])
+    shutil.rmtree(lost)
+    checkpoints.finish(written)
+    assert (directory / f"fsimage_{20:019d}").exists()
+
+
+def ended(checkpoints: Checkpoints, running: checkpoint._Running) -> list[str | None]:
+    """What is told when the child's end is dealt with."""
+    told: list[str | None] = []
+
+    async def end() -> None:
+        done = asyncio.Event()
+
+        def tell(error: errors.HowdahError | None) -> None:
+            told.append(None if error is None else error.message)
+            done.set()
+
+        running.waiting.append(tell)
+        checkpoints._running = running
+        running.durable = True
+        checkpoints._go_on(running)
+        await asyncio.wait_for(done.wait(), 20)
+
+    asyncio.run(end())
+    return told
+
+
+@pytest.mark.parametrize("said", [b'{"md5": "12', b"[]", b'{"md5": 1}'])
+def test_a_child_that_broke_off_what_it_said_is_no_checkpoint(
+    checkpoints: Checkpoints, said: bytes
+) -> None:
+    running = checkpoint._Running(20, 4711, 0, [], checkpoints.directories.images())
+    running.status, running.told = 0, said
+    (why,) = ended(checkpoints, running)
+    assert "process 4711" in str(why)
+    assert not checkpoints.busy
+    assert checkpoints.image_txid == 10
+
+
+def test_a_defect_in_finishing_an_image_keeps_no_checkpoint_from_being_made(
+    checkpoints: Checkpoints, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise AssertionError("nobody foresaw this")
+
+    monkeypatch.setattr(checkpoints, "finish", fail)
+    running = checkpoint._Running(20, 4711, 0, [], checkpoints.directories.images())
+    running.status = 0
+    running.told = checkpoint._written_by_child(
+        checkpoints, 20, os.getppid(), checkpoints.directories.images()
+    )
+    (why,) = ended(checkpoints, running)
+    assert "nobody foresaw this" in str(why)
+    assert not checkpoints.busy
+
+
 def test_image_without_a_directory_is_an_error(checkpoints: Checkpoints, tmp_path: Path) -> None:
     written = write_unfinished([tmp_path], 30, lambda sink: sink.write(b"x"))
     (tmp_path / "fsimage.ckpt_0000000000000000030").unlink()
@@ -104,7 +174,7 @@ def test_a_child_that_cannot_be_killed_keeps_nobody_waiting(
     killed: list[int] = []
     monkeypatch.setattr(checkpoint.os, "kill", lambda pid, number: killed.append(pid))
     told: list[errors.HowdahError | None] = []
-    running = checkpoint._Running(20, 4711, 0, [told.append])
+    running = checkpoint._Running(20, 4711, 0, [told.append], [])
     checkpoints._running = running
     running.began_s -= 59
     checkpoints.tick()
@@ -130,7 +200,7 @@ def test_a_child_that_outlives_its_end_does_not_hold_up_a_stop(
     async def stop() -> None:
         reading, writing = os.pipe()
         asyncio.get_running_loop().add_reader(reading, lambda: None)
-        checkpoints._running = checkpoint._Running(20, 4711, reading, [])
+        checkpoints._running = checkpoint._Running(20, 4711, reading, [], [])
         checkpoints.stop()
         os.close(writing)
 
