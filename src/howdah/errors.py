@@ -229,6 +229,12 @@ class DisallowedDatanode(HowdahError, OSError):
     java_class = "org.apache.hadoop.hdfs.server.protocol.DisallowedDatanodeException"
 
 
+class InvalidReportLease(HowdahError, OSError):
+    """A datanode sent a full block report under a lease that it does not hold."""
+
+    java_class = "org.apache.hadoop.hdfs.server.protocol.InvalidBlockReportLeaseException"
+
+
 class IncorrectVersion(HowdahError, OSError):
     java_class = "org.apache.hadoop.hdfs.server.common.IncorrectVersionException"
 

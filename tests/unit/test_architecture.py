@@ -113,6 +113,7 @@ PURE = {
         "messages",
         "page_cache",
         "replicas",
+        "report_schedule",
         "write_plan",
     },
     "fs": {"capabilities", "data_codec", "glob", "path_handle", "status"},

@@ -8,13 +8,18 @@
    are made ready for them, or the actor ends with an error. Then the data process
    serves the block pool: clients may come as soon as the namenode knows this datanode.
 2. registerDatanode; then a heartbeat, so the namenode knows the volumes, and a full
-   block report. After those the datanode is ready.
+   block report when it grants a lease for one (`report_schedule`). After that the
+   datanode is ready.
 3. From then on: news of replicas at once, in the order in which they happened; a
    heartbeat each interval, whose answer brings orders; a full report now and then.
 
 While the namenode is away, everything waits: news are kept (a full report makes up
 for them if it has forgotten this datanode), and it is called again after 50 ms,
-then twice as long each time, up to a second.
+then twice as long each time, up to a second. It is back when it has answered a call.
+
+What it refuses is not said again: news of replicas are made good by the next full
+report, which comes the later the more is refused; a bad replica is found again by
+the next reader, and the end of a recovery by the next recovery.
 """
 
 from __future__ import annotations
@@ -23,7 +28,6 @@ import logging
 import os
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -41,22 +45,21 @@ from howdah.datanode.commands import (
     decode_orders,
 )
 from howdah.datanode.directories import DataDirectories
-from howdah.datanode.fault_points import Point, reach
 from howdah.datanode.gauges import Gauges
 from howdah.datanode.inventory import Inventory
 from howdah.datanode.messages import (
     BalanceBandwidth,
-    BlockSynchronized,
     CheckVolumes,
     Command,
-    CorruptFound,
     Identity,
     Invalidate,
     RecoverBlock,
     ServePool,
     Transfer,
 )
-from howdah.datanode.reports import BlockNews, Namespace
+from howdah.datanode.namenode_news import AWAY, News, NewsQueue
+from howdah.datanode.report_schedule import ReportSchedule
+from howdah.datanode.reports import Namespace
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.transfer.blocks import DatanodeAddress
@@ -65,16 +68,7 @@ log = logging.getLogger(__name__)
 
 PROTOCOL = "org.apache.hadoop.hdfs.server.protocol.DatanodeProtocol"
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
-_MAX_NEWS = 1000
-"""Replicas in one incremental report."""
 _SERVING_TIMEOUT_S = 60.0
-_AWAY = (
-    errors.Unreachable,
-    errors.CallTimeout,
-    errors.StandbyError,
-    errors.RetriableError,
-    errors.SafeMode,
-)
 M = TypeVar("M", bound=Message)
 
 
@@ -115,14 +109,19 @@ class NamenodeActor:
         self._command = command
         self._ready = ready
         self._stop_datanode = stop
-        self._volumes = {volume.storage_id: volume for volume in inventory.volumes.all}
         self._changed = threading.Condition()
-        self._news: deque[BlockNews | CorruptFound | BlockSynchronized] = deque()
+        self._news = NewsQueue(
+            self.name,
+            {volume.storage_id: volume for volume in inventory.volumes.all},
+            node,
+            self._call,
+            self._refused,
+        )
         self._served: set[str] = set()
         self._stopping = False
         self._heartbeat_due_s = 0.0
-        self._report_due_s = 0.0
-        self._lease_id = 0
+        self._reports = ReportSchedule(settings.report_s)
+        self._is_ready = False
         self._last_failure_ms = 0
         self._registration = pb.DatanodeRegistrationProto()
         self._namespace: Namespace | None = None
@@ -138,7 +137,7 @@ class NamenodeActor:
             self._stopping = True
             self._changed.notify()
 
-    def tell(self, news: BlockNews | CorruptFound | BlockSynchronized) -> None:
+    def tell(self, news: News) -> None:
         """Pass this on to the namenode as soon as possible."""
         with self._changed:
             self._news.append(news)
@@ -155,7 +154,7 @@ class NamenodeActor:
         with self._changed:
             self._heartbeat_due_s = 0.0
             if full:
-                self._report_due_s = 0.0
+                self._reports.ask()
             self._changed.notify()
 
     def volume_failed(self) -> None:
@@ -181,17 +180,20 @@ class NamenodeActor:
                 if not joined:
                     self._join()
                     joined = True
+                # After a failure that is a heartbeat at least: it is back when it answers.
+                self._do_what_is_due()
                 if away:
                     log.info("namenode %s is back", self.name)
                 away, pause_s = False, _FIRST_PAUSE_S
-                self._step()
+                self._wait_for_more()
             except _Unknown:
                 log.info("namenode %s does not know this datanode: registering again", self.name)
                 joined = False
-            except _AWAY as error:
+            except AWAY as error:
                 if not away:
                     log.warning("namenode %s is away: %s", self.name, error)
                 away = True
+                self._heartbeat_due_s = 0.0
                 self._pause(pause_s)
                 pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
             except (
@@ -202,9 +204,7 @@ class NamenodeActor:
                 self._stop_datanode(f"namenode {self.name}: {error}", 1)
                 return
             except (errors.HowdahError, OSError) as error:
-                # The namenode refused one call. What was lost by it, a report makes good.
-                log.error("namenode %s: %s", self.name, error)
-                self._report_due_s = 0.0
+                log.error("namenode %s: %s; it is called again in 1 s", self.name, error)
                 self._pause(_LONGEST_PAUSE_S)
 
     def _pause(self, seconds: float) -> None:
@@ -253,9 +253,8 @@ class NamenodeActor:
             node.uuid,
             namespace.pool_id,
         )
-        self._heartbeat(namespace)
-        self._full_report(namespace)
-        self._ready()
+        self._heartbeat_due_s = 0.0
+        self._reports.registered()
 
     def _wait_until_served(self, pool_id: str) -> None:
         with self._changed:
@@ -268,39 +267,42 @@ class NamenodeActor:
 
     # --- serving ---
 
-    def _step(self) -> None:
-        """Do what is due, then wait for the next thing."""
+    def _do_what_is_due(self) -> None:
         namespace = self._namespace
         assert namespace is not None, "served after joining"
         now_s = time.monotonic()
         if now_s >= self._heartbeat_due_s:
             self._heartbeat(namespace)
-        if now_s >= self._report_due_s:
+        if self._reports.may_report(now_s):
             self._full_report(namespace)
-        self._tell_news(namespace)
+        self._news.tell_all(self._registration, namespace.pool_id)
+
+    def _wait_for_more(self) -> None:
         with self._changed:
-            due_s = min(self._heartbeat_due_s, self._report_due_s)
+            now_s = time.monotonic()
+            # A report that has no lease waits for the heartbeat that asks for one.
+            due_s = self._heartbeat_due_s
+            if not self._reports.wants_lease(now_s):
+                due_s = min(due_s, self._reports.next_s)
             if not self._news and not self._stopping:
-                self._changed.wait(max(due_s - time.monotonic(), 0.0))
+                self._changed.wait(max(due_s - now_s, 0.0))
 
     def _heartbeat(self, namespace: Namespace) -> None:
         now_s = time.monotonic()
         states = self._inventory.states(namespace.pool_id)
         if any(state.failure != state.volume.failure for state in states):
             self._command(CheckVolumes())
-        report_due = now_s + self._settings.heartbeat_s >= self._report_due_s
         request = reports.heartbeat(
             self._registration,
             states,
             connections=self._gauges.connections,
             copies=self._gauges.copies,
-            want_report_lease=report_due,
+            want_report_lease=self._reports.wants_lease(now_s),
             last_failure_ms=self._last_failure_ms,
         )
         answer = self._call("sendHeartbeat", request, pb.HeartbeatResponseProto)
         self._heartbeat_due_s = now_s + self._settings.heartbeat_s
-        # 0 is no lease, and as a lease it means to report without one.
-        self._lease_id = answer.fullBlockReportLeaseId
+        self._reports.granted(answer.fullBlockReportLeaseId)
         for order in decode_orders(answer.cmds):
             self._obey(order)
 
@@ -320,94 +322,61 @@ class NamenodeActor:
                 log.warning("namenode %s sent a %s, which is not supported", self.name, name)
 
     def _full_report(self, namespace: Namespace) -> None:
+        started_s = time.monotonic()
+        try:
+            replicas, calls = self._report_all(namespace)
+        except AWAY:
+            self._reports.lost()
+            raise
+        except errors.InvalidReportLease as error:
+            # It came too late: the next heartbeat asks for another one.
+            log.warning("namenode %s wants no report now: %s", self.name, error)
+            self._reports.lost()
+            return
+        except errors.HowdahError as error:
+            self._refused(f"the report of {namespace.pool_id}", error)
+            return
+        self._reports.reported(started_s, int.from_bytes(os.urandom(4), "big") / 2**32)
+        log.info(
+            "reported %d replicas of %s to namenode %s in %d calls",
+            replicas,
+            namespace.pool_id,
+            self.name,
+            calls,
+        )
+        if not self._is_ready:
+            self._is_ready = True
+            self._ready()
+
+    def _refused(self, what: str, error: errors.HowdahError) -> None:
+        pause_s = self._reports.refused(time.monotonic())
+        log.error(
+            "namenode %s refuses %s: %s; a full report in %g s makes it good",
+            self.name,
+            what,
+            error,
+            pause_s,
+        )
+
+    def _report_all(self, namespace: Namespace) -> tuple[int, int]:
+        """(how many replicas were reported, in how many calls)"""
         with self._changed:
             # What has happened up to here is in the lists.
+            self._reports.begin()
             lists = self._inventory.listed(namespace.pool_id)
-            kept = [news for news in self._news if not isinstance(news, BlockNews)]
-            self._news.clear()
-            self._news.extend(kept)
+            self._news.drop_news_of_blocks()
         requests = reports.full_reports(
             self._registration,
             namespace.pool_id,
             self._inventory.volumes.working(),
             lists,
             report_id=int.from_bytes(os.urandom(8), "big", signed=True),
-            lease_id=self._lease_id,
+            lease_id=self._reports.lease_id,
             split_threshold=self._settings.report_split,
         )
-        started_s = time.monotonic()
         for request in requests:
             answer = self._call("blockReport", request, pb.BlockReportResponseProto)
             if answer.HasField("cmd"):
                 for order in decode_orders([answer.cmd]):
                     self._obey(order)
-        # The first interval is a random part of it, so that the datanodes of a
-        # cluster that was started at once don't report at once ever after.
-        part = 1.0 if self._report_due_s else int.from_bytes(os.urandom(4), "big") / 2**32
-        self._report_due_s = started_s + self._settings.report_s * max(part, 0.01)
-        log.info(
-            "reported %d replicas of %s to namenode %s in %d calls",
-            sum(map(len, lists.values())),
-            namespace.pool_id,
-            self.name,
-            len(requests),
-        )
-
-    def _tell_news(self, namespace: Namespace) -> None:
-        while True:
-            with self._changed:
-                news = [self._news[i] for i in range(min(len(self._news), _MAX_NEWS))]
-            if not news:
-                return
-            of_blocks = [item for item in news if isinstance(item, BlockNews)]
-            mine = [item for item in of_blocks if item.block.pool_id == namespace.pool_id]
-            if mine:
-                self._call(
-                    "blockReceivedAndDeleted",
-                    reports.incremental_report(
-                        self._registration, namespace.pool_id, mine, self._volumes
-                    ),
-                    pb.BlockReceivedAndDeletedResponseProto,
-                )
-            for item in news:
-                if isinstance(item, CorruptFound):
-                    self._call(
-                        "reportBadBlocks",
-                        reports.bad_block_report(item, self._node(), self._volumes),
-                        pb.ReportBadBlocksResponseProto,
-                    )
-                elif isinstance(item, BlockSynchronized):
-                    self._commit(item)
-            # Only now: what the namenode has not heard is told again.
-            with self._changed:
-                for _ in news:
-                    self._news.popleft()
-
-    def _commit(self, recovery: BlockSynchronized) -> None:
-        """What a recovery agreed on. A namenode that doesn't want it has given the block to
-        another recovery meanwhile, or has lost its file: there is nothing to repeat."""
-        reach(Point.COMMIT_RECOVERY, recovery.block.block_id)
-        try:
-            self._call(
-                "commitBlockSynchronization",
-                reports.synchronization(recovery),
-                pb.CommitBlockSynchronizationResponseProto,
-            )
-        except _AWAY:
-            raise
-        except errors.HowdahError as error:
-            log.warning(
-                "namenode %s does not take recovery %d of %s: %s",
-                self.name,
-                recovery.new_stamp,
-                recovery.block,
-                error,
-            )
-            return
-        log.info(
-            "recovery %d of %s is committed: %d bytes at %d nodes",
-            recovery.new_stamp,
-            recovery.block,
-            recovery.new_length_bytes,
-            len(recovery.nodes),
-        )
+        return sum(map(len, lists.values())), len(requests)

@@ -321,6 +321,19 @@ DFS_NAMENODE_REPLICATION_WORK_MULTIPLIER_PER_ITERATION = integer(
 DFS_BLOCK_INVALIDATE_LIMIT = integer(
     "dfs.block.invalidate.limit", 1000, "Blocks in one command to delete.", minimum=1
 )
+DFS_NAMENODE_MAX_FULL_BLOCK_REPORT_LEASES = integer(
+    "dfs.namenode.max.full.block.report.leases",
+    6,
+    "Datanodes that may send their full block reports at a time.",
+    minimum=1,
+)
+DFS_NAMENODE_FULL_BLOCK_REPORT_LEASE_LENGTH_MS = duration(
+    "dfs.namenode.full.block.report.lease.length.ms",
+    "300000",
+    "ms",
+    "How long a datanode that may send its full block report has for it.",
+    minimum_s=1e-3,
+)
 DFS_NAMENODE_DATANODE_REGISTRATION_IP_HOSTNAME_CHECK = boolean(
     "dfs.namenode.datanode.registration.ip-hostname-check",
     True,

@@ -89,6 +89,8 @@ class Settings:
     safe_mode_extension_ms: int = 30_000
     complete_wait_ms: int = 3000
     deletions_per_command: int = 1000
+    max_report_leases: int = 6
+    report_lease_ms: int = 300_000
     busy_factor: float | None = 2.0
     """A node with so many times the mean load gets new replicas last; None: load is nothing."""
     identity_ms: int = 300_000

@@ -22,6 +22,7 @@ from howdah.namenode.cluster_identity import ClusterIdentity
 from howdah.namenode.core import Core
 from howdah.namenode.datanodes import Datanode, DatanodeIdentity, StorageReport, Transfer
 from howdah.namenode.inodes import BlockState
+from howdah.namenode.report_leases import ReportLeases
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Caller, Slices
@@ -29,7 +30,6 @@ from howdah.transfer import block_lists
 
 log = logging.getLogger(__name__)
 
-REPORT_LEASE: Final = 1
 MAX_VOLUME_BYTES: Final = 1 << 50
 UNSPECIFIED: Final = ("", "0.0.0.0", "::", "0:0:0:0:0:0:0:0")
 
@@ -58,6 +58,11 @@ class DatanodeProtocol:
         self._recovery = recovery
         self._replicas_changed = replicas_changed
         self._storage_info = cluster.storage_info()
+        self._report_leases = ReportLeases(
+            core.settings.max_report_leases,
+            core.settings.report_lease_ms,
+            first_id=core.clock.wall_ms(),
+        )
 
     def version_request(
         self, request: pb.VersionRequestProto, caller: Caller
@@ -121,6 +126,10 @@ class DatanodeProtocol:
         told = registration.datanodeID
         return self._core.datanodes.known(told.datanodeUuid, f"{told.ipAddr}:{told.xferPort}")
 
+    def _is_alive(self, uuid: str) -> bool:
+        node = self._core.datanodes.get(uuid)
+        return node is not None and node.alive
+
     def send_heartbeat(
         self, request: pb.HeartbeatRequestProto, caller: Caller
     ) -> pb.HeartbeatResponseProto:
@@ -128,8 +137,6 @@ class DatanodeProtocol:
         answer = pb.HeartbeatResponseProto(
             haStatus=pb.NNHAStatusHeartbeatProto(state=pb.NNHAStatusHeartbeatProto.ACTIVE, txid=0)
         )
-        if request.requestFullBlockReportLease:
-            answer.fullBlockReportLeaseId = REPORT_LEASE
         known = core.datanodes.get(request.registration.datanodeID.datanodeUuid)
         if known is not None:
             self._check_allowed(known.identity)
@@ -143,6 +150,10 @@ class DatanodeProtocol:
                 )
             )
             return answer
+        if request.requestFullBlockReportLease:
+            answer.fullBlockReportLeaseId = self._report_leases.request(
+                node.identity.uuid, self._is_alive, core.clock.monotonic_ms()
+            )
         gone = core.datanodes.heartbeat(
             node,
             [_storage_report(report) for report in request.reports],
@@ -210,6 +221,8 @@ class DatanodeProtocol:
         """All replicas of some storages, in slices that let others in between."""
         self._check_pool(request.blockPoolId)
         node = self._known(request.registration)
+        uuid, context = node.identity.uuid, request.context
+        self._report_leases.check(uuid, context.leaseId, self._core.clock.monotonic_ms())
         for report in request.reports:
             if report.blocks and not report.blocksBuffers:
                 raise errors.UnsupportedOperation(
@@ -223,6 +236,8 @@ class DatanodeProtocol:
             if self._core.safe_mode.on:
                 listed = self._noting_future(listed)
             yield from self._core.blocks.full_report(storage, listed)
+        if context.curRpc + 1 >= context.totalRpcs and context.leaseId:
+            self._report_leases.release(uuid)
         node.last_report_ms = self._core.clock.monotonic_ms()
         self._after_reports()
         answer = pb.BlockReportResponseProto()

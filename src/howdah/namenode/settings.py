@@ -75,6 +75,8 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
             or HEARTBEATS_OF_A_RECOVERY * heartbeat_s
         ),
         deletions_per_command=conf.get(keys.DFS_BLOCK_INVALIDATE_LIMIT),
+        max_report_leases=conf.get(keys.DFS_NAMENODE_MAX_FULL_BLOCK_REPORT_LEASES),
+        report_lease_ms=_ms(conf.get(keys.DFS_NAMENODE_FULL_BLOCK_REPORT_LEASE_LENGTH_MS)),
         busy_factor=(
             conf.get(keys.DFS_NAMENODE_REDUNDANCY_CONSIDERLOAD_FACTOR)
             if conf.get(keys.DFS_NAMENODE_REDUNDANCY_CONSIDERLOAD)

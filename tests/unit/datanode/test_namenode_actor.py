@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 
 from howdah import errors
+from howdah.datanode import report_schedule
 from howdah.datanode.data_server import listen
 from howdah.datanode.directories import DataDirectories
 from howdah.datanode.gauges import Gauges
@@ -35,6 +38,7 @@ from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Registry, Service
 from howdah.rpc.threaded import ThreadedRpcServer
+from howdah.testing.waiting import wait_until
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 
 POOL = "BP-1-127.0.0.1-1"
@@ -51,6 +55,8 @@ class FakeNamenode:
         self.cluster = "CID-1"
         self.orders: list[pb.DatanodeCommandProto] = []
         self.failures: dict[str, errors.HowdahError] = {}
+        self.always: dict[str, errors.HowdahError] = {}
+        self.lease = 1
         listener = listen(("127.0.0.1", 0))
         self.address = ("127.0.0.1", listener.getsockname()[1])
         self._serve(listener)
@@ -69,7 +75,7 @@ class FakeNamenode:
         with self.changed:
             self.calls.append((name, request))
             self.changed.notify_all()
-        failure = self.failures.pop(name, None)
+        failure = self.failures.pop(name, None) or self.always.get(name)
         if failure is not None:
             raise failure
 
@@ -96,6 +102,7 @@ class FakeNamenode:
         orders, self.orders = self.orders, []
         return pb.HeartbeatResponseProto(
             cmds=orders,
+            fullBlockReportLeaseId=self.lease if request.requestFullBlockReportLease else 0,
             haStatus=pb.NNHAStatusHeartbeatProto(state=pb.NNHAStatusHeartbeatProto.ACTIVE, txid=0),
         )
 
@@ -371,12 +378,111 @@ def test_a_datanode_that_starts_first_waits_for_its_namenode(
 def test_one_call_that_is_refused_is_made_good_by_a_full_report(
     namenode: FakeNamenode, start: Callable[..., Subject], caplog: pytest.LogCaptureFixture
 ) -> None:
-    subject = start()
+    subject = start(heartbeat_s=0.05)
     assert subject.ready.wait(5)
     namenode.failures["news"] = errors.RemoteError("not now")
     subject.actor.tell(ReplicaReceived(BLOCK, subject.storage_id))
     namenode.wait_for("report", 2)
     assert "not now" in caplog.text
+
+
+def test_a_bad_replica_that_is_refused_is_not_told_again_and_makes_no_report(
+    namenode: FakeNamenode, start: Callable[..., Subject], caplog: pytest.LogCaptureFixture
+) -> None:
+    subject = start(heartbeat_s=0.02)
+    assert subject.ready.wait(5)
+    namenode.always["bad"] = errors.RemoteError("who is that?")
+    subject.actor.tell(CorruptFound(BLOCK, "", NODE, "torn"))
+    subject.actor.tell(ReplicaReceived(BLOCK, subject.storage_id))
+    namenode.wait_for("news")
+    namenode.wait_for("heartbeat", namenode.names().count("heartbeat") + 5)
+    assert namenode.names().count("bad") == 1
+    assert namenode.names().count("report") == 1
+    assert "who is that?" in caplog.text
+
+
+def test_news_that_are_refused_again_and_again_make_reports_rarer_and_heartbeats_go_on(
+    namenode: FakeNamenode,
+    start: Callable[..., Subject],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(report_schedule, "FIRST_PAUSE_S", 0.01)
+    subject = start(heartbeat_s=0.01)
+    assert subject.ready.wait(5)
+    namenode.always["news"] = namenode.always["report"] = errors.RemoteError("never")
+    subject.actor.tell(ReplicaReceived(BLOCK, subject.storage_id))
+    namenode.wait_for("report", 6)
+    pauses = re.findall(r"a full report in (\S+) s", caplog.text)
+    assert pauses[:5] == ["0.01", "0.02", "0.04", "0.08", "0.16"]
+    assert namenode.names().count("heartbeat") > 10
+
+
+def test_a_namenode_that_is_away_is_back_when_it_answers_and_is_called_less_and_less(
+    namenode: FakeNamenode,
+    start: Callable[..., Subject],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    subject = start(heartbeat_s=0.05)
+    assert subject.ready.wait(5)
+    pauses: list[float] = []
+    paused = threading.Condition()
+
+    def pause(actor: NamenodeActor, seconds: float) -> None:
+        with paused:
+            pauses.append(seconds)
+            paused.notify_all()
+
+    monkeypatch.setattr(NamenodeActor, "_pause", pause)
+    namenode.close()
+    with paused:
+        assert paused.wait_for(lambda: len(pauses) >= 8, 20)
+    assert pauses[:7] == [0.05, 0.1, 0.2, 0.4, 0.8, 1.0, 1.0]
+    assert caplog.text.count("is away") == 1
+    assert "is back" not in caplog.text
+    namenode.restart()
+    namenode.wait_for("heartbeat", namenode.names().count("heartbeat") + 1)
+    wait_until(lambda: "is back" in caplog.text)
+
+
+def test_a_datanode_reports_when_it_is_granted_a_lease_and_names_it(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    namenode.lease = 0
+    subject = start(heartbeat_s=0.01)
+    namenode.wait_for("heartbeat", 5)
+    assert namenode.names().count("report") == 0
+    assert not subject.ready.is_set()
+    namenode.lease = 77
+    assert subject.ready.wait(5)
+    assert namenode.wait_for("report").context.leaseId == 77
+    last = [request for name, request in namenode.calls if name == "heartbeat"][-1]
+    namenode.wait_for("heartbeat", namenode.names().count("heartbeat") + 1)
+    assert last.requestFullBlockReportLease
+    assert not namenode.calls[-1][1].requestFullBlockReportLease
+
+
+def test_a_report_whose_lease_has_ended_waits_for_another_lease(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    namenode.failures["report"] = errors.InvalidReportLease("too late")
+    subject = start(heartbeat_s=0.01)
+    assert subject.ready.wait(5)
+    names = namenode.names()
+    first = names.index("report")
+    assert "heartbeat" in names[first : names.index("report", first + 1)]
+
+
+def test_a_report_that_an_administrator_asks_for_needs_no_lease(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    subject = start()
+    assert subject.ready.wait(5)
+    namenode.lease = 0
+    subject.actor.report_now(full=True)
+    assert namenode.wait_for("report", 2).context.leaseId == 0
 
 
 def test_a_namenode_of_another_cluster_stops_the_datanode(
@@ -435,7 +541,7 @@ def test_a_volume_that_looks_broken_is_to_prove_itself(
 def test_full_reports_come_again_after_each_interval(
     namenode: FakeNamenode, start: Callable[..., Subject]
 ) -> None:
-    subject = start(report_s=0.05)
+    subject = start(heartbeat_s=0.02, report_s=0.05)
     assert subject.ready.wait(5)
     namenode.wait_for("report", 4)
 

@@ -1,0 +1,83 @@
+"""Which datanodes may send a full block report now (pure).
+
+A full report is the dearest call that a namenode serves, and all datanodes of a cluster
+want to send one when it has started. So a datanode asks for a lease with a heartbeat and
+reports when it was granted one; those that were not ask again with the next.
+
+1. `request`: a lease for a datanode, or 0 while as many as allowed are out. Whoever asks
+   again has lost its lease, and gets another one.
+2. `check`: a report names its lease. 0 is for a report that an administrator asked for,
+   and is always taken. The first report that is taken under a lease may come in several
+   calls, all under that lease.
+3. `release`: its last call is served, and the lease is free for the next datanode.
+
+A lease that is not used in time is void, as is that of a datanode that died.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from howdah import errors
+
+NO_LEASE = 0
+"""In an answer: not now. In a report: it needs none."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Lease:
+    lease_id: int
+    until_ms: int
+
+
+class ReportLeases:
+    """The leases that are out."""
+
+    def __init__(self, limit: int, length_ms: int, *, first_id: int = 1) -> None:
+        """At most `limit` leases at a time, each for `length_ms`. Those of a namenode that
+        was here before are not taken for ours if `first_id` is beyond theirs."""
+        self._limit = limit
+        self._length_ms = length_ms
+        self._ids: Iterator[int] = itertools.count(max(first_id, NO_LEASE + 1))
+        self._leases: dict[str, _Lease] = {}
+
+    def __len__(self) -> int:
+        return len(self._leases)
+
+    def request(self, uuid: str, is_alive: Callable[[str], bool], now_ms: int) -> int:
+        """A lease for this datanode, or `NO_LEASE`."""
+        self._leases.pop(uuid, None)
+        if len(self._leases) >= self._limit:
+            self._leases = {
+                holder: lease
+                for holder, lease in self._leases.items()
+                if lease.until_ms > now_ms and is_alive(holder)
+            }
+            if len(self._leases) >= self._limit:
+                return NO_LEASE
+        lease = _Lease(next(self._ids), now_ms + self._length_ms)
+        self._leases[uuid] = lease
+        return lease.lease_id
+
+    def check(self, uuid: str, lease_id: int, now_ms: int) -> None:
+        """`InvalidReportLease` unless this datanode may report under this lease."""
+        if lease_id == NO_LEASE:
+            return
+        held = self._leases.get(uuid)
+        if held is None or held.lease_id != lease_id:
+            raise errors.InvalidReportLease(
+                f"block report lease {lease_id:#x} of datanode {uuid} is not valid: "
+                + ("it has none" if held is None else f"it has {held.lease_id:#x}")
+            )
+        if held.until_ms <= now_ms:
+            del self._leases[uuid]
+            raise errors.InvalidReportLease(
+                f"block report lease {lease_id:#x} of datanode {uuid} is not valid: it ended "
+                f"{now_ms - held.until_ms} ms ago"
+            )
+
+    def release(self, uuid: str) -> None:
+        """The datanode has reported."""
+        self._leases.pop(uuid, None)
