@@ -624,6 +624,8 @@ class Simulation:
             return "a client is at work"
         if len(core.datanodes.live()) < len(self.nodes):
             return "a datanode is not there"
+        if not self.namenode.is_durable:
+            return "the namenode writes its log"
         if file is None:
             return ""
         if file.writer is not None:

@@ -35,7 +35,8 @@ class Namenode:
         self.history = History()
         self.inner = InMemoryNamenode(settings, clock=clock)
         self.durable = 0
-        self._seen = 0
+        self._noted = 0
+        self._followed = 0
         self.process = Process("namenode", "namenode")
         self._start()
 
@@ -62,10 +63,15 @@ class Namenode:
         self.inner = self.inner.restarted()
         self.inner.core.last_txid = len(self.inner.log)
         self.durable = len(self.inner.log)
-        self._seen = 0
+        self._noted = self._followed = 0
         self.history.start_over()
         self._look()
         self._start()
+
+    @property
+    def is_durable(self) -> bool:
+        """All that it has decided is on its disk."""
+        return self.durable == len(self.inner.log)
 
     # --- what goes on by itself ---
 
@@ -75,6 +81,7 @@ class Namenode:
             handed_over = len(self.inner.log)
             yield PAUSE
             self.durable = handed_over
+            self._look()
 
     def _tick(self) -> Steps[None]:
         while True:
@@ -84,13 +91,17 @@ class Namenode:
             self._look()
 
     def _look(self) -> None:
-        """Tell the history what has been decided."""
-        while self._seen < len(self.inner.log):
-            edit = decode_record(self.inner.log[self._seen]).edit
-            self._seen += 1
+        """Note what has been decided, and tell the history what of it nobody can forget any
+        more: before that nobody was told of it, and a crash may undo it."""
+        log = self.inner.log
+        for record in log[self._noted :]:
+            edit = decode_record(record).edit
             if not isinstance(edit, edits.SetGenstampV2Op | edits.AllocateBlockIdOp):
                 self.world.note("namenode", _brief(edit))
-            self.history.follow(edit)
+        self._noted = len(log)
+        for record in log[self._followed : self.durable]:
+            self._followed += 1
+            self.history.follow(decode_record(record).edit)
 
     # --- calls ---
 

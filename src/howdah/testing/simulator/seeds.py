@@ -59,8 +59,9 @@ def finish(simulation: Simulation, steps: int, name: str, lines: int = TRACE_LIN
         simulation.run(steps)
         simulation.heal()
     except Exception as failure:
-        story = "\n".join(simulation.world.trace[-lines:])
-        raise AssertionError(f"{name}: {failure}\n{story}") from failure
+        trace = simulation.world.trace
+        story = [f"{name}: {failure}", *trace[max(len(trace) - lines, 0) :]]
+        raise AssertionError("\n".join(story)) from failure
     return simulation
 
 
@@ -132,7 +133,7 @@ def main() -> int:
                 try:
                     run(seed, PLANS[plan], arguments.steps, arguments.trace or 0)
                 except AssertionError as failure:
-                    say(f"{plan}: {str(failure).rstrip()}")
+                    say(f"{plan}: {failure}")
             failed += len(batch.failures)
             green += len(batch.seeds) - len(batch.failures)
             if batch.seeds.stop % 1000 == 0 or batch.seeds.stop == arguments.seeds.stop:
