@@ -17,6 +17,9 @@ from howdah.datanode.replicas import Replica, Tail
 from howdah.datanode.volumes import Volume
 from howdah.transfer.checksum import ChecksumSpec, crc, verify_chunks
 
+VERIFY_BYTES = 4 * 1024 * 1024
+"""Data that is verified at once."""
+
 
 @dataclass(slots=True)
 class OpenReplica:
@@ -73,6 +76,25 @@ class OpenReplica:
                 "does not fit its checksum, so nothing can be appended to it"
             )
         return crc(spec.type, data[:partial]).to_bytes(spec.sum_bytes, "big")
+
+    def first_damaged(self, start: int) -> int | None:
+        """Where the first chunk begins, from `start` on, that does not fit its checksum; None
+        if all do. Of a replica that nobody writes; `start` is where a chunk begins."""
+        spec = self.checksum
+        if not spec.sum_bytes:
+            return None
+        step = max(VERIFY_BYTES // spec.bytes_per_checksum, 1) * spec.bytes_per_checksum
+        for offset in range(start, self.length_bytes, step):
+            wanted = min(step, self.length_bytes - offset)
+            data = os.pread(self.block_fd, wanted, offset)
+            sums_offset = block_files.sums_offset(spec, offset // spec.bytes_per_checksum)
+            sums = os.pread(self.meta_fd, spec.sums_length(wanted), sums_offset)
+            if len(data) < wanted or len(sums) < spec.sums_length(wanted):
+                return offset
+            bad = verify_chunks(spec, data, sums)
+            if bad >= 0:
+                return offset + bad * spec.bytes_per_checksum
+        return None
 
     def close(self) -> None:
         os.close(self.block_fd)

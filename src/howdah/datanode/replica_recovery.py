@@ -5,7 +5,9 @@
 1. refuse a recovery that comes too late, before it does any harm;
 2. claim the replica: whoever writes it is stopped, and gone;
 3. refuse again, by what the replica is now, and look whether its files have all of it;
-4. it is under recovery (RUR). Nothing on the disk has changed.
+4. a final one that was damaged, as by a power cut, is no more than its good part: that is
+   left over (RWR) from now on. One of which nothing can be told is moved aside;
+5. it is under recovery (RUR). Nothing else on the disk has changed.
 
 `settle` (updateReplicaUnderRecovery), in place:
 
@@ -39,15 +41,20 @@ from howdah.datanode.messages import ReplicaReceived
 from howdah.datanode.open_replica import OpenReplica
 from howdah.datanode.replica_files import cut_files
 from howdah.datanode.replicas import Replica, ReplicaState
+from howdah.datanode.scan import good_length
 from howdah.datanode.store import BlockStore
 from howdah.datanode.writers import BriefHold
 from howdah.transfer.blocks import ExtendedBlock
 
 log = logging.getLogger(__name__)
 
+PROVEN_BYTES = 64 * 1024 * 1024
+"""So much of a final replica's end is read before it is believed: more than that a machine
+has hardly written and not put on its disk."""
+
 
 def take(store: BlockStore, block: ExtendedBlock, recovery_id: int) -> Candidate | None:
-    """Put the replica of `block` under recovery; None if there is none.
+    """Put the replica of `block` under recovery; None if there is none that can be read.
 
     `RecoveryInProgress` if another recovery with this id or a higher one has it or had it,
     `ReplicaNotFound` if it is older than the block, `RemoteError` if its writer can't be
@@ -67,8 +74,8 @@ def take(store: BlockStore, block: ExtendedBlock, recovery_id: int) -> Candidate
             # A copy that was not whole: it went with its writer.
             return None
         replica.check_recovery(block.generation_stamp, recovery_id)
-        with store.open(replica.as_block(block.pool_id)) as opened:
-            _check_files(opened)
+        if not _prove(store, block.pool_id, replica):
+            return None
         replica.begin_recovery(block.generation_stamp, recovery_id)
         log.info("recovery %d of %s takes %r", recovery_id, block, replica)
         return Candidate(
@@ -114,15 +121,47 @@ def settle(
         store.writers.release(block, holder)
 
 
-def _check_files(opened: OpenReplica) -> None:
-    length = opened.length_bytes
+def _prove(store: BlockStore, pool_id: str, replica: Replica) -> bool:
+    """Its files have all of it; a final one whose files don't has what they have, or, if
+    nothing can be said of it, is there no more: then it is false."""
+    try:
+        with store.open(replica.as_block(pool_id)) as opened:
+            trouble = _trouble(opened)
+            if trouble is None:
+                return True
+            if replica.stored_as is not ReplicaState.FINALIZED:
+                raise errors.RemoteError(trouble)
+    except errors.ChecksumMismatch as error:
+        # Without its meta file's header nobody knows how it is summed.
+        store.quarantine(pool_id, replica, error.message)
+        return False
+    good = good_length(*store.paths(pool_id, replica))
+    log.error("%s; it counts as one that was left over with %d bytes, which fit", trouble, good[0])
+    store.rename(
+        pool_id,
+        replica,
+        ReplicaState.RWR,
+        replica.generation_stamp,
+        lambda: replica.distrust(good),
+    )
+    return True
+
+
+def _trouble(opened: OpenReplica) -> str | None:
+    """What is wrong with its files, in words. Those of a final one are read: since it was
+    written its machine may have lost power."""
+    length, spec = opened.length_bytes, opened.checksum
     data_bytes = os.fstat(opened.block_fd).st_size
     meta_bytes = os.fstat(opened.meta_fd).st_size
-    if data_bytes < length or meta_bytes < block_files.meta_bytes(opened.checksum, length):
-        raise errors.RemoteError(
-            f"the files of {opened.replica!r} on {opened.volume.path} have {data_bytes} and "
-            f"{meta_bytes} bytes, which is not all of it"
-        )
+    where = f"the files of {opened.replica!r} on {opened.volume.path}"
+    if data_bytes < length or meta_bytes < block_files.meta_bytes(spec, length):
+        return f"{where} have {data_bytes} and {meta_bytes} bytes, which is not all of it"
+    if opened.replica.stored_as is ReplicaState.FINALIZED:
+        start = max(length - PROVEN_BYTES, 0)
+        damaged = opened.first_damaged(start - start % spec.bytes_per_checksum)
+        if damaged is not None:
+            return f"{where} do not fit: the chunk at {damaged} is damaged"
+    return None
 
 
 def _cut(store: BlockStore, pool_id: str, replica: Replica, end: int) -> None:
@@ -132,6 +171,10 @@ def _cut(store: BlockStore, pool_id: str, replica: Replica, end: int) -> None:
     with store.open(replica.as_block(pool_id)) as opened:
         last_sum = opened.sum_up_to(end)
         on_disk = opened.checksum
+        freed = before + block_files.meta_bytes(on_disk, before)
+        if replica.stored_as is ReplicaState.RWR:
+            # Its files may be longer than what fits, and are counted as they are.
+            freed = sum(os.fstat(fd).st_size for fd in (opened.block_fd, opened.meta_fd))
         if end < before and replica.stored_as is ReplicaState.FINALIZED:
             assert replica.recovery is not None, f"{replica!r} is not under recovery"
             store.rename(
@@ -154,7 +197,6 @@ def _cut(store: BlockStore, pool_id: str, replica: Replica, end: int) -> None:
             store.disk_failed(volume, error)
             raise
     replica.shorten(end, last_sum)
-    freed = before + block_files.meta_bytes(on_disk, before)
     volume.count(pool_id, end + block_files.meta_bytes(on_disk, end) - freed)
 
 

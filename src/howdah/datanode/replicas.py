@@ -10,6 +10,7 @@ States, as Hadoop names them and numbers them in block reports:
     TEMPORARY --join------> RBW              a copy that becomes a member of a pipeline
     RBW       --restart---> RWR              its datanode restarted; no pipeline takes it back
     RBW       --restart---> RBW              the same, but its writer was told and waits
+    FINALIZED --distrust--> RWR              a recovery finds it damaged: its good part waits
     any but TEMPORARY --begin recovery--> RUR    nobody writes it until it is agreed upon
     RUR       --begin recovery--> RUR        a later recovery takes over from an earlier one
     RUR       --complete recovery--> FINALIZED   as the primary says, under the recovery's id
@@ -59,6 +60,7 @@ _MOVES: dict[str, tuple[frozenset[ReplicaState], ReplicaState]] = {
     "restamp": (frozenset((ReplicaState.FINALIZED,)), ReplicaState.FINALIZED),
     "recover": (frozenset((ReplicaState.RBW,)), ReplicaState.RBW),
     "join": (frozenset((ReplicaState.TEMPORARY,)), ReplicaState.RBW),
+    "distrust": (frozenset((ReplicaState.FINALIZED,)), ReplicaState.RWR),
     "begin recovery": (frozenset(ReplicaState) - {ReplicaState.TEMPORARY}, ReplicaState.RUR),
     "complete recovery": (frozenset((ReplicaState.RUR,)), ReplicaState.FINALIZED),
 }
@@ -211,6 +213,18 @@ class Replica:
             )
 
     # --- under recovery ---
+
+    def distrust(self, good: Tail) -> None:
+        """A final replica of a block that is open, and not all of it fits its checksums, as a
+        power cut leaves it: from now on it is what its good part is, left over."""
+        assert good[0] <= self.length_bytes, f"{self!r} has no {good[0]} bytes"
+        if self.recovery is None:
+            self._move("distrust")
+        else:
+            assert self.stored_as is ReplicaState.FINALIZED, f"{self!r} is left over already"
+            self.recovery = Recovery(self.recovery.recovery_id, ReplicaState.RWR)
+        self.tail = good
+        self._acked_bytes = good[0]
 
     def check_recovery(self, block_stamp: int, recovery_id: int) -> None:
         """Whether recovery `recovery_id` of the block under `block_stamp` may have this replica.

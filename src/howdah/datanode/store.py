@@ -37,7 +37,7 @@ from howdah.datanode.replica_files import (
 )
 from howdah.datanode.replica_writer import ReplicaWriter
 from howdah.datanode.replicas import Replica, ReplicaMap, ReplicaState
-from howdah.datanode.scan import replica_paths
+from howdah.datanode.scan import quarantine, replica_paths
 from howdah.datanode.short_circuit import ShortCircuitRegistry
 from howdah.datanode.volumes import Volume, VolumeSet, is_about_the_disk
 from howdah.datanode.writers import STOP_TIMEOUT_S, BriefHold, Stoppable, Writers
@@ -411,6 +411,25 @@ class BlockStore:
         """This replica's data and checksums don't fit; the namenode decides what follows."""
         log.error("%r of %s is corrupt: %s", replica, pool_id, reason)
         self._notify(CorruptFound(replica.as_block(pool_id), replica.volume_id, None, reason))
+
+    def quarantine(self, pool_id: str, replica: Replica, reason: str) -> None:
+        """Nobody can read the replica: its files are moved aside, and it is there no more."""
+        volume = self.volumes[replica.volume_id]
+        try:
+            with self._lock:
+                if self._replicas.find(pool_id, replica.block_id) is not replica:
+                    return
+                self.short_circuit.revoke(pool_id, replica.block_id)
+                paths = replica_paths(volume, pool_id, replica)
+                freed = sum(os.path.getsize(path) for path in paths)
+                quarantine(volume, pool_id, list(paths), reason)
+                self._replicas.remove(pool_id, replica.block_id)
+        except OSError as error:
+            self.disk_failed(volume, error)
+            raise
+        log.error("%r of %s is given up, its files are moved aside: %s", replica, pool_id, reason)
+        volume.count(pool_id, -freed)
+        self._notify(ReplicaDeleted(replica.as_block(pool_id), volume.storage_id))
 
     def disk_failed(
         self,

@@ -12,7 +12,7 @@ import pytest
 from howdah import errors
 from howdah.datanode import replica_files, replica_recovery
 from howdah.datanode.block_recovery import Candidate
-from howdah.datanode.messages import ReplicaReceived
+from howdah.datanode.messages import ReplicaDeleted, ReplicaReceived
 from howdah.datanode.replicas import ReplicaState
 from howdah.transfer.blocks import StorageType
 from howdah.transfer.sockets import PeerClosed
@@ -159,10 +159,62 @@ def test_a_replica_that_is_older_than_the_block_is_an_error(lab: Lab) -> None:
 
 
 def test_a_replica_whose_files_lack_bytes_is_an_error(lab: Lab) -> None:
-    node = node_with(lab, ReplicaState.FINALIZED)
-    os.truncate(node.block_path(1), 100)
+    node = node_with(lab, ReplicaState.RBW)
+    os.truncate(Path(node.volumes.all[0].rbw_path(lab.POOL), "blk_1"), 100)
     with pytest.raises(errors.RemoteError, match="not all of it"):
         take(lab, node)
+
+
+# --- taking one that was final when its machine lost power ---
+
+
+def lose_the_end(node: Any) -> None:
+    """The block file's end was not on the disk."""
+    os.truncate(node.block_path(1), 1100)
+
+
+def lose_data(node: Any) -> None:
+    """The same, but for its length."""
+    lose_the_end(node)
+    os.truncate(node.block_path(1), len(DATA))
+
+
+def lose_sums(node: Any) -> None:
+    os.truncate(node.block_path(1).with_name("blk_1_1001.meta"), 7 + 2 * 4)
+
+
+@pytest.mark.req("AP-025", "AP-047")
+@pytest.mark.parametrize("damage", [lose_the_end, lose_data, lose_sums])
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_final_replica_that_was_damaged_counts_as_left_over_with_what_fits(
+    lab: Lab, damage: Callable[[Any], None], restarts: bool
+) -> None:
+    """As it was it beat all that were whole, failed when it was set, and did so for ever."""
+    node = node_with(lab, ReplicaState.FINALIZED)
+    damage(node)
+    node = lab.node(root=node.root)
+    assert take(lab, node, ID - 1) == Candidate(1, 1001, 1024, ReplicaState.RWR)
+    if restarts:
+        node = lab.node(root=node.root)
+    assert recover(lab, node, 1024) == "DS-0"
+    check_final(lab, node, DATA[:1024])
+    used = 1024 + 7 + len(lab.sums_of(DATA[:1024]))
+    assert node.volumes.all[0].pool_used_bytes(lab.POOL) == used
+
+
+@pytest.mark.req("AP-047")
+@pytest.mark.parametrize("header", [b"", bytes(7)])
+def test_a_final_replica_of_which_nothing_can_be_told_is_moved_aside(
+    lab: Lab, header: bytes
+) -> None:
+    node = node_with(lab, ReplicaState.FINALIZED)
+    node.block_path(1).with_name("blk_1_1001.meta").write_bytes(header)
+    assert take(lab, node) is None
+    assert node.replicas.find(lab.POOL, 1) is None
+    assert ReplicaDeleted(lab.block(length=len(DATA)), "DS-0") in node.events
+    assert node.files("quarantine") == {"blk_1", "blk_1_1001.meta"}
+    assert len(node.store.writers) == 0
+    assert take(lab, node) is None
 
 
 @pytest.mark.parametrize("state", [ReplicaState.FINALIZED, ReplicaState.RBW])
@@ -221,8 +273,8 @@ def test_what_was_not_taken_is_not_set(lab: Lab, recovery_id: int) -> None:
 
 
 def test_a_damaged_chunk_is_not_given_a_new_checksum(lab: Lab) -> None:
-    node = node_with(lab, ReplicaState.FINALIZED)
-    with node.block_path(1).open("r+b") as file:
+    node = node_with(lab, ReplicaState.RBW)
+    with Path(node.volumes.all[0].rbw_path(lab.POOL), "blk_1").open("r+b") as file:
         file.seek(600)
         file.write(b"!")
     with pytest.raises(errors.ChecksumMismatch):

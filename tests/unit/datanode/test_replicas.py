@@ -100,6 +100,15 @@ class ReplicaMachine(RuleBasedStateMachine):
         replica.complete_recovery()
         self.stamp, self.promised = recovery_id, length
 
+    @precondition(lambda self: self.replica.stored_as is ReplicaState.FINALIZED)
+    @rule(data=st.data())
+    def distrust(self, data: Any) -> None:
+        """What it promised was damaged; what is left of it waits for a recovery."""
+        good = data.draw(st.integers(0, self.replica.length_bytes))
+        self.replica.distrust((good, b""))
+        assert self.replica.stored_as is ReplicaState.RWR
+        self.promised = good
+
     @precondition(lambda self: self.replica.state is ReplicaState.RUR)
     @rule()
     def end_recovery(self) -> None:
@@ -118,7 +127,7 @@ class ReplicaMachine(RuleBasedStateMachine):
                 step < 0
                 or missing
                 or self.promised < replica.length_bytes
-                or replica.state is ReplicaState.RUR
+                or replica.state in (ReplicaState.RUR, ReplicaState.RWR)
             )
             return
         self.stamp = stamp
@@ -130,6 +139,9 @@ class ReplicaMachine(RuleBasedStateMachine):
 
     @invariant()
     def what_was_promised_is_visible(self) -> None:
+        if self.replica.stored_as is ReplicaState.RWR:
+            assert self.promised <= self.replica.length_bytes
+            return
         assert self.promised <= self.replica.visible_bytes <= self.replica.length_bytes
 
     @invariant()

@@ -186,6 +186,39 @@ def test_an_attempt_waits_for_a_datanode_that_has_the_block(client: Any, nodes: 
     assert primary is nodes[1]
 
 
+def test_a_damaged_replica_is_asked_for_where_there_is_no_other(client: Any, nodes: Nodes) -> None:
+    """Its datanode knows what of it is good; if that is nothing, the file is closed without."""
+    client.create("/a", replication=3)
+    located = client.add_block("/a")
+    nodes[1].store(located.b.blockId, located.b.generationStamp, 7)
+    for node in (nodes[0], nodes[2]):
+        node.report()
+    blocks = client.namenode.core.blocks
+    blocks.found_bad(nodes[1].known, located.b.blockId, located.b.generationStamp)
+    client.recover_lease("/a")
+    for node in (nodes[0], nodes[2]):
+        node.known.last_heartbeat_ms -= client.namenode.core.settings.heartbeat_expiry_ms
+    pass_time(client.namenode, TIMEOUT_MS, nodes[1:2])
+    primary, order = order_of(nodes[1:2])
+    assert [place.id.datanodeUuid for place in order.block.locs] == ["dn1"]
+    primary.commit(order, 0, [], delete_block=True)
+    file = found(client.namenode)
+    assert (file.writer, len(file.blocks)) == (None, 0)
+
+
+def test_a_damaged_replica_is_not_asked_for_where_there_are_others(
+    client: Any, nodes: Nodes
+) -> None:
+    block = pipeline(client, nodes)
+    nodes[1].store(block.block_id, block.generation_stamp, 7)
+    blocks = client.namenode.core.blocks
+    blocks.found_bad(nodes[1].known, block.block_id, block.generation_stamp)
+    block.expected = tuple(s for s in block.expected if s.node is not nodes[1].known)
+    client.recover_lease("/a")
+    _, order = order_of(nodes)
+    assert {place.id.datanodeUuid for place in order.block.locs} == {"dn0", "dn2"}
+
+
 def test_a_result_without_an_attempt_is_refused(client: Any, nodes: Nodes) -> None:
     block = pipeline(client, nodes)
     order = dn.RecoveringBlockProto(newGenStamp=0)

@@ -13,7 +13,15 @@ from howdah.datanode.block_recovery import Candidate
 from howdah.datanode.messages import ReplicaOpened, ReplicaReceived
 from howdah.datanode.replicas import Replica, ReplicaState
 from howdah.testing.in_memory import POOL_ID
-from howdah.testing.simulator.store import Briefly, Holder, Store, Writer, spec_of
+from howdah.testing.simulator.store import (
+    Briefly,
+    Holder,
+    Opened,
+    Store,
+    Writer,
+    good_length,
+    spec_of,
+)
 from howdah.testing.simulator.tasks import PAUSE, Steps
 from howdah.transfer.blocks import ExtendedBlock
 from howdah.transfer.ops import WriteBlock
@@ -147,13 +155,35 @@ def take(store: Store, block: ExtendedBlock, recovery_id: int) -> Steps[Candidat
         if replica is None:
             return None
         replica.check_recovery(block.generation_stamp, recovery_id)
-        store.open_now(replica)
+        if not (yield from _prove(store, replica)):
+            return None
         replica.begin_recovery(block.generation_stamp, recovery_id)
         return Candidate(
             replica.block_id, replica.generation_stamp, replica.length_bytes, replica.stored_as
         )
     finally:
         store.release(block.block_id, holder)
+
+
+def _prove(store: Store, replica: Replica) -> Steps[bool]:
+    """As `replica_recovery._prove`."""
+    try:
+        opened = Opened(replica, store.files(replica))
+    except errors.ChecksumMismatch:
+        store.delete(replica, tell=True)  # into the quarantine
+        return False
+    if replica.stored_as is not ReplicaState.FINALIZED:
+        opened.check_files()
+        return True
+    try:
+        opened.check_files()
+        opened.verify()
+    except errors.ChecksumMismatch:
+        good = good_length(store.files(replica))
+        yield from store.rename(
+            replica, ReplicaState.RWR, replica.generation_stamp, lambda: replica.distrust(good)
+        )
+    return True
 
 
 def settle(
