@@ -3,18 +3,21 @@
 Client pipeline, namenode core and datanode rules together (`howdah.testing.simulator`):
 packets, acks, deaths, frozen machines, broken and silent networks, lost power, failing
 disks, leases that run out, writers that take over from each other, a namenode that is
-killed; in any order. A run that fails says its seed: `run(seed, plan)` does it again.
+killed; in any order. A run that fails says its seed: `python -m
+howdah.testing.simulator.seeds --plan PLAN --seeds SEED` does it again.
 """
 
 from __future__ import annotations
 
-import random
+import os
 from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from howdah.storage.edit_codec import decode_record
+from howdah.storage.edits import AddOp, AppendOp
 from howdah.testing.simulator.cluster import (
     AMNESIA,
     CALM,
@@ -24,26 +27,27 @@ from howdah.testing.simulator.cluster import (
     Plan,
     Simulation,
 )
+from howdah.testing.simulator.history import Violation
+from howdah.testing.simulator.seeds import PLANS, Dice, finish, run, run_many, seeds_of
 
-PLANS = {
-    "calm": CALM,
-    "one fails": ONE_FAILS,
-    "all fails": Plan(),
-    "power": POWER,
-    "takeovers": TAKEOVERS,
-    "amnesia": AMNESIA,
-}
-TRACE_LINES = 60
-
-
-class Dice:
-    """Choices by a seed."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
-
-    def below(self, count: int) -> int:
-        return self._random.randrange(count)
+SEEDS = seeds_of(os.environ.get("HOWDAH_SEEDS", "1000-2000"))
+PROCESSES = int(os.environ.get("HOWDAH_PROCESSES", "1"))
+FOUND = (
+    # A damaged final replica beat whole ones in recovery, could not be set, and so for ever.
+    ("amnesia", 1663),
+    # The only replica had been reported as damaged: nobody was asked how long the block is.
+    ("amnesia", 3215),
+    # Final replicas whose meta files a power cut had taken were datanodes that don't answer.
+    ("power", 2551),
+    ("power", 2567),
+    # Of two syncs the namenode forgot the longer one, and recovery took replicas without it.
+    ("amnesia", 2600),
+    # The checker took for decided what was not in the log yet when the namenode was killed.
+    ("amnesia", 2557),
+    ("amnesia", 3149),
+    ("power", 1359),
+)
+"""Histories of 1,000 steps that failed once, and why."""
 
 
 class Drawn:
@@ -55,21 +59,6 @@ class Drawn:
     def below(self, count: int) -> int:
         # The tamest is 0 in both: the strategy tends to it as it looks for a short story.
         return next(self._choices, 0) % count
-
-
-def finish(simulation: Simulation, steps: int, told: str) -> Simulation:
-    """Run, heal and check; what happened, if it fails."""
-    try:
-        simulation.run(steps)
-        simulation.heal()
-    except Exception as failure:
-        story = "\n".join(simulation.world.trace[-TRACE_LINES:])
-        raise AssertionError(f"{told}: {failure}\n{story}") from failure
-    return simulation
-
-
-def run(seed: int, plan: Plan, steps: int = 600) -> Simulation:
-    return finish(Simulation(Dice(seed), plan), steps, f"seed {seed}")
 
 
 def run_all(seeds: range, plan: Plan, steps: int = 600) -> Counter[str]:
@@ -118,8 +107,38 @@ def test_no_order_of_things_alone_makes_anything_fail() -> None:
 
 
 def test_a_seed_tells_the_whole_story() -> None:
-    assert run(7, POWER).world.trace == run(7, POWER).world.trace
-    assert run(7, POWER).world.trace != run(8, POWER).world.trace
+    assert run(7, POWER, 600).world.trace == run(7, POWER, 600).world.trace
+    assert run(7, POWER, 600).world.trace != run(8, POWER, 600).world.trace
+
+
+def test_nothing_is_a_promise_before_it_is_in_the_log_for_good() -> None:
+    simulation = Simulation(Dice(1663), AMNESIA)
+    behind = 0
+    for _ in range(300):
+        simulation.step()
+        namenode = simulation.namenode
+        edits = [decode_record(record).edit for record in namenode.inner.log]
+        opened = [isinstance(edit, AddOp | AppendOp) for edit in edits]
+        assert len(namenode.history.openings) <= sum(opened[: namenode.durable])
+        behind += not namenode.is_durable
+    assert behind > 3
+
+
+def test_seeds_are_run_in_batches_and_each_that_fails_is_told() -> None:
+    batches = list(run_many("calm", range(3, 6), 50))
+    assert [(batch.seeds, batch.failures) for batch in batches] == [(range(3, 6), {})]
+    assert (seeds_of("1359"), seeds_of("0-20000")) == (range(1359, 1360), range(20000))
+
+
+def test_a_history_that_fails_is_told_with_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    def heal(simulation: Simulation) -> None:
+        raise Violation("a promise was broken")
+
+    monkeypatch.setattr(Simulation, "heal", heal)
+    (batch,) = run_many("calm", range(3, 4), 50)
+    first, *story = batch.failures[3].splitlines()
+    assert first == "seed 3: a promise was broken"
+    assert 0 < len(story) <= 60
 
 
 @pytest.mark.req("AP-047", "AP-048", "FS-131", "FS-156", "LM-062")
@@ -132,11 +151,23 @@ def test_no_strategy_finds_a_history_that_breaks_a_promise(choices: list[int], p
     finish(Simulation(Drawn(choices), plan), 400, "these choices")
 
 
+@pytest.mark.req("AP-022", "AP-025", "AP-047", "AP-048", "FS-156")
+@pytest.mark.parametrize(("name", "seed"), FOUND)
+def test_a_history_that_failed_once_keeps_its_promises(name: str, seed: int) -> None:
+    run(seed, PLANS[name], 1000)
+
+
 @pytest.mark.torture
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(6 * 3600)
 @pytest.mark.parametrize("name", sorted(PLANS))
 def test_long_histories(name: str) -> None:
-    run_all(range(1000, 2000), PLANS[name], 1000)
+    """HOWDAH_SEEDS=0-20000 are more of them, spread over HOWDAH_PROCESSES."""
+    failures = {}
+    for batch in run_many(name, SEEDS, 1000, PROCESSES):
+        failures.update(batch.failures)
+    assert not failures, (
+        f"seeds {sorted(failures)} fail; the first: {next(iter(failures.values()))}"
+    )
 
 
 @pytest.mark.torture
