@@ -91,7 +91,7 @@ def test_host_port_and_user_come_from_the_url() -> None:
 
 
 def test_a_path_gets_its_url_back(hfs: HowdahFileSystem, howdah_cluster: MiniCluster) -> None:
-    assert hfs.unstrip_protocol("/a") == f"{howdah_cluster.uri}/a"
+    assert hfs.unstrip_protocol("/a") == howdah_cluster.uri.replace("hdfs:", "howdah:") + "/a"
 
 
 def test_a_filesystem_is_pickled(hfs: HowdahFileSystem, here: str) -> None:
@@ -375,3 +375,87 @@ def test_a_wheel_of_small_reads_is_a_seekable_file(
     with hfs.open(f"{here}/a.zip", "rb") as stream, zipfile.ZipFile(stream) as archive:
         assert archive.testzip() is None
         assert archive.read("7.txt") == b"content 7" * 1000
+
+
+# --- what other parts of fsspec build on -----------------------------------------------------
+
+
+def test_ranges_that_lie_close_together_are_one_read(hfs: HowdahFileSystem, here: str) -> None:
+    hfs.pipe_file(f"{here}/f", DATA)
+    starts = [0, 10, 5, 300_000, 0]
+    ends = [10, 20, 15, 300_010, 0]
+    expected = [DATA[a:b] for a, b in zip(starts, ends, strict=True)]
+    for max_gap in (None, 0, 1 << 20):
+        assert hfs.cat_ranges([f"{here}/f"] * 5, starts, ends, max_gap=max_gap) == expected
+
+
+def test_a_tree_is_found_with_a_call_for_many_directories(
+    hfs: HowdahFileSystem, here: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"{here}/{number}/f" for number in range(20)]
+    for name in names:
+        hfs.touch(name)
+    calls: list[str] = []
+    namenode = hfs.hdfs.client.namenode
+    call = namenode.call
+
+    def counted(method: str, *rest: Any) -> Any:
+        calls.append(method)
+        return call(method, *rest)
+
+    monkeypatch.setattr(namenode, "call", counted)
+    assert hfs.find(here) == sorted(names)
+    assert len(calls) <= 3, calls
+    assert hfs.find(here, maxdepth=1, withdirs=True) == sorted(
+        [here, *(f"{here}/{number}" for number in range(20))]
+    )
+    assert list(hfs.find(f"{here}/3/f", detail=True)) == [f"{here}/3/f"]
+    assert hfs.find(f"{here}/none") == []
+
+
+def test_a_walk_spares_what_is_taken_out(hfs: HowdahFileSystem, here: str) -> None:
+    for name in ("a/x", "b/y"):
+        hfs.touch(f"{here}/{name}")
+    seen = []
+    for path, directories, _ in hfs.walk(here, detail=True):
+        directories.pop("a", None)
+        seen.append(path)
+    assert seen == [here, f"{here}/b"]
+
+
+@pytest.mark.parametrize("cache_type", ["none", "readahead", "bytes", "all", "blockcache"])
+def test_a_cache_that_is_named_is_used(hfs: HowdahFileSystem, here: str, cache_type: str) -> None:
+    hfs.pipe_file(f"{here}/f", DATA)
+    with hfs.open(f"{here}/f", "rb", cache_type=cache_type, block_size=1 << 16) as stream:
+        assert stream.blocksize == 1 << 16
+        assert stream.cache.name == cache_type
+        stream.seek(MIB)
+        assert stream.read(100_000) == DATA[MIB : MIB + 100_000]
+    with pytest.raises(ValueError, match="closed"):
+        stream.read(1)
+
+
+@pytest.mark.parametrize("protocol", ["blockcache", "filecache", "simplecache"])
+def test_local_caches_of_fsspec_are_filled(
+    url: str, here: str, protocol: str, tmp_path: Path
+) -> None:
+    with fsspec.open(f"{url}{here}/f", "wb") as out:
+        out.write(DATA)
+    for _ in range(2):
+        with fsspec.open(
+            f"{protocol}::{url}{here}/f", "rb", **{protocol: {"cache_storage": str(tmp_path)}}
+        ) as stream:
+            stream.seek(MIB)
+            assert stream.read(1000) == DATA[MIB : MIB + 1000]
+    assert list(tmp_path.iterdir())
+
+
+def test_fsspecs_rsync_copies_here_and_back(url: str, here: str, tmp_path: Path) -> None:
+    from fsspec.generic import rsync
+
+    (tmp_path / "in" / "below").mkdir(parents=True)
+    (tmp_path / "in" / "below" / "f").write_bytes(DATA)
+    options = {"default_method": "options"}
+    rsync(f"file://{tmp_path}/in", f"{url}{here}/copy", inst_kwargs=options)
+    rsync(f"{url}{here}/copy", f"file://{tmp_path}/out", inst_kwargs=options)
+    assert (tmp_path / "out" / "below" / "f").read_bytes() == DATA

@@ -27,6 +27,7 @@ from howdah.fs.builders import CreateFileBuilder, OpenFileBuilder
 from howdah.fs.bulk_delete import BulkDelete
 from howdah.fs.path_handle import PathHandle
 from howdah.fs.paths import PathLike
+from howdah.fs.python_files import PythonFiles
 from howdah.fs.status import (
     BlockLocation,
     ContentSummary,
@@ -60,7 +61,7 @@ __all__ = [
 Progress = Callable[[], None]
 
 
-class FileSystem(AttributeOperations):
+class FileSystem(AttributeOperations, PythonFiles):
     """A filesystem; also a context manager that closes it."""
 
     scheme: ClassVar[str]
@@ -129,7 +130,7 @@ class FileSystem(AttributeOperations):
         """
 
     @abstractmethod
-    def open(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
+    def _open_input(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
         """Open a file for reading: a binary, seekable `io` object."""
 
     @abstractmethod
@@ -387,16 +388,27 @@ class FileSystem(AttributeOperations):
         except (errors.PathNotFound, errors.ParentNotDirectory):
             return []
 
-    def walk(self, path: PathLike) -> Iterator[tuple[str, list[FileStatus], list[FileStatus]]]:
-        """As `os.walk`, top down: (path, directories, files). Prune by editing the list."""
+    def walk(
+        self, path: PathLike, on_error: Callable[[errors.HowdahError], object] | None = None
+    ) -> Iterator[tuple[str, list[FileStatus], list[FileStatus]]]:
+        """As `os.walk`, top down: (path, directories, files). Prune by editing the list.
+
+        What cannot be listed is told to `on_error` and left out, else it is raised.
+        """
         top = self.resolve(path)
         directories: list[FileStatus] = []
         files: list[FileStatus] = []
-        for status in self.list_status_iter(top):
-            (directories if status.is_directory else files).append(status)
+        try:
+            for status in self.list_status_iter(top):
+                (directories if status.is_directory else files).append(status)
+        except errors.HowdahError as error:
+            if on_error is None:
+                raise
+            on_error(error)
+            return
         yield top, directories, files
         for directory in directories:
-            yield from self.walk(directory.path)
+            yield from self.walk(directory.path, on_error)
 
     def content_summary(self, path: PathLike) -> ContentSummary:
         """Totals of everything below `path`."""

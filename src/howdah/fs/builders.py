@@ -232,4 +232,6 @@ class OpenFileBuilder(_Options):
         """Open the file."""
         self._refuse_unknown(_OPEN_HINTS | {BUFFER_SIZE})
         buffer_size = self._option(BUFFER_SIZE)
-        return self._fs.open(self._path, None if buffer_size is None else int(buffer_size))
+        return self._fs.open(
+            self._path, buffer_size=None if buffer_size is None else int(buffer_size)
+        )

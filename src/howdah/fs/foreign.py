@@ -126,7 +126,7 @@ class ForeignFileSystem(FileSystem):
         with _translated(resolved):
             return FSDataOutputStream(self._fs.open(full, "wb"), resolved)
 
-    def open(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
+    def _open_input(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
         status = self.get_file_status(path)
         if status.is_directory:
             raise errors.PathIsDirectory(f"{status.path} is a directory")

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from howdah import errors, keys
 from howdah.client.dfs import DFSClient
 from howdah.client.settings import ClientSettings
 from howdah.config import DEFAULT_NAMENODE_PORT, Configuration
+from howdah.forks import made_once
 from howdah.fs import capabilities, paths
 from howdah.fs.api import Progress
 from howdah.fs.builders import HdfsCreateFileBuilder
@@ -143,7 +143,7 @@ class HdfsFileSystem(HdfsSnapshots):
         """The client underneath, for what the interface has no method for."""
         return self._client
 
-    @cached_property
+    @made_once
     def administration(self) -> Administration:
         """What administrators ask of the namenode; most of it only the superuser may do."""
         from howdah.fs.administration import Administration
@@ -262,7 +262,7 @@ class HdfsFileSystem(HdfsSnapshots):
         return self._namenode.is_file_closed(self.resolve(path))
 
     @follow_links
-    def open(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
+    def _open_input(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
         return FSDataInputStream(
             self._client.open(self.resolve(path)), buffer_size or _READ_BUFFER_BYTES
         )
@@ -279,7 +279,7 @@ class HdfsFileSystem(HdfsSnapshots):
         try:
             check_handle(handle, self.get_file_status(by_id if handle.may_move else handle.path))
             # By its id, so that nothing that takes the path meanwhile is opened instead.
-            return self.open(by_id, buffer_size)
+            return self._open_input(by_id, buffer_size)
         except errors.PathNotFound as error:
             raise errors.InvalidPathHandle(f"{handle.path} is gone") from error
 
@@ -344,10 +344,12 @@ class HdfsFileSystem(HdfsSnapshots):
             page = self._namenode.get_listing(resolved, page.partialListing[-1].path)
         raise errors.PathNotFound(f"File does not exist: {resolved}")
 
-    def walk(self, path: PathLike) -> Iterator[tuple[str, list[FileStatus], list[FileStatus]]]:
-        return self._walks.walk(self.resolve(path))
+    def walk(
+        self, path: PathLike, on_error: Callable[[errors.HowdahError], object] | None = None
+    ) -> Iterator[tuple[str, list[FileStatus], list[FileStatus]]]:
+        return self._walks.walk(self.resolve(path), on_error)
 
-    @cached_property
+    @made_once
     def _walks(self) -> BatchedWalk:
         from howdah.fs.hdfs_walk import BatchedWalk
 

@@ -37,11 +37,16 @@ class BatchedWalk:
         self._list_one = list_one
         self._has_call = True
 
-    def walk(self, top: str) -> Iterator[Found]:
+    def walk(
+        self, top: str, on_error: Callable[[errors.HowdahError], object] | None = None
+    ) -> Iterator[Found]:
         """Top down: (path, directories, files). Whoever takes directories out of the list
-        is spared them."""
+        is spared them. What can't be listed is left out, if `on_error` takes the reason."""
         ahead: dict[str, list[FileStatus]] = {}
-        directories, files = _split(self._list_one(top))
+        found = self._listed(top, None, on_error)
+        if found is None:
+            return
+        directories, files = found
         yield top, directories, files
         levels = [_Level(directories)]
         while levels:
@@ -51,10 +56,25 @@ class BatchedWalk:
                 continue
             if path not in ahead and self._has_call:
                 ahead |= self.list_together([path, *islice(_coming(levels, ahead), BATCH - 1)])
-            entries = ahead.pop(path, None)
-            directories, files = _split(self._list_one(path) if entries is None else entries)
-            yield path, directories, files
-            levels.append(_Level(directories))
+            found = self._listed(path, ahead.pop(path, None), on_error)
+            if found is not None:
+                directories, files = found
+                yield path, directories, files
+                levels.append(_Level(directories))
+
+    def _listed(
+        self,
+        path: str,
+        entries: list[FileStatus] | None,
+        on_error: Callable[[errors.HowdahError], object] | None,
+    ) -> tuple[list[FileStatus], list[FileStatus]] | None:
+        try:
+            return _split(self._list_one(path) if entries is None else entries)
+        except errors.HowdahError as error:
+            if on_error is None:
+                raise
+            on_error(error)
+            return None
 
     def list_together(self, directories: Sequence[str]) -> dict[str, list[FileStatus]]:
         """One page of these directories, at most `BATCH`: those that are whole in it."""

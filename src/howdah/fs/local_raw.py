@@ -194,7 +194,7 @@ class RawLocalFileSystem(FileSystem):
             )
         )
 
-    def open(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
+    def _open_input(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
         target = self.resolve(path)
         return FSDataInputStream(self._input(target), buffer_size or _READ_BUFFER_BYTES)
 

@@ -173,7 +173,7 @@ class MemoryFileSystem(FileSystem):
             )
         return file
 
-    def open(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
+    def _open_input(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
         return self._opened(self.resolve(path), lambda file: None, buffer_size)
 
     def _opened(

@@ -58,6 +58,12 @@ def _factory(scheme: str) -> Factory:
     return factory
 
 
+def _means_default(location: paths.Location) -> bool:
+    """`hdfs://default`, with any port, is what libhdfs and pyarrow call `fs.defaultFS`."""
+    host, _, port = location.authority.partition(":")
+    return location.scheme == "hdfs" and host == "default" and (not port or port.isdigit())
+
+
 def connect(
     uri: str | None = None, *, conf: Configuration | None = None, user: str | None = None
 ) -> FileSystem:
@@ -76,6 +82,8 @@ def connect(
                 f"{uri!r} has no scheme; write hdfs://host:port, or a path of {default}"
             )
         location = paths.parse(default)
+    if _means_default(location):
+        location = paths.Location(location.scheme, "", location.path)
     if not location.authority:
         # `hdfs:///` means the default filesystem, if that is an HDFS.
         fallback = paths.parse(default)

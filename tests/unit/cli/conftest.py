@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -81,6 +81,9 @@ class MemoryFiles(FileSystem):
         self.failing_closes: set[str] = set()
         self.broken_reads: dict[str, BaseException] = {}
         self.flushes = 0
+        self.recoveries = 0
+        self.recovering: dict[str, int] = {}
+        self.refuses_concat = False
         self.trash_interval_minutes = 0
         self._put("/", is_directory=True)
 
@@ -145,7 +148,28 @@ class MemoryFiles(FileSystem):
         target = self.resolve(path)
         return FSDataOutputStream(_Output(self, target, self.contents[target]))
 
-    def open(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
+    def truncate(self, path: PathLike, length: int) -> bool:
+        target = self.resolve(path)
+        self.calls.append(f"truncate {target} {length}")
+        self.fill(target, self.contents[target][:length])
+        self.recovering[target] = self.recoveries
+        return not self.recoveries
+
+    def is_file_closed(self, path: PathLike) -> bool:
+        target = self.resolve(path)
+        self.calls.append(f"is_file_closed {target}")
+        self.recovering[target] -= 1
+        return self.recovering[target] < 0
+
+    def concat(self, target: PathLike, sources: Sequence[PathLike]) -> None:
+        whole = self.resolve(target)
+        if self.refuses_concat:
+            raise errors.UnsupportedOperation("no")
+        for each in sources:
+            self.fill(whole, self.contents[whole] + self.contents[self.resolve(each)])
+            self.delete(each)
+
+    def _open_input(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
         target = self.resolve(path)
         self.get_file_status(target)
         return FSDataInputStream(_Input(self, target))

@@ -42,17 +42,6 @@ def test_help_of_everything_describes_every_command(dfs: Any) -> None:
     assert all(f"\n-{name} " in done.out for name in registry.COMMANDS)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["concat", "truncate"],
-)
-def test_what_is_not_there_yet_says_so_by_its_name(dfs: Any, name: str) -> None:
-    done = dfs(f"-{name}", "/a", "/b", "/c")
-    assert done.code == 1
-    assert "not supported by howdah yet" in done.err
-    assert f"-{name}" in done.err
-
-
 def test_listing_loads_no_other_command() -> None:
     program = (
         "import sys, howdah.cli.dfs.command, howdah.cli.dfs.ls\n"

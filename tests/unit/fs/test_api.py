@@ -59,7 +59,7 @@ class Tree(FileSystem):
     def create(self, path: Any, **options: Any) -> Any:
         raise NotImplementedError
 
-    open = mkdirs = mkdir = rename = delete = create
+    _open_input = mkdirs = mkdir = rename = delete = create
 
     def close(self) -> None:
         self.listed.append("closed")

@@ -29,6 +29,14 @@ def test_without_an_authority_it_is_the_default_filesystem(uri: str | None) -> N
     assert howdah.connect(uri, conf=CONF).uri == "hdfs://default:1234"
 
 
+@pytest.mark.parametrize("uri", ["hdfs://default", "hdfs://default/a", "hdfs://default:0/"])
+def test_default_for_a_host_is_the_default_filesystem(uri: str) -> None:
+    conf = Configuration({"fs.defaultFS": "hdfs://there:1234"})
+    assert howdah.connect(uri, conf=conf).uri == "hdfs://there:1234"
+    with pytest.raises(errors.InvalidConfiguration, match="names no namenode"):
+        howdah.connect(uri, conf=Configuration({"fs.defaultFS": "file:///"}))
+
+
 @pytest.mark.parametrize("uri", ["gopher://x/", "s4://bucket/"])
 def test_an_unknown_scheme_is_named_with_the_known_ones(uri: str) -> None:
     scheme = uri.partition(":")[0]

@@ -54,7 +54,9 @@ Changes the mode. MODE is octal (755; 1777 with the sticky bit) or symbolic:
 Changes owner, group (`:group`), or both (`owner:group`).
 
   -R  of everything below, too""",
-    "concat": "Joins files. Not supported yet.",
+    "concat": """
+Appends files to the first one without copying: their blocks become its blocks, and they
+are gone. All must be in one directory.""",
     "copyFromLocal": "The same as -put.",
     "copyToLocal": "The same as -get.",
     "count": """
@@ -223,6 +225,10 @@ Sets the times of files to now; makes files that aren't there.
   -t  not now but yyyyMMdd:HHmmss, local time
   -c  make nothing""",
     "touchz": "Makes empty files; a file that is there must be empty.",
-    "truncate": "Cuts files to a length. Not supported yet.",
+    "truncate": """
+Cuts files to a length in bytes. Where that is within a block the namenode recovers the
+block first, which takes a moment: until then nobody can append to the file.
+
+  -w  wait until that is done""",
     "usage": "Shows how a command is called; without one, how all of them are.",
 }

@@ -34,7 +34,7 @@ COMMANDS: dict[str, Entry] = {
     "chgrp": Entry("attributes", "Chgrp", "[-R] GROUP PATH..."),
     "chmod": Entry("attributes", "Chmod", "[-R] <MODE[,MODE]... | OCTALMODE> PATH..."),
     "chown": Entry("attributes", "Chown", "[-R] [OWNER][:[GROUP]] PATH..."),
-    "concat": Entry("unsupported", "Concat", "<target path> <src path> <src path> ..."),
+    "concat": Entry("lengths", "Concat", "<target path> <src path> <src path> ..."),
     "copyFromLocal": Entry("upload", "Put", f"[-f] [-p] [-l] [-d] {_THREADS} <localsrc> ... <dst>"),
     "copyToLocal": Entry(
         "download", "Get", f"[-f] [-p] [-crc] [-ignoreCrc] {_THREADS} <src> ... <localdst>"
@@ -89,7 +89,7 @@ COMMANDS: dict[str, Entry] = {
         "create", "Touch", "[-a] [-m] [-t TIMESTAMP (yyyyMMdd:HHmmss) ] [-c] <path> ..."
     ),
     "touchz": Entry("create", "Touchz", "<path> ..."),
-    "truncate": Entry("unsupported", "Truncate", "[-w] <length> <path> ..."),
+    "truncate": Entry("lengths", "Truncate", "[-w] <length> <path> ..."),
     "usage": Entry("help", "Usage", "[cmd ...]"),
 }
 

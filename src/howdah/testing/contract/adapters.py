@@ -77,7 +77,7 @@ class FsspecFiles(FileSystem):
             raise errors.PathNotFound(f"{parent} does not exist")
         return FSDataOutputStream(self._fs.open(name, "wb"), self.resolve(path))
 
-    def open(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
+    def _open_input(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
         name = self._name(path)
         return FSDataInputStream(_Input(self._fs.open(name, "rb"), name))
 

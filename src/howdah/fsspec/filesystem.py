@@ -1,4 +1,4 @@
-"""The fsspec face: `fsspec.open("howdah://host:8020/a")`, and `hdfs://` after `install()`.
+"""`HowdahFileSystem`: HDFS as fsspec knows filesystems.
 
 pandas, pyarrow, dask, duckdb and everything else that speaks fsspec reads and writes
 HDFS through this class, without a JVM. Reads are true range reads: `cat_file` and
@@ -16,13 +16,10 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import posixpath
 import shutil
-import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import fsspec
 from fsspec.callbacks import DEFAULT_CALLBACK
@@ -36,15 +33,14 @@ from howdah.fs import paths
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataOutputStream
+from howdah.fsspec import options
+from howdah.fsspec.files import CachedFile, UncommittedFile
+from howdah.fsspec.reading import FAILURES, all_at_once, read_ranges
 
 if TYPE_CHECKING:
     from howdah.fs.api import FileSystem
 
 _COPY_BYTES = 4 * 1024 * 1024
-_THREADS = 16
-"""Files that are read at once: what they cost is mostly waiting."""
-_FAILURES = (errors.HowdahError, OSError, ValueError)
-T = TypeVar("T")
 Info = dict[str, Any]
 
 
@@ -57,7 +53,7 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
     """HDFS in fsspec's terms. `host`, `port` and `user` may come from the URL.
 
     `conf` are Hadoop keys that override the site files of `HADOOP_CONF_DIR`;
-    `replication` and `block_size` hold for new files.
+    `replication` and `block_size` hold for new files. Anything else is a `TypeError`.
     """
 
     protocol = ("howdah", "hdfs")
@@ -74,6 +70,9 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
         conf: Mapping[str, str] | None = None,
         **storage_options: Any,
     ) -> None:
+        options.check(
+            storage_options.keys() - options.OF_FSSPEC, options.FILESYSTEM, type(self).__name__
+        )
         super().__init__(**storage_options)
         authority = (host or "") + (f":{port}" if host and port else "")
         self._replication = replication
@@ -121,7 +120,15 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
         return found
 
     def unstrip_protocol(self, name: str) -> str:
-        return self._hdfs.uri + str(self._strip_protocol(name))
+        """The URL of a path, which every process can open that has howdah, `install()` or not."""
+        return f"howdah://{self._authority}{self._strip_protocol(name)}"
+
+    @property
+    def _authority(self) -> str:
+        return paths.parse(self._hdfs.uri).authority
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.unstrip_protocol('/')!r})"
 
     # --- looking ----------------------------------------------------------------------
 
@@ -156,6 +163,31 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
             if checksum is not None:
                 return int.from_bytes(checksum.bytes, "big")
         return int(tokenize(_info(status)), 16)
+
+    def walk(
+        self,
+        path: str,
+        maxdepth: int | None = None,
+        topdown: bool = True,
+        on_error: Any = "omit",
+        **kwargs: Any,
+    ) -> Iterator[tuple[str, Any, Any]]:
+        """As fsspec's. From the top down, and all the way, directories are listed many at a
+        time; those that the caller takes out of the dict (`detail=True`) are spared."""
+        if not topdown or maxdepth is not None:
+            yield from super().walk(
+                path, maxdepth=maxdepth, topdown=topdown, on_error=on_error, **kwargs
+            )
+            return
+        detail = kwargs.pop("detail", False)
+        top = self._strip_protocol(path)
+        tell = _raise if on_error == "raise" else on_error if callable(on_error) else _omit
+        for where, directories, files in self._hdfs.walk(top, tell):
+            below = {status.name: _info(status) for status in directories}
+            here = {"" if each.path == where else each.name: _info(each) for each in files}
+            yield where, below if detail else list(below), here if detail else list(here)
+            if detail:
+                directories[:] = [status for status in directories if status.name in below]
 
     def du(
         self,
@@ -274,8 +306,21 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
         **kwargs: Any,
     ) -> io.BufferedIOBase:
         stripped = self._strip_protocol(path)
+        known = options.READING if mode == "rb" else options.WRITING
+        options.check(kwargs.keys() - options.ANYWHERE, known, f"opening {stripped} as {mode!r}")
         if mode == "rb":
-            return self._hdfs.open(stripped)
+            stream = self._hdfs.open(stripped)
+            cache_type = kwargs.get("cache_type")
+            if cache_type is None:
+                return stream
+            return CachedFile(
+                self,
+                stripped,
+                stream,
+                block_size=block_size or "default",
+                cache_type=cache_type,
+                cache_options=dict(cache_options or {}),
+            )
         if mode == "ab":
             if not autocommit:
                 raise errors.UnsupportedOperation(f"{stripped}: no append within a transaction")
@@ -288,7 +333,7 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
             return self._create(stripped, overwrite=mode == "wb", **kwargs)
         if mode == "xb" and self._hdfs.exists(stripped):
             raise errors.PathExists(f"{stripped} exists")
-        return _UncommittedFile(self, stripped, overwrite=mode == "wb", **kwargs)
+        return UncommittedFile(self, stripped, overwrite=mode == "wb", **kwargs)
 
     def _create(
         self,
@@ -324,12 +369,19 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
         on_error: str = "return",
         **kwargs: Any,
     ) -> list[Any]:
+        """The bytes from `starts[i]` to `ends[i]` of `paths[i]`, as Python's slices.
+
+        Ranges of one file with gaps up to `max_gap` between them are one read; without it
+        `fs.hdfs.vectored.read.min.seek.size` says which.
+        """
         if not isinstance(paths, list):
             raise TypeError("paths must be a list")
         first = starts if isinstance(starts, Iterable) else [starts] * len(paths)
         last = ends if isinstance(ends, Iterable) else [ends] * len(paths)
         if len(first) != len(paths) or len(last) != len(paths):
             raise ValueError("as many starts and ends as paths are needed")
+        if on_error not in ("return", "raise"):
+            raise ValueError(f"on_error is 'return' or 'raise', not {on_error!r}")
         # A file is opened once, however many of its ranges are asked for.
         out: list[Any] = [b""] * len(paths)
         wanted: dict[str, list[int]] = {}
@@ -338,23 +390,19 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
         def read(path: str) -> None:
             indices = wanted[path]
+            found: Sequence[bytes | Exception]
             try:
                 with self._hdfs.open(path) as file:
-                    for index in indices:
-                        begin, end, _ = slice(first[index], last[index]).indices(file.size)
-                        try:
-                            out[index] = file.pread(begin, max(end - begin, 0))
-                        except _FAILURES as error:
-                            if on_error != "return":
-                                raise
-                            out[index] = error
-            except _FAILURES as error:
-                if on_error != "return":
-                    raise
-                for index in indices:
-                    out[index] = error
+                    slices = [slice(first[index], last[index]) for index in indices]
+                    found = read_ranges(file, slices, max_gap)
+            except FAILURES as error:
+                found = [error] * len(indices)
+            for index, data in zip(indices, found, strict=True):
+                if isinstance(data, Exception) and on_error == "raise":
+                    raise data
+                out[index] = data
 
-        _all_at_once(read, wanted)
+        all_at_once(read, wanted)
         return out
 
     def cat(
@@ -368,12 +416,12 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
         def read(name: str) -> Any:
             try:
                 return self.cat_file(name, **kwargs)
-            except _FAILURES as error:
+            except FAILURES as error:
                 if on_error == "raise":
                     raise
                 return error
 
-        found = zip(names, _all_at_once(read, names), strict=True)
+        found = zip(names, all_at_once(read, names), strict=True)
         return {
             name: data
             for name, data in found
@@ -425,60 +473,12 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
                 callback.relative_update(len(data))
 
 
-class _UncommittedFile(io.BufferedIOBase):
-    """A file of a transaction: written beside its place, renamed into it by `commit`."""
-
-    def __init__(self, fs: HowdahFileSystem, path: str, *, overwrite: bool, **options: Any) -> None:
-        super().__init__()
-        self._fs = fs
-        self._overwrite = overwrite
-        self.path = path
-        self.temporary_path = posixpath.join(
-            posixpath.dirname(path), f".{posixpath.basename(path)}.{uuid.uuid4().hex[:8]}.tmp"
-        )
-        self._stream = fs._create(self.temporary_path, **options)
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        return self._stream.write(data)
-
-    def tell(self) -> int:
-        return self._stream.tell()
-
-    def close(self) -> None:
-        if not self.closed:
-            self._stream.close()
-        super().close()
-
-    def commit(self) -> None:
-        """Close, and give the file its name."""
-        self.close()
-        self._fs.hdfs.rename(self.temporary_path, self.path, overwrite=self._overwrite)
-
-    def discard(self) -> None:
-        """Close, and delete what was written."""
-        self.close()
-        self._fs.hdfs.delete(self.temporary_path)
+def _raise(error: errors.HowdahError) -> None:
+    raise error
 
 
-def _all_at_once(read: Callable[[str], T], names: Iterable[str]) -> list[T]:
-    """`read` of each name, in their order, on a few threads. Of what is raised the first in
-    that order; what was not begun by then is left.
-
-    The threads are gone when this returns: nothing is there for a fork to lose.
-    """
-    wanted = list(names)
-    if len(wanted) < 2:
-        return [read(name) for name in wanted]
-    with ThreadPoolExecutor(min(_THREADS, len(wanted)), "howdah-cat") as threads:
-        reads = [threads.submit(read, name) for name in wanted]
-        try:
-            return [each.result() for each in reads]
-        finally:
-            for each in reads:
-                each.cancel()
+def _omit(error: errors.HowdahError) -> None:
+    """What cannot be listed is left out, as fsspec's callers expect."""
 
 
 def _info(status: FileStatus) -> Info:

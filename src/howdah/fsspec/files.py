@@ -1,0 +1,78 @@
+"""The two kinds of files that fsspec wants beside howdah's own streams.
+
+A file of a transaction is written beside its place and gets its name at the end. A file
+with a cache of fsspec's is what callers get who name one (`cache_type`), and what
+fsspec's caching filesystems put their own cache into (`blockcache::`).
+"""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from fsspec.spec import AbstractBufferedFile
+
+if TYPE_CHECKING:
+    from howdah.fs.streams import FSDataInputStream
+    from howdah.fsspec.filesystem import HowdahFileSystem
+
+
+class CachedFile(AbstractBufferedFile):  # type: ignore[misc]
+    """A file that is read through one of fsspec's caches.
+
+    One stream is open below it, so that a connection serves many fetches.
+    """
+
+    def __init__(
+        self, fs: HowdahFileSystem, path: str, stream: FSDataInputStream, **options: Any
+    ) -> None:
+        self._stream = stream
+        super().__init__(fs, path, mode="rb", size=stream.size, **options)
+
+    def _fetch_range(self, start: int, end: int) -> bytes:
+        return self._stream.pread(start, max(min(end, self.size) - start, 0))
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
+
+
+class UncommittedFile(io.BufferedIOBase):
+    """A file of a transaction: written beside its place, renamed into it by `commit`."""
+
+    def __init__(self, fs: HowdahFileSystem, path: str, *, overwrite: bool, **options: Any) -> None:
+        super().__init__()
+        self._fs = fs
+        self._overwrite = overwrite
+        self.path = path
+        self.temporary_path = posixpath.join(
+            posixpath.dirname(path), f".{posixpath.basename(path)}.{uuid.uuid4().hex[:8]}.tmp"
+        )
+        self._stream = fs._create(self.temporary_path, **options)
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        return self._stream.write(data)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
+
+    def commit(self) -> None:
+        """Close, and give the file its name."""
+        self.close()
+        self._fs.hdfs.rename(self.temporary_path, self.path, overwrite=self._overwrite)
+
+    def discard(self) -> None:
+        """Close, and delete what was written."""
+        self.close()
+        self._fs.hdfs.delete(self.temporary_path)

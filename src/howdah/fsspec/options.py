@@ -1,0 +1,50 @@
+"""Options that callers may give, and what is said of the others (pure).
+
+fsspec's filesystems take any keyword, so a typo passes in silence: a file is written with
+three replicas where two were meant. Here an unknown one is a `TypeError`, as of any
+function of Python, that names the nearest known one.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Final
+
+FILESYSTEM: Final = frozenset(("host", "port", "user", "replication", "block_size", "conf"))
+# What fsspec itself takes out of the options of any filesystem, or hands on to it.
+OF_FSSPEC: Final = frozenset(
+    (
+        "asynchronous",
+        "batch_size",
+        "listings_expiry_time",
+        "loop",
+        "max_paths",
+        "skip_instance_cache",
+        "use_listings_cache",
+    )
+)
+READING: Final = frozenset(("cache_type", "cache_options", "block_size", "size"))
+WRITING: Final = frozenset(("replication", "hdfs_block_size", "permission"))
+# What callers bring along for other filesystems, whichever the mode is: it means nothing.
+ANYWHERE: Final = frozenset(("block_size", "blocksize", "cache_type", "cache_options", "size"))
+# What other clients of HDFS call it.
+_ELSEWHERE: Final = {
+    "default_block_size": "block_size",
+    "extra_conf": "conf",
+    "hdfs_block_size": "block_size",
+    "username": "user",
+}
+_NOT_HERE: Final = frozenset(("kerb_ticket", "kerberos_ticket"))
+
+
+def check(given: Iterable[str], known: Iterable[str], what: str) -> None:
+    """`TypeError` for the first of `given` that is not `known`."""
+    names = sorted(known)
+    for name in sorted(set(given) - set(names)):
+        if name in _NOT_HERE:
+            raise TypeError(f"{what} takes no {name!r}: Kerberos is not supported")
+        near = [_ELSEWHERE[name]] if _ELSEWHERE.get(name) in names else []
+        near = near or difflib.get_close_matches(name, names, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(names)}"
+        raise TypeError(f"{what} takes no {name!r}{hint}")

@@ -1,0 +1,85 @@
+"""What the fsspec face decides without a server."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+pytest.importorskip("fsspec")
+import fsspec
+
+from howdah import errors
+from howdah.fsspec import HowdahFileSystem
+from howdah.fsspec.options import FILESYSTEM, check
+from howdah.fsspec.reading import covers
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("replicatoin", "did you mean 'replication'"),
+        ("extra_conf", "did you mean 'conf'"),
+        ("default_block_size", "did you mean 'block_size'"),
+        ("kerb_ticket", "Kerberos is not supported"),
+        ("zzz", "there are block_size, conf"),
+    ],
+)
+def test_an_unknown_option_is_named_with_the_nearest_known_one(option: str, said: str) -> None:
+    with pytest.raises(TypeError, match=f"HowdahFileSystem takes no {option!r}.*{said}"):
+        HowdahFileSystem("nn", 8020, **{option: "x"})
+
+
+def test_options_of_fsspec_itself_are_taken() -> None:
+    fs = HowdahFileSystem("nn", 8020, skip_instance_cache=True, use_listings_cache=False)
+    assert fs.hdfs.uri == "hdfs://nn:8020"
+
+
+def test_options_of_a_url_are_those_of_the_filesystem() -> None:
+    with pytest.raises(TypeError, match="did you mean 'replication'"):
+        fsspec.open("howdah://nn:8020/a", "wb", replicas=2, replicatoin=1)
+
+
+def test_who_opens_a_file_is_told_of_a_typo_before_anything_is_sent() -> None:
+    fs = HowdahFileSystem("nn", 8020)
+    with pytest.raises(TypeError, match="opening /a as 'wb' takes no 'replicatoin'"):
+        fs.open("/a", "wb", replicatoin=2)
+    with pytest.raises(TypeError, match="takes no 'cache_tpye'; did you mean 'cache_type'"):
+        fs.open("/a", "rb", cache_tpye="none")
+
+
+def test_a_url_without_a_host_is_never_the_local_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
+    monkeypatch.delenv("HADOOP_HOME", raising=False)
+    with pytest.raises(errors.InvalidConfiguration, match="names no namenode"):
+        HowdahFileSystem(conf={"fs.defaultFS": "file:///"})
+
+
+def test_the_url_of_a_path_can_be_opened_without_install() -> None:
+    fs = HowdahFileSystem(host="nn", port=8020)
+    assert fs.unstrip_protocol("/a b") == "howdah://nn:8020/a b"
+    assert repr(fs) == "HowdahFileSystem('howdah://nn:8020/')"
+    again, path = fsspec.url_to_fs(fs.unstrip_protocol("/a b"))
+    assert (again, path) == (fs, "/a b")
+
+
+def test_check_knows_what_it_is_told() -> None:
+    check(["host", "port"], FILESYSTEM, "it")
+
+
+def test_ranges_are_put_together_and_each_is_within_what_is_read() -> None:
+    dice = random.Random(27)
+    for _ in range(200):
+        starts = [dice.randrange(100) for _ in range(dice.randrange(8))]
+        wanted = [(start, start + dice.randrange(20)) for start in starts]
+        gap = dice.choice([None, 0, 5])
+        reads = covers(wanted, gap)
+        for before, after in itertools.pairwise(reads):
+            assert after[0] - before[1] > (gap or 0)
+        served = {part: read for read in reads for part in read[2]}
+        for index, (start, end) in enumerate(wanted):
+            if start < end:
+                assert served[index][0] <= start < end <= served[index][1]
+            else:
+                assert index not in served
