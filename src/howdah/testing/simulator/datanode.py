@@ -35,6 +35,7 @@ from howdah.datanode.messages import (
     Transfer,
 )
 from howdah.datanode.replicas import ReplicaState
+from howdah.datanode.report_schedule import ReportSchedule
 from howdah.datanode.reports import BlockNews
 from howdah.datanode.volumes import Volume
 from howdah.proto import datanode_namenode_pb2 as pb
@@ -55,6 +56,7 @@ from howdah.transfer.responses import BlockOpResponse
 from howdah.transfer.status import Status
 
 HEARTBEAT_S = 10.0
+REPORT_INTERVAL_S = 21_600.0
 RESTART_EXPIRY_MS = 60_000
 READ_WAIT_S = 3.0
 COPY_PACKET_BYTES = 8
@@ -97,6 +99,7 @@ class Datanode:
         process = self.process
         process.at_death.append(lambda: self.network.process_died(process))
         self._events: deque[Event] = deque()
+        self._reports = ReportSchedule(REPORT_INTERVAL_S)
         self._news: deque[BlockNews | BlockSynchronized | CorruptFound] = deque()
         self.store = Store(self.world, self.disk, self.volume.storage_id, self._events.append)
         self._inventory = {
@@ -322,7 +325,7 @@ class Datanode:
 
     def _live(self) -> Steps[None]:
         joined = False
-        self._heartbeat_due_ms = self._report_due_ms = 0
+        self._heartbeat_due_ms = 0
         while True:
             try:
                 if not joined:
@@ -330,24 +333,24 @@ class Datanode:
                         "registerDatanode",
                         pb.RegisterDatanodeRequestProto(registration=self.registration),
                     )
-                    yield from self._heartbeat()
-                    yield from self._full_report()
+                    self._heartbeat_due_ms = 0
+                    self._reports.registered()
                     joined = True
-                yield from self._step()
+                yield from self._do_what_is_due()
+                yield Wait(lambda: bool(self._news), self._heartbeat_due_ms)
             except _Unknown:
                 joined = False
             except (errors.HowdahError, OSError) as error:
                 self.world.note(self, f"namenode: {type(error).__name__} {error}")
-                self._report_due_ms = 0
+                self._heartbeat_due_ms = 0
                 yield from self.world.sleep(1.0)
 
-    def _step(self) -> Steps[None]:
+    def _do_what_is_due(self) -> Steps[None]:
         if self.world.now_ms >= self._heartbeat_due_ms:
             yield from self._heartbeat()
-        if not self._report_due_ms:
+        if self._reports.may_report(self.world.now_s):
             yield from self._full_report()
         yield from self._tell_news()
-        yield Wait(lambda: bool(self._news), self._heartbeat_due_ms)
 
     def _call(self, method: str, request: Message) -> Steps[Message]:
         try:
@@ -365,10 +368,15 @@ class Datanode:
         )
         answer = yield from self._call(
             "sendHeartbeat",
-            pb.HeartbeatRequestProto(registration=self.registration, reports=[storage]),
+            pb.HeartbeatRequestProto(
+                registration=self.registration,
+                reports=[storage],
+                requestFullBlockReportLease=self._reports.wants_lease(self.world.now_s),
+            ),
         )
         assert isinstance(answer, pb.HeartbeatResponseProto)
         self._heartbeat_due_ms = due_ms
+        self._reports.granted(answer.fullBlockReportLeaseId)
         for order in decode_orders(answer.cmds):
             match order:
                 case Register():
@@ -395,19 +403,28 @@ class Datanode:
     def _full_report(self) -> Steps[None]:
         kept = [news for news in self._news if not isinstance(news, BlockNews)]
         listed = list(self._inventory.values())
+        self._reports.begin()
         self._news.clear()
         self._news.extend(kept)
-        for request in reports.full_reports(
-            self.registration,
-            POOL_ID,
-            [self.volume],
-            {self.volume.storage_id: listed},
-            report_id=1,
-            lease_id=1,
-            split_threshold=1000,
-        ):
-            yield from self._call("blockReport", request)
-        self._report_due_ms = self.world.now_ms + (1 << 40)
+        try:
+            for request in reports.full_reports(
+                self.registration,
+                POOL_ID,
+                [self.volume],
+                {self.volume.storage_id: listed},
+                report_id=1,
+                lease_id=self._reports.lease_id,
+                split_threshold=1000,
+            ):
+                yield from self._call("blockReport", request)
+        except errors.InvalidReportLease as error:
+            self.world.note(self, f"cannot report now: {error}")
+            self._reports.lost()
+        except errors.HowdahError:
+            self._reports.lost()
+            raise
+        else:
+            self._reports.reported(self.world.now_s, 1.0)
 
     def _tell_news(self) -> Steps[None]:
         while self._news:
