@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from howdah.fs import paths
 from howdah.fs.hdfs import HdfsFileSystem
 from howdah.spark.layout import InvalidInput
 from howdah.spark.outcome import DuplicateFile
+from howdah.spark.tree_lock import is_lock
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -108,11 +110,20 @@ def test_who_asks_for_a_copy_reads_and_writes_nothing(
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("bytes are moved by the process that asks for it")
 
+    create = HdfsFileSystem.create
+    made: list[Any] = []
+
+    def create_lock(fs: Any, path: str) -> Any:
+        assert is_lock(paths.name_of(path))
+        made.append(create(fs, path))
+        return made[-1]
+
     with monkeypatch.context() as patched:
         # The executors' processes know nothing of it.
-        for name in ("open", "create", "append"):
-            patched.setattr(HdfsFileSystem, name, refuse)
+        for name, method in (("open", refuse), ("create", create_lock), ("append", refuse)):
+            patched.setattr(HdfsFileSystem, name, method)
         assert bench.copy("src/big", "dst").counters.bytes_copied == len(tree["big"])
+    assert [out.get_pos() for out in made] == [0]
     with bench.fs.open(bench.path("dst")) as stream:
         assert stream.read() == tree["big"]
 

@@ -107,7 +107,8 @@ def test_next_run_removes_what_a_killed_one_left(bench: Any) -> None:
 def test_next_atomic_run_begins_anew(bench: Any) -> None:
     bench.make("src", {"a": b"1"})
     key = key_of([bench.uri("src")], bench.uri("dst"))
-    bench.make(f"._WIP_dst.{key}", {"stale": b"0"})
+    for old in (key, f"{key}.0123456789ab"):
+        bench.make(f"._WIP_dst.{old}", {"stale": b"0"})
     bench.copy("src", "dst", atomic=True)
     assert bench.tree("dst") == {"a": b"1"}
     assert names(bench) == ["dst", "src"]

@@ -43,7 +43,7 @@ def has_begun(ground: Any, name: str) -> bool:
 
 def debris(ground: Any) -> list[str]:
     """What is in the test's directory that no job was to leave."""
-    odd = (".distcp.tmp.", WORK_PREFIX, ".howdah-compact.")
+    odd = (".distcp.tmp.", WORK_PREFIX, ".howdah-compact.", ".howdah.lock")
     tops = ground.fs.walk(ground.path(""))
     return [s.path for _, dirs, files in tops for s in (*dirs, *files) if s.name.startswith(odd)]
 

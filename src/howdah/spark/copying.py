@@ -75,6 +75,11 @@ class SourceChanged(CopyFailed):
     """The source was changed again and again while it was copied."""
 
 
+class SourceGone(CopyFailed):
+    """What was named to be copied is not there any more, or something else is in its place.
+    Nothing lets that pass, and nothing is deleted for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Manner:
     """How a task copies, whichever the file."""
@@ -216,6 +221,7 @@ class Copier:
         return fs.create(
             path,
             overwrite=True,
+            create_parent=self._manner.direct,
             replication=(source.replication or None) if Attribute.REPLICATION in keep else None,
             block_size=(source.block_size or None) if same_blocks else None,
         )

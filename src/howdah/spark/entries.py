@@ -33,9 +33,10 @@ class Kind(enum.IntEnum):
     SUMS = 6  # the totals of a task that has listed
     MODIFIED = 7  # by a report on snapshots, to be looked at
     CREATED = 8  # the same, with all that is below it
+    ROOT = 9  # a directory that was named, to be listed: it has to be there
 
 
-WAITING: Final = (Kind.PENDING, Kind.MISSING_PENDING, Kind.MODIFIED, Kind.CREATED)
+WAITING: Final = (Kind.PENDING, Kind.MISSING_PENDING, Kind.MODIFIED, Kind.CREATED, Kind.ROOT)
 """Rows of which a task has yet to make others."""
 
 

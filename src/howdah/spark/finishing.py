@@ -3,7 +3,7 @@
 All are tasks over rows of the listing, as copying is.
 
 * Parts of a file (`-blocksperchunk`) are joined by `concat`, checked against the
-  source, and the file gets its name.
+  source, and the file gets its name. A file without parts has to be one that was left out.
 * What only the target has is deleted (`-delete`), or moved to the trash where there is
   one.
 * Directories get their attributes (`-p`) last, since copying into them changes their
@@ -22,15 +22,17 @@ from typing import TYPE_CHECKING, Final
 from howdah import errors
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
+from howdah.fs.status import FileStatus
 from howdah.fs.trash import Trash
 from howdah.spark.attempts import attempt_id, whole_file
+from howdah.spark.compare import Action
 from howdah.spark.copying import COMPOSITE, CopyFailed, SourceChanged
 from howdah.spark.counters import Counters
 from howdah.spark.entries import Entry, decode, entries
 from howdah.spark.filesystems import Place
 from howdah.spark.layout import Found
 from howdah.spark.preserving import preserve
-from howdah.spark.tasks import CopyTask, counter_batch
+from howdah.spark.tasks import FAILED_PART, CopyTask, counter_batch, decision_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,25 +52,51 @@ class JoinTask:
         counters = Counters()
         for batch in given:
             for entry in entries(batch):
-                self._join(sources[entry.filesystem], fs, entry, counters)
+                self._file(sources[entry.filesystem], fs, entry, counters)
         yield counter_batch(counters)
 
-    def _join(
+    def _file(
         self, source_fs: FileSystem, fs: FileSystem, entry: Entry, counters: Counters
     ) -> None:
         directory = self.copy.staging.chunks(entry.relative)
+        target = self.copy.target_path + decode(entry.relative)
         try:
             parts = sorted(fs.list_status(directory), key=lambda status: status.path)
-        except errors.PathNotFound:
-            return  # the file was left out, or another attempt has joined it
-        target = self.copy.target_path + decode(entry.relative)
-        if not parts and _has_length(fs, target, entry.length):
-            return  # an earlier attempt has joined it
-        if sum(part.length for part in parts) != entry.length:
-            if self.copy.options.ignore_failures:
-                # A part could not be read, which is counted already.
-                return
-            raise CopyFailed(f"Not all parts of {fs.uri}{target} are there")
+        except errors.PathNotFound as error:
+            if not self._is_left_out(source_fs, fs, entry, target):
+                raise CopyFailed(
+                    f"All parts of {fs.uri}{target} are gone from {directory}: somebody has "
+                    "removed them"
+                ) from error
+            return
+        if any(part.name == FAILED_PART for part in parts):
+            counters.files_failed += 1
+            return
+        if parts or not _has_length(fs, target, entry.length):
+            self._join(source_fs, fs, entry, parts, target)
+        # Else an earlier attempt has joined it.
+        counters.files_copied += 1
+
+    def _is_left_out(
+        self, source_fs: FileSystem, fs: FileSystem, entry: Entry, target: str
+    ) -> bool:
+        """Whether it was decided, and is right, that there is nothing to copy."""
+        decision = decision_of(self.copy, source_fs, fs, entry, target)
+        return decision.action is Action.SKIP and fs.exists(target)
+
+    def _join(
+        self,
+        source_fs: FileSystem,
+        fs: FileSystem,
+        entry: Entry,
+        parts: list[FileStatus],
+        target: str,
+    ) -> None:
+        there = sum(part.length for part in parts)
+        if there != entry.length:
+            raise CopyFailed(
+                f"Parts of {fs.uri}{target} are gone: there are {there} bytes of {entry.length}"
+            )
         first, *rest = (part.path for part in parts)
         if rest:
             fs.concat(first, rest)

@@ -1,6 +1,7 @@
 """`distcp`: the whole of a copy, from the driver's side.
 
-1. Look at sources and target, and place the sources (`howdah.spark.layout`).
+1. Look at sources and target, take the lock of the target (`howdah.spark.tree_lock`), and
+   place the sources (`howdah.spark.layout`).
 2. Remove what an earlier run of the same copy left, if it was killed.
    With `-diff` or `-rdiff` instead: move at the target what was renamed or deleted
    between two snapshots (`howdah.spark.snapshot_sync`).
@@ -9,9 +10,10 @@
 5. Copy: tasks with about as many bytes each (`howdah.spark.plan`, `howdah.spark.tasks`),
    at nodes with replicas where that matters (`howdah.spark.near`), and join what was
    copied in parts.
-6. Delete what only the target has, where that is asked for (`howdah.spark.finishing`).
-7. Remove the staging directory, give an atomic copy its name, and set the attributes of
-   directories, which everything before has changed.
+6. Delete what only the target has, where that is asked for (`howdah.spark.finishing`), if
+   all sources are still what was listed.
+7. Remove the staging directory, give an atomic copy its name (`howdah.spark.atomic`), and
+   set the attributes of directories, which everything before has changed.
 
 The driver asks filesystems for a few statuses and gives a few renames; it sees no byte
 of a file, and no row of a list but those of the largest files.
@@ -20,6 +22,7 @@ of a file, and no row of a list but those of the largest files.
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -29,8 +32,9 @@ from typing import TYPE_CHECKING
 from howdah import errors, keys
 from howdah.config import Configuration
 from howdah.fs import capabilities, paths
+from howdah.spark.atomic import AtomicCopy
 from howdah.spark.attempts import remove_unfinished
-from howdah.spark.copying import COMPOSITE
+from howdah.spark.copying import COMPOSITE, CopyFailed
 from howdah.spark.counters import Counters
 from howdah.spark.entries import Entry, Kind, decode, encode
 from howdah.spark.filesystems import Place, is_object_store
@@ -46,15 +50,19 @@ from howdah.spark.progress import Progress
 from howdah.spark.rehearsal import SCHEMA as REHEARSAL_SCHEMA
 from howdah.spark.rehearsal import RehearseTask, tell_all
 from howdah.spark.snapshot_sync import SnapshotSync
-from howdah.spark.staging import Staging, key_of, work_path
+from howdah.spark.staging import Staging, key_of
 from howdah.spark.surroundings import Surroundings, located, prefix, status_of
 from howdah.spark.tasks import COUNTER_SCHEMA, FINGERPRINT, CopyTask
+from howdah.spark.tree_lock import NO_LOCK, TreeLock, locked
 from howdah.spark.walking import Walk
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
     from howdah.fs.status import FileStatus
+
+
+_log = logging.getLogger(__name__)
 
 
 def distcp(
@@ -66,14 +74,16 @@ def distcp(
     conf: Configuration | None = None,
     user: str | None = None,
     tell: Callable[[str], None] = print,
+    warn: Callable[[str], None] = _log.warning,
     shows_progress: bool = False,
 ) -> Outcome:
     """Copy files and trees in parallel; the executors of `spark` move the bytes.
 
     `sources` and `target` are URIs, or paths on `fs.defaultFS`; sources may be patterns.
-    `tell` is given a line for each thing that a dry run would do. Raises `CopyFailed`
-    with source, target and reason, `InvalidInput`, `DuplicateFile`, and others that
-    `howdah.spark.outcome` knows.
+    `tell` is given a line for each thing that a dry run would do, `warn` one if another
+    job has the target and has to be waited for. Raises `TreeLocked` if it keeps it,
+    `CopyFailed` with source, target and reason, `InvalidInput`, `DuplicateFile`, and
+    others that `howdah.spark.outcome` knows.
 
     >>> distcp(spark, "hdfs://a:8020/data", "hdfs://b:8020/data")  # doctest: +SKIP
     """
@@ -85,7 +95,30 @@ def distcp(
     configuration = Configuration.load() if conf is None else conf
     wanted = [sources] if isinstance(sources, str) else list(sources)
     around = Surroundings.look(wanted, target, chosen, configuration, user)
-    return _Job(spark, around, chosen, configuration, user, shows_progress).run(tell)
+    with contextlib.ExitStack() as stack:
+        lock = NO_LOCK
+        if not chosen.dry_run:
+            lock = _locked(stack, around, chosen, warn)
+            around = around.again()
+        job = _Job(spark, around, chosen, configuration, user, lock, shows_progress)
+        return job.run(tell)
+
+
+def _locked(
+    stack: contextlib.ExitStack,
+    around: Surroundings,
+    options: Options,
+    warn: Callable[[str], None],
+) -> TreeLock:
+    """The lock of the target, which `stack` gives up."""
+    fs, path = around.target_fs, around.target_path
+    try:
+        return stack.enter_context(locked(fs, path, "distcp", tell=warn))
+    except errors.AccessDenied as error:
+        if options.direct:
+            # Whoever writes to final names may be allowed to do that below only.
+            return TreeLock(path, None, f"{path} is not locked: {error}")
+        raise CopyFailed(f"Cannot write to {around.target_uri}: {error}") from error
 
 
 class _Job:
@@ -96,9 +129,11 @@ class _Job:
         options: Options,
         conf: Configuration,
         user: str | None,
+        lock: TreeLock,
         shows_progress: bool,
     ) -> None:
         self._spark = spark
+        self._lock = lock
         self._sync = None
         if options.by_snapshots:
             self._sync = SnapshotSync.look(spark, around, options)
@@ -127,11 +162,16 @@ class _Job:
         key = key_of(what, around.target_uri)
         # An atomic copy is made beside its target, where nothing is yet.
         self._path = around.target_path
+        run = uuid.uuid4().hex[:12]
+        self._atomic: AtomicCopy | None = None
         if options.atomic:
-            self._path = work_path(around.target_path, self._work_directory(), key)
+            self._atomic = AtomicCopy(
+                self._fs, around.target_path, self._work_directory(), key, run
+            )
+            self._path = self._atomic.path
         alone = len(self._placed) == 1 and not self._placed[0].source.is_directory
         is_file = alone and not self._placed[0].relative
-        self._staging = Staging.of(self._path, is_file, key, uuid.uuid4().hex[:12])
+        self._staging = Staging.of(self._path, is_file, key, run)
 
     def _work_directory(self) -> str | None:
         if self._options.work_path is None:
@@ -184,7 +224,7 @@ class _Job:
                 self._sync.forget()
             # What -diff has begun it goes on with, if the directory is there.
             if not self._options.dry_run and (is_done or self._sync is None):
-                self._fs.delete(self._staging.directory, recursive=True)
+                self._remove_staging()
             if task.log is not None and self._options.log_path is not None:
                 remove_unfinished(task.log.connect(), paths.parse(self._options.log_path).path)
         seconds = time.monotonic() - self._began_s
@@ -194,7 +234,7 @@ class _Job:
 
     def _notes(self, counters: Counters) -> tuple[str, ...]:
         """What whoever asked for the copy may not expect."""
-        notes = [] if self._not_near is None else [self._not_near]
+        notes = [note for note in (self._lock.note, self._not_near) if note is not None]
         if counters.skipped_by_time:
             notes.append(
                 f"{counters.skipped_by_time} files were taken for unchanged by length and "
@@ -215,26 +255,43 @@ class _Job:
 
     def _remove_debris(self) -> None:
         self._fs.delete(self._staging.directory, recursive=True)
-        if self._options.atomic:
-            self._fs.delete(self._path, recursive=True)
+        if self._atomic is not None:
+            self._atomic.remove_debris()
+
+    def _remove_staging(self) -> None:
+        """Remove what this run made, and nothing of one that may have taken its lock."""
+        self._fs.delete(self._staging.own, recursive=True)
+        if self._sync is not None:
+            self._fs.delete(self._staging.directory, recursive=True)
+            return
+        with contextlib.suppress(errors.DirectoryNotEmpty):
+            self._fs.delete(self._staging.directory)
 
     def _do(self, listing: Listing, task: CopyTask) -> Counters:
         counters = self._copy(listing, task)
+        if self._options.blocks_per_chunk:
+            counters += self._join(listing, task)
         if self._options.wants_missing:
             counters += self._missing(listing)
         if self._sync is not None and self._options.preserve:
             # As long as the directory is there the copy can be gone on with.
             self._preserve_directories(listing.of(Kind.DIRECTORY), task)
         # Before attributes are set: it lies in the target, whose times it has changed.
-        self._fs.delete(self._staging.directory, recursive=True)
-        if self._options.atomic:
-            self._commit()
+        self._remove_staging()
+        if self._atomic is not None:
+            self._commit(self._atomic, counters)
+        if self._lock.is_inside:
+            self._lock.release()
         if self._options.preserve:
             rows = listing.of(Kind.DIRECTORY)
             if self._sync is not None:
                 rows = rows.where("length(relative) = 0")
             self._preserve_directories(rows, task)
         return counters
+
+    def _commit(self, made: AtomicCopy, counters: Counters) -> None:
+        self._lock.check()
+        made.commit(counters)
 
     # --- 3. the list -------------------------------------------------------------------
 
@@ -248,6 +305,7 @@ class _Job:
             ignore_failures=self._options.ignore_failures,
             threads=self._options.list_threads,
             mark=self._staging.mark if self._trusts_names else "",
+            own_lock=None if self._options.dry_run else self._lock.path or "",
         )
 
     def _list(self) -> Listing:
@@ -280,7 +338,7 @@ class _Job:
         is_filtered = self._around.is_filtered(placed.source.uri)
         rows = [] if placed.skips_itself or is_filtered else [entry]
         if status.is_directory:
-            rows.append(replace(entry, kind=Kind.PENDING))
+            rows.append(replace(entry, kind=Kind.ROOT))
         return rows
 
     def _refuse_duplicates(self, listing: Listing) -> None:
@@ -302,6 +360,7 @@ class _Job:
         progress: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
         if self._shows_progress:
             progress = Progress(self._fs, self._staging.progress, listing.totals)
+        self._fs.mkdirs(self._staging.own)
         if self._trusts_names and listing.totals.files:
             with self._fs.create(self._staging.mark):
                 pass
@@ -314,11 +373,12 @@ class _Job:
                 "An executor was lost, and what it had listed was another when it was listed "
                 "again: somebody has added or removed files. Copy again, with -update"
             )
-        counters = _sum_of(counted)
-        if blocks:
-            split = rows.where("chunk_length >= 0 and offset = 0")
-            counters += _summed(split.mapInArrow(JoinTask(task), COUNTER_SCHEMA))
-        return counters
+        return _sum_of(counted)
+
+    def _join(self, listing: Listing, task: CopyTask) -> Counters:
+        rows = in_parts(listing.of(Kind.FILE), self._options.blocks_per_chunk)
+        split = rows.where("chunk_length >= 0 and offset = 0")
+        return _summed(split.mapInArrow(JoinTask(task), COUNTER_SCHEMA))
 
     @property
     def _trusts_names(self) -> bool:
@@ -360,6 +420,9 @@ class _Job:
         return missing
 
     def _missing(self, listing: Listing) -> Counters:
+        self._lock.check()
+        if self._options.delete:
+            self._around.check_roots()
         rows = self._missing_rows(listing)
         if self._options.delete:
             return _summed(
@@ -379,20 +442,6 @@ class _Job:
         track.connect().mkdirs(path)
         tracked = TrackTask(self._around.target, prefix(self._path), track, path)
         return _summed(rows.mapInArrow(tracked, COUNTER_SCHEMA))
-
-    def _commit(self) -> None:
-        """Give an atomic copy its name."""
-        final = self._around.target_path
-        if not self._fs.exists(self._path):
-            self._fs.mkdirs(self._path)  # the copy of nothing
-        self._fs.mkdirs(paths.parent_of(final) or paths.SEPARATOR)
-        try:
-            self._fs.rename(self._path, final)
-        except errors.PathExists as error:
-            self._fs.delete(self._path, recursive=True)
-            raise errors.PathExists(
-                f"Target-path can't be committed to because it exists at {self._around.target_uri}"
-            ) from error
 
     def _preserve_directories(self, rows: DataFrame, task: CopyTask) -> None:
         # Their order matters only where a mode keeps their owner out.

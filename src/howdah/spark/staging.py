@@ -8,8 +8,10 @@
 3. In it each run has a directory of its own, and in that each attempt at a task a name.
    Two attempts at the same file, as when Spark is impatient, don't meet; the last
    rename wins, and both have the same content.
-4. With `-atomic` all of the target is written to a directory beside it, by the same
-   rules, and renamed as a whole.
+4. Only the driver makes the directory of a run. An attempt that Spark gave up, and that
+   still works when it is removed, can't write any more.
+5. With `-atomic` all of the target is written to a directory beside it, by the same
+   rules, and renamed as a whole (`howdah.spark.atomic`).
 """
 
 from __future__ import annotations
@@ -75,9 +77,3 @@ class Staging:
     def progress(self) -> str:
         """The directory in which tasks say how far they are."""
         return f"{self.own}/progress"
-
-
-def work_path(target_path: str, directory: str | None, key: str) -> str:
-    """Where an atomic copy is made: beside the target, or in a given directory."""
-    parent = directory or paths.parent_of(target_path) or "/"
-    return paths.join(parent, f"{WORK_PREFIX}{paths.name_of(target_path)}.{key}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,12 +15,15 @@ from howdah.fs import glob, paths
 from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
+from howdah.spark.copying import SourceGone
 from howdah.spark.entries import decode, found_of
 from howdah.spark.filesystems import Place
 from howdah.spark.layout import Found, InvalidInput, Source
 from howdah.spark.options import InvalidOptions, Options
 
 _TRASH_SCHEMES: Final = ("hdfs",)
+THREADS: Final = 16
+"""In which the driver asks for what it has to know of each source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,24 @@ class Surroundings:
             _filters(options.filters_file, conf, user),
             fs.scheme in _TRASH_SCHEMES and _trash_is_on(fs, conf),
         )
+
+    def again(self) -> Surroundings:
+        """The same with the target as it is now."""
+        return replace(self, target_status=status_of(self.target_fs, self.target_path))
+
+    def check_roots(self) -> None:
+        """Raises `SourceGone` unless every directory that was named is still the same one."""
+        roots = [each for each in self.sources if each[0].is_directory]
+        with ThreadPoolExecutor(THREADS, thread_name_prefix="roots") as pool:
+            for _ in pool.map(lambda each: self._check_root(*each), roots):
+                pass
+
+    def _check_root(self, source: Source, status: FileStatus) -> None:
+        now = status_of(self.places[source.filesystem].connect(), source.path)
+        if now is None:
+            raise SourceGone(f"{source.uri} is gone since it was listed; nothing is deleted")
+        if not now.is_directory or now.file_id != status.file_id:
+            raise SourceGone(f"{source.uri} was replaced since it was listed; nothing is deleted")
 
     @property
     def found(self) -> Found:

@@ -31,6 +31,8 @@ from howdah.spark.throttle import Throttle
 if TYPE_CHECKING:
     import pyarrow as pa
 
+FAILED_PART: Final = "failed"
+"""Beside the parts of a file: one of them could not be read, and `-i` lets that pass."""
 FINGERPRINT: Final = "fingerprint"
 """Beside the counters: which rows a task has seen (`entries.fingerprint_of`)."""
 COUNTER_SCHEMA: Final = ", ".join(f"{name} long" for name in (*names(), FINGERPRINT))
@@ -126,8 +128,13 @@ class _Run:
         except ReadFailed as error:
             if not self._options.ignore_failures:
                 raise
-            self._counters.files_failed += 1
-            self._counters.bytes_failed += entry.length
+            if entry.chunk_length == WHOLE:
+                self._counters.files_failed += 1
+                self._counters.bytes_failed += entry.length
+            else:
+                # Whoever joins the parts counts the file.
+                self._counters.bytes_failed += entry.chunk_length
+                self._chunks_of(entry, marked_failed=True)
             self._report.failed(self._source_uri(entry), str(error))
 
     def _check_name(self, entry: Entry, target: str) -> None:
@@ -168,21 +175,34 @@ class _Run:
             self._copier.append(source_fs, entry, target)
             copied, count = entry.length, entry.length - entry.target_length
         elif entry.chunk_length != WHOLE:
-            part = f"{self._task.staging.chunks(entry.relative)}/{entry.offset:020}"
+            part = f"{self._chunks_of(entry)}/{entry.offset:020}"
             self._copier.copy(source_fs, entry, part)
             copied = count = entry.chunk_length
         else:
             copied = count = self._copier.copy(source_fs, entry, target).length
-        self._counters.files_copied += is_first
+        self._counters.files_copied += entry.chunk_length == WHOLE
         self._counters.bytes_expected += copied
         self._counters.bytes_copied += count
         if is_first:
             uri = self._source_uri(entry)
             self._report.copied(uri, entry.length, self._fs.uri + target, decision.reason.value)
 
+    def _chunks_of(self, entry: Entry, marked_failed: bool = False) -> str:
+        """The directory for the parts of a file; it says that the file has any."""
+        path = self._task.staging.chunks(entry.relative)
+        try:
+            self._fs.mkdir(path)
+        except errors.PathExists:
+            pass  # by another part
+        if marked_failed:
+            self._fs.create(f"{path}/{FAILED_PART}", overwrite=True).close()
+        return path
+
     def _skip(self, source_fs: FileSystem, entry: Entry, target: str, decision: Decision) -> None:
         self._counters.files_skipped += 1
-        self._counters.bytes_skipped += entry.length
+        # Only an earlier attempt can have made what is there of an atomic copy.
+        own = self._options.atomic
+        self._counters.bytes_skipped += entry.target_length if own else entry.length
         self._counters.skipped_by_checksum += decision.reason is Reason.CHECKSUM_EQUAL
         self._counters.skipped_by_time += decision.reason is Reason.NOT_NEWER
         self._report.skipped(
@@ -239,9 +259,12 @@ def decision_of(
         theirs = fs.get_file_checksum(target, combine_mode=task.combine_mode)
         if theirs is None:
             return None
-        ours = source_fs.get_file_checksum(
-            entry.path, length=length, combine_mode=task.combine_mode
-        )
+        try:
+            ours = source_fs.get_file_checksum(
+                entry.path, length=length, combine_mode=task.combine_mode
+            )
+        except (errors.HowdahError, OSError) as error:
+            raise ReadFailed(f"Cannot read {source_fs.uri}{entry.path}: {error}") from error
         if ours is None or ours.algorithm != theirs.algorithm:
             return None
         return ours.bytes == theirs.bytes

@@ -98,6 +98,10 @@ class TreeLock:
             taken.release()
 
 
+NO_LOCK: Final = TreeLock("", None)
+"""Of a job that changes nothing."""
+
+
 @contextmanager
 def locked(
     fs: FileSystem,

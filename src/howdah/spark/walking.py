@@ -9,12 +9,16 @@
    where they are spread over more tasks.
 4. What a filter matches gets no row; what is below it is listed all the same. A filter
    is held against the full URI of a path, of the source and of the target.
-5. A directory that is gone when its turn comes is listed as empty. One that cannot be
+5. A source itself has to be there. A directory below it that is gone when its turn comes
+   is listed as empty; what the target has in its place is left to the next run, since the
+   directory may have been renamed to where nobody has looked yet. One that cannot be
    listed ends the copy, or with `-i` is counted as a failure; Hadoop logs it and goes on.
    Nothing at the target is taken for missing because the source could not be read.
 6. A symbolic link to a file is that file; one to a directory cannot be copied.
 7. Of a report on snapshots each path is looked at, at the source and at the target. What
    was moved at the target has rows of its own, and is passed over where it is now.
+8. Locks and staging directories of jobs are no files of anybody's. A lock that is come
+   across at the target, and that somebody holds, ends the copy.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ from typing import TYPE_CHECKING, Final
 from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
-from howdah.spark.copying import CopyFailed, ReadFailed
+from howdah.spark.copying import CopyFailed, ReadFailed, SourceGone
 from howdah.spark.entries import (
     WAITING,
     Entry,
@@ -43,8 +47,10 @@ from howdah.spark.entries import (
 )
 from howdah.spark.filesystems import Place
 from howdah.spark.layout import Found
+from howdah.spark.lock_files import TreeLocked
 from howdah.spark.staging import is_staging
 from howdah.spark.surroundings import status_of
+from howdah.spark.tree_lock import is_lock, refuse_if_held
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,6 +76,8 @@ class Walk:
     rehearses: bool = False
     mark: str = ""
     """A file of the target; when it is there it is too late to list."""
+    own_lock: str | None = None
+    """The lock file of this job; None to look at no others."""
     most_entries: int = FIRST_ROUND
     roots: tuple[Entry, ...] = ()
 
@@ -136,9 +144,12 @@ class _Walker:
         if directory.kind == Kind.MISSING_PENDING:
             yield from self._missing_below(directory)
             return
-        look = self._list_both if directory.kind == Kind.PENDING else self._look_up
+        is_listed = directory.kind in (Kind.PENDING, Kind.ROOT)
+        look = self._list_both if is_listed else self._look_up
         try:
             yield from look(self._sources[directory.filesystem], directory)
+        except CopyFailed:
+            raise
         except (errors.HowdahError, OSError) as error:
             if not self._walk.ignore_failures:
                 raise ReadFailed(f"Cannot list {directory.path}: {error}") from error
@@ -149,13 +160,29 @@ class _Walker:
         target_path = self._walk.target_path + decode(directory.relative)
         if directory.target == Found.DIRECTORY:
             there = _until_gone(_sorted(self._target, target_path or "/"))
-        for status, other in _paired(_until_gone(_sorted(fs, directory.path)), there):
-            if status is not None:
-                relative = directory.relative + b"/" + encode(status.name)
-                if relative not in self._walk.passed_over:
-                    yield from self._entry(fs, directory, relative, _followed(fs, status), other)
-            elif other is not None and self._walk.wants_missing:
-                yield from self._missing(directory, other)
+        try:
+            for status, other in _paired(_or_gone(_sorted(fs, directory.path)), there):
+                if other is not None and is_lock(other.name):
+                    self._pass_lock(other)
+                elif status is None:
+                    if other is not None and self._walk.wants_missing:
+                        yield from self._missing(directory, other)
+                elif not _is_of_a_job(status.name):
+                    relative = directory.relative + b"/" + encode(status.name)
+                    if relative not in self._walk.passed_over:
+                        followed = _followed(fs, status)
+                        yield from self._entry(fs, directory, relative, followed, other)
+        except _Gone as error:
+            if directory.kind == Kind.ROOT:
+                raise SourceGone(f"{fs.uri}{directory.path} is gone") from error
+
+    def _pass_lock(self, lock: FileStatus) -> None:
+        if self._walk.own_lock in (None, lock.path):
+            return
+        try:
+            refuse_if_held(self._target, lock.path)
+        except TreeLocked as error:
+            raise CopyFailed(error.message) from error
 
     def _look_up(self, fs: FileSystem, entry: Entry) -> Iterator[Entry]:
         """What a report names."""
@@ -191,7 +218,7 @@ class _Walker:
     # --- what only the target has ------------------------------------------------------
 
     def _missing(self, directory: Entry, other: FileStatus) -> Iterator[Entry]:
-        if is_staging(other.name):
+        if _is_of_a_job(other.name):
             return
         relative = directory.relative + b"/" + encode(other.name)
         entry = Entry(
@@ -220,6 +247,22 @@ class _Walker:
         names = [fs.uri + path]
         names += [beginning + relative for beginning in self._walk.filter_beginnings]
         return any(pattern.fullmatch(name) for pattern in self._filters for name in names)
+
+
+class _Gone(Exception):
+    """The directory that is listed has been deleted, or renamed."""
+
+
+def _or_gone(listing: Iterator[FileStatus]) -> Iterator[FileStatus]:
+    try:
+        yield from listing
+    except errors.PathNotFound as error:
+        raise _Gone from error
+
+
+def _is_of_a_job(name: str) -> bool:
+    """Whether something is there for as long as a job works."""
+    return is_staging(name) or is_lock(name)
 
 
 def _until_gone(listing: Iterator[FileStatus]) -> Iterator[FileStatus]:

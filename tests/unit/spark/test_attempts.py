@@ -33,7 +33,9 @@ STAGING = Staging("/dst/.distcp.tmp.0123456789abcdef", "run")
 def fs(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryFileSystem]:
     monkeypatch.setattr(filesystems, "_open", {})
     name = "attempts"
-    yield MemoryFileSystem(name, Configuration())
+    fs = MemoryFileSystem(name, Configuration())
+    fs.mkdirs(STAGING.own)
+    yield fs
     forget(name)
 
 
@@ -146,16 +148,18 @@ def test_parts_that_an_earlier_attempt_has_joined_are_not_missed(fs: MemoryFileS
     write(fs, "/src/a", b"0123456789")
     entry = replace(entry_of(fs, "a"), chunk_length=10)
     assert entry.chunk_length != WHOLE
-    task = task_of(fs)
+    task = task_of(fs, blocks_per_chunk=1)
     parts = STAGING.chunks(entry.relative)
     write(fs, f"{parts}/{0:020}", b"0123456789")
     joined = JoinTask(task)
     for _ in range(2):
-        joined._join(fs, fs, entry, attempt_at(task, 0).finish())
+        counted = attempt_at(task, 0).finish()
+        joined._file(fs, fs, entry, counted)
+        assert counted.files_copied == 1
         assert read(fs, "/dst/a") == b"0123456789"
     fs.delete("/dst/a")
-    with pytest.raises(CopyFailed, match="Not all parts"):
-        joined._join(fs, fs, entry, attempt_at(task, 0).finish())
+    with pytest.raises(CopyFailed, match="are gone: there are 0 bytes of 10"):
+        joined._file(fs, fs, entry, attempt_at(task, 0).finish())
 
 
 def test_file_has_its_name_when_it_is_complete(fs: MemoryFileSystem) -> None:

@@ -28,7 +28,10 @@ from howdah.spark.throttle import Throttle
 def fs(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryFileSystem]:
     monkeypatch.setattr(filesystems, "_open", {})
     name = "distcp"
-    yield MemoryFileSystem(name, Configuration())
+    fs = MemoryFileSystem(name, Configuration())
+    # The driver's work.
+    fs.mkdirs("/staging")
+    yield fs
     forget(name)
 
 
@@ -228,6 +231,7 @@ def test_old_file_stays_when_the_new_one_fails(fs: MemoryFileSystem) -> None:
 def task(**options: Any) -> CopyTask:
     place = Place("mem://distcp")
     staging = Staging.of("/dst", False, "0123456789abcdef", "run")
+    place.connect().mkdirs(staging.own)
     return CopyTask((place,), place, "/dst", Options(**options), staging)
 
 

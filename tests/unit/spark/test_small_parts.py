@@ -14,7 +14,7 @@ from howdah.spark.options import Options, Strategy
 from howdah.spark.plan import deal, parts_of
 from howdah.spark.progress import told
 from howdah.spark.reports import Done, Gauge
-from howdah.spark.staging import Staging, is_staging, key_of, work_path
+from howdah.spark.staging import Staging, is_staging, key_of
 from howdah.spark.throttle import Throttle
 from howdah.spark.tree import signed
 
@@ -48,11 +48,6 @@ def test_staging_lies_in_the_target_or_beside_a_file(
 def test_attempts_at_a_task_do_not_meet() -> None:
     staging = Staging.of("/t", False, "k", "r")
     assert len({staging.file(p, a, n) for p in (0, 1) for a in (0, 1) for n in (0, 1)}) == 8
-
-
-def test_atomic_copy_is_made_beside_its_target() -> None:
-    assert work_path("/a/b", None, "k") == "/a/._WIP_b.k"
-    assert work_path("/a/b", "/tmp", "k") == "/tmp/._WIP_b.k"
 
 
 @given(st.lists(st.integers(0, 100), max_size=30), st.integers(1, 5))

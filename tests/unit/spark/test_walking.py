@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.memory import MemoryFileSystem, forget
-from howdah.spark import filesystems
-from howdah.spark.copying import ReadFailed
+from howdah.spark import filesystems, walking
+from howdah.spark.copying import CopyFailed, ReadFailed, SourceGone
 from howdah.spark.entries import Entry, Kind, decode, entries
 from howdah.spark.filesystems import Place
 from howdah.spark.layout import Found
+from howdah.spark.tree_lock import locked
 from howdah.spark.walking import Walk
 
 PLACE = Place("mem://walks")
@@ -44,9 +45,11 @@ def found(rows: Iterator[Entry] | list[Entry], *kinds: Kind) -> list[str]:
     return sorted(decode(row.relative) for row in rows if row.kind in kinds)
 
 
-def walk(source: str = "/s", most: int = 10**6, **settings: Any) -> list[Entry]:
+def walk(
+    source: str = "/s", most: int = 10**6, kind: Kind = Kind.PENDING, **settings: Any
+) -> list[Entry]:
     """All rounds, one task each."""
-    begin = Entry(Kind.PENDING, 0, source.encode(), b"", target=Found.DIRECTORY)
+    begin = Entry(kind, 0, source.encode(), b"", target=Found.DIRECTORY)
     rows: list[Entry] = []
     roots: tuple[Entry, ...] = (begin,)
     while roots:
@@ -115,9 +118,54 @@ def test_staging_directories_are_not_taken_for_the_targets(fs: MemoryFileSystem)
     assert found(walk(), Kind.MISSING) == []
 
 
-def test_directory_that_is_gone_has_no_entries(fs: MemoryFileSystem) -> None:
-    make(fs, "/t", {})
+def test_directory_that_is_gone_has_no_entries_and_costs_the_target_none(
+    fs: MemoryFileSystem,
+) -> None:
+    make(fs, "/t", {"a": None})
     assert found(walk("/nothing"), *Kind) == [""]  # the sums
+
+
+def test_directory_that_goes_while_it_is_listed_costs_the_target_nothing(
+    fs: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(fs, "/s", {"b": None, "c": None})
+    make(fs, "/t", {"a": None, "c": None, "d": None})
+
+    def list_status_iter(self: MemoryFileSystem, path: str) -> Any:
+        entries = original(self, path)
+        if path != "/s":
+            yield from entries
+            return
+        yield next(entries)
+        raise errors.PathNotFound("renamed between two pages")
+
+    original = MemoryFileSystem.list_status_iter
+    monkeypatch.setattr(MemoryFileSystem, "list_status_iter", list_status_iter)
+    monkeypatch.setattr(walking, "_sorted", lambda fs, path: fs.list_status_iter(path))
+    rows = walk()
+    assert found(rows, Kind.FILE) == ["/b"]
+    # What comes before the last name that was seen is missing, of the rest nobody knows.
+    assert found(rows, Kind.MISSING) == ["/a"]
+
+
+@pytest.mark.parametrize("ignores", [False, True])
+def test_source_itself_has_to_be_there(fs: MemoryFileSystem, ignores: bool) -> None:
+    make(fs, "/t", {"a": None})
+    with pytest.raises(SourceGone, match="mem://walks/s is gone"):
+        walk(kind=Kind.ROOT, ignore_failures=ignores)
+
+
+def test_lock_at_the_target_ends_the_walk_if_somebody_has_it(fs: MemoryFileSystem) -> None:
+    make(fs, "/s", {"b": {"c": None}, ".howdah.lock.c": None})
+    make(fs, "/t", {"b": {"d": None}})
+    with locked(fs, "/t/b", "compact") as lock:
+        with pytest.raises(CopyFailed, match="held by compact"):
+            walk(own_lock="")
+        # Who changes nothing may look, and so may the one who has it.
+        for own in (None, lock.path):
+            assert found(walk(own_lock=own), Kind.FILE, Kind.MISSING) == ["/b/c", "/b/d"]
+    make(fs, "/t", {".howdah.lock.b": None})
+    assert found(walk(own_lock=""), Kind.FILE, Kind.MISSING) == ["/b/c", "/b/d"]
 
 
 def test_directory_that_cannot_be_listed_ends_the_walk(
