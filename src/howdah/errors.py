@@ -13,7 +13,7 @@ This module imports nothing of the rest of howdah.
 from __future__ import annotations
 
 import errno
-from typing import ClassVar
+from typing import ClassVar, Self
 
 
 class HowdahError(Exception):
@@ -376,6 +376,14 @@ class UnknownHost(Unreachable):
     """A name that no address is known for; trying again would not help."""
 
     java_class = "java.net.UnknownHostException"
+    host = ""
+
+    @classmethod
+    def named(cls, host: str, why: object) -> Self:
+        """The error for `host`, which it keeps."""
+        error = cls(f"No address is known for the host {host!r}: {why}")
+        error.host = host
+        return error
 
 
 class CallTimeout(HowdahError, TimeoutError):

@@ -51,6 +51,20 @@ def fs(cluster: MiniCluster) -> Iterator[HdfsFileSystem]:
         yield connected
 
 
+def test_a_pattern_sets_quotas_and_one_that_matches_nothing_is_an_error(
+    run: Run, fs: HdfsFileSystem
+) -> None:
+    for name in ("quota-a", "quota-b"):
+        fs.mkdirs(f"/{name}")
+    assert run("-setQuota", "7", "/quota-*")[0] == 0
+    assert [fs.content_summary(f"/quota-{name}").quota for name in "ab"] == [7, 7]
+    assert run("-setQuota", "7", "/nothing-*") == (
+        255,
+        "",
+        "setQuota: `/nothing-*': No such file or directory\n",
+    )
+
+
 def test_topology_is_printed_by_racks(run: Run, cluster: MiniCluster) -> None:
     _, out, _ = run("-printTopology")
     first, second = (cluster.process(f"datanode{n}").addresses["data"] for n in (0, 1))

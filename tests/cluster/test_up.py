@@ -57,6 +57,14 @@ def test_cluster_that_is_up_can_be_used_without_us(directory: Path) -> None:
             assert stream.read() == b"content"
 
 
+def test_who_starts_a_cluster_has_a_home_in_it(directory: Path) -> None:
+    facts = up(directory, "--datanodes", "1")
+    told = run("dfs", "--conf", facts["conf_dir"], "-mkdir", "a")
+    assert (told.stdout, told.stderr) == ("", "")
+    listed = run("dfs", "--conf", facts["conf_dir"], "-ls", "-C")
+    assert listed.stdout == "a\n"
+
+
 def test_json_is_one_object_with_all_there_is(directory: Path) -> None:
     facts = up(directory, "--datanodes", "1")
     assert facts["uri"].startswith("hdfs://127.0.0.1:")

@@ -207,6 +207,10 @@ _LOG_LINE = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} \w+ \S+: .*\n", r
 _GENERIC = re.compile(
     r"\n\nGeneric options(?: supported are:[\s\S]*?\[commandOptions\]|, before[\s\S]*?file)\n"
 )
+# Hadoop's shell prints the usage of all commands behind every mistake, ours where it is
+# asked for; ours has reasons below its errors, indented.
+_OVERVIEW = re.compile(r"Usage: hadoop fs \[generic options\]\n(?:\t\[.*\n)+<generic options>\n\n?")
+_REASON = re.compile(r"^  .*\n", re.MULTILINE)
 _TIMES = [
     (re.compile(r"\b20[2-9]\d-\d\d-\d\d \d\d:\d\d(:\d\d)?"), "<time>"),
     (re.compile(r"(?<=/\.Trash/)\d{12}(-\d+)?"), "<checkpoint>"),
@@ -272,6 +276,7 @@ def test_both_shells_do_and_say_the_same(
             }
             done = shell(line, [_filled(word, names) for word in line.arguments])
             out, err = (normal(told, root, local[root]) for told in (done.out, done.err))
+            err = _REASON.sub("", _OVERVIEW.sub("", err))
             outcomes.append(Outcome(done.code, out, err))
         if outcomes[0] != outcomes[1]:
             different.append(f"$ {text}\n  Hadoop: {outcomes[0]}\n  howdah: {outcomes[1]}")

@@ -26,19 +26,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from howdah.cli.main import EXIT_FAILURE, UsageError
 from howdah.cli.servers import Arguments
-from howdah.errors import InvalidConfiguration
+from howdah.config import Configuration
+from howdah.errors import HowdahError, InvalidConfiguration
+from howdah.fs.registry import connect
 from howdah.local.processes import start_time
 from howdah.local.running import default_dir, processes_path, running_servers
 from howdah.testing.cluster import READY_TIMEOUT_S, LocalCluster
 from howdah.testing.layout import Layout
 from howdah.testing.processes import Detached
-
-if TYPE_CHECKING:
-    from howdah.config import Configuration
 
 DEFAULT_DATANODES = 3
 WATCH_INTERVAL_S = 0.25
@@ -186,11 +185,26 @@ def _start(cluster: LocalCluster, timeout_s: float) -> None:
         cluster.start(fresh)
         _remember(cluster)
         cluster.wait_ready(names, timeout_s)
+        _make_home(cluster.layout)
     except BaseException:
         # What was up before stays up, what we brought goes.
         cluster.stop([name for name in fresh if name in cluster.pids])
         _remember(cluster)
         raise
+
+
+def _make_home(layout: Layout) -> None:
+    """Relative paths of whoever started the cluster have a place."""
+    conf = Configuration.load(layout.conf_dir)
+    with connect(layout.uri, conf=conf) as fs:
+        home = fs.home_directory()
+        if fs.exists(home):
+            return
+        try:
+            fs.mkdirs(home)
+        except HowdahError as error:
+            # In safe mode, say, or HADOOP_USER_NAME is somebody else: the cluster serves anyway.
+            print(f"howdah up: {home} is not made: {error}", file=sys.stderr)
 
 
 def _end_asked_for() -> threading.Event:

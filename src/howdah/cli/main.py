@@ -84,6 +84,24 @@ COMMANDS: dict[str, Command] = {
     "namespace": Command("say what is in a filesystem or an image", "howdah.cli.namespace:main"),
     "verify": Command("read every replica, and compare", "howdah.cli.verify:main"),
     "zkfc": Command("run a failover controller", None),
+    # Of `hdfs`; known by name, so that nobody takes the refusal for a typing error.
+    "classpath": Command("print a Java class path", None),
+    "crypto": Command("manage encryption zones", None),
+    "debug": Command("look into block files, recover leases", None),
+    "dfsrouter": Command("run a router", None),
+    "dfsrouteradmin": Command("manage mount tables of routers", None),
+    "diskbalancer": Command("even out the volumes of a datanode", None),
+    "ec": Command("manage erasure coding", None),
+    "envvars": Command("print variables of the environment", None),
+    "fetchdt": Command("fetch a delegation token", None),
+    "groups": Command("print the groups of users", None),
+    "httpfs": Command("run a gateway over HTTP", None),
+    "jmxget": Command("print values of JMX beans", None),
+    "mover": Command("move replicas to the storages of their policies", None),
+    "nfs3": Command("run an NFS gateway", None),
+    "oiv_legacy": Command("show an image of Hadoop 2.3 or older", None),
+    "portmap": Command("run a port mapper for NFS", None),
+    "sps": Command("run the storage policy satisfier", None),
 }
 
 # They log what is wrong with their configuration.

@@ -338,7 +338,13 @@ class Streamer:
         try:
             connection = self._setup.open(opened, block.block, connect.stage, connect.sent_bytes)
         except SetupFailed as failure:
-            _log.warning("no pipeline for %s: %s %s", block.block, failure.node, failure)
+            _log.warning(
+                "%s: the pipeline for %s could not be set up at datanode %s, it is built anew: %s",
+                self._pipeline.path,
+                block.block,
+                failure.node,
+                failure,
+            )
             with self._lock:
                 abandon = self._pipeline.setup_failed(
                     failure.node, failure.reason, time.monotonic(), restarts=failure.restarts

@@ -76,8 +76,9 @@ def check_new_name(path: str, name: str, parent: str, max_component_bytes: int) 
 
     Raises InvalidPath, IllegalArgument for reserved names, PathComponentTooLong.
     """
-    if ":" in name or "\0" in name:
-        raise errors.InvalidPath(f"Invalid path name {path}")
+    for character, words in ((":", "a colon"), ("\0", "a NUL")):
+        if character in name:
+            raise errors.InvalidPath(f"Invalid path name {path}: a name cannot have {words} in it")
     if parent == "/" and name == ".reserved":
         raise errors.IllegalArgument(f'"{name}" is a reserved name, {path} cannot be created')
     if name == DOT_SNAPSHOT:

@@ -35,10 +35,9 @@ class Refreshing:
     def refresh_super_user_groups_configuration(
         self, request: pb.RefreshSuperUserGroupsConfigurationRequestProto, caller: Caller
     ) -> pb.RefreshSuperUserGroupsConfigurationResponseProto:
+        """Nobody may act for somebody else here, so there is nothing to read anew."""
         self._check_superuser(caller, "refresh the proxy users")
-        raise errors.UnsupportedOperation(
-            "nobody may act for somebody else here: there are no proxy users to refresh"
-        )
+        return pb.RefreshSuperUserGroupsConfigurationResponseProto()
 
     def refresh_service_acl(
         self, request: pb.RefreshServiceAclRequestProto, caller: Caller

@@ -95,9 +95,7 @@ class _Connection:
                 f"{host}:{port} did not accept a connection within {timeout_s:g} s"
             ) from error
         except socket.gaierror as error:
-            raise errors.UnknownHost(f"No address is known for the host {host!r}: {error}") from (
-                error
-            )
+            raise errors.UnknownHost.named(host, error) from error
         except (OSError, OverflowError, ValueError) as error:
             # The last two: a port or a name that is none. Both may come from others.
             raise NotConnected(f"Cannot connect to {host}:{port}: {error}") from error

@@ -98,6 +98,7 @@ def _jars(variable: str, into: Path, artifacts: Sequence[_Artifact]) -> str:
     given = os.environ.get(variable)
     if given:
         return given
+    into = into.absolute()  # Maven has a working directory of its own.
     if not into.is_dir():
         _fetch(into, artifacts)
     return f"{into}/*"

@@ -244,10 +244,9 @@ def test_what_there_is_not_is_not_refreshed(client: Any) -> None:
         refreshing.refresh_service_acl(refresh_pb2.RefreshServiceAclRequestProto(), root)
     with pytest.raises(errors.UnsupportedOperation, match="call queue"):
         refreshing.refresh_call_queue(refresh_pb2.RefreshCallQueueRequestProto(), root)
-    with pytest.raises(errors.UnsupportedOperation, match="proxy users"):
-        refreshing.refresh_super_user_groups_configuration(
-            refresh_pb2.RefreshSuperUserGroupsConfigurationRequestProto(), root
-        )
+    refreshing.refresh_super_user_groups_configuration(
+        refresh_pb2.RefreshSuperUserGroupsConfigurationRequestProto(), root
+    )
 
 
 # Safe mode.

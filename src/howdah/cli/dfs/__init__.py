@@ -9,10 +9,13 @@ over. What differs, on purpose:
 - `--json` as the first word after ls, du, count, df, stat and checksum makes
   standard output one JSON list of objects; errors stay on stderr and in the
   exit code. Sizes are bytes, times milliseconds since 1970, modes octal strings;
+- a call that makes no sense is followed by the usage of its command, not of all;
+- reasons that Hadoop leaves out stand on lines of their own below the error,
+  indented by two blanks;
 - nothing prints a stack trace.
 
 Exit codes: 0 all well, 1 something failed (what, stands on stderr), 255 the call
-makes no sense (the usage follows), 130 interrupted.
+makes no sense (its usage follows), 130 interrupted.
 
 Only the module of the command that is called gets imported; this one stays small.
 """
@@ -62,8 +65,7 @@ def _run(shell: Shell, arguments: list[str]) -> int:
         if word in ("", "-", "--"):
             raise UsageProblem("")
         if not word.startswith("-") or name not in registry.COMMANDS:
-            hint = f"\nDid you mean -{word}?  This command begins with a dash."
-            raise UsageProblem(f"Unknown command{hint if word in registry.COMMANDS else ''}")
+            raise UsageProblem(f"Unknown command{_hint(word)}")
         if shell.json and not registry.COMMANDS[name].json:
             raise UsageProblem("Illegal option --json")
         return registry.load(name)(shell, name).run(arguments[1:])
@@ -73,14 +75,27 @@ def _run(shell: Shell, arguments: list[str]) -> int:
         return EXIT_USAGE
 
 
+def _hint(word: str) -> str:
+    """The command that was meant, if that can be told."""
+    from difflib import get_close_matches
+
+    from howdah.cli.dfs import registry
+
+    if word in registry.COMMANDS:
+        return f"\nDid you mean -{word}?  This command begins with a dash."
+    near = get_close_matches(word.removeprefix("-"), registry.COMMANDS, 1, 0.75)
+    return f"\n  Did you mean -{near[0]}?" if near else ""
+
+
 def _usage(shell: Shell, name: str | None, message: str) -> None:
-    from howdah.cli.dfs.help import overview, usage_line
+    from howdah.cli.dfs.help import HINT, overview, usage_line
 
     if message:
         shell.complain(message)
-    shell.complain(overview())
     if name:
         shell.complain(usage_line(name))
+    else:
+        shell.complain(HINT if message else overview())
 
 
 def _bare(arguments: list[str]) -> str:

@@ -12,7 +12,7 @@ import time
 from howdah.cli.dfs import modes, options
 from howdah.cli.dfs.command import Command
 from howdah.cli.dfs.items import Item
-from howdah.cli.dfs.options import Parsed, integer
+from howdah.cli.dfs.options import Parsed, short_integer
 from howdah.cli.dfs.problems import CommandProblem, UsageProblem, describe
 from howdah.errors import HowdahError
 
@@ -115,7 +115,7 @@ class SetRep(Command):
     def prepare(self, parsed: Parsed) -> list[str]:
         arguments = list(parsed.arguments)
         try:
-            self._replication = integer(arguments.pop(0))
+            self._replication = short_integer(arguments.pop(0))
         except UsageProblem:
             self.complain("Illegal replication, a positive integer expected")
             raise

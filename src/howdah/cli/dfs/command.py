@@ -22,8 +22,8 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from howdah.cli.dfs import options, registry
 from howdah.cli.dfs.items import Filesystems, Item
 from howdah.cli.dfs.options import UNLIMITED, Parsed
-from howdah.cli.dfs.problems import PathProblem, UsageProblem, describe
-from howdah.errors import HowdahError
+from howdah.cli.dfs.problems import PathProblem, UsageProblem, describe, reasons
+from howdah.errors import HowdahError, UnknownHost
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
@@ -116,6 +116,8 @@ class Command:
             self.process_arguments(self.prepare(self.read_options(arguments)))
         except UsageProblem:
             raise
+        except UnknownHost as error:
+            raise _no_sense(error) from error
         except (HowdahError, OSError) as error:
             self.complain(error)
         if self.shell.json:
@@ -206,16 +208,22 @@ class Command:
             action(subject)
         except UsageProblem:
             raise
+        except UnknownHost as error:
+            raise _no_sense(error) from error
         except (HowdahError, OSError) as error:
             self.complain(error)
             return False
         return True
 
     def complain(self, error: OSError | HowdahError | str) -> None:
-        """Report a failure on stderr; it makes the exit code 1."""
+        """Report a failure on stderr; it makes the exit code 1.
+
+        The first line is Hadoop's, which scripts may match; reasons that Hadoop leaves out
+        follow on lines of their own, each indented by two blanks.
+        """
         self.failures += 1
-        text = error if isinstance(error, str) else describe(error)
-        self.shell.complain(f"{self.name}: {text}")
+        lines = [error] if isinstance(error, str) else [describe(error), *reasons(error)]
+        self.shell.complain("\n  ".join([f"{self.name}: {lines[0]}", *lines[1:]]))
 
     def exit_code(self) -> int:
         return 1 if self.failures else 0
@@ -226,3 +234,9 @@ class Command:
         import json
 
         self.out.line(json.dumps(self.records, ensure_ascii=True, indent=2))
+
+
+def _no_sense(error: UnknownHost) -> UsageProblem:
+    """Hadoop's shell takes a host that nobody knows for a call that makes no sense, and leaves
+    the other arguments alone."""
+    return UsageProblem(f"{UnknownHost.java_class}: {error.host}\n  {error.message}")

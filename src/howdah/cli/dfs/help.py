@@ -8,6 +8,8 @@ from howdah.cli.dfs.problems import UsageProblem
 
 PREFIX = "Usage: howdah dfs [generic options]"
 
+HINT = "  howdah dfs -help lists the commands."
+
 GENERIC_OPTIONS = """\
 Generic options, before the command:
 -D key=value     set a configuration key
@@ -36,7 +38,7 @@ def command_list() -> str:
 
 
 def overview() -> str:
-    """What follows on a call that makes no sense."""
+    """All commands and the options before them."""
     return f"{command_list()}\n\n{GENERIC_OPTIONS}"
 
 

@@ -246,6 +246,10 @@ class Filesystems:
         if not glob.has_wildcard(path):
             return [Item(fs, path, style, status_or_none(fs, path), typed=text)]
         matching = fs.glob_status(path)
+        if not matching and glob.is_literal(path):
+            # Nothing but escapes: it names one path, which may yet be made.
+            name = glob.unescape(path)
+            return [Item(fs, name, style, typed=glob.unescape(text))]
         if not matching:
             raise PathProblem.missing(text)
         return [Item(fs, status.path, style, status) for status in matching]

@@ -84,3 +84,11 @@ def integer(text: str) -> int:
     if not (digits.isascii() and digits.isdigit()):
         raise UsageProblem(f'For input string: "{text}"')
     return int(text)
+
+
+def short_integer(text: str) -> int:
+    """One of Java's 16 bits, refused in the words of its parser."""
+    value = integer(text)
+    if not -(1 << 15) <= value < 1 << 15:
+        raise UsageProblem(f'Value out of range. Value:"{text}" Radix:10')
+    return value

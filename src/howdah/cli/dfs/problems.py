@@ -58,8 +58,13 @@ class PathProblem(CommandProblem):
         return cls(path, IS_NOT_A_DIRECTORY)
 
 
+def reasons(error: OSError | HowdahError) -> list[str]:
+    """What is behind the line of `describe`, which Hadoop's shell would leave out."""
+    return error.message.splitlines()[1:] if isinstance(error, HowdahError) else []
+
+
 def describe(error: OSError | HowdahError) -> str:
-    """One line for stderr: what a server or this machine's system said."""
+    """One line for stderr: what a server or this machine's system said, as Hadoop says it."""
     if isinstance(error, HowdahError):
         lines = error.message.splitlines()
         return lines[0] if lines else type(error).__name__

@@ -76,7 +76,8 @@ class Rm(_TrashCommand):
     def _delete(self, item: Item) -> None:
         item.check_meant()
         if not item.fs.delete(item.path, self._directories):
-            raise PathProblem(item.name, IO_ERROR)
+            reason = "\nthe root of a filesystem is never removed" if item.path == "/" else ""
+            raise PathProblem(item.name, IO_ERROR + reason)
         self.out.line(f"Deleted {item.name}")
 
     def _moved_to_trash(self, item: Item) -> bool:

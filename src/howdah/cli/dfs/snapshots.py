@@ -47,7 +47,7 @@ class RenameSnapshot(_SnapshotCommand):
     def process_path(self, item: Item) -> None:
         old, new = self.names
         self.hdfs(item).rename_snapshot(item.path, old, new)
-        self.out.line(f"Renamed snapshot {old} to {new} under {item.path}")
+        self.out.line(f"Renamed snapshot {old} to {new} under {item.full_path}")
 
 
 class DeleteSnapshot(_SnapshotCommand):
@@ -55,4 +55,4 @@ class DeleteSnapshot(_SnapshotCommand):
 
     def process_path(self, item: Item) -> None:
         self.hdfs(item).delete_snapshot(item.path, self.names[0])
-        self.out.line(f"Deleted snapshot {self.names[0]} under {item.path}")
+        self.out.line(f"Deleted snapshot {self.names[0]} under {item.full_path}")

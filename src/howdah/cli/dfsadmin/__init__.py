@@ -70,6 +70,9 @@ def _print_usage() -> None:
 
 
 def _help(words: list[str]) -> int:
+    if words and words[0].removeprefix("-") == "help":
+        print("-help [cmd]:\n\tWhat a command does; of all commands if none is named.\n")
+        return 0
     wanted = [f"-{words[0].removeprefix('-')}"] if words else list(COMMANDS)
     if words and wanted[0] not in COMMANDS:
         print(f"{words[0].removeprefix('-')}: Unknown command", file=sys.stderr)

@@ -2,36 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from howdah.cli.dfsadmin.command import Cluster, Command, Usage
-from howdah.errors import IllegalArgument
+from howdah.errors import IllegalArgument, PathNotFound
+from howdah.fs import glob
 
 _PREFIXES: Final = "kmgtpe"
 
 
 def _set_quota(words: list[str], cluster: Cluster) -> None:
     names, paths = _number_and_paths(words)
-    for path in paths:
+    for path in _matching(paths, cluster):
         cluster.fs.set_quota(path, names=names)
 
 
 def _clear_quota(words: list[str], cluster: Cluster) -> None:
-    for path in _some(words):
+    for path in _matching(_some(words), cluster):
         cluster.fs.set_quota(path, names=None)
 
 
 def _set_space_quota(words: list[str], cluster: Cluster) -> None:
     kind, rest = _storage_type(words)
     space, paths = _number_and_paths(rest)
-    for path in paths:
+    for path in _matching(paths, cluster):
         cluster.fs.set_quota(path, space_bytes=space, storage_type=kind)
 
 
 def _clear_space_quota(words: list[str], cluster: Cluster) -> None:
     kind, rest = _storage_type(words)
-    for path in _some(rest):
+    for path in _matching(_some(rest), cluster):
         cluster.fs.set_quota(path, space_bytes=None, storage_type=kind)
+
+
+def _matching(words: list[str], cluster: Cluster) -> Iterator[str]:
+    """The paths that the words stand for; raises PathNotFound for a pattern without any."""
+    for word in words:
+        if not glob.has_wildcard(word):
+            yield word
+            continue
+        matching = cluster.fs.glob_status(word)
+        if not matching:
+            raise PathNotFound(f"`{word}': No such file or directory")
+        for status in matching:
+            yield status.path
 
 
 def _some(words: list[str]) -> list[str]:
