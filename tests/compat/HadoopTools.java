@@ -2,6 +2,7 @@ import java.io.*;
 import java.lang.reflect.Method;
 import java.net.*;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.util.*;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.*;
@@ -66,6 +67,7 @@ public class HadoopTools {
       case "rewrite": rewrite(words[0], words[1]); break;
       case "ask": ask(words[0], words[1], Arrays.copyOfRange(words, 2, words.length)); break;
       case "start": start(new File(words[0]), null); break;
+      case "serve": serve(new File(words[0])); break;
       case "make": make(new File(words[0]), words[1], words[2]); break;
       case "list": list(words[0], Arrays.copyOfRange(words, 1, words.length)); break;
       case "upgrade": start(new File(words[0]), null, "-upgrade"); break;
@@ -146,6 +148,13 @@ public class HadoopTools {
     if (data != null) datanode = DataNode.createDataNode(new String[0], conf);
     fs = (DistributedFileSystem) FileSystem.newInstance(conf);
     if (data != null) while (fs.getDataNodeStats().length == 0) Thread.sleep(20);
+  }
+
+  /** A new filesystem; the namenode's port stands in the directory's file "port". */
+  static void serve(File directory) throws Exception {
+    start(directory, new File(directory, "data"));
+    String port = "" + namenode.getNameNodeAddress().getPort();
+    Files.write(new File(directory, "port").toPath(), port.getBytes());
   }
 
   static void stop() throws Exception {

@@ -129,12 +129,12 @@ class ClientAdministration(ClientSnapshots):
                     storageReports=[
                         types_pb2.StorageReportProto(
                             storageUuid=storage.storage_id,
-                            failed=storage.failed,
                             capacity=storage.capacity_bytes,
                             dfsUsed=storage.used_bytes,
                             remaining=storage.remaining_bytes,
                             blockPoolUsed=storage.pool_used_bytes,
                             nonDfsUsed=storage.non_dfs_used_bytes,
+                            mount="",
                             storage=types_pb2.DatanodeStorageProto(
                                 storageUuid=storage.storage_id,
                                 state=types_pb2.DatanodeStorageProto.NORMAL,

@@ -279,7 +279,7 @@ class ClientProtocol(ClientAdministration):
         )
         return pb.UpdateBlockForPipelineResponseProto(
             block=messages.located_block(
-                self._core.settings, block, 0, list(block.expected), generation_stamp=stamp
+                self._core.settings, block, messages.UNKNOWN_OFFSET, [], generation_stamp=stamp
             )
         )
 
@@ -295,7 +295,9 @@ class ClientProtocol(ClientAdministration):
             excluded=frozenset(node.id.datanodeUuid for node in request.excludes),
             count=request.numAdditionalNodes,
         )
-        located = messages.located_block(self._core.settings, block, 0, places)
+        located = messages.located_block(
+            self._core.settings, block, messages.UNKNOWN_OFFSET, places
+        )
         located.b.CopyFrom(request.blk)
         return pb.GetAdditionalDatanodeResponseProto(block=located)
 

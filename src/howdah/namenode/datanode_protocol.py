@@ -102,7 +102,10 @@ class DatanodeProtocol:
         for other in displaced:
             core.blocks.node_gone(other)
         answer = pb.RegisterDatanodeResponseProto(registration=registration)
+        # All that Hadoop's namenode sends back, whatever the datanode left out.
         answer.registration.datanodeID.ipAddr = ip
+        answer.registration.datanodeID.infoSecurePort = told.infoSecurePort
+        answer.registration.keys.currentKey.keyBytes = registration.keys.currentKey.keyBytes
         return answer
 
     def _check_allowed(self, identity: DatanodeIdentity) -> None:
@@ -135,7 +138,9 @@ class DatanodeProtocol:
     ) -> pb.HeartbeatResponseProto:
         core = self._core
         answer = pb.HeartbeatResponseProto(
-            haStatus=pb.NNHAStatusHeartbeatProto(state=pb.NNHAStatusHeartbeatProto.ACTIVE, txid=0)
+            haStatus=pb.NNHAStatusHeartbeatProto(state=pb.NNHAStatusHeartbeatProto.ACTIVE, txid=0),
+            fullBlockReportLeaseId=0,
+            isSlownode=False,
         )
         known = core.datanodes.get(request.registration.datanodeID.datanodeUuid)
         if known is not None:

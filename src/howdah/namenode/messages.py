@@ -21,6 +21,9 @@ from howdah.storage.edits import StorageKind
 LONG_MASK: Final = (1 << 64) - 1
 """Java's long, as an unsigned field carries it."""
 
+UNKNOWN_OFFSET: Final = LONG_MASK
+"""Of a block that is told without its place in the file: -1."""
+
 UNLIMITED: Final = LONG_MASK
 """A quota of -1, as the unsigned field carries it."""
 
@@ -71,10 +74,12 @@ def file_status(
     status.modification_time = inode.mtime_ms & LONG_MASK
     status.access_time = inode.atime_ms & LONG_MASK
     status.fileId = inode.inode_id
-    if inode.acl:
-        status.flags = types_pb2.HdfsFileStatusProto.HAS_ACL
+    status.flags = types_pb2.HdfsFileStatusProto.HAS_ACL if inode.acl else 0
     status.storagePolicy = storage_policies.effective_id(inode)
     status.length = 0
+    # Hadoop sets these for what is no file, too.
+    status.block_replication = 0
+    status.blocksize = 0
     if isinstance(inode, Directory):
         status.fileType = types_pb2.HdfsFileStatusProto.IS_DIR
         status.childrenNum = len(inode.children)
@@ -98,8 +103,7 @@ def show_file(
     status.modification_time = mtime_ms & LONG_MASK
     status.access_time = atime_ms & LONG_MASK
     status.fileId = inode_id
-    if features.acl:
-        status.flags = types_pb2.HdfsFileStatusProto.HAS_ACL
+    status.flags = types_pb2.HdfsFileStatusProto.HAS_ACL if features.acl else 0
     status.storagePolicy = features.storage_policy_id or policy_above
     status.length = length_bytes
     status.childrenNum = 0
@@ -138,6 +142,7 @@ def datanode_info(node: Datanode) -> types_pb2.DatanodeInfoProto:
 def datanode_description(node: Datanode, now_ms: int, wall_ms: int) -> types_pb2.DatanodeInfoProto:
     """The datanode as an administrator sees it, with times."""
     info = datanode_info(node)
+    info.cacheCapacity = info.cacheUsed = 0
     info.lastUpdate = max(wall_ms - now_ms + node.last_heartbeat_ms, 0)
     info.lastUpdateMonotonic = max(node.last_heartbeat_ms, 0)
     if node.last_report_ms is not None:
@@ -225,7 +230,8 @@ def server_defaults(settings: Settings) -> types_pb2.FsServerDefaultsProto:
         trashInterval=settings.trash_interval_minutes,
         checksumType=settings.checksum_type,  # type: ignore[arg-type]
         keyProviderUri="",
-        policyId=0,
+        policyId=storage_policies.HOT.policy_id,
+        snapshotTrashRootEnabled=False,
     )
 
 
@@ -237,8 +243,8 @@ def storage_policy(policy: StoragePolicy) -> types_pb2.BlockStoragePolicyProto:
         policyId=policy.policy_id,
         name=policy.name,
         creationPolicy=types(policy.kinds),
-        creationFallbackPolicy=types(policy.on_create),
-        replicationFallbackPolicy=types(policy.on_repair),
+        creationFallbackPolicy=types(policy.on_create) if policy.on_create else None,
+        replicationFallbackPolicy=types(policy.on_repair) if policy.on_repair else None,
     )
 
 

@@ -101,7 +101,7 @@ class NamenodeProtocol:
                 return
             manifest = server_pb.RemoteEditLogManifestProto(
                 logs=[
-                    server_pb.RemoteEditLogProto(startTxId=first, endTxId=last)
+                    server_pb.RemoteEditLogProto(startTxId=first, endTxId=last, isInProgress=False)
                     for first, last in segments
                 ],
                 committedTxnId=last_txid,
@@ -114,9 +114,15 @@ class NamenodeProtocol:
     def get_block_keys(
         self, request: pb.GetBlockKeysRequestProto, caller: Caller
     ) -> pb.GetBlockKeysResponseProto:
-        """There are none: blocks are read without tokens."""
+        """There are none: blocks are read without tokens, which a balancer has to be told."""
         self._check(caller, "ask for block keys")
-        return pb.GetBlockKeysResponseProto()
+        none = server_pb.ExportedBlockKeysProto(
+            isBlockTokenEnabled=False,
+            keyUpdateInterval=0,
+            tokenLifeTime=0,
+            currentKey=server_pb.BlockKeyProto(keyId=0, expiryDate=0, keyBytes=b""),
+        )
+        return pb.GetBlockKeysResponseProto(keys=none)
 
     def is_upgrade_finalized(
         self, request: pb.IsUpgradeFinalizedRequestProto, caller: Caller
