@@ -1,6 +1,6 @@
 """The Spark that a command works with, as the options `--master` and `--remote` choose it.
 
-Ctrl-C, and a SIGTERM such as schedulers send, end the tasks first and then the command:
+Ctrl-C, a SIGTERM such as schedulers send, and a SIGHUP end the tasks first and then the command:
 what it does at its end, removing what is half done, is not to meet tasks that still write.
 """
 
@@ -14,14 +14,15 @@ import threading
 import warnings
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from howdah.cli.signals import ENDING, Terminated, handled_by
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-EXIT_TERMINATED: Final = 128 + signal.SIGTERM
 CANCEL_S: Final = 10.0
 """How long tasks that are to end are waited for."""
 
@@ -31,10 +32,6 @@ def add_options(parser: ArgumentParser) -> None:
         "--master", metavar="URL", help="the Spark that does the work (local[*]): spark://…, yarn …"
     )
     parser.add_argument("--remote", metavar="URL", help="the same by Spark Connect: sc://HOST:PORT")
-
-
-class Terminated(KeyboardInterrupt):
-    """A SIGTERM, which py4j takes for what it knows."""
 
 
 @contextmanager
@@ -62,8 +59,8 @@ def session_of(master: str | None, remote: str | None) -> Iterator[SparkSession]
                 except Exception as error:
                     raise from_spark(error) from error
             yield spark
-    except Terminated:
-        raise SystemExit(EXIT_TERMINATED) from None
+    except Terminated as ended:
+        raise SystemExit(ended.exit_code) from None
 
 
 @contextmanager
@@ -83,25 +80,14 @@ def _quiet() -> Iterator[None]:
         root.removeFilter(is_told)
 
 
-@contextmanager
-def _ended_by_signals(spark: SparkSession) -> Iterator[None]:
+def _ended_by_signals(spark: SparkSession) -> AbstractContextManager[None]:
     """Signals end what Spark does for this session, and then the block."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
     def end(number: int, _: FrameType | None) -> None:
         # In a thread: the signal may have come while this one talked to Spark.
         cancelling = threading.Thread(target=spark.interruptAll, name="cancel", daemon=True)
         cancelling.start()
         cancelling.join(CANCEL_S)
-        raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+        raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
 
-    before: dict[signal.Signals, Any] = {}
-    for wanted in (signal.SIGINT, signal.SIGTERM):
-        before[wanted] = signal.signal(wanted, end)
-    try:
-        yield
-    finally:
-        for wanted, handler in before.items():
-            signal.signal(wanted, handler)
+    return handled_by(end, *ENDING)

@@ -15,7 +15,8 @@ over. What differs, on purpose:
 - nothing prints a stack trace.
 
 Exit codes: 0 all well, 1 something failed (what, stands on stderr), 255 the call
-makes no sense (its usage follows), 130 interrupted.
+makes no sense (its usage follows), 130 interrupted,
+143 terminated and 129 hung up; then what was half done is removed.
 
 Only the module of the command that is called gets imported; this one stays small.
 """
@@ -38,6 +39,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     The options that may stand before a command (-D, -fs, -conf) are in `conf`.
     """
     from howdah.cli.dfs.command import OutputClosed, Shell
+    from howdah.cli.signals import Terminated, ended_by_signals
 
     arguments = list(argv)
     json = len(arguments) > 1 and arguments[1] == "--json"
@@ -45,7 +47,11 @@ def main(argv: list[str], conf: Configuration) -> int:
         del arguments[1]
     shell = Shell(conf, json=json)
     try:
-        return _run(shell, arguments)
+        with ended_by_signals():
+            return _run(shell, arguments)
+    except Terminated as ended:
+        shell.complain(f"{_bare(arguments)}: {ended}")
+        return ended.exit_code
     except KeyboardInterrupt:
         shell.complain(f"{_bare(arguments)}: Interrupted")
         return EXIT_INTERRUPTED

@@ -22,6 +22,7 @@ from howdah.cli.dfs.items import Item
 from howdah.cli.dfs.options import Parsed
 from howdah.cli.dfs.problems import PathProblem
 from howdah.cli.dfs.progress import Progress
+from howdah.cli.signals import whole_step
 from howdah.errors import HowdahError
 from howdah.fs.streams import FSDataOutputStream
 
@@ -140,18 +141,21 @@ class CopyCommand(DestinationCommand):
         if target.exists:
             target.check_meant()
         path = target.path if self.direct else target.path + TEMPORARY_SUFFIX
-        out = target.fs.create(
-            path,
-            overwrite=self.overwrite or not self.direct,
-            replication=self.replication,
-        )
+        out: FSDataOutputStream | None = None
         try:
+            with whole_step():
+                out = target.fs.create(
+                    path,
+                    overwrite=self.overwrite or not self.direct,
+                    replication=self.replication,
+                )
             self._pump(stream, out, target.name, length)
             out.close()
             if not self.direct:
                 target.fs.rename(path, target.path, overwrite=self.overwrite)
         except BaseException as error:
-            _discard(target, path, out, error)
+            if out is not None:
+                _discard(target, path, out, error)
             raise
 
     def _pump(

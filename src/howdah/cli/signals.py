@@ -1,0 +1,91 @@
+"""Ctrl-C, SIGTERM and SIGHUP end a command alike: what it has half done is removed.
+
+Without this the latter two end the process on the spot, and a copy leaves its temporary file.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from types import FrameType
+from typing import Any
+
+_WORDS = {
+    signal.SIGINT: "Interrupted",
+    signal.SIGTERM: "Terminated",
+    signal.SIGHUP: "Hangup",
+}
+ENDING = tuple(_WORDS)
+
+
+class Terminated(KeyboardInterrupt):
+    """A signal that asks for the end; whatever handles Ctrl-C handles it."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(_WORDS[signal.Signals(number)])
+        self.exit_code = 128 + number
+
+
+@contextmanager
+def handled_by(
+    handler: Callable[[int, FrameType | None], None], *numbers: signal.Signals
+) -> Iterator[None]:
+    """`handler` gets these signals, but for those that are ignored (`nohup`); those who
+    handled them before get them back. Only the main thread can do so, others change nothing."""
+    before: dict[signal.Signals, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in numbers:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                before[number] = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, handler_before in before.items():
+            signal.signal(number, handler_before)
+
+
+class _Step:
+    """Whether a step is under way that is not to be cut in two, and what came meanwhile."""
+
+    def __init__(self) -> None:
+        self.is_under_way = False
+        self.came: int | None = None
+
+
+_step = _Step()
+
+
+def end(number: int, _: FrameType | None) -> None:
+    """Raise Terminated: at the end of a step that must be whole, unless asked twice.
+
+    From then on these signals are ignored: a second one does not interrupt the clean-up.
+    """
+    if _step.is_under_way and _step.came is None:
+        _step.came = number
+        return
+    for each in ENDING:
+        signal.signal(each, signal.SIG_IGN)
+    raise Terminated(number)
+
+
+@contextmanager
+def whole_step() -> Iterator[None]:
+    """A signal that comes within the block raises behind it: who makes a file knows by then
+    that it is made, and can remove it. A second signal raises at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _step.is_under_way, _step.came = True, None
+    try:
+        yield
+    finally:
+        _step.is_under_way = False
+    if _step.came is not None:
+        end(_step.came, None)
+
+
+def ended_by_signals() -> AbstractContextManager[None]:
+    """SIGINT, SIGTERM and SIGHUP raise Terminated in the block."""
+    return handled_by(end, *ENDING)
