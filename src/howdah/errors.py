@@ -37,6 +37,13 @@ class HowdahError(Exception):
     def __str__(self) -> str:
         return self.message
 
+    def numbered_as(self, cause: Exception) -> Self:
+        """The same, with the `errno` of what caused it, where both are an `OSError`."""
+        if isinstance(self, OSError) and isinstance(cause, OSError) and cause.errno:
+            as_os_error: OSError = self
+            as_os_error.errno = cause.errno
+        return self
+
 
 class RemoteError(HowdahError, OSError):
     """The far end failed with a class that has no twin here; `remote_class` names it."""

@@ -245,3 +245,11 @@ def test_a_client_survives_a_restart_of_the_namenode() -> None:
             assert stream.read() == b"content"
         touch(fs, "/g", b"more")
         assert fs.get_file_status("/g").length == 4
+
+
+def test_the_web_port_of_a_namenode_is_told_with_its_rpc_port(
+    howdah_cluster: MiniCluster,
+) -> None:
+    with howdah.connect(howdah_cluster.http.replace("http:", "hdfs:")) as fs:
+        with pytest.raises(errors.ProtocolViolation, match=f"web port.*{howdah_cluster.uri}$"):
+            fs.exists("/")

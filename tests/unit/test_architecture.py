@@ -70,7 +70,7 @@ SHELLS = {
         "upgrading",
         "watching",
     },
-    "rpc": {"client", "server", "threaded"},
+    "rpc": {"client", "notices", "server", "threaded", "wrong_port"},
     "storage": {
         "atomic",
         "files",

@@ -24,6 +24,7 @@ from howdah.client.namenode_snapshots import SnapshotMethods
 from howdah.options import CreateFlag
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.rpc import notices
 from howdah.rpc.client import RpcClient
 from howdah.rpc.retry import RetryPolicy
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
@@ -76,6 +77,9 @@ class NamenodeProxy(AttributeMethods, SnapshotMethods):
                 if pause_s is None:
                     raise
                 _log.info("%s: %s; trying again in %g s", method, error, pause_s)
+                # The first, and then fewer and fewer: 1, 2, 4, 8 …
+                if not attempts & attempts - 1:
+                    notices.say(f"{error}; trying again")
                 time.sleep(pause_s)
 
     # --- namespace ----------------------------------------------------------------

@@ -22,6 +22,7 @@ Rules:
 
 from __future__ import annotations
 
+import errno
 import getpass
 import os
 import select
@@ -37,6 +38,8 @@ from howdah import errors
 from howdah.forks import PerProcess
 from howdah.proto import rpc_pb2
 from howdah.rpc import wire
+from howdah.rpc.notices import Notice
+from howdah.rpc.wrong_port import by_asking, by_first_bytes
 
 M = TypeVar("M", bound=Message)
 
@@ -69,6 +72,18 @@ class NotConnected(errors.Unreachable):
     """No connection could be made, so the call has certainly not happened."""
 
 
+class Refused(NotConnected, ConnectionRefusedError):
+    """The machine is there, and nobody listens at the port."""
+
+    errno_code = errno.ECONNREFUSED
+
+
+class NotAccepted(NotConnected, TimeoutError):
+    """Nothing answered in time: a machine that is off, or a firewall."""
+
+    errno_code = errno.ETIMEDOUT
+
+
 class _Dead(Exception):
     """The connection turned out to be gone before anything was answered."""
 
@@ -91,14 +106,22 @@ class _Connection:
                 raise OverflowError(f"there is no port {port}")
             self._socket = socket.create_connection((host, port), timeout=timeout_s)
         except TimeoutError as error:
-            raise NotConnected(
+            raise NotAccepted(
                 f"{host}:{port} did not accept a connection within {timeout_s:g} s"
             ) from error
         except socket.gaierror as error:
             raise errors.UnknownHost.named(host, error) from error
+        except ConnectionRefusedError as error:
+            raise Refused(
+                f"Cannot connect to {host}:{port}: {error} (is the namenode up, and is this its "
+                f"RPC port?)"
+            ) from error
         except (OSError, OverflowError, ValueError) as error:
             # The last two: a port or a name that is none. Both may come from others.
-            raise NotConnected(f"Cannot connect to {host}:{port}: {error}") from error
+            raise NotConnected(f"Cannot connect to {host}:{port}: {error}").numbered_as(
+                error
+            ) from error
+        self.address = address
         self.name = f"{host}:{port}"
         self.idle_since_s = 0.0
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -138,6 +161,8 @@ class _Connection:
                         f"{self.name} broke off an answer: {reason or 'end of stream'}"
                     ) from reason
                 raise _Dead(str(reason or "end of stream")) from reason
+            if not incoming.pending_bytes and (other := by_first_bytes(self.address, piece)):
+                raise other
             frames = incoming.feed(piece)
             if frames:
                 if len(frames) > 1 or incoming.pending_bytes:
@@ -239,6 +264,7 @@ class RpcClient:
             lambda: _Pool(next(given, None) or uuid.uuid4().bytes, idle_limit_s)
         )
         self._closed = False
+        self._was_answered = False
 
     @property
     def client_id(self) -> bytes:
@@ -283,16 +309,32 @@ class RpcClient:
                 retry_count = max(retry_count, 0) + 1
         # What a call may take includes the time to connect.
         connect_s = min(self._connect_timeout_s, max(deadline_s - time.monotonic(), 0.001))
-        connection = _Connection(self.address, self.protocol, self.user, pool.client_id, connect_s)
-        encoded = self._encode(pool, method, request, call_id, retry_count)
-        try:
-            return self._call_on(
-                pool, connection, method, encoded, call_id, response_type, deadline_s, limit_s
+        place = f"{self.address[0]}:{self.address[1]}"
+        with Notice(f"{place} has not answered {method} yet; waiting for up to {limit_s:g} s"):
+            connection = _Connection(
+                self.address, self.protocol, self.user, pool.client_id, connect_s
             )
-        except _Dead as error:
-            raise errors.Unreachable(
-                f"{connection.name} ended the connection before it answered {method}: {error}"
-            ) from error
+            encoded = self._encode(pool, method, request, call_id, retry_count)
+            try:
+                return self._call_on(
+                    pool, connection, method, encoded, call_id, response_type, deadline_s, limit_s
+                )
+            except _Dead as error:
+                raise self._unanswered(place, method, error) from error
+
+    def _unanswered(self, place: str, method: str, error: _Dead) -> errors.HowdahError:
+        """What to say of a server that ended the connection instead of answering."""
+        hint = ""
+        if not self._was_answered:
+            # Once: a namenode that is about to stop does the same.
+            self._was_answered = True
+            other = by_asking(self.address)
+            if other is not None:
+                return other
+            hint = " (is this the RPC port? fs.defaultFS names it)"
+        return errors.Unreachable(
+            f"{place} ended the connection before it answered {method}: {error}{hint}"
+        )
 
     def close(self) -> None:
         """Close idle connections; calls under way end normally. Safe to repeat."""
@@ -327,6 +369,7 @@ class RpcClient:
         try:
             frame = connection.exchange(encoded, deadline_s, self._max_response_bytes)
             header, body = wire.decode_answer(frame)
+            self._was_answered = True
             if header.status == rpc_pb2.RpcResponseHeaderProto.FATAL:
                 raise _remote_error(header)
             if header.callId != call_id & 0xFFFFFFFF:

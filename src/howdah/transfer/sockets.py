@@ -80,9 +80,9 @@ def connect(
     except (OSError, ValueError) as error:
         # A ValueError is a name that is none: addresses come from others.
         host, port = address
-        raise errors.Unreachable(f"cannot connect to the datanode at {host}:{port}: {error}") from (
-            error
-        )
+        raise errors.Unreachable(
+            f"cannot connect to the datanode at {host}:{port}: {error}"
+        ).numbered_as(error) from error
     return Connection(sock, read_timeout_s=read_timeout_s, write_timeout_s=write_timeout_s)
 
 
@@ -142,7 +142,9 @@ def connect_local(
         sock.connect(path)
     except OSError as error:
         sock.close()
-        raise errors.Unreachable(f"cannot connect to the socket {path}: {error}") from error
+        raise errors.Unreachable(f"cannot connect to the socket {path}: {error}").numbered_as(
+            error
+        ) from error
     return Connection(
         sock,
         read_timeout_s=timeout_s,

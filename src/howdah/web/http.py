@@ -39,6 +39,15 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+def may_be_request(received: bytes) -> bool:
+    """Whether these may be the first bytes of a request: a method is letters, then a blank.
+
+    What they are not, such as a call of Hadoop's RPC, never ends with an empty line.
+    """
+    method, _, _ = received[:16].partition(b" ")
+    return method.isalpha() and method.isascii()
+
+
 def parse_request(head: bytes) -> Request | None:
     """The request of what came before the first empty line; None if it is none."""
     first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, Protocol, cast
 
-from howdah.web.http import MAX_REQUEST_BYTES, Request, parse_request, plain
+from howdah.web.http import MAX_REQUEST_BYTES, Request, may_be_request, parse_request, plain
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +103,9 @@ class _Connection(asyncio.Protocol):
         self._received += data
         head, end, rest = self._received.partition(_END_OF_HEAD)
         if not end:
-            if len(self._received) > MAX_REQUEST_BYTES:
+            if not may_be_request(self._received):
+                self._send(plain(400, "this port speaks HTTP, and that was something else"))
+            elif len(self._received) > MAX_REQUEST_BYTES:
                 self._send(plain(400, "the head of this request is too long"))
             return
         self._timer.cancel()

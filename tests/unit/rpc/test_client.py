@@ -272,7 +272,10 @@ def test_a_call_that_meets_a_dying_connection_is_repeated_under_its_ids(serve: S
     assert second.retryCount == 1
 
 
-def test_a_fresh_connection_that_closes_is_not_tried_again(serve: Serve) -> None:
+def test_a_fresh_connection_that_closes_is_not_tried_again(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rpc_client, "by_asking", lambda _: None)
     server, client = serve(lambda c: None)
     with pytest.raises(errors.Unreachable, match=r"127\.0\.0\.1:\d+ ended the connection"):
         call(client)

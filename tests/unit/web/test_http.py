@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah import errors
-from howdah.web.http import Body, Request, parse_request
+from howdah.web.http import Body, Request, may_be_request, parse_request
 
 
 def pieces_of(data: bytes, cuts: list[int]) -> list[bytes]:
@@ -70,3 +70,15 @@ def test_what_is_no_chunk_is_refused(data: bytes) -> None:
 def test_body_without_a_sure_end_is_refused(headers: dict[str, str]) -> None:
     with pytest.raises(errors.ProtocolViolation):
         Body(Request("PUT", "/", headers=headers))
+
+
+@pytest.mark.parametrize("received", [b"G", b"GET ", b"GET /a\x00", b"PUT", b"g"])
+def test_what_may_become_a_request_is_waited_for(received: bytes) -> None:
+    assert may_be_request(received)
+
+
+@pytest.mark.parametrize(
+    "received", [b"hrpc\x09\x00\x00", b"\x16\x03\x01", b" ", b"\x00", b"G\xc3"]
+)
+def test_what_will_never_be_one_is_not(received: bytes) -> None:
+    assert not may_be_request(received)

@@ -1,0 +1,91 @@
+"""What answers at an address where no RPC server does.
+
+Users take the port of the web page for that of the filesystem. A web server that gets an
+RPC call answers in HTTP, closes the connection, or waits for the rest of a request line;
+so it is asked in HTTP what it is. A namenode's, of howdah as of Hadoop, also says at
+`/jmx` where its RPC port is. What comes back is hostile until checked, and bounded.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+from typing import Any, Final
+
+from howdah import errors
+
+_TIMEOUT_S: Final = 2.0
+_MAX_BYTES: Final = 256 * 1024
+_STATUS: Final = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus"
+_MAX_NAME: Final = 260
+
+
+class NotAnRpcServer(errors.ProtocolViolation):
+    """Something else listens at the address; trying again would not help."""
+
+
+def by_first_bytes(address: tuple[str, int], data: bytes) -> NotAnRpcServer | None:
+    """What a server is whose answer to a call begins with `data`; None if it may be RPC."""
+    if data.startswith(b"HTTP/"):
+        return http_server(address)
+    if data[:2] == b"\x15\x03":
+        return NotAnRpcServer(
+            f"a TLS server answers at {_shown(address)}, and no Hadoop RPC server: is this the "
+            f"port of the web page?"
+        )
+    # The length of a frame would be above 500 MB.
+    if len(data) >= 4 and data[:4].isascii() and data[:4].decode().isprintable():
+        # Some web servers answer what is no request by a page without a head.
+        line = data.split(b"\n")[0][:60]
+        return by_asking(address) or NotAnRpcServer(
+            f"no Hadoop RPC server answers at {_shown(address)}; what does began with {line!r}"
+        )
+    return None
+
+
+def by_asking(address: tuple[str, int]) -> NotAnRpcServer | None:
+    """What a server is that does not answer calls; None if it speaks no HTTP either."""
+    try:
+        connection = http.client.HTTPConnection(*address, timeout=_TIMEOUT_S)
+        try:
+            connection.request("HEAD", "/")
+            connection.getresponse().close()
+        finally:
+            connection.close()
+    except (OSError, http.client.HTTPException):
+        return None
+    return http_server(address)
+
+
+def http_server(address: tuple[str, int]) -> NotAnRpcServer:
+    """The error for a web server, with the RPC port behind it if it says so."""
+    place = _rpc_address(address)
+    hint = (
+        f"The RPC port is that of {place}"
+        if place
+        else "The RPC port is that of the cluster's fs.defaultFS, 8020 by default"
+    )
+    return NotAnRpcServer(
+        f"an HTTP server answers at {_shown(address)}: is this the web port? {hint}"
+    )
+
+
+def _rpc_address(address: tuple[str, int]) -> str | None:
+    try:
+        connection = http.client.HTTPConnection(*address, timeout=_TIMEOUT_S)
+        try:
+            connection.request("GET", _STATUS)
+            answer: Any = json.loads(connection.getresponse().read(_MAX_BYTES))
+        finally:
+            connection.close()
+        place: Any = answer["beans"][0]["HostAndPort"]
+    except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError):
+        return None  # not a namenode's page, or one that tells nobody
+    if not isinstance(place, str) or len(place) > _MAX_NAME or not place.isprintable():
+        return None
+    host, _, port = place.rpartition(":")
+    return f"hdfs://{place}" if host and port.isascii() and port.isdigit() else None
+
+
+def _shown(address: tuple[str, int]) -> str:
+    return f"{address[0]}:{address[1]}"

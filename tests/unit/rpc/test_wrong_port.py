@@ -1,0 +1,207 @@
+"""What a user is told whose address is not that of an RPC server."""
+
+from __future__ import annotations
+
+import errno
+import http.server
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from howdah import errors
+from howdah.client.namenode import NamenodeProxy
+from howdah.proto import client_namenode_pb2 as nn
+from howdah.rpc import notices
+from howdah.rpc.client import NotAccepted, Refused, RpcClient
+from howdah.rpc.retry import RetryPolicy
+from howdah.rpc.wrong_port import NotAnRpcServer
+
+PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
+
+
+def call(address: tuple[str, int], **settings: float) -> None:
+    RpcClient(address, PROTOCOL, user="anna", **settings).call(  # type: ignore[arg-type]
+        "getFileInfo", nn.GetFileInfoRequestProto(src="/"), nn.GetFileInfoResponseProto
+    )
+
+
+class Page(http.server.BaseHTTPRequestHandler):
+    """A web server as most are: says at once that a call is no request."""
+
+    bean: object = {"HostAndPort": "nn.example:8020"}
+
+    def do_HEAD(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        body = json.dumps({"beans": [self.bean]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def web() -> Iterator[tuple[str, int]]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield ("127.0.0.1", server.server_address[1])
+        server.shutdown()
+
+
+class Once:
+    """A server that does one thing with every connection."""
+
+    def __init__(self, answer: bytes) -> None:
+        self._answer = answer
+        self.connections = 0
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address: tuple[str, int] = self._listener.getsockname()[:2]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            with connection:
+                connection.recv(7)
+                connection.sendall(self._answer)
+
+    def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+
+@pytest.fixture
+def once() -> Iterator[type[Once]]:
+    with ExitStack() as stack:
+
+        class Closed(Once):
+            def __init__(self, answer: bytes) -> None:
+                super().__init__(answer)
+                stack.callback(self.close)
+
+        yield Closed
+
+
+def test_the_web_port_is_named_with_the_rpc_port_behind_it(web: tuple[str, int]) -> None:
+    with pytest.raises(NotAnRpcServer) as raised:
+        call(web)
+    assert str(raised.value) == (
+        f"an HTTP server answers at 127.0.0.1:{web[1]}: is this the web port? "
+        "The RPC port is that of hdfs://nn.example:8020"
+    )
+
+
+@pytest.mark.parametrize(
+    "bean",
+    [{}, [], None, {"HostAndPort": 3}, {"HostAndPort": "\x1b[31m:1"}, {"HostAndPort": "x" * 9999}],
+)
+def test_a_web_server_that_says_nothing_of_use_is_not_believed(
+    web: tuple[str, int], bean: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Page, "bean", bean)
+    with pytest.raises(NotAnRpcServer, match=r"is this the web port\? The RPC port .* 8020 by"):
+        call(web)
+
+
+def test_a_wrong_port_is_not_tried_again(web: tuple[str, int]) -> None:
+    namenode = NamenodeProxy(RpcClient(web, PROTOCOL), RetryPolicy(connect_delay_s=3600))
+    with pytest.raises(NotAnRpcServer):
+        namenode.delete("/f", recursive=False)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "what does began with b'SSH-2.0-OpenSSH_9.6"),
+        (b"\x15\x03\x01\x00\x02\x02\x46", "a TLS server answers"),
+    ],
+)
+def test_what_else_answers_is_said(once: type[Once], answer: bytes, said: str) -> None:
+    with pytest.raises(NotAnRpcServer, match=said):
+        call(once(answer).address)
+
+
+def test_a_server_that_never_answers_calls_gets_a_hint_once(once: type[Once]) -> None:
+    """As a datanode's data port does."""
+    server = once(b"")
+    client = RpcClient(server.address, PROTOCOL)
+    said = []
+    for _ in range(2):
+        with pytest.raises(errors.Unreachable) as raised:
+            client.call(
+                "getFileInfo", nn.GetFileInfoRequestProto(src="/"), nn.GetFileInfoResponseProto
+            )
+        said.append(str(raised.value))
+    assert said[0].endswith("(is this the RPC port? fs.defaultFS names it)")
+    assert "RPC port" not in said[1]
+
+
+def test_a_refusal_has_its_number_and_pythons_type() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = listener.getsockname()
+    with pytest.raises(ConnectionRefusedError, match="is the namenode up") as raised:
+        call(address)
+    assert isinstance(raised.value, Refused)
+    assert raised.value.errno == errno.ECONNREFUSED
+
+
+def test_silence_has_its_number_and_pythons_type() -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener, ExitStack() as fillers:
+        for _ in range(2):
+            filler = fillers.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(listener.getsockname())
+        with pytest.raises(NotAccepted, match="did not accept a connection") as raised:
+            call(listener.getsockname(), connect_timeout_s=0.05)
+    assert isinstance(raised.value, TimeoutError)
+    assert raised.value.errno == errno.ETIMEDOUT
+
+
+# --- what a person at a terminal sees ---------------------------------------------------------
+
+
+def test_retries_are_told_to_a_terminal_and_to_nobody_else(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = listener.getsockname()
+    namenode = NamenodeProxy(RpcClient(address, PROTOCOL), RetryPolicy(5, connect_delay_s=0))
+    with pytest.raises(errors.Unreachable):
+        namenode.delete("/f", recursive=False)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(notices, "is_terminal", lambda: True)
+    with pytest.raises(errors.Unreachable):
+        namenode.delete("/f", recursive=False)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3, "after the first, second and fourth attempt"
+    assert all(f"127.0.0.1:{address[1]}" in each and "trying again" in each for each in lines)
+
+
+def test_a_long_wait_is_told_while_it_lasts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(notices, "is_terminal", lambda: True)
+    monkeypatch.setattr(notices, "FIRST_NOTICE_S", 0.01)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        with pytest.raises(errors.CallTimeout):
+            call(listener.getsockname(), call_timeout_s=0.5)
+    assert "has not answered getFileInfo yet; waiting for up to 0.5 s" in capsys.readouterr().err
+
+
+def test_a_quick_answer_is_not_commented(capsys: pytest.CaptureFixture[str]) -> None:
+    with notices.Notice("slow", 3600):
+        pass
+    assert capsys.readouterr().err == ""
