@@ -14,8 +14,8 @@ from howdah import errors
 from howdah.namenode import paths
 from howdah.namenode.core import Core
 from howdah.namenode.hosts import Hosts
-from howdah.namenode.inodes import BlockState
 from howdah.namenode.metasave import metasave
+from howdah.namenode.redundancy import Need
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Caller
 
@@ -138,14 +138,11 @@ class Administration:
         except ValueError as error:
             raise errors.IllegalArgument(f"{cookie!r} is no cookie of this call") from error
         lost: list[int] = []
-        for number, block_id in enumerate(list(core.blocks.needs_look), 1):
+        yield from core.repair.sort()
+        missing = list(core.blocks.redundancy.queues[Need.MISSING])
+        for number, block_id in enumerate(missing, 1):
             block = core.namespace.blocks.get(block_id)
-            if (
-                block_id > after
-                and block is not None
-                and block.state is BlockState.COMPLETE
-                and not block.replicas
-            ):
+            if block_id > after and block is not None and not block.replica_count:
                 lost.append(block_id)
             if number % SLICE_BLOCKS == 0:
                 yield

@@ -64,8 +64,7 @@ class AttributeCalls:
         if file.replication != replication:
             core.check_quota(file.parent, _more(core.namespace.measuring, file, replication))
             core.commit(edits.SetReplicationOp(found.path, replication))
-            for block in file.blocks:
-                core.blocks.look(block)
+            core.look_at_blocks(file)
         return True
 
 

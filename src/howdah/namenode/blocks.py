@@ -14,21 +14,22 @@ A report about a block means, in order:
 5. finalized -> it counts, unless a reader found it corrupt
 
 Rule 2 keeps a replica that was given up for being one too many from coming back
-while its deletion is under way: with it counted again another one would be too
-many, and in the end both were gone.
-
-Deletions are only noted here; `repair` hands them out, and not in safe mode.
+while its deletion is under way, unless it is needed: with it counted again another one
+would be too many, and in the end both were gone. `deletions` says when it may come back,
+and hands the orders out; `redundancy` has the blocks that need something.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from howdah.namenode.block_table import Block, BlockState, BlockTable
-from howdah.namenode.datanodes import BadReplica, Datanode, Doomed, Storage
+from howdah.namenode.datanodes import BadReplica, Datanode, Storage
+from howdah.namenode.deletions import Deletions
+from howdah.namenode.redundancy import Redundancy
 
 SLICE_REPLICAS: Final = 2000
 """Replicas of a full report that are taken in one go, some milliseconds' work."""
@@ -55,17 +56,21 @@ class ReportedReplica:
 class BlockMap:
     """Replicas of the namespace's blocks, and what about them needs attention."""
 
-    def __init__(self, blocks: BlockTable, min_replication: int = 1) -> None:
+    def __init__(
+        self,
+        blocks: BlockTable,
+        min_replication: int = 1,
+        wanted: Callable[[Block], int] = lambda block: block.file.replication,
+    ) -> None:
+        """`wanted` says how many replicas a block is to have."""
         self.blocks = blocks
         self.min_replication = min_replication
-        self.needs_look: set[int] = set()
-        """Blocks that may have too few or too many replicas."""
+        self.redundancy = Redundancy(wanted)
+        self.deletions = Deletions(blocks, self.redundancy, self._count, self._mark_bad)
         self.safe_count = 0
         """Complete blocks with at least `min_replication` replicas."""
         self.finalized_now: list[Block] = []
         """Blocks that gained a finalized replica since somebody last took the list."""
-        # Deletions that nobody has taken yet: (node, block id) -> generation stamp.
-        self._doomed: dict[tuple[Datanode, int], int] = {}
         # What was reported of blocks under construction: the length of a replica that is
         # finalized (the client's word about the length comes later and may differ) or
         # left over, None of one that is being written.
@@ -87,26 +92,37 @@ class BlockMap:
 
         A generator: it takes a slice of the report at a step. What the storage
         gains by increments in between is not taken for missing. Replicas that were
-        told to go and are still there are told again.
+        told to go and are still there are told again. Until the last slice was taken
+        nobody relies on the storage's having told everything.
         """
-        storage.reported = True
+        node = storage.node
+        storage.reported = False
+        registrations = node.registrations
         missing = storage.block_ids.remaining()
-        for others in (storage.bad, self._told_to_go(storage), self._unsettled_at(storage)):
+        told = self.deletions.told_at(storage)
+        for others in (storage.bad, told, self._unsettled_at(storage)):
             for block_id in others:
                 missing.add(block_id)
         for position, replica in enumerate(replicas, 1):
             block_id = replica.block_id
             missing.cross_out(block_id)
             self.reported(storage, replica)
-            doomed = storage.node.doomed.get(block_id)
+            doomed = node.doomed.get(block_id)
             if doomed is not None and doomed.generation_stamp >= replica.generation_stamp:
-                self.doom(storage, block_id, replica.generation_stamp)
+                self.deletions.order(
+                    storage,
+                    block_id,
+                    replica.generation_stamp,
+                    is_surplus=doomed.is_surplus,
+                )
             if position % SLICE_REPLICAS == 0:
                 yield
-                if not storage.node.alive:
+                if not node.alive or node.registrations != registrations:
                     return
         for block_id in missing:
             self.deleted(storage, block_id)
+        storage.reported = True
+        self.deletions.all_told(node)
 
     def _unsettled_at(self, storage: Storage) -> set[int]:
         """The open blocks of which the storage reported a replica before."""
@@ -115,14 +131,6 @@ class BlockMap:
             for reports in (self._early, self._ahead)
             for block_id, storages in reports.items()
             if storage in storages
-        }
-
-    def _told_to_go(self, storage: Storage) -> set[int]:
-        node = storage.node
-        return {
-            block_id
-            for block_id, doomed in node.doomed.items()
-            if doomed.storage is storage and (node, block_id) not in self._doomed
         }
 
     def reported(self, storage: Storage, replica: ReportedReplica) -> None:
@@ -135,13 +143,16 @@ class BlockMap:
         doomed = storage.node.doomed.get(block_id)
         if doomed is not None:
             if replica.generation_stamp <= doomed.generation_stamp:
+                if block is not None and not is_corrupt and _is_good(block, replica):
+                    doomed.storage = storage
+                    self.deletions.reported(storage.node, block, doomed)
                 return
             # The old replica made way for a new one; the order finds nothing to delete.
-            self._forget_doom(storage.node, block_id)
+            self.deletions.forget(storage.node, block_id)
         if is_corrupt:
             return
         if block is None:
-            self.doom(storage, block_id, replica.generation_stamp)
+            self.deletions.order_unwanted(storage, block_id, replica.generation_stamp)
         elif replica.state is ReplicaState.TEMPORARY:
             return
         elif replica.generation_stamp != block.generation_stamp:
@@ -169,7 +180,7 @@ class BlockMap:
         if count:
             storage.block_ids.add(block_id)
             self.safe_count += count == self.min_replication
-            self.needs_look.add(block_id)
+            self.redundancy.changed.add(block_id)
         return True
 
     def _is_corrupt(self, storage: Storage, block: Block, replica: ReportedReplica) -> bool:
@@ -195,8 +206,9 @@ class BlockMap:
                 self._ahead.setdefault(block.block_id, {})[storage] = replica
             return
         self.lost(storage, block.block_id)
+        self.look(block)
         if block.state is BlockState.COMPLETE and block.replicas:
-            self.doom(storage, block.block_id, replica.generation_stamp)
+            self.deletions.order(storage, block.block_id, replica.generation_stamp)
         else:
             self._mark_bad(storage, block, BadReplica(replica.generation_stamp))
 
@@ -233,17 +245,20 @@ class BlockMap:
                 if other.node is storage.node:
                     self._take_out(other, block)
                     break
-            block.add_replica(storage)
-            storage.block_ids.add(block.block_id)
+            self._count(storage, block)
             if self._due:
                 self._not_due(block.block_id, storage.node)
-            if block.state is BlockState.COMPLETE:
-                self.safe_count += len(block.replicas) == self.min_replication
-            elif block.state is BlockState.COMMITTED:
+            if block.state is BlockState.COMMITTED:
                 self._complete_if_safe(block)
             self.finalized_now.append(block)
+        self.look(block)
+
+    def _count(self, storage: Storage, block: Block) -> None:
+        """The storage has a good replica that did not count until now."""
+        block.add_replica(storage)
+        storage.block_ids.add(block.block_id)
         if block.state is BlockState.COMPLETE:
-            self.look(block)
+            self.safe_count += block.replica_count == self.min_replication
 
     def _take_out(self, storage: Storage, block: Block) -> None:
         block.remove_replica(storage)
@@ -258,26 +273,28 @@ class BlockMap:
         if block is None:
             return
         self._unmark_bad(storage, block)
+        self.look(block)
         if storage in block.replicas:
             self._take_out(storage, block)
-            if block.state is BlockState.COMPLETE:
-                self.look(block)
         for reports in (self._early.get(block_id), self._ahead.get(block_id)):
             if reports is not None:
                 reports.pop(storage, None)
 
     def deleted(self, storage: Storage, block_id: int) -> None:
         """The storage has nothing of the block (any more)."""
-        doomed = storage.node.doomed.get(block_id)
+        node = storage.node
+        doomed = node.doomed.get(block_id)
         if doomed is not None and doomed.storage is storage:
-            self._forget_doom(storage.node, block_id)
+            self.deletions.forget(node, block_id)
+        elif doomed is None and block_id in storage.block_ids:
+            node.in_doubt.discard(block_id)
         self.lost(storage, block_id)
 
     def node_gone(self, node: Datanode) -> None:
         """A datanode died, or was replaced: all its replicas are out of reach."""
         for storage in node.storages.values():
             self.storage_gone(storage)
-        self.orders_lost(node)
+        self.deletions.started_anew(node)
         for block_id in list(self._due):
             self._not_due(block_id, node)
 
@@ -289,12 +306,11 @@ class BlockMap:
         storage.reported = False
         for block_id, doomed in list(storage.node.doomed.items()):
             if doomed.storage is storage:
-                self._forget_doom(storage.node, block_id)
+                self.deletions.forget(storage.node, block_id)
 
     def orders_lost(self, node: Datanode) -> None:
-        """It starts anew: what it was told to delete is reported, or gone."""
-        for block_id in list(node.doomed):
-            self._forget_doom(node, block_id)
+        """It has registered anew."""
+        self.deletions.started_anew(node)
         for storage in node.storages.values():
             for block_id in storage.bad:
                 self.look(self.blocks[block_id])
@@ -409,7 +425,7 @@ class BlockMap:
         self.safe_count -= len(block.replicas) >= self.min_replication
         block.expected = tuple(block.replicas)
         self._early[block.block_id] = dict.fromkeys(block.replicas, length_bytes)
-        self.needs_look.discard(block.block_id)
+        self.redundancy.forget(block.block_id)
         self.give_up_due(block)
 
     def new_pipeline(self, block: Block, old_stamp: int, targets: tuple[Storage, ...]) -> None:
@@ -430,7 +446,7 @@ class BlockMap:
         kept = {storage.node for storage in targets}
         for storage, stamp in stale.items():
             if storage.node not in kept:
-                self.doom(storage, block_id, stamp)
+                self.deletions.order(storage, block_id, stamp)
         # Each of them has a replica under the new stamp: they were asked first.
         self._early[block_id] = dict.fromkeys(targets)
         block.expected = targets
@@ -445,7 +461,7 @@ class BlockMap:
         self._whole_pipelines.discard(block.block_id)
         self.give_up_due(block)
         ahead = self._ahead.pop(block.block_id, {})
-        self.needs_look.discard(block.block_id)
+        self.redundancy.forget(block.block_id)
         if block.state is BlockState.COMPLETE:
             self.safe_count -= len(block.replicas) >= self.min_replication
         self.drop_bad(block)
@@ -454,9 +470,10 @@ class BlockMap:
         holders = {*block.replicas, *block.expected}
         for storage in sorted(holders, key=lambda s: s.storage_id):
             storage.block_ids.discard(block.block_id)
-            self.doom(storage, block.block_id, block.generation_stamp)
+            if storage not in ahead:
+                self.deletions.order(storage, block.block_id, block.generation_stamp)
         for storage, replica in ahead.items():
-            self.doom(storage, block.block_id, replica.generation_stamp)
+            self.deletions.order(storage, block.block_id, replica.generation_stamp)
         block.replicas = []
         block.expected = ()
 
@@ -467,6 +484,12 @@ class BlockMap:
         block = self.blocks.get(block_id)
         if node is None or block is None or block.generation_stamp != generation_stamp:
             return
+        doomed = node.doomed.get(block_id)
+        if doomed is not None and doomed.is_surplus:
+            doomed.is_surplus = False
+            self._mark_bad(
+                doomed.storage, block, BadReplica(generation_stamp, found_by_reader=True)
+            )
         # Whatever storage is named: a node has but one replica, if any.
         for storage in [s for s in block.replicas if s.node is node]:
             self.mark_corrupt(storage, block, found_by_reader=True)
@@ -494,34 +517,25 @@ class BlockMap:
         are gone: an order that is lost must not make them good again."""
         for storage in block.corrupt:
             if block.block_id not in storage.node.doomed:
-                self.doom(storage, block.block_id, storage.bad[block.block_id].generation_stamp)
+                self.deletions.order(
+                    storage, block.block_id, storage.bad[block.block_id].generation_stamp
+                )
+
+    def drop_surplus(self, storage: Storage, block: Block) -> None:
+        """Have a good replica deleted that is one too many."""
+        self.deletions.order(storage, block.block_id, block.generation_stamp, is_surplus=True)
+        self._take_out(storage, block)
+        self.look(block)
 
     def look(self, block: Block) -> None:
-        self.needs_look.add(block.block_id)
-
-    def doom(self, storage: Storage, block_id: int, generation_stamp: int) -> None:
-        """Have the replica deleted. It does not count from now on."""
-        node = storage.node
-        node.doomed[block_id] = Doomed(storage, generation_stamp)
-        self._doomed[node, block_id] = generation_stamp
-
-    def _forget_doom(self, node: Datanode, block_id: int) -> None:
-        node.doomed.pop(block_id, None)
-        self._doomed.pop((node, block_id), None)
-
-    def take_doomed(self) -> list[tuple[Datanode, int, int]]:
-        """The replicas to delete; they are the caller's to hand out now."""
-        doomed, self._doomed = self._doomed, {}
-        return [(node, block_id, stamp) for (node, block_id), stamp in doomed.items()]
+        """Something about it has changed."""
+        if block.state is BlockState.COMPLETE:
+            self.redundancy.note(block.block_id)
 
     def take_finalized(self) -> list[Block]:
         """Blocks with a new finalized replica since the last call."""
         finalized, self.finalized_now = self.finalized_now, []
         return finalized
-
-    @property
-    def doomed_count(self) -> int:
-        return len(self._doomed)
 
     # Counting for safe mode.
 
@@ -537,3 +551,13 @@ class BlockMap:
             block.expected = ()
             self.safe_count += 1
             self.look(block)
+
+
+def _is_good(block: Block, replica: ReportedReplica) -> bool:
+    """Whether the replica is what a complete block's is to be."""
+    return (
+        block.state is BlockState.COMPLETE
+        and replica.state is ReplicaState.FINALIZED
+        and replica.generation_stamp == block.generation_stamp
+        and replica.length_bytes == block.length_bytes
+    )

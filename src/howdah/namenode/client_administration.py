@@ -51,7 +51,7 @@ class ClientAdministration(ClientSnapshots):
             missing_blocks=counts.missing,
             missing_repl_one_blocks=counts.missing_single,
             blocks_in_future=self._core.safe_mode.future_bytes,
-            pending_deletion_blocks=self._core.blocks.doomed_count,
+            pending_deletion_blocks=self._core.deletions_waiting,
         )
 
     def get_fs_replicated_block_stats(
@@ -64,7 +64,7 @@ class ClientAdministration(ClientSnapshots):
             missing_blocks=counts.missing,
             missing_repl_one_blocks=counts.missing_single,
             blocks_in_future=self._core.safe_mode.future_bytes,
-            pending_deletion_blocks=self._core.blocks.doomed_count,
+            pending_deletion_blocks=self._core.deletions_waiting,
             highest_prio_low_redundancy_blocks=counts.last_replica,
             badly_distributed_blocks=0,
         )

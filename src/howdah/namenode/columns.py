@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +28,8 @@ MASK: Final = ROWS - 1
 
 _SET_SHIFT: Final = 12
 _SET_MASK: Final = (1 << _SET_SHIFT) - 1
+_PART_NUMBERS: Final = 1024
+"""Numbers in one piece of a `PairQueue`."""
 
 
 if TYPE_CHECKING:
@@ -129,6 +132,46 @@ class Table:
                 marks = page[self._mark :: self._width]
                 first = number << SHIFT
                 yield from [first + place for place, mark in enumerate(marks) if mark & 1]
+
+
+class PairQueue:
+    """Pairs of unsigned 64-bit numbers, first in, first out, at 16 bytes each."""
+
+    __slots__ = ("_at", "_count", "_parts")
+
+    def __init__(self) -> None:
+        self._parts: deque[array[int]] = deque()
+        self._at = 0
+        self._count = 0
+
+    def add(self, first: int, second: int) -> None:
+        if not self._parts or len(self._parts[-1]) == _PART_NUMBERS:
+            self._parts.append(array("Q"))
+        self._parts[-1].extend((first, second))
+        self._count += 1
+
+    def pop(self) -> tuple[int, int]:
+        """The oldest. Raises IndexError if there is none."""
+        part, at = self._parts[0], self._at
+        self._at += 2
+        if self._at == len(part):
+            self._parts.popleft()
+            self._at = 0
+        self._count -= 1
+        return part[at], part[at + 1]
+
+    def clear(self) -> None:
+        self._parts.clear()
+        self._at = self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        begin = self._at
+        for part in self._parts:
+            yield from zip(part[begin::2], part[begin + 1 :: 2], strict=True)
+            begin = 0
 
 
 class IdSet:

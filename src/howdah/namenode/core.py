@@ -150,7 +150,9 @@ class Core:
         self.leases = namespace.leases
         self.leases.hard_limit_ms = settings.lease_hard_limit_ms
         self.leases.soft_limit_ms = settings.lease_soft_limit_ms
-        self.blocks = BlockMap(namespace.blocks, settings.min_replication)
+        self.blocks = BlockMap(
+            namespace.blocks, settings.min_replication, namespace.measuring.wanted_replication
+        )
         self.datanodes = DatanodeRegistry(
             expiry_ms=settings.heartbeat_expiry_ms, stale_ms=settings.stale_datanode_ms
         )
@@ -194,7 +196,19 @@ class Core:
         """Free deleted inodes and doom their replicas; True while there is more."""
         for block in self.namespace.reap(max_inodes):
             self.blocks.removed(block)
+        for inode_id in self.namespace.snapshots.take_released():
+            file = self.namespace.inodes.get(inode_id)
+            if isinstance(file, File):
+                self.look_at_blocks(file)
         return self.namespace.must_reap
+
+    def look_at_blocks(self, file: File) -> None:
+        """The file's blocks, also those that only snapshots have, may want more or fewer
+        replicas than before."""
+        for block_id in self.namespace.snapshots.all_block_ids(file):
+            block = self.namespace.blocks.get(block_id)
+            if block is not None:
+                self.blocks.look(block)
 
     def take_outbox(self) -> list[bytes]:
         """The records since the last call, in order; the last one is `last_txid`."""
@@ -202,6 +216,11 @@ class Core:
         return outbox
 
     # Asking.
+
+    @property
+    def deletions_waiting(self) -> int:
+        """Replicas that datanodes are still to be told to delete."""
+        return sum(node.deletions_waiting for node in self.datanodes)
 
     def identity(self, caller: Caller) -> Identity:
         """The caller with groups, looked up again after `identity_ms`."""
@@ -398,8 +417,10 @@ class Core:
         )
 
     def repair_round(self) -> Generator[None, None, None]:
-        """Give out copies and deletions, in slices; never in safe mode."""
+        """Sort out which blocks need something, and give out copies and deletions, in
+        slices; nothing is given out in safe mode."""
         if self.safe_mode.on:
+            yield from self.repair.sort()
             return
         for _ in self.repair.work(self.clock.monotonic_ms()):
             yield

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from typing import Final
 
 from howdah import errors
@@ -197,18 +196,22 @@ class DatanodeProtocol:
                 _add_transfer(command, order)
             if command.blocks:
                 orders.append(_block_command(command))
-        if node.to_delete:
+        deletions = self._deletions(node)
+        if deletions:
             command = pb.BlockCommandProto(
                 action=pb.BlockCommandProto.INVALIDATE, blockPoolId=pool_id
             )
-            count = min(len(node.to_delete), self._core.settings.deletions_per_command)
-            for block_id, stamp in list(islice(node.to_delete, count)):
+            for block_id, stamp in deletions:
                 command.blocks.add(blockId=block_id, genStamp=stamp)
                 command.targets.add()
-            for _ in range(count):
-                node.to_delete.popleft()
             orders.append(_block_command(command))
         return orders
+
+    def _deletions(self, node: Datanode) -> list[tuple[int, int]]:
+        core = self._core
+        if core.safe_mode.on:
+            return []
+        return core.blocks.deletions.take(node, core.settings.deletions_per_command)
 
     @staticmethod
     def _settings_for(node: Datanode) -> list[pb.DatanodeCommandProto]:

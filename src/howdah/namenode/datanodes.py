@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah import errors
-from howdah.namenode.columns import IdSet
+from howdah.namenode.columns import IdSet, PairQueue
 from howdah.namenode.inodes import Block
 
 
@@ -61,7 +61,8 @@ class Storage:
     """One volume of one datanode.
 
     `block_ids` are the blocks of which it holds a good replica, `bad` those of which
-    it holds one that does not count.
+    it holds one that does not count. `reported`: it has told all that it has, from the
+    first replica to the last, since its node registered.
     """
 
     __slots__ = (
@@ -114,12 +115,20 @@ class Transfer:
     targets: tuple[Storage, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Doomed:
-    """A replica that is to go: where it was, and under which generation stamp."""
+    """A replica of a block that is there, which is to go: where it was, and under which
+    generation stamp.
+
+    `is_surplus`: there is nothing wrong with it. `is_told`: its node was told to delete it,
+    and may do so at any time. `is_queued`: it is to be told, perhaps again.
+    """
 
     storage: Storage
     generation_stamp: int
+    is_surplus: bool
+    is_told: bool
+    is_queued: bool = True
 
 
 class Datanode:
@@ -127,6 +136,10 @@ class Datanode:
 
     `doomed` are the replicas that it was told, or is about to be told, to delete, by
     block; it goes by the block's id, on whichever volume the replica may be by then.
+    `to_delete` are those blocks in the order in which it is to be told; a few of them may
+    have been taken back since. `unwanted` are replicas that it is to be told to delete, as
+    no file has their blocks: (block id, generation stamp). `in_doubt` are blocks whose
+    replicas count again, though it may still delete them (see `deletions`).
     """
 
     __slots__ = (
@@ -135,14 +148,17 @@ class Datanode:
         "cache_used_bytes",
         "doomed",
         "identity",
+        "in_doubt",
         "last_heartbeat_ms",
         "last_report_ms",
         "location",
         "new_bandwidth",
+        "registrations",
         "storages",
         "to_delete",
         "to_transfer",
         "transfers_running",
+        "unwanted",
         "xceivers",
     )
 
@@ -161,7 +177,11 @@ class Datanode:
         self.cache_capacity_bytes = 0
         self.cache_used_bytes = 0
         self.doomed: dict[int, Doomed] = {}
-        self.to_delete: deque[tuple[int, int]] = deque()
+        self.to_delete: deque[int] = deque()
+        self.unwanted = PairQueue()
+        self.in_doubt: set[int] = set()
+        self.registrations = 0
+        """How often it has registered."""
         self.to_transfer: deque[Transfer] = deque()
 
     def storage(self, storage_id: str, storage_type: int) -> Storage:
@@ -194,6 +214,11 @@ class Datanode:
     @property
     def non_dfs_used_bytes(self) -> int:
         return sum(s.non_dfs_used_bytes for s in self.storages.values())
+
+    @property
+    def deletions_waiting(self) -> int:
+        """Replicas that it is still to be told to delete."""
+        return len(self.to_delete) + len(self.unwanted)
 
     @property
     def block_count(self) -> int:
@@ -272,8 +297,10 @@ class DatanodeRegistry:
         node.location = location
         node.alive = True
         node.last_heartbeat_ms = now_ms
-        node.to_delete.clear()
+        node.registrations += 1
         node.to_transfer.clear()
+        for storage in node.storages.values():
+            storage.reported = False
         return node, displaced
 
     def heartbeat(

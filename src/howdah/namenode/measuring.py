@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from howdah.namenode import storage_policies
-from howdah.namenode.inodes import Directory, File, INode
+from howdah.namenode.inodes import Block, Directory, File, INode
 from howdah.namenode.quotas import Usage, counted_bytes, of_replicas
 from howdah.namenode.snapshots import DeadLink, Snapshots
 from howdah.namenode.storage_policies import HOT, POLICIES, UNSPECIFIED
@@ -42,6 +42,13 @@ class Measuring:
         """With how many replicas they count."""
         versions = self._snapshots.versions.get(file.inode_id, ())
         return max([file.replication, *[version.replication for version in versions]])
+
+    def wanted_replication(self, block: Block) -> int:
+        """How many replicas a block is to have: as many as its file has at most, now or in
+        a snapshot."""
+        if not self._snapshots.versions:
+            return block.file.replication
+        return self.replication(block.file)
 
     def replication_with(self, file: File, wanted: int) -> int:
         """The same once the file has got as many as are wanted."""

@@ -11,7 +11,8 @@ from typing import Final
 
 from howdah.namenode.core import Core
 from howdah.namenode.datanodes import Datanode
-from howdah.namenode.inodes import Block, BlockState
+from howdah.namenode.inodes import Block
+from howdah.namenode.redundancy import Need
 from howdah.namenode.topology import DEFAULT_RACK
 from howdah.wording import byte_text, java_date, percent_text
 
@@ -45,13 +46,14 @@ def _lines(core: Core) -> Iterator[str]:
         name = block.name if block is not None else f"blk_{block_id}"
         begun = java_date(deadline_ms - late_ms)
         yield f"{name} StartTime: {begun} NumReconstructInProgress: {copies}"
-    doomed = {node: list(node.doomed.items()) for node in core.datanodes if node.doomed}
-    count = sum(map(len, doomed.values()))
+    doomed = [(node, _waiting_deletion(node)) for node in core.datanodes]
+    doomed = [(node, replicas) for node, replicas in doomed if replicas]
+    count = sum(len(replicas) for _, replicas in doomed)
     yield f"Metasave: Blocks {count} waiting deletion from {len(doomed)} datanodes."
-    for node, replicas in doomed.items():
+    for node, replicas in doomed:
         yield node.name
-        for block_id, fate in replicas:
-            yield f"[blk_{block_id}_{fate.generation_stamp}]"
+        for block_id, stamp in replicas:
+            yield f"[blk_{block_id}_{stamp}]"
     yield "Corrupt Blocks:"
     for block in corrupt:
         yield from _corrupt_lines(block)
@@ -63,18 +65,22 @@ def _lines(core: Core) -> Iterator[str]:
 
 def _in_question(core: Core) -> tuple[list[Block], list[Block], list[Block]]:
     """Complete blocks with too few replicas, with none, and with bad ones."""
-    waiting, missing, corrupt = [], [], []
-    for block_id in sorted(core.blocks.needs_look):
-        block = core.namespace.blocks.get(block_id)
-        if block is None or block.state is not BlockState.COMPLETE:
-            continue
-        if not block.replicas:
-            missing.append(block)
-        elif len(block.replicas) < block.file.replication:
-            waiting.append(block)
-        if block.corrupt:
-            corrupt.append(block)
-    return waiting, missing, corrupt
+    core.repair.counts()
+    needs = core.blocks.redundancy
+    missing = set(needs.queues[Need.MISSING])
+    low = {*needs.queues[Need.LAST], *needs.queues[Need.LOW]}
+
+    def found(block_ids: set[int]) -> list[Block]:
+        blocks = map(core.namespace.blocks.get, sorted(block_ids))
+        return [block for block in blocks if block is not None]
+
+    return found(low), found(missing), found(needs.corrupt)
+
+
+def _waiting_deletion(node: Datanode) -> list[tuple[int, int]]:
+    """Block id and generation stamp of what it was told, or is to be told, to delete."""
+    told = [(block_id, doomed.generation_stamp) for block_id, doomed in node.doomed.items()]
+    return [*told, *node.unwanted]
 
 
 def _block_line(block: Block) -> str:
@@ -113,6 +119,6 @@ def _node_line(core: Core, node: Datanode) -> str:
     )
     if node.to_transfer:
         line += f" {len(node.to_transfer)} blocks to be replicated;"
-    if node.to_delete:
-        line += f" {len(node.to_delete)} blocks to be invalidated;"
+    if node.deletions_waiting:
+        line += f" {node.deletions_waiting} blocks to be invalidated;"
     return line

@@ -1,24 +1,24 @@
 """Repair: too few replicas are copied, too many and bad ones dropped (pure; FS-015).
 
-`Repair.work(now_ms)` is a round, begun at intervals; it fills the datanodes' queues;
-their heartbeats take the orders home. An order that brings no new replica in
-time is given again, to others if there are any; at once, if its source is gone
-or turned out to be bad, one of its nodes has started anew, or all its targets turned
-out to have a replica that does not count: datanodes refuse a copy then, until they
-have deleted it.
+`Repair.work(now_ms)` is a round, begun at intervals; it goes through the queues of
+`redundancy` and fills those of the datanodes; their heartbeats take the orders home. An
+order that brings no new replica in time is given again, to others if there are any; at
+once, if its source is gone or turned out to be bad, one of its nodes has started anew, or
+all its targets turned out to have a replica that does not count: datanodes refuse a copy
+then, until they have deleted it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Final
 
 from howdah.namenode.blocks import BlockMap
 from howdah.namenode.datanodes import Datanode, DatanodeRegistry, Storage, Transfer
-from howdah.namenode.inodes import Block, BlockState
+from howdah.namenode.inodes import Block
 from howdah.namenode.placement import Dice, choose_targets
+from howdah.namenode.redundancy import Need
 
 MAX_TRANSFERS_PER_NODE: Final = 2
 """dfs.namenode.replication.max-streams: queued copies a source takes at a time."""
@@ -26,11 +26,17 @@ MAX_TRANSFERS_PER_NODE: Final = 2
 PENDING_TIMEOUT_MS: Final = 300_000
 """dfs.namenode.reconstruction.pending.timeout-sec."""
 
-SLICE_BLOCKS: Final = 5000
-"""Blocks that are looked through in one go."""
+SLICE_BLOCKS: Final = 2000
+"""Blocks that are sorted, or cut down, in one go."""
 
 SLICE_COPIES: Final = 4
 """Blocks for which targets are chosen in one go, among all datanodes."""
+
+MAX_CUTS: Final = 10_000
+"""Blocks with too many replicas, or bad ones, that are looked at in a round."""
+
+MAX_WAITING: Final = 10_000
+"""A datanode with so many deletions before it gets no further ones of what is too much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,7 @@ class Repair:
         self._pending: dict[int, _Order] = {}
         # Nodes that were told to take a copy of the block, in vain.
         self._failed: dict[int, set[str]] = {}
+        self._has_scanned = False
 
     @property
     def pending_count(self) -> int:
@@ -90,80 +97,109 @@ class Repair:
         ]
 
     def counts(self) -> BlockCounts:
-        """Of the complete blocks in question."""
-        low = corrupt = missing = missing_single = last_replica = 0
-        for block_id in self._map.needs_look:
-            block = self._map.blocks.get(block_id)
-            if block is None or block.state is not BlockState.COMPLETE:
-                continue
-            live = len(block.replicas)
-            wanted = block.file.replication
-            low += 0 < live < wanted
-            last_replica += live == 1 < wanted
-            corrupt += bool(block.corrupt)
-            missing += live == 0
-            missing_single += live == 0 and wanted == 1
-        return BlockCounts(low, corrupt, missing, missing_single, last_replica)
+        """Of the complete blocks in question; as of the last round where very many have
+        changed since."""
+        needs = self._map.redundancy
+        if len(needs.changed) <= SLICE_BLOCKS:
+            for block_id in list(needs.changed):
+                self._sort(block_id)
+        last, low = (len(needs.queues[need]) for need in (Need.LAST, Need.LOW))
+        return BlockCounts(
+            low_redundancy=last + low,
+            corrupt=len(needs.corrupt),
+            missing=len(needs.queues[Need.MISSING]),
+            missing_single=len(needs.missing_single),
+            last_replica=last,
+        )
 
     def work(self, now_ms: int) -> Generator[None, None, None]:
-        """One round: deletions are handed out, then the worst blocks are copied first.
+        """One round: what is too much goes, then the worst blocks are copied first.
 
         A generator that yields every few milliseconds, as there may be a million blocks
         in question and a thousand nodes to choose from; each block is looked at again
-        when its turn comes.
+        when its turn comes. A round looks at a bounded number of them, those first of
+        which something changed.
         """
-        self._hand_out_deletions()
+        if not self._has_scanned:
+            yield from self._scan()
+            self._has_scanned = True
+        yield from self.sort()
         self._forget_late(now_ms)
-        # Blocks that want copies, by how many replicas they have.
-        wanting: dict[int, list[int]] = {}
-        for number, block_id in enumerate(list(self._map.needs_look), 1):
+        queues = self._map.redundancy.queues
+        self._find_missing(queues[Need.MISSING].take(self._max_blocks))
+        yield
+        for number, block_id in enumerate(queues[Need.SURPLUS].take(MAX_CUTS), 1):
             block = self._map.blocks.get(block_id)
-            if block is None or block.state is not BlockState.COMPLETE:
-                self._done(block_id)
-            elif len(block.replicas) >= block.file.replication:
+            if block is not None and self._sort(block_id) is Need.SURPLUS:
                 self._cut(block)
-            elif block.replicas and not self._awaits_copies(block):
-                # Those that nothing can be done about take no place in the round.
-                wanting.setdefault(len(block.replicas), []).append(block_id)
             if number % SLICE_BLOCKS == 0:
                 yield
-        worst_first = (block_id for count in sorted(wanting) for block_id in sorted(wanting[count]))
-        for number, block_id in enumerate(islice(worst_first, self._max_blocks), 1):
-            block = self._map.blocks.get(block_id)
-            if block is not None and block_id in self._map.needs_look:
-                self._copy(block, now_ms)
-            if number % SLICE_COPIES == 0:
+        for need in (Need.LAST, Need.LOW):
+            for number, block_id in enumerate(queues[need].take(self._max_blocks), 1):
+                block = self._map.blocks.get(block_id)
+                if block is not None and self._sort(block_id) in (Need.LAST, Need.LOW):
+                    self._copy(block, now_ms)
+                if number % SLICE_COPIES == 0:
+                    yield
+
+    def sort(self) -> Generator[None, None, None]:
+        """Queue the blocks of which something changed; in slices."""
+        changed = self._map.redundancy.changed
+        for number, block_id in enumerate(list(changed), 1):
+            self._sort(block_id)
+            if number % SLICE_BLOCKS == 0:
                 yield
-        self._hand_out_deletions()
+
+    def _scan(self) -> Generator[None, None, None]:
+        """After a start: of what nobody has reported a replica nothing has changed, either."""
+        for number, block_id in enumerate(self._map.blocks, 1):
+            self._sort(block_id)
+            if number % SLICE_BLOCKS == 0:
+                yield
+
+    def _sort(self, block_id: int) -> Need | None:
+        block = self._map.blocks.get(block_id)
+        need = None
+        if block is None:
+            self._map.redundancy.forget(block_id)
+        else:
+            need = self._map.redundancy.sort(block)
+        if need not in (Need.LAST, Need.LOW):
+            self._pending.pop(block_id, None)
+            self._failed.pop(block_id, None)
+        return need
+
+    def _find_missing(self, block_ids: list[int]) -> None:
+        """What their datanodes were told to delete may be there still."""
+        nodes = self._deleting()
+        if nodes:
+            for block_id in block_ids:
+                block = self._map.blocks.get(block_id)
+                if block is not None and not block.replica_count:
+                    self._map.deletions.return_surplus(block, nodes, told=True)
+
+    def _deleting(self) -> list[Datanode]:
+        return [node for node in self._registry if node.alive and node.doomed]
 
     def started_anew(self, node: Datanode) -> None:
         """The node has registered: copies that it was to send or to take won't come."""
         for block_id, order in list(self._pending.items()):
             if order.source is node or any(target.node is node for target in order.targets):
                 del self._pending[block_id]
-
-    def _hand_out_deletions(self) -> None:
-        for node, block_id, stamp in self._map.take_doomed():
-            if node.alive:
-                node.to_delete.append((block_id, stamp))
+                self._map.redundancy.note(block_id)
 
     def _forget_late(self, now_ms: int) -> None:
         for block_id, order in list(self._pending.items()):
             if now_ms >= order.deadline_ms:
                 del self._pending[block_id]
-                if block_id in self._map.needs_look:
+                if self._sort(block_id) in (Need.LAST, Need.LOW):
                     failed = self._failed.setdefault(block_id, set())
                     failed |= {target.node.identity.uuid for target in order.targets}
 
-    def _done(self, block_id: int) -> None:
-        self._map.needs_look.discard(block_id)
-        self._pending.pop(block_id, None)
-        self._failed.pop(block_id, None)
-
     def _awaits_copies(self, block: Block) -> bool:
-        """True if it has too few replicas, and copies are under way."""
+        """True if copies are under way."""
         order = self._pending.get(block.block_id)
-        if order is None or len(block.replicas) >= block.file.replication:
+        if order is None:
             return False
         # By node: which of its volumes takes the copy is the target's own choice.
         holders = [storage.node for storage in block.replicas]
@@ -178,17 +214,23 @@ class Repair:
         return False
 
     def _cut(self, block: Block) -> None:
-        """It has as many replicas as it wants: bad ones go, and those too many."""
+        """It has as many replicas as it wants: bad ones go, and those too many. What has
+        to stay for the time being gets another turn."""
         self._map.drop_bad(block)
-        self._drop_excess(block, len(block.replicas) - block.file.replication)
-        self._done(block.block_id)
+        self._drop_surplus(block)
+        if block.replica_count == self._wanted(block) and all(
+            block.block_id in storage.node.doomed for storage in block.corrupt
+        ):
+            self._map.redundancy.settle(block.block_id)
 
     def _copy(self, block: Block, now_ms: int) -> None:
         """It has too few: order copies from one that is good."""
-        wanted = block.file.replication
-        live = len(block.replicas)
-        if block.state is not BlockState.COMPLETE or not 0 < live < wanted:
-            return  # Things have changed since the round began.
+        nodes = self._deleting()
+        if nodes:
+            self._map.deletions.return_surplus(block, nodes, told=False)
+        wanted, live = self._wanted(block), block.replica_count
+        if live >= wanted or self._awaits_copies(block):
+            return
         source = self._source(block)
         if source is None:
             return
@@ -225,18 +267,43 @@ class Repair:
         """Nodes that have a replica which is bad or about to go: it is in the way."""
         return {node.identity.uuid for node in self._registry if _is_in_the_way(node, block)}
 
-    def _drop_excess(self, block: Block, excess: int) -> None:
-        """Drop from the fullest node of the rack that holds the most replicas."""
-        for _ in range(excess):
-            racks: dict[str, int] = {}
-            for storage in block.replicas:
-                racks[storage.node.location] = racks.get(storage.node.location, 0) + 1
-            victim = max(
-                block.replicas,
-                key=lambda s: (racks[s.node.location], -s.remaining_bytes, s.storage_id),
-            )
-            self._map.lost(victim, block.block_id)
-            self._map.doom(victim, block.block_id, block.generation_stamp)
+    def _drop_surplus(self, block: Block) -> None:
+        """Drop from the fullest node of the rack that holds the most replicas; but first
+        what is in doubt, and of the others none as long as they are not enough without."""
+        certain, wanted = self._map.deletions.count_certain(block), self._wanted(block)
+        for _ in range(block.replica_count - wanted):
+            if certain < wanted:
+                return
+            victim = self._victim(block, spare_certain=certain == wanted)
+            if victim is None:
+                return
+            certain -= self._map.deletions.is_certain(victim, block.block_id)
+            self._map.drop_surplus(victim, block)
+
+    def _victim(self, block: Block, *, spare_certain: bool) -> Storage | None:
+        block_id = block.block_id
+        racks: dict[str, int] = {}
+        for storage in block.replicas:
+            racks[storage.node.location] = racks.get(storage.node.location, 0) + 1
+        found = [
+            storage
+            for storage in block.replicas
+            if storage.node.deletions_waiting < MAX_WAITING
+            and not (spare_certain and self._map.deletions.is_certain(storage, block_id))
+        ]
+        return max(
+            found,
+            key=lambda s: (
+                block_id in s.node.in_doubt,
+                racks[s.node.location],
+                -s.remaining_bytes,
+                s.storage_id,
+            ),
+            default=None,
+        )
+
+    def _wanted(self, block: Block) -> int:
+        return self._map.redundancy.wanted(block)
 
 
 def _is_in_the_way(node: Datanode, block: Block) -> bool:

@@ -53,7 +53,7 @@ def namenode_status(core: Core, around: Surroundings) -> NamenodeStatus:
         future_bytes=core.safe_mode.future_bytes,
         missing_single_blocks=counts.missing_single,
         pending_blocks=core.repair.pending_count,
-        pending_deletion_blocks=core.blocks.doomed_count,
+        pending_deletion_blocks=core.deletions_waiting,
         upgrade_finalized=around.upgrade_finalized,
         snapshots=core.namespace.snapshots.count,
         snapshottable_directories=len(core.namespace.snapshots.roots),

@@ -373,5 +373,6 @@ def test_one_missing_block_does_not_keep_the_others_from_being_mended(
 def test_deletions_come_in_portions() -> None:
     namenode = InMemoryNamenode(Settings("", deletions_per_command=2))
     node = namenode.join("dn")
-    node.known.to_delete.extend((number, 1001) for number in range(5))
+    for number in range(5):
+        node.known.unwanted.add(number, 1001)
     assert [orders(node, INVALIDATE) for _ in range(4)] == [[0, 1], [2, 3], [4], []]

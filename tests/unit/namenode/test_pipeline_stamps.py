@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from howdah import errors
+from howdah.namenode.file_blocks import MAX_BLOCK_BYTES
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.testing.in_memory import InMemoryDatanode
 
@@ -61,12 +62,23 @@ def test_replica_of_the_old_pipeline_is_deleted_when_its_node_reports_it(
     ]
 
 
-@pytest.mark.parametrize("length", [BLOCK + 1, (1 << 64) - 1])
-def test_new_pipeline_cannot_have_more_than_a_block(client: Any, nodes: Nodes, length: int) -> None:
+def test_new_pipeline_may_have_more_than_the_files_block_size(client: Any, nodes: Nodes) -> None:
+    client.create("/a")
+    block = client.add_block("/a").b
+    new = named_anew(block, stamped(client, block).b.generationStamp, 9 * BLOCK)
+    update(client, block, new, nodes[:1])
+    nodes[0].store(new.blockId, new.generationStamp, 9 * BLOCK)
+    assert client.complete("/a", new) is True
+
+
+@pytest.mark.parametrize("length", [MAX_BLOCK_BYTES + 1, (1 << 64) - 1])
+def test_new_pipeline_cannot_have_more_than_any_block(
+    client: Any, nodes: Nodes, length: int
+) -> None:
     client.create("/a")
     block = client.add_block("/a").b
     new = named_anew(block, stamped(client, block).b.generationStamp, length)
-    with pytest.raises(errors.RemoteError, match="block size"):
+    with pytest.raises(errors.RemoteError, match="no block has"):
         update(client, block, new, nodes[:1])
 
 
