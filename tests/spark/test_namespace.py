@@ -168,7 +168,7 @@ def test_command_reports_as_table_json_parquet_and_page(
     assert "<svg" in html.read_text()
     assert spark.read.parquet(parquet.as_uri()).where("type = 'file'").count() == len(FILES)
 
-    assert command.main(["/w", "--report", "sizes", "--json"], cluster.conf) == 0
+    assert command.main(["/w", "-m", "1", "--report", "sizes", "--json"], cluster.conf) == 0
     assert json.loads(capsys.readouterr().out)["sizes"][0]["at_least"] == 0
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
 from howdah.cli.servers import Arguments
-from howdah.cli.spark_options import add_options, session_of
+from howdah.cli.spark_options import add_options, add_tasks, session_of
 from howdah.fs.paths import shown
 from howdah.wording import byte_text
 
@@ -55,7 +55,9 @@ def main(argv: list[str], conf: Configuration) -> int:
         from howdah.spark.progress import Shown
 
         on_terminal = sys.stderr.isatty()
-        rows = namespace(spark, options.where, conf=conf, shows_progress=on_terminal)
+        rows = namespace(
+            spark, options.where, most_tasks=options.m, conf=conf, shows_progress=on_terminal
+        )
         tables: dict[str, list[dict[str, Any]]] = {}
         page = ""
         try:
@@ -103,6 +105,7 @@ def _arguments() -> Arguments:
     parser.add_argument("--parquet", metavar="URI", help="write the whole table there")
     parser.add_argument("--html", metavar="FILE", help="write a page with drawings to this file")
     parser.add_argument("--json", action="store_true", help="print the reports as JSON")
+    add_tasks(parser)
     add_options(parser)
     return parser
 
@@ -132,7 +135,8 @@ def _report(
         case "growth":
             from howdah.spark.namespaces import namespace
 
-            return reports.growth(namespace(spark, options.before, conf=conf), rows, options.depth)
+            before = namespace(spark, options.before, most_tasks=options.m, conf=conf)
+            return reports.growth(before, rows, options.depth)
         case _:
             from howdah.spark.filesystems import Place
 

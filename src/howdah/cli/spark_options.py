@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import warnings
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
@@ -32,6 +32,18 @@ def add_options(parser: ArgumentParser) -> None:
         "--master", metavar="URL", help="the Spark that does the work (local[*]): spark://…, yarn …"
     )
     parser.add_argument("--remote", metavar="URL", help="the same by Spark Connect: sc://HOST:PORT")
+
+
+def add_tasks(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "-m", type=_count, default=20, metavar="N", help="at most so many tasks (20)"
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or not int(text):
+        raise ArgumentTypeError(f"{text!r} is no number above 0")
+    return int(text)
 
 
 @contextmanager

@@ -5,13 +5,12 @@ Exit codes: 0 if all is well, 1 if something isn't, 255 for what can't be unders
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah.cli.servers import Arguments
-from howdah.cli.spark_options import add_options, session_of
+from howdah.cli.spark_options import add_options, add_tasks, session_of
 from howdah.fs.paths import shown
 from howdah.wording import byte_text
 
@@ -58,17 +57,11 @@ def _arguments() -> Arguments:
     parser.add_argument(
         "--manifest", metavar="URI", help="keep digests of the files in this directory, and compare"
     )
-    parser.add_argument("-m", type=_count, default=20, metavar="N", help="at most so many tasks")
+    add_tasks(parser)
     parser.add_argument("--no-locality", action="store_true", help="let any node read any replica")
     add_options(parser)
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     return parser
-
-
-def _count(text: str) -> int:
-    if not text.isdigit() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
-    return int(text)
 
 
 def _problems(found: Verified) -> list[dict[str, Any]]:
