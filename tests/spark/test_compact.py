@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from howdah.cli import compact as command
+from howdah.fs.trash import Trash
 from howdah.spark import compact
-from howdah.spark.compaction_plan import ready_name
+from howdah.spark.compaction_plan import kept_name, ready_name
+from howdah.spark.surveys import survey
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -98,7 +101,15 @@ def test_run_that_was_killed_between_the_renames_is_finished_by_the_next(
     bench: Any, table: Callable[..., Any]
 ) -> None:
     table("t", 3, partitions=1)
-    bench.fs.rename(bench.path("t/part=0"), bench.path(f"t/{ready_name('part=0', 1)}"))
+    directory = bench.path("t/part=0")
+    old = bench.fs.get_file_status(directory).file_id
+    digest = survey(bench.fs, directory).digest
+    kept_at = Trash(bench.fs, now=time.time).make_place(kept_name(directory, "ab"))
+    bench.fs.rename(directory, kept_at)
+    ready = bench.path(f"t/{ready_name('part=0', old, 'ab', digest)}")
+    for status in bench.fs.list_status(kept_at):
+        with bench.fs.open(status.path) as source, bench.fs.create(f"{ready}/{status.name}") as out:
+            out.write(source.read())
     found = compact(bench.spark, bench.uri("t"), conf=bench.cluster.conf)
     assert found.recovered == (bench.path("t/part=0"),)
     assert bench.spark.read.parquet(bench.uri("t")).count() == 30

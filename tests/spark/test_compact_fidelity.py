@@ -13,6 +13,8 @@ import pytest
 from howdah.fs.acl import parse_acl
 from howdah.spark import Compaction, compact
 from howdah.spark.exchange import Exchange
+from howdah.spark.footer_tasks import FEW_FILES
+from howdah.spark.surveys import survey, unfit
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -126,11 +128,53 @@ def test_columns_that_came_later_are_empty_before(bench: Any) -> None:
 def test_what_spark_would_make_something_else_of_is_left_alone(
     bench: Any, column: Any, why: str
 ) -> None:
-    for name in "ab":
-        put_parquet(bench, f"t/{name}.parquet", pa.table({"x": column()}))
+    # Not in the first file: every footer counts.
+    put_parquet(bench, "t/a.parquet", pa.table({"y": pa.array([1, 2])}))
+    put_parquet(bench, "t/b.parquet", pa.table({"x": column()}))
     before = bench.tree("t")
     (failed,) = compacted(bench, "t").failed
     assert why in failed.reason
+    assert bench.tree("t") == before
+
+
+@pytest.mark.parametrize("files", [2, FEW_FILES + 1])
+def test_metadata_that_spark_would_not_write_is_told(bench: Any, files: int) -> None:
+    for number in range(files):
+        table = pa.table({"x": [number]})
+        if number == files - 1:
+            table = table.replace_schema_metadata({"geo": "{}", "pandas": "{}"})
+        put_parquet(bench, f"t/{number:02}.parquet", table)
+    before = bench.tree("t")
+    (failed,) = compacted(bench, "t").failed
+    assert "metadata that the new ones would not have: geo, pandas" in failed.reason
+    assert bench.tree("t") == before
+    if files > 2:
+        assert len(compacted(bench, "t", drops_metadata=True).changed) == 1
+        assert the_file(bench, "t").metadata.num_rows == files
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda fs, path: fs.set_permission(path, 0o600), "different modes: 0600, 0644"),
+        (lambda fs, path: fs.set_owner(path, "anna"), "different owners: anna, "),
+        (
+            lambda fs, path: fs.set_acl(
+                path, parse_acl("user::rw-,user:otto:r--,group::r--,other::r--")
+            ),
+            "different ACLs",
+        ),
+    ],
+)
+def test_files_that_are_not_for_the_same_eyes_are_not_put_together(
+    bench: Any, change: Any, why: str
+) -> None:
+    for name in "ab":
+        put(bench, f"t/{name}.txt", b"x\n")
+    change(bench.fs, bench.path("t/b.txt"))
+    before = bench.tree("t")
+    found = unfit(bench.fs, survey(bench.fs, bench.path("t")))
+    assert why in found
     assert bench.tree("t") == before
 
 

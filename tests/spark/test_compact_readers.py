@@ -17,7 +17,8 @@ import pytest
 from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.spark.compaction_plan import parse_name
-from howdah.spark.exchange import Exchange, recover
+from howdah.spark.exchange import Exchange
+from howdah.spark.exchange_recovery import recover
 from howdah.testing.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(300)
@@ -150,7 +151,7 @@ from howdah.config import Configuration
 from howdah.spark import exchange as module
 from test_compact_readers import exchange
 
-def first_rename_alone(fs, ready, directory, leaving):
+def first_rename_alone(fs, ready, directory, away, leaving):
     leaving.result()
     os.kill(os.getpid(), signal.SIGKILL)
 

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from howdah.cli.servers import Arguments
-from howdah.cli.spark_options import add_options, session_of
+from howdah.cli.spark_options import add_options, add_tasks, session_of
 from howdah.fs.paths import shown
 from howdah.kinds import parse_size
 from howdah.wording import byte_text
@@ -34,6 +34,8 @@ def main(argv: list[str], conf: Configuration) -> int:
             target_bytes=options.target_size,
             dry_run=options.dry_run,
             has_headers=options.header,
+            drops_metadata=options.drop_metadata,
+            most_tasks=options.m,
             conf=conf,
             shows_progress=sys.stderr.isatty(),
         )
@@ -42,6 +44,7 @@ def main(argv: list[str], conf: Configuration) -> int:
             "directories": [asdict(each) for each in found.directories],
             "recovered": list(found.recovered),
             "undecided": list(found.undecided),
+            "notes": list(found.notes),
         }
         print(json.dumps(told))
     else:
@@ -68,6 +71,12 @@ def _arguments() -> Arguments:
         action=argparse.BooleanOptionalAction,
         help="whether CSV files begin with a header",
     )
+    parser.add_argument(
+        "--drop-metadata",
+        action="store_true",
+        help="rewrite Parquet files though pandas' or other metadata in them gets lost",
+    )
+    add_tasks(parser)
     add_options(parser)
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     return parser
@@ -86,6 +95,8 @@ def _size(text: str) -> int:
 def _tell(found: Compaction, options: argparse.Namespace) -> None:
     from howdah.spark.compacted import summary
 
+    for note in found.notes:
+        print(note, file=sys.stderr)
     for path in found.recovered:
         print(f"{shown(path)}: got the files that an earlier run had made")
     for undecided in found.undecided:

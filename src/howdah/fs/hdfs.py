@@ -344,6 +344,12 @@ class HdfsFileSystem(HdfsSnapshots):
             page = self._namenode.get_listing(resolved, page.partialListing[-1].path)
         raise errors.PathNotFound(f"File does not exist: {resolved}")
 
+    def list_with_writers(self, path: PathLike) -> Iterator[tuple[FileStatus, bool]]:
+        """What is in a directory, and whether it is a file that is open for writing."""
+        from howdah.fs.hdfs_open_files import list_with_writers
+
+        return list_with_writers(self._namenode, self.resolve(path))
+
     def walk(
         self, path: PathLike, on_error: Callable[[errors.HowdahError], object] | None = None
     ) -> Iterator[tuple[str, list[FileStatus], list[FileStatus]]]:

@@ -32,12 +32,16 @@ def attempt_id() -> int:
 class WholeFile:
     """A file that is written under another name until it is complete."""
 
-    def __init__(self, fs: FileSystem, path: str, unique: int) -> None:
+    def __init__(
+        self, fs: FileSystem, path: str, unique: int, *, create_parent: bool = True
+    ) -> None:
         parent = paths.parent_of(path) or paths.SEPARATOR
         self._fs = fs
         self._path = path
         self._unfinished = paths.join(parent, f"_{paths.name_of(path)}~{unique}")
-        self.out: FSDataOutputStream = fs.create(self._unfinished, overwrite=True)
+        self.out: FSDataOutputStream = fs.create(
+            self._unfinished, overwrite=True, create_parent=create_parent
+        )
 
     def complete(self) -> None:
         """Give it its name; it replaces what has that."""
@@ -54,9 +58,11 @@ class WholeFile:
 
 
 @contextmanager
-def whole_file(fs: FileSystem, path: str, unique: int) -> Iterator[FSDataOutputStream]:
+def whole_file(
+    fs: FileSystem, path: str, unique: int, *, create_parent: bool = True
+) -> Iterator[FSDataOutputStream]:
     """A file to write, which is there when the block has ended well."""
-    file = WholeFile(fs, path, unique)
+    file = WholeFile(fs, path, unique, create_parent=create_parent)
     try:
         yield file.out
         file.complete()

@@ -27,11 +27,12 @@ class Compacted:
 @dataclass(frozen=True, slots=True)
 class Compaction:
     """What a run did, or with a dry run would do. `undecided`: what killed runs left that
-    has to be looked at by somebody."""
+    has to be looked at by somebody; `notes`: what else a run has to say."""
 
     directories: tuple[Compacted, ...]
     recovered: tuple[str, ...] = field(default=())
     undecided: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = field(default=())
 
     @property
     def changed(self) -> tuple[Compacted, ...]:

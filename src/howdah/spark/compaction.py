@@ -1,6 +1,7 @@
 """`compact`: the files of a tree, made fewer and larger.
 
-1. Put right what a killed run left (`howdah.spark.exchange`).
+1. Take the lock of the tree: one job at a time changes it (`howdah.spark.tree_lock`).
+   Put right what a killed run left (`howdah.spark.exchange_recovery`).
 2. List the tree in parallel, and sum up each directory (`howdah.spark.compaction_contents`).
 3. Decide for each (`howdah.spark.compaction_plan`).
 4. Make the new files, see that all rows are there, and exchange the directories
@@ -12,7 +13,7 @@ Each directory stands for itself: one that fails is left as it is, and told.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
@@ -24,15 +25,18 @@ from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
 from howdah.spark.compacted import Compacted, Compaction, told
 from howdah.spark.compaction_contents import Surveyed, survey
-from howdah.spark.compaction_plan import Plan, State, parse_name, plan
-from howdah.spark.exchange import Undecided, recover
+from howdah.spark.compaction_plan import Plan, parse_name, plan
+from howdah.spark.exchange import new_run
+from howdah.spark.exchange_recovery import OtherJobs, recover_all
 from howdah.spark.filesystems import Place
 from howdah.spark.listing import Totals
+from howdah.spark.lock_files import TreeLocked
 from howdah.spark.outcome import from_spark
 from howdah.spark.progress import Shown, line, listing_of
 from howdah.spark.reports import Done
-from howdah.spark.rewriting import Rewriting
+from howdah.spark.rewriting import HowToRewrite, Rewriting
 from howdah.spark.tree import list_tree
+from howdah.spark.tree_lock import TreeLock, locked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,6 +52,7 @@ def compact(
     target_bytes: int = TARGET_BYTES,
     dry_run: bool = False,
     has_headers: bool | None = None,
+    drops_metadata: bool = False,
     most_tasks: int = 20,
     conf: Configuration | None = None,
     user: str | None = None,
@@ -57,11 +62,13 @@ def compact(
 
     The old files go to the trash. `dry_run`: only say what would be done. `has_headers`:
     whether CSV files begin with a line of names; where it is not said, directories whose
-    files all begin alike are left alone. One run at a time for a tree.
+    files all begin alike are left alone. `drops_metadata`: Parquet files are rewritten though
+    others than Spark have put metadata in their footers, which the new ones don't have.
+    `most_tasks`: of one job of Spark.
 
     `shows_progress` does so on standard error.
 
-    Raises `PathNotFound`.
+    Raises `PathNotFound`, and `TreeLocked` where another job is at work on the tree.
 
     >>> compact(spark, "hdfs://a:8020/logs", dry_run=True).changed  # doctest: +SKIP
     """
@@ -72,57 +79,133 @@ def compact(
     fs = connect(located, conf=configuration, user=user)
     place = Place.of(located, configuration, user)
     path = fs.resolve(target)
-    recovered, undecided = ([], []) if dry_run else _recover_beside(fs, path)
-    status = fs.get_file_status(path)
-    if not status.is_directory:
-        raise errors.PathIsNotDirectory(f"{target} is no directory")
-    try:
+    how = HowToRewrite(has_headers, drops_metadata, most_tasks)
+    work = _Work(spark, fs, place, path, target_bytes, how)
+    if dry_run:
+        return work.look(shows_progress)
+    if not work.has_leftovers():
+        work.status()  # or the lock would be the first thing there
+    with locked(fs, path, f"howdah compact {target}") as lock:
+        return work.do(lock, shows_progress)
+
+
+class _Work:
+    """One run."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        fs: FileSystem,
+        place: Place,
+        path: str,
+        target_bytes: int,
+        options: HowToRewrite,
+    ) -> None:
+        self._spark = spark
+        self._fs = fs
+        self._place = place
+        self._path = path
+        self._target_bytes = target_bytes
+        self._options = options
+        self._block_bytes = fs.server_defaults().block_size
+
+    def status(self) -> FileStatus:
+        """Of the directory that was named.
+
+        Raises `PathNotFound` and `PathIsNotDirectory`.
+        """
+        status = self._fs.get_file_status(self._path)
+        if not status.is_directory:
+            raise errors.PathIsNotDirectory(f"{self._fs.uri}{self._path} is no directory")
+        return status
+
+    def has_leftovers(self) -> bool:
+        """Whether a killed run has left something in the place of the directory."""
+        return bool(self._leftovers_beside())
+
+    def look(self, shows_progress: bool) -> Compaction:
+        """What would be done."""
         with Shown(shows_progress) as shown:
-            found = _survey(spark, place, status, most_tasks, listing_of(shown))
-            if not dry_run and found.leftovers:
-                more, others = _recover(fs, found.leftovers)
+            plans = self._plans(self._survey(shown))
+        rewriting = self._rewriting(lambda: None)
+        with ThreadPoolExecutor(DIRECTORIES_AT_ONCE, thread_name_prefix="compact") as pool:
+            return Compaction(tuple(pool.map(lambda each: self._looked(rewriting, each), plans)))
+
+    def _looked(self, rewriting: Rewriting, each: Plan) -> Compacted:
+        return told(each, self._block_bytes) if each.skipped else rewriting.look(each)
+
+    def do(self, lock: TreeLock, shows_progress: bool) -> Compaction:
+        """Do it, with the lock of the tree."""
+        others = OtherJobs(self._fs, self._path)
+        recovered, undecided = recover_all(self._fs, self._leftovers_beside(), lambda _: None)
+        with Shown(shows_progress) as shown:
+            found = self._survey(shown)
+            if found.leftovers:
+                more, others_left = recover_all(self._fs, found.leftovers, others.refuse)
                 recovered += more
-                undecided += others
+                undecided += others_left
                 # The tree has changed.
-                found = _survey(spark, place, status, most_tasks, listing_of(shown))
-    except errors.HowdahError:
-        raise
-    except Exception as error:
-        raise from_spark(error) from error
-    plans = [plan(each, target_bytes, found.logged) for each in found.contents]
-    block_bytes = fs.server_defaults().block_size
-    work = Rewriting(spark, fs, place, has_headers, most_tasks, block_bytes)
-    left = [each for each in plans if not each.skipped and not dry_run]
-    with (
-        ThreadPoolExecutor(DIRECTORIES_AT_ONCE, thread_name_prefix="compact") as pool,
-        Shown(shows_progress and bool(left)) as shown,
-    ):
+                found = self._survey(shown)
+        plans = self._plans(found)
+        rewriting, run = self._rewriting(lock.check), new_run()
+        left = [each for each in plans if not each.skipped]
         progress = _Progress(left)
-        shown.say(progress.line)
 
         def do(each: Plan) -> Compacted:
-            if each.skipped or dry_run:
-                return told(each, block_bytes)
-            done = work.compact(each)
+            if each.skipped:
+                return told(each, self._block_bytes)
+            try:
+                others.refuse(each.contents.path)
+            except TreeLocked as error:
+                return told(each, self._block_bytes, failed=str(error))
+            done = rewriting.compact(each, run)
             progress.add(each)
             return done
 
-        done = tuple(pool.map(do, plans))
-    return Compaction(done, tuple(recovered), tuple(undecided))
+        with (
+            ThreadPoolExecutor(DIRECTORIES_AT_ONCE, thread_name_prefix="compact") as pool,
+            Shown(shows_progress and bool(left)) as shown,
+        ):
+            shown.say(progress.line)
+            done = tuple(pool.map(do, plans))
+        notes = () if lock.note is None else (lock.note,)
+        return Compaction(done, tuple(recovered), tuple(undecided), notes)
 
+    def _leftovers_beside(self) -> list[str]:
+        """What a killed run of this very directory left stands beside it."""
+        parent = paths.parent_of(self._path)
+        if parent is None:
+            return []
+        name = paths.name_of(self._path)
+        try:
+            return [
+                status.path
+                for status in self._fs.list_status_iter(parent)
+                if (leftover := parse_name(status.name)) is not None and leftover.name == name
+            ]
+        except errors.PathNotFound:
+            return []
 
-def _survey(
-    spark: SparkSession,
-    place: Place,
-    status: FileStatus,
-    most_tasks: int,
-    tell: Callable[[int], None] | None,
-) -> Surveyed:
-    tree = list_tree(spark, place, [status], most_tasks, tell)
-    try:
-        return survey(tree)
-    finally:
-        tree.forget()
+    def _survey(self, shown: Shown) -> Surveyed:
+        tasks = self._options.most_tasks
+        try:
+            tree = list_tree(self._spark, self._place, [self.status()], tasks, listing_of(shown))
+            try:
+                return survey(tree)
+            finally:
+                tree.forget()
+        except errors.HowdahError:
+            raise
+        except Exception as error:
+            raise from_spark(error) from error
+
+    def _plans(self, found: Surveyed) -> list[Plan]:
+        return [plan(each, self._target_bytes, found.logged) for each in found.contents]
+
+    def _rewriting(self, confirm: Callable[[], None]) -> Rewriting:
+        return Rewriting(
+            self._spark, self._fs, self._place, self._options, confirm, self._block_bytes
+        )
 
 
 class _Progress:
@@ -142,38 +225,3 @@ class _Progress:
 
     def line(self, seconds: float) -> str:
         return line(self._done, self._totals, seconds)
-
-
-def _recover_beside(fs: FileSystem, path: str) -> tuple[list[str], list[str]]:
-    """What a killed run of this very directory left stands beside it."""
-    parent = paths.parent_of(path)
-    if parent is None:
-        return [], []
-    found = (
-        status.path
-        for status in fs.list_status_iter(parent)
-        if (leftover := parse_name(status.name)) is not None
-        and leftover.name == paths.name_of(path)
-    )
-    return _recover(fs, found)
-
-
-def _recover(fs: FileSystem, paths_found: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The directories that got their new files, and why others did not."""
-    recovered, undecided = [], []
-    leftovers = (path for path in paths_found if parse_name(paths.name_of(path)) is not None)
-    for leftover in sorted(leftovers, key=_by_state):
-        try:
-            found = recover(fs, leftover)
-        except Undecided as error:
-            undecided.append(error.message)
-        else:
-            if found:
-                recovered.append(found)
-    return recovered, undecided
-
-
-def _by_state(leftover: str) -> int:
-    found = parse_name(paths.name_of(leftover))
-    assert found is not None, "only leftovers come here"
-    return list(State).index(found.state)

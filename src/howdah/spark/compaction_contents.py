@@ -22,6 +22,7 @@ from howdah.spark.compaction_plan import (
 )
 from howdah.spark.entries import decode
 from howdah.spark.tree import DIRECTORY, FILE, Tree
+from howdah.spark.tree_lock import PREFIX as LOCK
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -63,7 +64,8 @@ def survey(tree: Tree) -> Surveyed:
     is_directory = F.col("type") == DIRECTORY
     is_data = is_file & ~hidden
     is_leftover = is_directory & name.startswith(PREFIX)
-    is_unknown = hidden & ~is_leftover & ~(is_file & name.rlike(KNOWN_HIDDEN))
+    is_lock = is_file & ((name == LOCK) | name.startswith(f"{LOCK}."))
+    is_unknown = hidden & ~is_leftover & ~(is_file & name.rlike(KNOWN_HIDDEN)) & ~is_lock
     suffix = F.regexp_extract(F.lower("name"), SUFFIX, 1)
     blocks = F.ceil(F.col("length") / F.greatest(F.col("block_size"), F.lit(1)))
 

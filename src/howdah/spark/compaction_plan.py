@@ -24,7 +24,8 @@ file of one block was measured to take 230 to 280 bytes of ours, by the length o
 
 PREFIX: Final = ".howdah-compact."
 _LEFTOVER: Final = re.compile(
-    re.escape(PREFIX) + r"(?P<name>.+)~(?:building|(?P<state>ready|came)\.(?P<id>[0-9]+))",
+    re.escape(PREFIX) + r"(?P<name>.+)~(?P<state>building|ready|came)"
+    r"(?:\.(?P<id>[0-9]+))?\.(?P<run>[0-9a-f]+)(?:\.(?P<digest>[0-9a-f]+))?",
     re.DOTALL,
 )
 
@@ -229,37 +230,50 @@ class State(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """What the name of a directory on the way says: whose place it takes, and the inode id
-    of the directory that had it (0 where it doesn't matter)."""
+    """What the name of a directory on the way says: whose place it takes, which run made it;
+    where that matters, the inode id of the directory that had the place (0 where inodes have
+    none) and a digest of what was in that."""
 
     name: str
     state: State
+    run: str
     file_id: int = 0
+    digest: str = ""
 
 
-def building_name(name: str) -> str:
-    """Of the directory in which the new files are made, beside the old one."""
-    return f"{PREFIX}{name}~{State.BUILDING}"
+def building_name(name: str, run: str) -> str:
+    """Of the directory in which a run makes the new files, beside the old one."""
+    return f"{PREFIX}{name}~{State.BUILDING}.{run}"
 
 
-def ready_name(name: str, file_id: int) -> str:
+def ready_name(name: str, file_id: int, run: str, digest: str) -> str:
     """The same, once it is complete and waits for the place of this inode."""
-    return f"{PREFIX}{name}~{State.READY}.{file_id}"
+    return f"{PREFIX}{name}~{State.READY}.{file_id}.{run}.{digest}"
 
 
-def came_name(name: str, file_id: int) -> str:
+def came_name(name: str, file_id: int, run: str) -> str:
     """Of what was put in the place when it was free."""
-    return f"{PREFIX}{name}~{State.CAME}.{file_id}"
+    return f"{PREFIX}{name}~{State.CAME}.{file_id}.{run}"
+
+
+def kept_name(name: str, run: str) -> str:
+    """Of the old directory in the trash: one that nothing else which is deleted gets."""
+    return f"{name}~{run}"
 
 
 def parse_name(name: str) -> Leftover | None:
     """What such a name says.
 
-    >>> parse_name(".howdah-compact.day=1~ready.16390").file_id
+    >>> parse_name(".howdah-compact.day=1~ready.16390.5eed.ab").file_id
     16390
     """
     found = _LEFTOVER.fullmatch(name)
     if found is None:
         return None
-    state = State(found["state"] or State.BUILDING)
-    return Leftover(found["name"], state, int(found["id"] or 0))
+    return Leftover(
+        found["name"],
+        State(found["state"]),
+        found["run"],
+        int(found["id"] or 0),
+        found["digest"] or "",
+    )

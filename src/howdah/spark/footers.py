@@ -3,11 +3,13 @@
 Spark reads rows and writes rows. So that the new files are like the old ones, it is told
 what to write: the codec; Parquet's type of timestamps, for the one that it takes by
 itself (INT96) has no statistics; bloom filters. And what it cannot write is found out: it
-turns unsigned numbers, fixed lengths, UUIDs and others into something else.
+turns unsigned numbers, fixed lengths, UUIDs and others into something else, and has no place
+for metadata of others, such as pandas' or GeoParquet's.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -20,6 +22,9 @@ _CODECS: Final = {"lz4": "lz4_raw"}
 """By other names than Arrow's. The old `lz4` of Parquet is not read by all."""
 TIMESTAMPS: Final = {"milliseconds": "TIMESTAMP_MILLIS", "microseconds": "TIMESTAMP_MICROS"}
 INT96: Final = "INT96"
+_SPARKS_METADATA: Final = "org.apache.spark."
+_DERIVED_METADATA: Final = ("ARROW:schema", "writer.model.name")
+"""Said by Arrow and others of the columns that are there anyway."""
 
 
 class NotReadable(errors.HowdahError, ValueError):
@@ -30,16 +35,56 @@ class TypesChanged(errors.HowdahError, ValueError):
     """A column would have another type in the new files."""
 
 
+Kinds = tuple[str, ...]
+"""What the leaves of a column are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Of one file, which has so many `rows`. `timestamps` is Spark's name for their type,
-    `kinds` are what the leaves of each column are, `blooms` the columns with bloom filters."""
+    """Of a file or of several, which have so many `rows`. `timestamps` is Spark's name for
+    their type, `kinds` are those that each column has in any file, `blooms` the columns with
+    bloom filters, `metadata` the keys of what others than Spark have written to be kept with
+    the rows."""
 
     rows: int = 0
     codec: str | None = None
     timestamps: str | None = None
-    kinds: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    blooms: tuple[str, ...] = ()
+    kinds: dict[str, frozenset[Kinds]] = field(default_factory=dict)
+    blooms: frozenset[str] = frozenset()
+    metadata: frozenset[str] = frozenset()
+
+    def __add__(self, other: Facts) -> Facts:
+        """Of these files and others. The codec is that of the first; of several types of
+        timestamps none may lose anything by the one that is left."""
+        kinds = dict(self.kinds)
+        for name, more in other.kinds.items():
+            kinds[name] = kinds.get(name, frozenset()) | more
+        types = {self.timestamps, other.timestamps} - {None}
+        return Facts(
+            self.rows + other.rows,
+            self.codec or other.codec,
+            types.pop() if len(types) == 1 else TIMESTAMPS["microseconds"] if types else None,
+            kinds,
+            self.blooms | other.blooms,
+            self.metadata | other.metadata,
+        )
+
+    def to_json(self) -> str:
+        kinds = {name: sorted(each) for name, each in self.kinds.items()}
+        told = (self.rows, self.codec, self.timestamps, kinds)
+        return json.dumps([*told, sorted(self.blooms), sorted(self.metadata)])
+
+    @classmethod
+    def from_json(cls, text: str) -> Facts:
+        rows, codec, timestamps, kinds, blooms, metadata = json.loads(text)
+        return cls(
+            rows,
+            codec,
+            timestamps,
+            {name: frozenset(map(tuple, each)) for name, each in kinds.items()},
+            frozenset(blooms),
+            frozenset(metadata),
+        )
 
 
 def facts_of(fs: FileSystem, path: str, kind: Format) -> Facts:
@@ -89,9 +134,17 @@ def _of_parquet(stream: Any) -> Facts:
         metadata.num_rows,
         _CODECS.get(codec, codec) if codec else None,
         timestamps,
-        {name: tuple(each) for name, each in kinds.items()},
-        tuple(blooms),
+        {name: frozenset([tuple(each)]) for name, each in kinds.items()},
+        frozenset(blooms),
+        frozenset(_foreign(metadata.metadata or {})),
     )
+
+
+def _foreign(metadata: dict[bytes, bytes]) -> Iterator[str]:
+    for key in metadata:
+        name = key.decode("utf-8", "replace")
+        if not name.startswith(_SPARKS_METADATA) and name not in _DERIVED_METADATA:
+            yield name
 
 
 def _kind(leaf: Any) -> str:
@@ -129,12 +182,17 @@ def _timestamps(leaf: Any) -> str | None:
 
 
 def check_kinds(old: Facts, new: Facts) -> None:
-    """Raise `TypesChanged` unless each column of an old file is of the same kind in a new
-    one. Columns, and fields of columns, may have been added by other old files."""
-    for name, before in old.kinds.items():
-        after = new.kinds.get(name, ())
-        left: Iterator[str] = iter(after)
-        for kind in before:
-            if kind not in left:
-                told = ", ".join(after) or "nothing"
-                raise TypesChanged(f"the column {name} is of {kind}, and would become {told}")
+    """Raise `TypesChanged` unless each column of any old file is of the same kind in the
+    new ones. Columns, and fields of columns, may have been added by other old files."""
+    for name, all_before in old.kinds.items():
+        for before in sorted(all_before):
+            for after in sorted(new.kinds.get(name, frozenset([()]))):
+                _check_kind(name, before, after)
+
+
+def _check_kind(name: str, before: Kinds, after: Kinds) -> None:
+    left: Iterator[str] = iter(after)
+    for kind in before:
+        if kind not in left:
+            told = ", ".join(after) or "nothing"
+            raise TypesChanged(f"the column {name} is of {kind}, and would become {told}")

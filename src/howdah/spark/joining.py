@@ -2,6 +2,9 @@
 
 In the order of their names it takes those files of a directory whose bytes lie within its
 share. What their content is like is for `joining_lines` and `joining_avro` to know.
+
+What was made is read once more, and its lines or records counted (`Count`): of what was
+written and of what is found there has to be the same number.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ SHARE_SCHEMA: Final = (
 """A file to be made. `run` makes its name one that no earlier run has given: who has listed
 the directory before never opens another file than the one that was listed."""
 JOINED_SCHEMA: Final = "files long, records long, header binary"
+COUNTED_SCHEMA: Final = "records long"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +54,43 @@ def join(
     fs: FileSystem, share: dict[str, Any], unique: int = 0, *, has_headers: bool | None = None
 ) -> Joined:
     """Make the file of one share."""
-    suffix = share["suffix"]
-    name = f"part-{share['number']:05}-{share['run']}{suffix}"
+    suffix, name = share["suffix"], name_of(share)
     target = paths.join(share["building"], name)
     sources = _share_of(fs, share["directory"], share["number"], share["shares"])
-    with whole_file(fs, target, unique) as out:
+    # Nothing is made in a directory that is given up: its run has ended.
+    with whole_file(fs, target, unique, create_parent=False) as out:
         if format_of(suffix) is Format.AVRO:
             return joining_avro.join(fs, sources, out, name)
         return joining_lines.join(fs, sources, out, suffix, has_headers)
+
+
+def name_of(share: dict[str, Any]) -> str:
+    """Of the file of a share."""
+    return f"part-{share['number']:05}-{share['run']}{share['suffix']}"
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Called with shares: how many lines or records each of their files has."""
+
+    place: Place
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        fs = self.place.connect()
+        shares = (row for batch in given for row in batch.to_pylist())
+        yield from batches(((count(fs, share),) for share in shares), COUNTED_SCHEMA)
+
+
+def count(fs: FileSystem, share: dict[str, Any]) -> int:
+    """The lines or records of the file that was made of a share.
+
+    Raises `PathNotFound`, and what reading a file that is none of its kind raises.
+    """
+    path, suffix = paths.join(share["building"], name_of(share)), share["suffix"]
+    with fs.open(path) as stream:
+        if format_of(suffix) is Format.AVRO:
+            return joining_avro.count(stream, path, fs.get_file_status(path).length)
+        return joining_lines.count(stream, suffix)
 
 
 def _share_of(fs: FileSystem, directory: str, number: int, shares: int) -> Iterator[FileStatus]:

@@ -85,6 +85,20 @@ def _blocks(reader: Reader, mark: bytes, out: _Sink, new_mark: bytes) -> int:
     return records
 
 
+def count(source: _Source, name: str, length: int) -> int:
+    """The records of a container; of an empty file none."""
+    if not length:
+        return 0
+    reader = Reader(source, name)
+    mark, records = reader.header().mark, 0
+    while (more := reader.long_or_end()) is not None:
+        records += more
+        reader.bytes()
+        if reader.exactly(MARK_BYTES) != mark:
+            raise CorruptAvro(f"{name}: a block does not end with the file's mark")
+    return records
+
+
 class Reader:
     """Reads what a container is made of."""
 

@@ -79,6 +79,15 @@ def join(
     return made
 
 
+def count(raw: Any, suffix: str) -> int:
+    """The lines of a file."""
+    source, lines, last = _compressed(raw, suffix, "rb"), 0, b""
+    while piece := source.read(_BUFFER):
+        lines += piece.count(b"\n")
+        last = piece[-1:]
+    return lines + (last not in (b"", b"\n"))
+
+
 def _compressed(raw: Any, suffix: str, mode: str) -> Any:
     match compression_of(suffix):
         case ".gz":

@@ -2,8 +2,10 @@
 
 Parquet and ORC by Spark's own reader and writer, which know schemas and merge them;
 Avro and lines by tasks that put files together as they are (`howdah.spark.joining`). All of
-it has to be there: files that were read, rows that were written and rows that are found
-afterwards are counted.
+it has to be there: files that were read, rows or lines that were written and those that are
+found afterwards are counted.
+
+A directory to which somebody writes, or whose files are not like each other, is left alone.
 
 Spark is told to fail at files that are missing or corrupt, whatever the session says.
 Rows of a file stay together and in order, as far as Spark reads it in one piece.
@@ -13,8 +15,9 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
@@ -25,18 +28,25 @@ from howdah.spark.compacted import Compacted, told
 from howdah.spark.compaction_plan import SUCCESS, Format, Plan
 from howdah.spark.exchange import Exchange
 from howdah.spark.filesystems import Place
-from howdah.spark.footers import Facts, check_kinds, facts_of
-from howdah.spark.joining import JOINED_SCHEMA, SHARE_SCHEMA, Join, data_files
+from howdah.spark.footer_tasks import Footers
+from howdah.spark.footers import Facts, check_kinds
+from howdah.spark.joining import (
+    COUNTED_SCHEMA,
+    JOINED_SCHEMA,
+    SHARE_SCHEMA,
+    Count,
+    Join,
+    data_files,
+)
 from howdah.spark.joining_lines import check_headers
 from howdah.spark.outcome import from_spark
 from howdah.spark.rows import dealt
+from howdah.spark.surveys import survey, unfit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _TIMESTAMPS: Final = "spark.sql.parquet.outputTimestampType"
-FEW_FILES: Final = 16
-"""So many footers are read here sooner than Spark begins to."""
 _READING: Final = {
     "mergeSchema": "true",
     "ignoreCorruptFiles": "false",
@@ -49,6 +59,32 @@ class RowsLost(errors.HowdahError, RuntimeError):
     """The new files have another number of rows than the old ones: they are not taken."""
 
 
+class MetadataLost(errors.HowdahError, ValueError):
+    """Files have key-value metadata in their footers that Spark would not write."""
+
+
+@dataclass(frozen=True, slots=True)
+class HowToRewrite:
+    """`has_headers`: of CSV files, None where it is not said. `drops_metadata`: whether what
+    others have put in the footers of Parquet files may go."""
+
+    has_headers: bool | None = None
+    drops_metadata: bool = False
+    most_tasks: int = 20
+
+
+def _check_rows(exchange: Exchange, *, written: int, found: int) -> None:
+    if written != found:
+        raise RowsLost(
+            f"of {exchange.directory} {written} rows were written, and {found} are in its files"
+        )
+
+
+def _said(error: BaseException) -> str:
+    """With the notes, which say where things are."""
+    return "; ".join([str(error), *getattr(error, "__notes__", ())])
+
+
 class Rewriting:
     """Makes the new files of directories; several at a time, from as many threads."""
 
@@ -57,28 +93,40 @@ class Rewriting:
         spark: SparkSession,
         fs: FileSystem,
         place: Place,
-        has_headers: bool | None,
-        most_tasks: int,
+        options: HowToRewrite,
+        confirm: Callable[[], None],
         block_bytes: int,
     ) -> None:
         self._spark = spark
         self._fs = fs
         self._place = place
-        self._has_headers = has_headers
-        self._tasks = most_tasks
+        self._options = options
+        self._confirm = confirm
         self._block_bytes = block_bytes
         self._timestamps = _Timestamps(spark)
+        self._footers = Footers(spark, fs, place, options.most_tasks)
 
-    def compact(self, chosen: Plan) -> Compacted:
+    def compact(self, chosen: Plan, run: str) -> Compacted:
         """One directory; what can't be done is told, and leaves it as it was."""
         try:
-            kept_at = self._compact(chosen)
+            exchange = Exchange(self._fs, chosen.contents.path, run=run, confirm=self._confirm)
+            reason = unfit(self._fs, exchange.before)
+            if reason:
+                return told(replace(chosen, skipped=reason), self._block_bytes)
+            kept_at = self._compact(chosen, exchange)
         except (errors.HowdahError, OSError) as error:
-            return told(chosen, self._block_bytes, failed=str(error))
+            return told(chosen, self._block_bytes, failed=_said(error))
         return told(chosen, self._block_bytes, kept_at=kept_at)
 
-    def _compact(self, chosen: Plan) -> str:
-        exchange = Exchange(self._fs, chosen.contents.path)
+    def look(self, chosen: Plan) -> Compacted:
+        """What would become of it."""
+        try:
+            reason = unfit(self._fs, survey(self._fs, chosen.contents.path))
+        except (errors.HowdahError, OSError) as error:
+            return told(chosen, self._block_bytes, failed=_said(error))
+        return told(replace(chosen, skipped=reason), self._block_bytes)
+
+    def _compact(self, chosen: Plan, exchange: Exchange) -> str:
         exchange.begin()
         try:
             if chosen.is_by_spark:
@@ -87,8 +135,11 @@ class Rewriting:
                 self._join(chosen, exchange)
             self._keep_success(chosen, exchange)
             return exchange.finish()
-        except BaseException:
-            exchange.drop()
+        except BaseException as error:
+            try:
+                exchange.drop()
+            except (errors.HowdahError, OSError) as failure:
+                error.add_note(f"{exchange.building} could not be removed: {failure}")
             raise
 
     def _keep_success(self, chosen: Plan, exchange: Exchange) -> None:
@@ -106,21 +157,31 @@ class Rewriting:
         places = (exchange.directory, exchange.building, chosen.suffix, run)
         shares = [(*places, number, chosen.files_after) for number in range(chosen.files_after)]
         frame = self._spark.createDataFrame(shares, SHARE_SCHEMA)
-        parts = min(self._tasks, len(shares))
-        task = Join(self._place, self._has_headers)
+        parts = min(self._options.most_tasks, len(shares))
+        work = dealt(frame, parts, "number")
+        task = Join(self._place, self._options.has_headers)
         try:
-            joined = dealt(frame, parts, "number").mapInArrow(task, JOINED_SCHEMA).collect()
+            joined = work.mapInArrow(task, JOINED_SCHEMA).collect()
+            remove_unfinished(self._fs, exchange.building)
+            counts = work.mapInArrow(Count(self._place), COUNTED_SCHEMA).collect()
         except errors.HowdahError:
             raise
         except Exception as error:
             raise from_spark(error) from error
-        remove_unfinished(self._fs, exchange.building)
         files = sum(row["files"] for row in joined)
         if files != chosen.contents.files:
             raise RowsLost(
                 f"{files} of the {chosen.contents.files} files of {exchange.directory} were read"
             )
-        has_headers = self._has_headers if chosen.format is Format.CSV else None
+        made = sum(1 for _ in data_files(self._fs, exchange.building))
+        if made != len(shares):
+            raise RowsLost(f"{exchange.building} has {made} files, and {len(shares)} were made")
+        _check_rows(
+            exchange,
+            written=sum(row["records"] for row in joined),
+            found=sum(row["records"] for row in counts),
+        )
+        has_headers = self._options.has_headers if chosen.format is Format.CSV else None
         if chosen.format is Format.CSV:
             check_headers([(row["files"], row["header"]) for row in joined], has_headers)
         elif chosen.format is Format.AVRO:
@@ -129,17 +190,22 @@ class Rewriting:
     # --- rows written anew -------------------------------------------------------------
 
     def _rewrite(self, chosen: Plan, exchange: Exchange) -> None:
-        facts = self._facts(exchange.directory, chosen.format)
+        old = self._footers.read(exchange.directory, chosen.format)
+        if old.metadata and not self._options.drops_metadata:
+            raise MetadataLost(
+                f"files of {exchange.directory} have metadata that the new ones would not have: "
+                f"{', '.join(sorted(old.metadata))} (--drop-metadata does without)"
+            )
         try:
-            written = self._write(chosen, exchange, facts)
-            check_kinds(facts, self._facts(exchange.building, chosen.format))
-            found = self._count(chosen, exchange.building)
+            written = self._write(chosen, exchange, old)
         except errors.HowdahError:
             raise
         except Exception as error:
             raise from_spark(error) from error
-        if written != found:
-            raise RowsLost(f"{exchange.directory} has {written} rows, its new files have {found}")
+        new = self._footers.read(exchange.building, chosen.format)
+        check_kinds(old, new)
+        _check_rows(exchange, written=written, found=new.rows)
+        _check_rows(exchange, written=written, found=old.rows)
 
     def _write(self, chosen: Plan, exchange: Exchange, facts: Facts) -> int:
         """Returns how many rows the writer got."""
@@ -160,17 +226,6 @@ class Rewriting:
     def _read(self, chosen: Plan, directory: str) -> DataFrame:
         reader = self._spark.read.format(chosen.format.value).options(**_READING)
         return reader.load(self._uri(directory))
-
-    def _count(self, chosen: Plan, directory: str) -> int:
-        """The rows that the new files have."""
-        if chosen.files_after > FEW_FILES:
-            return self._read(chosen, directory).count()
-        files = data_files(self._fs, directory)
-        return sum(facts_of(self._fs, file.path, chosen.format).rows for file in files)
-
-    def _facts(self, directory: str, kind: Format) -> Facts:
-        first = next(data_files(self._fs, directory), None)
-        return Facts() if first is None else facts_of(self._fs, first.path, kind)
 
     def _uri(self, path: str) -> str:
         return self._fs.uri + path

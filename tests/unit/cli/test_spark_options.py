@@ -161,6 +161,15 @@ def test_spark_connect_server_that_nobody_runs_is_told_at_once(
     assert "there is no Spark at sc://127.0.0.1:1: [Errno 111]" in told
 
 
+@pytest.mark.parametrize("command", ["compact", "namespace", "verify"])
+@pytest.mark.parametrize("count", ["0", "-1", "many"])
+def test_number_of_tasks_is_above_0(
+    command: str, count: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, f"-m={count}", "/x"]) == 255
+    assert "is no number above 0" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("master", ["local[*]", "local[2]", "spark://host:7077"])
 def test_spark_in_this_process_waits_for_no_host(master: str) -> None:
     waits = sessions._settings(master).get("spark.locality.wait")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from howdah.config import Configuration
-from howdah.errors import UnsupportedOperation
+from howdah.errors import PathNotFound, UnsupportedOperation
 from howdah.fs.api import FileSystem
 from howdah.fs.memory import MemoryFileSystem, forget
 from howdah.spark import distcp, filesystems
@@ -200,6 +200,9 @@ def test_lines_are_joined_beside_what_another_attempt_has_joined(fs: MemoryFileS
         "number": 0,
         "shares": 1,
     }
+    with pytest.raises(PathNotFound):
+        join(fs, share, 1)  # its run has ended and given the directory up
+    fs.mkdirs("/new")
     assert join(fs, share, 1).records == 1
     dead = WholeFile(fs, "/new/part-00000-run.txt", 2)
     dead.out.close()

@@ -97,10 +97,12 @@ def test_names_say_what_files_are(name: str, suffix: str | None, codec: str | No
 
 @given(st.text(min_size=1).filter(lambda name: "/" not in name), st.integers(0, 2**63))
 def test_names_on_the_way_are_hidden_and_say_whose_they_are(name: str, file_id: int) -> None:
-    assert parse_name(building_name(name)) == Leftover(name, State.BUILDING)
-    assert parse_name(ready_name(name, file_id)) == Leftover(name, State.READY, file_id)
-    assert parse_name(came_name(name, file_id)) == Leftover(name, State.CAME, file_id)
-    assert is_hidden(ready_name(name, file_id))
+    run, digest = "0123abcd", "ef"
+    ready = ready_name(name, file_id, run, digest)
+    assert parse_name(building_name(name, run)) == Leftover(name, State.BUILDING, run)
+    assert parse_name(ready) == Leftover(name, State.READY, run, file_id, digest)
+    assert parse_name(came_name(name, file_id, run)) == Leftover(name, State.CAME, run, file_id)
+    assert is_hidden(ready)
 
 
 @pytest.mark.parametrize(

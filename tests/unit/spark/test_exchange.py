@@ -13,8 +13,10 @@ import howdah
 from howdah import errors
 from howdah.fs import memory
 from howdah.fs.api import FileSystem
-from howdah.spark.compaction_plan import came_name, parse_name
-from howdah.spark.exchange import ChangedMeanwhile, Exchange, Undecided, recover
+from howdah.fs.trash import Trash
+from howdah.spark.compaction_plan import came_name
+from howdah.spark.exchange import ChangedMeanwhile, Exchange
+from howdah.spark.exchange_recovery import Undecided, recover, recover_all
 
 _numbers = itertools.count()
 Renames = Callable[[str, str], None]
@@ -37,10 +39,9 @@ def names(fs: FileSystem, path: str) -> list[str]:
     return [status.name for status in fs.list_status(path)]
 
 
-def recover_all(fs: FileSystem) -> None:
-    found = [name for name in names(fs, "/t") if parse_name(name) is not None]
-    for name in sorted(found, key=lambda each: "~ready" not in each):
-        recover(fs, f"/t/{name}")
+def recovered(fs: FileSystem) -> tuple[list[str], list[str]]:
+    found = [f"/t/{name}" for name in names(fs, "/t")]
+    return recover_all(fs, found, lambda _: None)
 
 
 def exchange_of(fs: FileSystem) -> Exchange:
@@ -67,7 +68,7 @@ def with_renames(fs: FileSystem, renames: Callable[[Renames, str, str], None]) -
 
 def step_of(source: str, target: str) -> int:
     """0: the new files are complete; 1: the old ones leave; 2: the new ones take the place."""
-    if source.endswith("~building"):
+    if "~building." in source:
         return 0
     return 2 if target == "/t/d" else 1
 
@@ -116,7 +117,7 @@ def test_killed_at_any_rename_the_next_run_puts_it_right(fs: FileSystem, step: i
 
     with with_renames(fs, until_killed), pytest.raises(Killed):
         exchange.finish()
-    recover_all(fs)
+    recovered(fs)
     assert names(fs, "/t") == ["d"]
     # Until the old one has gone nothing has happened; from then on it all has.
     assert names(fs, "/t/d") == (["new"] if step == 2 else ["old1", "old2"])
@@ -143,9 +144,58 @@ def test_rename_that_fails_leaves_the_old_directory_or_what_is_to_take_its_place
         assert names(fs, "/t") == ["d"]
         assert names(fs, "/t/d") == ["old1", "old2"]
     else:
+        # The old one could not be put back, either.
         (left,) = names(fs, "/t")
         assert recover(fs, f"/t/{left}") == "/t/d"
         assert names(fs, "/t/d") == ["new"]
+
+
+def test_second_rename_that_fails_alone_puts_the_old_directory_back(fs: FileSystem) -> None:
+    exchange = exchange_of(fs)
+
+    def that_fail(real: Renames, src: str, dst: str) -> None:
+        if "~ready." in src:
+            raise errors.QuotaExceeded("the directory is full")
+        real(src, dst)
+
+    with with_renames(fs, that_fail), pytest.raises(errors.QuotaExceeded, match="is full"):
+        exchange.finish()
+    exchange.drop()
+    assert names(fs, "/t") == ["d"]
+    assert names(fs, "/t/d") == ["old1", "old2"]
+
+
+def test_second_rename_whose_answer_is_lost_has_happened(fs: FileSystem) -> None:
+    exchange = exchange_of(fs)
+
+    def without_answer(real: Renames, src: str, dst: str) -> None:
+        real(src, dst)
+        if "~ready." in src:
+            raise errors.Unreachable("the namenode is away")
+
+    with with_renames(fs, without_answer):
+        kept_at = exchange.finish()
+    assert names(fs, "/t/d") == ["new"]
+    assert names(fs, kept_at) == ["old1", "old2"]
+
+
+def test_second_rename_is_not_tried_in_a_spin(fs: FileSystem) -> None:
+    exchange = exchange_of(fs)
+    tries = itertools.count(1)
+    enough = threading.Event()
+
+    def slowly(real: Renames, src: str, dst: str) -> None:
+        if step_of(src, dst) == 1:
+            # As long as a sick disk takes for the edit.
+            enough.wait(0.5)
+        if "~ready." in src:
+            next(tries)
+        real(src, dst)
+
+    with with_renames(fs, slowly):
+        exchange.finish()
+    # 1, 2, 4 … 64, 100, 100 … ms: not thousands.
+    assert next(tries) < 25
 
 
 def test_second_rename_is_tried_until_the_first_has_happened(fs: FileSystem) -> None:
@@ -235,8 +285,8 @@ def test_what_came_between_is_put_in_its_place_by_the_next_run(
 ) -> None:
     if is_there:
         put(fs, "/t/d/new", b"12")
-    put(fs, f"/t/{came_name('d', 7)}/late", b"3")
-    recover_all(fs)
+    put(fs, f"/t/{came_name('d', 7, 'ab')}/late", b"3")
+    recovered(fs)
     assert names(fs, "/t") == ["d"]
     assert names(fs, "/t/d") == (["late", "new"] if is_there else ["late"])
 
@@ -244,3 +294,136 @@ def test_what_came_between_is_put_in_its_place_by_the_next_run(
 def test_root_cannot_be_exchanged(fs: FileSystem) -> None:
     with pytest.raises(errors.IllegalArgument):
         Exchange(fs, "/")
+
+
+# --- who writes, and how that shows --------------------------------------------------------
+
+
+def test_file_that_is_being_written_keeps_its_directory_in_place(fs: FileSystem) -> None:
+    exchange = exchange_of(fs)
+    with fs.append("/t/d/old1") as out:
+        out.write(b"more")
+        out.hflush()
+        with pytest.raises(ChangedMeanwhile, match=r"/t/d was written to .*\(old1 is open\)"):
+            exchange.finish()
+    assert names(fs, "/t") == ["d"]
+    assert names(fs, "/t/d") == ["old1", "old2"]
+
+
+def test_writer_of_the_last_moment_who_goes_on_gets_its_directory_back(fs: FileSystem) -> None:
+    exchange = exchange_of(fs)
+    writers = []
+
+    def just_before(real: Renames, src: str, dst: str) -> None:
+        if src == "/t/d" and "/.Trash/" in dst:
+            writers.append(fs.append("/t/d/old1"))
+        real(src, dst)
+
+    with with_renames(fs, just_before), pytest.raises(ChangedMeanwhile):
+        exchange.finish()
+    with writers[0] as out:
+        out.write(b"more")
+    assert names(fs, "/t") == ["d"]
+    assert fs.open("/t/d/old1").read() == b"1more"
+
+
+def test_what_others_put_to_new_files_that_go_again_stays(fs: FileSystem) -> None:
+    exchange = exchange_of(fs)
+
+    def just_before(real: Renames, src: str, dst: str) -> None:
+        if src == "/t/d" and "/.Trash/" in dst:
+            put(fs, "/t/d/late", b"3")
+        real(src, dst)
+        if step_of(src, dst) == 2 and "~ready." in src:
+            put(fs, "/t/d/later", b"4")
+
+    with with_renames(fs, just_before), pytest.raises(ChangedMeanwhile):
+        exchange.finish()
+    assert names(fs, "/t") == ["d"]
+    assert names(fs, "/t/d") == ["late", "later", "old1", "old2"]
+
+
+def test_lines_put_to_a_new_file_that_goes_again_are_said_to_be_in_the_trash(
+    fs: FileSystem,
+) -> None:
+    exchange = exchange_of(fs)
+
+    def just_before(real: Renames, src: str, dst: str) -> None:
+        if src == "/t/d" and "/.Trash/" in dst:
+            put(fs, "/t/d/late", b"3")
+        real(src, dst)
+        if step_of(src, dst) == 2 and "~ready." in src:
+            with fs.append("/t/d/new") as out:
+                out.write(b"4")
+
+    with (
+        with_renames(fs, just_before),
+        pytest.raises(ChangedMeanwhile, match=r"they are in .*/\.Trash/") as raised,
+    ):
+        exchange.finish()
+    where = str(raised.value).rpartition(" ")[2]
+    assert fs.open(f"{where}/new").read() == b"124"
+    assert names(fs, "/t/d") == ["late", "old1", "old2"]
+
+
+# --- what a run that was killed leaves, and others do then ---------------------------------
+
+
+def killed_before_step(fs: FileSystem, step: int) -> Exchange:
+    exchange = exchange_of(fs)
+
+    def until_killed(real: Renames, src: str, dst: str) -> None:
+        if step_of(src, dst) >= step:
+            raise Killed
+        real(src, dst)
+
+    with with_renames(fs, until_killed), pytest.raises(Killed):
+        exchange.finish()
+    return exchange
+
+
+@pytest.mark.parametrize("to_trash", [False, True])
+def test_directory_that_is_removed_after_a_kill_does_not_come_back(
+    fs: FileSystem, to_trash: bool
+) -> None:
+    killed_before_step(fs, 1)
+    if to_trash:
+        assert Trash(fs, now=lambda: 2.0).move("/t/d") is not None
+    else:
+        fs.delete("/t/d", recursive=True)
+    done, (undecided,) = recovered(fs)
+    assert done == []
+    assert "/t/d was removed since then" in undecided
+    (left,) = names(fs, "/t")
+    assert left in undecided
+
+
+def test_old_directory_is_known_in_a_trash_that_was_closed_since(fs: FileSystem) -> None:
+    killed_before_step(fs, 2)
+    assert Trash(fs, now=lambda: 1e9).checkpoint() is not None
+    assert recovered(fs) == (["/t/d"], [])
+    assert names(fs, "/t/d") == ["new"]
+
+
+def test_old_directory_that_is_written_to_in_the_trash_comes_back_after_a_kill(
+    fs: FileSystem,
+) -> None:
+    exchange = exchange_of(fs)
+    writers = []
+
+    def until_killed(real: Renames, src: str, dst: str) -> None:
+        if step_of(src, dst) >= 2:
+            raise Killed
+        if step_of(src, dst) == 1:
+            writers.append(fs.append("/t/d/old1"))
+        real(src, dst)
+
+    with with_renames(fs, until_killed), pytest.raises(Killed):
+        exchange.finish()
+    done, (undecided,) = recovered(fs)
+    assert done == []
+    assert "written to when a run was killed" in undecided
+    with writers[0] as out:
+        out.write(b"more")
+    assert names(fs, "/t") == ["d"]
+    assert fs.open("/t/d/old1").read() == b"1more"

@@ -18,7 +18,7 @@ import howdah
 from howdah import errors
 from howdah.fs import memory
 from howdah.fs.api import FileSystem
-from howdah.spark.joining import join
+from howdah.spark.joining import count, join
 from howdah.spark.joining_avro import (
     CorruptAvro,
     Header,
@@ -54,6 +54,7 @@ def joined(
         put(fs, f"/d/{name}{suffix}", pack(data))
     put(fs, "/d/_SUCCESS", b"")
     fs.delete("/new", recursive=True) if fs.exists("/new") else None
+    fs.mkdirs("/new")
     found = []
     for number in range(shares):
         share = {
@@ -65,6 +66,7 @@ def joined(
             "shares": shares,
         }
         found.append(join(fs, share, **how))
+        assert count(fs, share) == found[-1].records
     assert sum(made.files for made in found) == len(fs.list_status("/d")) - 1
     if suffix.startswith((".csv", ".avro")):
         wanted = how.get("has_headers") if suffix.startswith(".csv") else True
