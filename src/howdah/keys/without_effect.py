@@ -34,7 +34,7 @@ WITHOUT_EFFECT: dict[str, str] = {
             "dfs.namenode.handler.count",
             "dfs.datanode.handler.count",
         ),
-        "the retry cache is always on, and bounded by time alone": (
+        "the retry cache is always on, and bounded by time and 75 MB": (
             "dfs.namenode.enable.retrycache",
             "dfs.namenode.retrycache.heap.percent",
         ),

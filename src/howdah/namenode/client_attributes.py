@@ -7,7 +7,7 @@ on the core, protobuf out. `client_protocol.ClientProtocol` inherits these.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from google.protobuf.message import Message
 
@@ -53,8 +53,7 @@ class ClientAttributes(ClientQueries):
         if known is REBUILT:
             return rebuild()
         if known is not None:
-            remembered: M = known
-            return remembered
+            return cast(M, known)
         answer = run()
         cache.remember(caller.client_id, caller.call_id, answer, self._core.clock.monotonic_ms())
         return answer

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import resource
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +27,7 @@ def test_answer_is_remembered_by_client_and_call() -> None:
     cache = RetryCache()
     answer = pb.RenameResponseProto(result=False)
     cache.remember(ID, 7, answer, 0)
-    assert cache.find(caller()) is answer
+    assert cache.find(caller()) == answer
     assert cache.find(caller(call_id=8)) is None
     assert cache.find(caller(client_id=b"x" * 16)) is None
 
@@ -43,6 +46,47 @@ def test_long_answers_are_not_kept() -> None:
     cache = RetryCache()
     cache.remember(ID, 7, pb.GetLinkTargetResponseProto(targetPath="x" * 100), 0)
     assert cache.find(caller()) is REBUILT
+
+
+def test_an_entry_takes_a_fifth_of_a_kilobyte() -> None:
+    """A message that is kept takes four fifths more, for its arena."""
+    cache = RetryCache()
+    entries = 20_000
+    before = resident_bytes()
+    for call_id in range(entries):
+        cache.remember(bytes(bytearray(ID)), call_id, pb.DeleteResponseProto(result=True), 0)
+    assert len(cache) == entries
+    assert (resident_bytes() - before) / entries < 400
+    assert cache.size_bytes / entries < 200
+
+
+def resident_bytes() -> int:
+    gc.collect()
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize()
+
+
+def test_the_oldest_go_when_all_take_too_much() -> None:
+    cache = RetryCache(max_bytes=10_000)
+    for call_id in range(1000):
+        cache.remember(ID, call_id, pb.RenameResponseProto(result=True), 0)
+    assert 40 < len(cache) < 60
+    assert cache.size_bytes <= 10_000
+    assert cache.find(caller(call_id=999)) == pb.RenameResponseProto(result=True)
+    assert cache.find(caller(call_id=900)) is None
+
+
+def test_a_call_that_the_log_has_twice_counts_once() -> None:
+    cache = RetryCache(expiry_ms=1000)
+    cache.rebuild([(ID, 7), (ID, 7)], 0)
+    cache.rebuild([(ID, 7)], 500)
+    assert len(cache) == 1
+    cache.remember(b"x" * 16, 1, None, 1200)
+    assert cache.find(caller()) is REBUILT
+    cache.remember(b"x" * 16, 2, None, 5000)
+    assert len(cache) == 1
+    cache.remember(b"x" * 16, 3, None, 9000)
+    assert cache.size_bytes < 200
 
 
 @pytest.mark.parametrize(("client_id", "call_id"), [(b"", 7), (b"x" * 15, 7), (ID, -1)])
