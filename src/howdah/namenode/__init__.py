@@ -6,6 +6,7 @@ The state:
 - `inode`, `inodes`, `features`, `paths`, `namespace`, `attribute_edits`, `edit_errors`
                                    the tree, and `apply(edit)`, its only change
 - `columns`, `files`, `block_table` tables of numbers, and files and blocks as their rows
+- `sorted_names`                   a directory's names for listings, kept in order
 - `acls`, `xattrs`, `quotas`, `measuring`, `tally`, `storage_policies`, `symlinks`
                                    what inodes have, and what it means
 - `snapshots`, `snapshot_parts`, `snapshot_edits`, `snapshot_views`, `snapshot_diff`,
@@ -41,7 +42,7 @@ Shells:
 - `edit_log`, `loading`, `importing` from directories to a namespace, at start
 - `checkpoint`                     an image, made by a forked child
 - `format`, `upgrading`            a new filesystem; one of another layout, and back
-- `image_server`, `edit_segments`, `watching`, `aside`
+- `image_server`, `edit_segments`, `name_directories`, `watching`, `aside`
                                    files that others fetch, and what needs files or names
 - `server`                         sockets, timers, signals
 - `secondary`, `primary`, `checkpoint_directories`

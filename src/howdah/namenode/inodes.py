@@ -24,6 +24,7 @@ from howdah.namenode.inode import (
     STICKY_BIT,
     INode,
 )
+from howdah.namenode.sorted_names import SortedNames
 
 __all__ = [
     "DIRECTORY_DEFAULT_MODE",
@@ -95,7 +96,7 @@ class Directory(_Held):
         super().__init__(inode_id, name, owner, group, mode, mtime_ms)
         self.entries: dict[str, INode | int] = {}
         self.files: FileTable | None = None
-        self._sorted: list[str] | None = None
+        self._sorted: SortedNames | None = None
 
     @property
     def children(self) -> Children:
@@ -130,12 +131,14 @@ class Directory(_Held):
         is_row = isinstance(child, File) and child.table is self.files
         self.entries[name] = child.inode_id if is_row else child
         child.parent = self
-        self._sorted = None
+        if self._sorted is not None:
+            self._sorted.add(name)
 
     def remove(self, child: INode) -> None:
         del self.entries[child.name]
         child.parent = None
-        self._sorted = None
+        if self._sorted is not None:
+            self._sorted.remove(child.name)
 
     def contents(self) -> list[INode | int]:
         """What is in it, files by their ids."""
@@ -151,9 +154,21 @@ class Directory(_Held):
         return [entry for entry in self.entries.values() if isinstance(entry, Directory)]
 
     def sorted_names(self) -> list[str]:
+        return sorted(self.entries) if self._sorted is None else list(self._sorted)
+
+    def names_after(self, name: str, limit: int) -> tuple[list[str], int]:
+        """A page of a listing: up to `limit` names behind `name`, and how many follow.
+
+        From the first one on the names are kept in order.
+        """
         if self._sorted is None:
-            self._sorted = sorted(self.entries)
-        return self._sorted
+            self._sorted = SortedNames(self.entries)
+        return self._sorted.after(name, limit)
+
+    def clear(self) -> None:
+        """Nothing is in it any more."""
+        self.entries.clear()
+        self._sorted = None
 
 
 class Children(Mapping[str, INode]):
@@ -181,7 +196,7 @@ class Children(Mapping[str, INode]):
         return len(self._directory.entries)
 
     def clear(self) -> None:
-        self._directory.entries.clear()
+        self._directory.clear()
 
 
 class Symlink(_Held):

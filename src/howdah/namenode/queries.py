@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 from collections.abc import Generator
 from dataclasses import dataclass
 
@@ -123,12 +122,10 @@ class Queries:
         if not isinstance(inode, Directory):
             return Listing([inode], [""], 0)
         core.permissions.check(who, inode, Access.READ | Access.EXECUTE)
-        names = inode.sorted_names()
-        first = bisect.bisect_right(names, start_after) if start_after else 0
-        page = names[first : first + core.settings.listing_limit]
+        page, remaining = inode.names_after(start_after, core.settings.listing_limit)
         entries = inode.pick(page)
         policy = storage_policies.effective_id(inode)
-        return Listing(entries, page, len(names) - first - len(page), policy)
+        return Listing(entries, page, remaining, policy)
 
     def block_locations(
         self, caller: Caller, path: str, offset_bytes: int, length_bytes: int

@@ -19,6 +19,7 @@ from howdah.namenode.inodes import Block, Directory, File, INode, Symlink
 from howdah.namenode.namespace import Namespace
 from howdah.namenode.paths import DOT_SNAPSHOT
 from howdah.namenode.snapshots import Snapshot, Snapshots, Version, begun_blocks
+from howdah.namenode.sorted_names import names_after
 
 
 class SnapshotDirectory(Directory):
@@ -48,20 +49,24 @@ class SnapshotDirectory(Directory):
         return list(self.children.values())
 
     def pick(self, names: Iterable[str]) -> list[INode | int]:
-        children = self.children
-        return [children[name] for name in names]
+        return [self._required_child(name) for name in names]
 
     def sorted_names(self) -> list[str]:
         return self._source.snapshots.names(self._origin, self._snapshot_id)
 
+    def names_after(self, name: str, limit: int) -> tuple[list[str], int]:
+        return names_after(self.sorted_names(), name, limit)
+
+    def _required_child(self, name: str) -> INode:
+        found = self.child(name)
+        assert found is not None, f"{name} is among the names of {self.path}"
+        return found
+
     @property
     def children(self) -> dict[str, INode]:  # type: ignore[override]
         if self._children is None:
-            self._children = {}
-            for name in self.sorted_names():
-                found = self.child(name)
-                assert found is not None, f"{name} is among the names of {self.path}"
-                self._children[name] = found
+            names = self.sorted_names()
+            self._children = {name: self._required_child(name) for name in names}
         return self._children
 
 
@@ -96,6 +101,9 @@ class DotSnapshot(Directory):
 
     def sorted_names(self) -> list[str]:
         return [snapshot.name for snapshot in self._snapshots]
+
+    def names_after(self, name: str, limit: int) -> tuple[list[str], int]:
+        return names_after(self.sorted_names(), name, limit)
 
     @property
     def children(self) -> dict[str, INode]:  # type: ignore[override]
