@@ -94,6 +94,7 @@ class Namenode:
     def roll(self) -> None:
         assert self._journal is not None
         self._wait(self._journal.roll())
+        assert self._journal.restorations.wait(WAIT_S)
 
     def checkpoint(self) -> None:
         """What the child does, and then the parent; one that fails ends nothing."""
@@ -202,6 +203,8 @@ def history(namenode: Namenode) -> None:
         roots[1].mkdir()
         namenode.roll()
         namenode.mkdirs("f")
+        namenode.roll()
+        namenode.mkdirs("g")
     namenode.stop()
 
 

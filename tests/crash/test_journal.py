@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from howdah.config import Configuration
+from howdah.namenode import restoring
 from howdah.namenode.format import format_namenode
 from howdah.namenode.journal import Journal
 from howdah.namenode.loading import load
@@ -340,12 +341,95 @@ def test_directory_that_works_again_joins_at_the_next_roll_if_that_was_asked_for
     assert states(journal) == [False, True]
     disks.broken.clear()
     journal.restores = restores
-    journal.roll()
+    let_join_in(journal, watcher)
     last = write(journal, 4)
     watcher.wait(lambda: watcher.durable_txid == last)
+    assert journal.restorations.wait(WAIT_S)
     assert states(journal) == [restores, True]
     journal.close()
     assert names(directories[0], restores) == names(directories[1], restores)
+
+
+def let_join_in(journal: Journal, watcher: Watcher, meanwhile: int = 1) -> None:
+    """A roll, edits while directories are restored beside it, and the next roll."""
+    for count in (meanwhile, 0):
+        journal.roll()
+        if count:
+            write(journal, count)
+        watcher.wait(lambda: watcher.durable_txid == journal.last_txid)
+        assert journal.restorations.wait(WAIT_S)
+
+
+@pytest.mark.req("FS-030")
+@pytest.mark.parametrize("empty", [True, False])
+def test_no_answer_waits_for_a_directory_that_is_restored(
+    tmp_path: Path, disks: Disks, monkeypatch: pytest.MonkeyPatch, empty: bool
+) -> None:
+    """Though its mount hangs: edits become durable elsewhere, and the end comes in order."""
+    directories = formatted(tmp_path / "a", tmp_path / "b")
+    watcher = Watcher()
+    journal = opened(directories, watcher, restores=True)
+    disks.broken["a"] = errno.EIO
+    last = write(journal)
+    watcher.wait(lambda: watcher.durable_txid == last)
+    disks.broken.clear()
+    if empty:
+        shutil.rmtree(tmp_path / "a")
+        (tmp_path / "a").mkdir()
+    hanging, over = threading.Event(), threading.Event()
+
+    def hang(*_: object) -> None:
+        hanging.set()
+        over.wait(WAIT_S)
+
+    monkeypatch.setattr(restoring, "copy_missing", hang)
+    for _ in range(2):
+        journal.roll()
+        write(journal)
+        watcher.wait(lambda: watcher.durable_txid == journal.last_txid)
+    assert hanging.wait(WAIT_S)
+    assert not over.is_set()
+    assert states(journal) == [False, True]
+    journal.close()
+    over.set()
+    assert journal.restorations.wait(WAIT_S)
+
+
+def test_what_was_written_while_a_directory_was_restored_is_copied_once_it_takes_part(
+    tmp_path: Path, disks: Disks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directories = formatted(tmp_path / "a", tmp_path / "b")
+    watcher = Watcher()
+    journal = opened(directories, watcher, restores=True)
+    disks.broken["a"] = errno.EIO
+    last = write(journal)
+    watcher.wait(lambda: watcher.durable_txid == last)
+    disks.broken.clear()
+    last = write(journal, 3)
+    journal.roll()
+    assert watcher.durable_txid <= journal.last_txid
+    watcher.wait(lambda: watcher.durable_txid == journal.last_txid)
+    assert journal.restorations.wait(WAIT_S)
+    write(journal, 7)
+    real, broken = restoring.copy_missing, threading.Event()
+
+    def fail_once(source: Path, directory: Path) -> None:
+        if not broken.is_set():
+            broken.set()
+            raise OSError(errno.ENOSPC, "no space")
+        real(source, directory)
+
+    monkeypatch.setattr(restoring, "copy_missing", fail_once)
+    journal.roll()
+    watcher.wait(lambda: watcher.durable_txid == journal.last_txid)
+    assert journal.restorations.wait(WAIT_S)
+    assert "no space" in (journal.directories()[0].failure or "")
+    journal.roll()
+    watcher.wait(lambda: watcher.durable_txid == journal.last_txid)
+    assert journal.restorations.wait(WAIT_S)
+    assert states(journal) == [True, True]
+    journal.close()
+    assert names(directories[0], True) == names(directories[1], True)
 
 
 def names(directory: Path, wanted: bool) -> list[str]:
@@ -365,7 +449,7 @@ def test_directory_that_comes_back_as_an_empty_disk_is_one_to_start_from(
     disks.broken.clear()
     shutil.rmtree(tmp_path / "a")
     (tmp_path / "a").mkdir()
-    journal.roll()
+    let_join_in(journal, watcher)
     last = write(journal, 2)
     watcher.wait(lambda: watcher.durable_txid == last)
     journal.close()
@@ -383,7 +467,7 @@ def test_directory_that_still_fails_stays_out_and_harms_nobody(
     journal = opened(directories, watcher, restores=True)
     disks.broken["a"] = errno.EIO
     write(journal)
-    journal.roll()
+    let_join_in(journal, watcher)
     last = write(journal)
     watcher.wait(lambda: watcher.durable_txid == last)
     assert states(journal) == [False, True]
@@ -403,7 +487,7 @@ def test_directory_that_comes_back_as_another_filesystem_stays_out(
     disks.broken.clear()
     shutil.rmtree(tmp_path / "a")
     formatted(tmp_path / "a")
-    journal.roll()
+    let_join_in(journal, watcher)
     last = write(journal)
     watcher.wait(lambda: watcher.durable_txid == last)
     assert "another filesystem" in (journal.directories()[0].failure or "")

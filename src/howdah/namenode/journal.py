@@ -8,8 +8,9 @@ log is durable. What it does with the directories:
    then may be the beginning of a log, and never a wrong one.
 2. When one that is required fails, or fewer are left than there must be, the
    namenode cannot keep a promise any more and `on_failure` ends it.
-3. A roll ends the segment and begins the next one. Directories that failed join
-   in again there, if that was asked for: what they missed is copied first.
+3. A roll ends the segment and begins the next one. If that was asked for, directories
+   that failed get what they missed from then on, beside this thread, and join in at
+   the roll after that (`restoring`).
 """
 
 from __future__ import annotations
@@ -20,11 +21,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from howdah import errors
-from howdah.namenode.restoring import restore
+from howdah.namenode.restoring import Restorations
 from howdah.storage import edits
 from howdah.storage.edit_codec import encode_record
-from howdah.storage.layout import StorageDirectory, StorageLock
+from howdah.storage.layout import StorageDirectory
 from howdah.storage.segments import SegmentWriter
 
 log = logging.getLogger(__name__)
@@ -56,6 +56,7 @@ class Journal:
         *,
         on_durable: Callable[[int], None],
         on_failure: Callable[[str], None],
+        on_restored: Callable[[], None] = lambda: None,
         required: Iterable[Path] = (),
         minimum: int = 1,
         restores: bool = False,
@@ -65,7 +66,8 @@ class Journal:
         `directories` and those that are `required` are the `current` ones. Fewer than
         `minimum` are not enough; `restores` is whether a failed one is tried again
         at each roll. `on_durable(txid)` and `on_failure(why)` are called on the
-        writing thread. Raises OSError if it cannot begin.
+        writing thread; `on_restored()` on another one, when a directory waits for a
+        roll to join in. Raises OSError if it cannot begin.
         """
         self.last_txid = last_txid
         self.durable_txid = last_txid
@@ -80,7 +82,7 @@ class Journal:
         self._pending: list[bytes | _Roll] = []
         self._writers: list[SegmentWriter] = []
         self._failures: dict[Path, str] = {}
-        self._locks: list[StorageLock] = []
+        self.restorations = Restorations(on_restored)
         try:
             self._begin(last_txid + 1, self._directories)
         except BaseException:
@@ -112,7 +114,7 @@ class Journal:
 
     def directories(self) -> list[DirectoryState]:
         """All that were configured, in that order."""
-        failures = dict(self._failures)
+        failures = {**self._failures, **self.restorations.failures()}
         return [
             DirectoryState(current.parent, current in self._required, failures.get(current))
             for current in self._directories
@@ -167,14 +169,20 @@ class Journal:
         return batch
 
     def _write(self, batch: Sequence[bytes | _Roll]) -> None:
+        first_txid = None
         for piece in batch:
             if isinstance(piece, _Roll):
                 self._finalize(piece.last_txid)
-                self._begin(piece.last_txid + 1, self._to_begin())
+                first_txid = piece.last_txid + 1
+                working = [writer.directory for writer in self._writers]
+                joining = self.restorations.take_ready() if self.restores else []
+                self._begin(first_txid, working + joining)
             else:
                 for writer in self._writers:
                     writer.append(piece)
         self._each(self._writers, SegmentWriter.sync)
+        if first_txid is not None and self.restores:
+            self._restore(first_txid)
 
     def _finalize(self, last_txid: int) -> None:
         self._each(self._writers, lambda writer: writer.finalize(last_txid))
@@ -195,23 +203,18 @@ class Journal:
         self._check()
         self._each(self._writers, SegmentWriter.sync)
 
-    def _to_begin(self) -> list[Path]:
-        """Those that work, and those that can work again."""
+    def _restore(self, first_txid: int) -> None:
+        """Give those that fail, or lack something, what ended before `first_txid`."""
         working = [writer.directory for writer in self._writers]
-        if not self.restores:
-            return working
-        restored = []
+        incomplete = self.restorations.incomplete()
+        source = next((current for current in working if current not in incomplete), None)
+        if source is None:
+            return
         for current in self._directories:
             if current not in working:
-                try:
-                    self._locks += restore(current.parent, working[0].parent)
-                except (OSError, errors.HowdahError) as error:
-                    log.warning("edits directory %s is still failing: %s", current, error)
-                    self._failures[current] = str(error)
-                    continue
-                log.warning("edits directory %s takes part again", current)
-                restored.append(current)
-        return working + restored
+                self.restorations.begin(current, source, first_txid)
+            elif current in incomplete:
+                self.restorations.complete(current, source, first_txid)
 
     def _each(
         self, writers: Iterable[SegmentWriter], act: Callable[[SegmentWriter], object]
@@ -229,6 +232,7 @@ class Journal:
     def _failed(self, current: Path, error: OSError) -> None:
         log.error("edits directory %s failed and is dropped: %s", current, error)
         self._failures[current] = str(error)
+        self.restorations.dropped(current)
 
     def _check(self) -> None:
         for current in self._directories:
@@ -252,5 +256,4 @@ class Journal:
     def _abandon(self) -> None:
         for writer in self._writers:
             writer.close()
-        for lock in self._locks:
-            lock.release()
+        self.restorations.close()

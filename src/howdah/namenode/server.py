@@ -278,6 +278,11 @@ class Namenode:
         self._segment_txid = first_txid
         return first_txid
 
+    def _let_join_in(self) -> None:
+        """A directory is whole again: it takes part from the next segment on."""
+        if not self._stop.is_set():
+            log.info("a new segment begins with transaction %d", self.roll_edits())
+
     def image_txid(self) -> int:
         """The transaction of the newest image."""
         return self._checkpoints.image_txid
@@ -347,11 +352,15 @@ class Namenode:
         def failed(why: str) -> None:
             loop.call_soon_threadsafe(self._fail, why)
 
+        def restored() -> None:
+            loop.call_soon_threadsafe(self._let_join_in)
+
         self._barrier.journal = Journal(
             self._loaded.edits_directories,
             self._loaded.last_txid,
             on_durable=durable,
             on_failure=failed,
+            on_restored=restored,
             required=[root / CURRENT_NAME for root in required_directories(self._conf)],
             minimum=self._conf.get(keys.DFS_NAMENODE_EDITS_DIR_MINIMUM),
             restores=self._conf.get(keys.DFS_NAMENODE_NAME_DIR_RESTORE),
