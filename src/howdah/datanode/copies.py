@@ -86,6 +86,13 @@ class Copies:
                 raise errors.ReplicaNotFound(
                     f"only a finalized replica is copied, and this datanode has {opened.replica!r}"
                 )
+            if opened.length_bytes < command.block.length_bytes:
+                reason = (
+                    f"it has {opened.length_bytes} bytes and the namenode knows of "
+                    f"{command.block.length_bytes}"
+                )
+                self._store.corrupt(command.block.pool_id, opened.replica, reason)
+                raise errors.BlockMissing(f"{opened.replica!r} cannot be copied: {reason}")
             types, ids = command.storage_types, command.storage_ids
             request = WriteBlock(
                 command.block.with_length(opened.length_bytes),
@@ -176,10 +183,7 @@ def _send(
         hints=hints,
     )
     try:
-        return sender.send(connection)
-    except (errors.ChecksumMismatch, errors.BlockMissing) as error:
-        if opened.replica.state is ReplicaState.FINALIZED:
-            store.corrupt(request.block.pool_id, opened.replica, error.message)
-        raise
+        with store.trouble.reading(request.block.pool_id, opened):
+            return sender.send(connection)
     finally:
         sender.finish()

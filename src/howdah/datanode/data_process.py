@@ -14,12 +14,9 @@ import logging
 import os
 import signal
 import socket
-import threading
 from dataclasses import dataclass
-from queue import SimpleQueue
 from typing import NoReturn
 
-from howdah import errors
 from howdah.datanode import inter_datanode
 from howdah.datanode.copies import Copies
 from howdah.datanode.data_server import DataServer
@@ -34,6 +31,7 @@ from howdah.datanode.messages import (
     Event,
     Identity,
     Invalidate,
+    LeaveVolume,
     Message,
     PoolServed,
     RecoverBlock,
@@ -46,6 +44,7 @@ from howdah.datanode.replicas import ReplicaMap
 from howdah.datanode.restart import announce_restart
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.store import BlockStore
+from howdah.datanode.volume_workers import VolumeWorkers
 from howdah.datanode.volumes import VolumeSet
 from howdah.rpc.service import Registry
 from howdah.rpc.threaded import ThreadedRpcServer
@@ -100,7 +99,7 @@ class DataProcess:
             inter_datanode.service(InterDatanodeProtocol(self._store)),
         ]
         self._ipc = ThreadedRpcServer(inheritance.ipc_listener, Registry(services))
-        self._background: SimpleQueue[Invalidate | CheckVolumes] = SimpleQueue()
+        self._workers = VolumeWorkers(self._store, inheritance.settings.check_timeout_s)
         self._connect_gauges(inheritance.gauges)
 
     def _connect_gauges(self, gauges: Gauges) -> None:
@@ -117,7 +116,7 @@ class DataProcess:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         gc.freeze()  # what was inherited stays: no need to visit it, nor to unshare its pages
-        threading.Thread(target=self._work, name="background", daemon=True).start()
+        self._workers.start()
         self._server.start()
         if self._local_server is not None:
             self._local_server.start()
@@ -139,12 +138,14 @@ class DataProcess:
                 self._copies.source = self._recoveries.identity = node
             case RecoverBlock():
                 self._recoveries.start(command)
-            case Invalidate():
-                self._background.put(command)
+            case Invalidate(blocks):
+                self._workers.invalidate(blocks)
             case Transfer():
                 self._copies.start(command)
             case CheckVolumes():
-                self._background.put(command)
+                self._workers.check()
+            case LeaveVolume(storage_id, reason):
+                self._store.trouble.leave(self._store.volumes[storage_id], reason)
             case BalanceBandwidth(bytes_per_second):
                 log.info("balancing may take %d bytes a second", bytes_per_second)
                 self._protocol.balance_bandwidth = bytes_per_second
@@ -154,28 +155,6 @@ class DataProcess:
                 self._stop()
             case _:
                 log.error("the keeper sent %s, which is no command", type(command).__name__)
-
-    def _work(self) -> None:
-        # What the disk makes slow, and no thread is waiting for: the keeper's next
-        # command is.
-        while True:
-            command = self._background.get()
-            try:
-                if isinstance(command, CheckVolumes):
-                    self._store.check_volumes()
-                else:
-                    self._invalidate(command)
-            except Exception:
-                # The only thread for these: what comes next must have its turn.
-                log.exception("%s failed", type(command).__name__)
-
-    def _invalidate(self, command: Invalidate) -> None:
-        for block in command.blocks:
-            try:
-                self._store.invalidate(block)
-            except errors.HowdahError as error:
-                # The next report shows that it is there still.
-                log.error("cannot delete %s: %s", block, error)
 
     def _tell(self, event: Event) -> None:
         try:

@@ -23,7 +23,7 @@ from pathlib import Path
 from howdah import errors
 from howdah.datanode import pool_upgrade
 from howdah.datanode.reports import Namespace
-from howdah.datanode.volumes import Volume, VolumeSet
+from howdah.datanode.volumes import DISK_FULL, Volume, VolumeSet, is_about_the_disk
 from howdah.storage.layout import StorageDirectory, StorageLock, StorageState
 from howdah.storage.version import (
     BlockPoolVersion,
@@ -118,27 +118,42 @@ class DataDirectories:
             )
         return uuids.pop() if uuids else new_datanode_uuid(secrets.randbelow)
 
-    def join(self, namespace: Namespace) -> None:
+    def join(self, namespace: Namespace) -> list[tuple[Volume, str]]:
         """Format what is new for the namenode's cluster, check what isn't, make its pool.
 
-        Raises `InconsistentStorage` when a directory belongs to another cluster.
+        Returns the volumes for which the disk did not let it, and why. Raises
+        `InconsistentStorage` when a directory belongs to another cluster, and the `OSError`
+        of a process that has no descriptors or memory left.
         """
+        failed: list[tuple[Volume, str]] = []
         for directory in self._directories:
             if directory.volume.failure is not None:
                 continue
-            if directory.version is None:
-                self._format(directory, namespace)
-            elif directory.version.cluster_id != namespace.cluster_id:
-                raise errors.InconsistentStorage(
-                    f"Incompatible clusterIDs in {directory.volume.path}: "
-                    f"namenode clusterID = {namespace.cluster_id}; "
-                    f"datanode clusterID = {directory.version.cluster_id}"
-                )
-            elif not directory.storage.version_file.exists():
-                # Unplugged since the start: nothing is made on its mount point.
-                log.error("%s has lost its VERSION; it is left alone", directory.volume)
-                continue
-            self._make_pool(directory.volume, namespace)
+            try:
+                self._join(directory, namespace)
+            except errors.HowdahError:
+                raise
+            except OSError as error:
+                if not is_about_the_disk(error) and error.errno not in DISK_FULL:
+                    raise
+                log.error("%s cannot join %s: %s", directory.volume, namespace.pool_id, error)
+                failed.append((directory.volume, f"it cannot join {namespace.pool_id}: {error}"))
+        return failed
+
+    def _join(self, directory: _Directory, namespace: Namespace) -> None:
+        if directory.version is None:
+            self._format(directory, namespace)
+        elif directory.version.cluster_id != namespace.cluster_id:
+            raise errors.InconsistentStorage(
+                f"Incompatible clusterIDs in {directory.volume.path}: "
+                f"namenode clusterID = {namespace.cluster_id}; "
+                f"datanode clusterID = {directory.version.cluster_id}"
+            )
+        elif not directory.storage.version_file.exists():
+            # Unplugged since the start: nothing is made on its mount point.
+            log.error("%s has lost its VERSION; it is left alone", directory.volume)
+            return
+        self._make_pool(directory.volume, namespace)
 
     def _format(self, directory: _Directory, namespace: Namespace) -> None:
         version = DatanodeVersion(directory.volume.storage_id, namespace.cluster_id, self.uuid)

@@ -68,6 +68,9 @@ class Inventory:
                     return
 
     def _put(self, block: ExtendedBlock, storage_id: str, state: ReplicaState) -> None:
+        if self.volumes[storage_id].failure is not None:
+            # What was under way when the volume was left.
+            return
         self._replicas.add_pool(block.pool_id)
         self._drop(block.pool_id, block.block_id)
         replica = Replica(

@@ -45,9 +45,10 @@ from howdah.datanode.messages import (
 )
 from howdah.datanode.namenode_actor import ActorSettings, NamenodeActor
 from howdah.datanode.replicas import ReplicaMap
-from howdah.datanode.scan import pools_on, scan_pool
+from howdah.datanode.scan import scan_all
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.short_circuit_socket import effective_path, listen_local
+from howdah.datanode.volumes import VolumeSet
 from howdah.kinds import Address, Key
 from howdah.storage.atomic import replace_file
 from howdah.transfer.blocks import DatanodeAddress
@@ -111,8 +112,10 @@ class Keeper:
         self._uuid = directories.uuid
         replicas = ReplicaMap()
         started_s = time.monotonic()
-        for pool_id in sorted({pool for volume in volumes.all for pool in pools_on(volume)}):
-            scan_pool(volumes, pool_id, replicas)
+        scan_all(volumes, replicas)
+        too_many = self._too_many_failures(volumes)
+        if too_many:
+            raise errors.InconsistentStorage(too_many)
         log.info(
             "found %d replicas on %d volumes in %.2f s",
             len(replicas),
@@ -265,7 +268,9 @@ class Keeper:
                 self._inventory.apply(message)
                 for actor in self._actors:
                     actor.volume_failed()
-                self._check_volumes()
+                too_many = self._too_many_failures(self._inventory.volumes)
+                if too_many:
+                    self.stop(too_many, 1)
             case ReportAsked(incremental):
                 for actor in self._actors:
                     actor.report_now(full=not incremental)
@@ -282,16 +287,17 @@ class Keeper:
             case _:
                 log.error("the data process sent %s, which is no event", type(message).__name__)
 
-    def _check_volumes(self) -> None:
-        volumes = self._inventory.volumes
+    def _too_many_failures(self, volumes: VolumeSet) -> str:
+        """Why the datanode has to stop, or nothing."""
         working = len(volumes.working())
         failed = len(volumes.all) - working + self._failed_at_start
-        if not working or (self._tolerated >= 0 and failed > self._tolerated):
-            self.stop(
-                f"{failed} volumes have failed and "
-                f"dfs.datanode.failed.volumes.tolerated is {self._tolerated}",
-                1,
-            )
+        if working and (self._tolerated < 0 or failed <= self._tolerated):
+            return ""
+        reasons = "; ".join(f"{v}: {v.failure}" for v in volumes.all if v.failure is not None)
+        return (
+            f"{failed} volumes have failed and dfs.datanode.failed.volumes.tolerated is "
+            f"{self._tolerated}: {reasons}"
+        )
 
     # --- stopping ---
 

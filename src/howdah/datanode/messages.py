@@ -173,6 +173,14 @@ class CheckVolumes:
 
 
 @dataclass(frozen=True, slots=True)
+class LeaveVolume:
+    """The keeper could not use the volume: nobody is to."""
+
+    storage_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class BalanceBandwidth:
     """So many bytes a second may be moved for balancing, until the datanode ends."""
 
@@ -193,6 +201,7 @@ Command = (
     | Transfer
     | RecoverBlock
     | CheckVolumes
+    | LeaveVolume
     | BalanceBandwidth
     | Stop
 )

@@ -53,6 +53,7 @@ from howdah.datanode.messages import (
     Command,
     Identity,
     Invalidate,
+    LeaveVolume,
     RecoverBlock,
     ServePool,
     Transfer,
@@ -234,7 +235,8 @@ class NamenodeActor:
             raise errors.InconsistentStorage(
                 "it was upgraded or rolled back: this datanode has to be started anew"
             )
-        self._directories.join(namespace)
+        for volume, reason in self._directories.join(namespace):
+            self._command(LeaveVolume(volume.storage_id, reason))
         node = self._node()
         self._command(Identity(node))
         self._command(ServePool(namespace.pool_id))

@@ -156,17 +156,8 @@ class Operations:
                 sender.finish()
 
     def _send(self, sender: BlockSender, request: ReadBlock, opened: OpenReplica) -> None:
-        try:
+        with self._store.trouble.reading(request.block.pool_id, opened):
             sender.send(self._connection)
-        except (errors.ChecksumMismatch, errors.BlockMissing) as error:
-            if opened.replica.state is ReplicaState.FINALIZED:
-                self._store.corrupt(request.block.pool_id, opened.replica, error.message)
-            raise
-        except errors.HowdahError:
-            raise
-        except OSError as error:
-            self._store.disk_failed(opened.volume, error, request.block.pool_id, opened.replica)
-            raise
 
     def _verdict(self, request: ReadBlock) -> bool:
         """The reader's; it, and the next operation, may be here already."""
@@ -197,7 +188,10 @@ class Operations:
     # --- the rest ---
 
     def _checksum(self, request: BlockChecksum) -> BlockOpResponse:
-        with self._store.open(request.block) as opened:
+        with (
+            self._store.open(request.block) as opened,
+            self._store.trouble.reading(request.block.pool_id, opened),
+        ):
             return BlockOpResponse(
                 Status.SUCCESS, block_checksum=checksum_of_block(opened, request)
             )

@@ -91,6 +91,11 @@ class BlockReceiver:
 
     def run(self) -> None:
         """Serve the operation. Raises what ends the connection; the caller logs it."""
+        try:
+            self._request.check_numbers()
+        except errors.IllegalArgument as error:
+            self._refuse(Status.ERROR, str(error))
+            raise
         if not self._is_copy:
             self._reach(Point.REBUILD if self._request.stage.is_recovery else Point.SET_UP)
         if self._request.stage is Stage.PIPELINE_CLOSE_RECOVERY:

@@ -39,6 +39,7 @@ so a reader always sees a pair that fits.
 from __future__ import annotations
 
 import enum
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -334,10 +335,11 @@ class Replica:
 class ReplicaMap:
     """Every replica of every block pool. Not locked: its owner is."""
 
-    __slots__ = ("_pools",)
+    __slots__ = ("_counts", "_pools")
 
     def __init__(self) -> None:
         self._pools: dict[str, dict[int, Replica]] = {}
+        self._counts: Counter[str] = Counter()
 
     def add_pool(self, pool_id: str) -> None:
         self._pools.setdefault(pool_id, {})
@@ -374,9 +376,16 @@ class ReplicaMap:
                 f"Block {replica.block_id} of {pool_id} already exists: {existing!r}"
             )
         pool[replica.block_id] = replica
+        self._counts[replica.volume_id] += 1
 
     def remove(self, pool_id: str, block_id: int) -> Replica | None:
-        return self._pools.get(pool_id, {}).pop(block_id, None)
+        replica = self._pools.get(pool_id, {}).pop(block_id, None)
+        if replica is not None:
+            self._counts[replica.volume_id] -= 1
+        return replica
+
+    def count_of_volume(self, volume_id: str) -> int:
+        return self._counts[volume_id]
 
     def of_pool(self, pool_id: str) -> Iterator[Replica]:
         return iter(self._pools.get(pool_id, {}).values())

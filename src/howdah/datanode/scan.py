@@ -16,6 +16,9 @@ directories are read before anything is judged:
     nowhere            anywhere           quarantine
     tmp                tmp                deleted: a copy that wasn't completed
 
+A block whose files can't be read is left out, and a volume that can't be read, or can't
+prove itself after that, has failed: the others serve.
+
 Of two replicas of one block the newer, then the longer, stays; the other goes to
 the quarantine. Nothing that may be the only copy of somebody's bytes is deleted.
 
@@ -52,7 +55,7 @@ class _Found:
 
 
 def pools_on(volume: Volume) -> list[str]:
-    """The block pools that have a directory on this volume."""
+    """The block pools that have a directory on this volume. `OSError` if that can't be read."""
     current = f"{volume.path}/{block_files.CURRENT}"
     try:
         names = os.listdir(current)
@@ -63,17 +66,45 @@ def pools_on(volume: Volume) -> list[str]:
     )
 
 
+def scan_all(volumes: VolumeSet, replicas: ReplicaMap) -> None:
+    """Add what the volumes hold to `replicas`, and count their bytes. Volumes that can't be
+    read have failed afterwards."""
+    pools: set[str] = set()
+    for volume in volumes.working():
+        try:
+            pools.update(pools_on(volume))
+        except OSError as error:
+            _leave(volume, f"its scan failed: {error}", replicas)
+    for pool_id in sorted(pools):
+        scan_pool(volumes, pool_id, replicas)
+
+
 def scan_pool(volumes: VolumeSet, pool_id: str, replicas: ReplicaMap) -> None:
     """Add what the volumes hold of the pool to `replicas`, and count its bytes."""
     replicas.add_pool(pool_id)
     now_ms = time.time_ns() // 1_000_000
     for volume in volumes.working():
-        _clear_tmp(volume, pool_id)
-        awaited = _take_restart_files(volume, pool_id, now_ms)
-        finalized = _read(volume.finalized_path(pool_id), deep=True)
-        rbw = _read(volume.rbw_path(pool_id), deep=False)
-        for block_id in finalized.keys() | rbw.keys():
-            found, open_files = finalized.get(block_id), rbw.get(block_id)
+        try:
+            unread = _scan_volume(volumes, volume, pool_id, replicas, now_ms)
+            trouble = volume.probe(()) if unread else None
+        except OSError as error:
+            trouble = error
+        if trouble is not None:
+            _leave(volume, f"its scan failed: {trouble}", replicas)
+
+
+def _scan_volume(
+    volumes: VolumeSet, volume: Volume, pool_id: str, replicas: ReplicaMap, now_ms: int
+) -> int:
+    """How many blocks could not be read. `OSError` where a directory can't."""
+    _clear_tmp(volume, pool_id)
+    awaited = _take_restart_files(volume, pool_id, now_ms)
+    finalized = _read(volume.finalized_path(pool_id), deep=True)
+    rbw = _read(volume.rbw_path(pool_id), deep=False)
+    unread = 0
+    for block_id in finalized.keys() | rbw.keys():
+        found, open_files = finalized.get(block_id), rbw.get(block_id)
+        try:
             if found is not None and open_files is None:
                 plain = _plain(volume, pool_id, block_id, found, replicas)
                 if plain is not None:
@@ -84,6 +115,18 @@ def scan_pool(volumes: VolumeSet, pool_id: str, replicas: ReplicaMap) -> None:
                 if replica.state is ReplicaState.RWR and block_id in awaited:
                     replica.state = ReplicaState.RBW
                 _admit(volumes, pool_id, replica, replicas)
+        except OSError as error:
+            unread += 1
+            log.error("block %d of %s on %s cannot be read: %s", block_id, pool_id, volume, error)
+    return unread
+
+
+def _leave(volume: Volume, reason: str, replicas: ReplicaMap) -> None:
+    lost = replicas.of_volume(volume.storage_id)
+    for pool_id, replica in lost:
+        replicas.remove(pool_id, replica.block_id)
+    volume.failure = reason
+    log.error("volume %s has failed with %d replicas: %s", volume, len(lost), reason)
 
 
 def _plain(

@@ -32,6 +32,8 @@ class DataSettings:
     cache: CachePolicy = DEFAULT_POLICY
     local_socket_path: str | None = None
     """Where readers on this machine connect; `_PORT` in it is still to be replaced."""
+    check_timeout_s: float = 600.0
+    """How long a volume may take to prove itself."""
     reserved_bytes: int = 0
     """Bytes of each volume that are left to others."""
     balance_bandwidth: int = 100 << 20
@@ -69,6 +71,7 @@ class DataSettings:
             restart_notice_s=_restart_notice_ms(conf) / 1000,
             restart_expiry_s=conf.get(keys.DFS_DATANODE_RESTART_REPLICA_EXPIRATION),
             balance_bandwidth=conf.get(keys.DFS_DATANODE_BALANCE_BANDWIDTHPERSEC),
+            check_timeout_s=conf.get(keys.DFS_DATANODE_DISK_CHECK_TIMEOUT),
             reserved_bytes=conf.get(keys.DFS_DATANODE_DU_RESERVED),
         )
 

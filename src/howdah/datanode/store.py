@@ -1,13 +1,18 @@
 """The replicas of this datanode and their files: the one place where both change.
 
-One lock guards the map and every rename; it is never held while block data is
-read, written or synced. A change goes to the files first and to the map when it
-is done, so the map never promises what the disk doesn't have, and is told to the
-keeper after that.
+Locks, the outer one first:
 
-Whatever a disk does wrong comes through `disk_failed`: a full disk costs the one
-replica, an I/O error makes the volume prove itself, a dead volume is left with
-all its replicas and the datanode goes on with the others.
+1. `Volume.changing`, one a volume: whoever makes, renames or removes files of replicas has
+   it, and nobody holds it while block data is read, written or synced. A disk that hangs
+   keeps nobody from the other volumes.
+2. `_lock`, that of the map: held for looks at it and changes of it, never over a call to
+   a disk. A replica changes in the map while both are held.
+
+A change goes to the files first and to the map when it is done, and is told to the keeper
+after that. Who finds a replica in the map and not its files came in between: it looks again
+while it has the volume's lock, and what is not there then is lost.
+
+Whatever a disk does wrong comes through `trouble`.
 """
 
 from __future__ import annotations
@@ -19,18 +24,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from howdah import errors
-from howdah.datanode.messages import (
-    CorruptFound,
-    Event,
-    ReplicaDeleted,
-    ReplicaOpened,
-    ReplicaReceived,
-    VolumeFailed,
-)
+from howdah.datanode.messages import Event, ReplicaDeleted, ReplicaOpened, ReplicaReceived
 from howdah.datanode.open_replica import OpenReplica
 from howdah.datanode.replica_files import (
     create_files,
     delete_files,
+    free_names,
     move_files,
     sync_directories,
     sync_files,
@@ -39,7 +38,8 @@ from howdah.datanode.replica_writer import ReplicaWriter
 from howdah.datanode.replicas import Replica, ReplicaMap, ReplicaState
 from howdah.datanode.scan import quarantine, replica_paths
 from howdah.datanode.short_circuit import ShortCircuitRegistry
-from howdah.datanode.volumes import Volume, VolumeSet, is_about_the_disk
+from howdah.datanode.trouble import Trouble
+from howdah.datanode.volumes import Volume, VolumeSet
 from howdah.datanode.writers import STOP_TIMEOUT_S, BriefHold, Stoppable, Writers
 from howdah.transfer.blocks import ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec
@@ -65,6 +65,7 @@ class BlockStore:
         self.writers = Writers(stop_timeout_s)
         self.short_circuit = ShortCircuitRegistry()
         """Local readers with files of their own; told before a finalized replica changes."""
+        self.trouble = Trouble(replicas, self._lock, self.short_circuit, notify, self._served)
 
     # --- pools ---
 
@@ -108,49 +109,44 @@ class BlockStore:
         """Replicas on each volume."""
         with self._lock:
             return {
-                volume.storage_id: len(self._replicas.of_volume(volume.storage_id))
+                volume.storage_id: self._replicas.count_of_volume(volume.storage_id)
                 for volume in self.volumes.all
             }
 
     def open(self, block: ExtendedBlock) -> OpenReplica:
         """The replica of `block` for reading. `ReplicaNotFound` if there is none.
 
-        A replica that moves (is finalized, reopened) between the look and the open
+        A replica that moves (is made, finalized, reopened) between the look and the open
         is looked up again.
         """
         self._check_pool(block.pool_id)
         while True:
-            with self._lock:
-                replica = self._replicas.get(block)
-                volume = self.volumes[replica.volume_id]
-                paths = replica_paths(volume, block.pool_id, replica)
+            replica, volume, paths = self._look_up(block)
             try:
                 return OpenReplica.of(replica, volume, paths)
-            except FileNotFoundError as error:
-                with self._lock:
-                    now = self._replicas.find(block.pool_id, block.block_id)
-                    moved = now is not replica or (
-                        replica_paths(volume, block.pool_id, replica) != paths
-                    )
-                if not moved:
-                    self._lost(block.pool_id, replica, volume, error)
-                    raise errors.ReplicaNotFound(
-                        f"Replica not found for {block}: {error.filename} is gone from the disk"
-                    ) from error
+            except FileNotFoundError:
+                log.debug("%r is in the middle of a change, or lost", replica)
             except OSError as error:
-                self.disk_failed(volume, error, block.pool_id, replica)
+                self.trouble.disk_failed(volume, error, block.pool_id, replica)
                 raise
+            with volume.changing:
+                now, _, paths = self._look_up(block)
+                if now is not replica:
+                    continue
+                try:
+                    return OpenReplica.of(replica, volume, paths)
+                except FileNotFoundError as error:
+                    missing = error
+            self.trouble.vanished(block.pool_id, replica, volume, missing)
+            raise errors.ReplicaNotFound(
+                f"Replica not found for {block}: {missing.filename} is gone from the disk"
+            ) from missing
 
-    def _lost(self, pool_id: str, replica: Replica, volume: Volume, error: OSError) -> None:
-        """A file isn't there: is it the only one?"""
-        self.disk_failed(volume, error)
+    def _look_up(self, block: ExtendedBlock) -> tuple[Replica, Volume, tuple[str, str]]:
         with self._lock:
-            if self._replicas.find(pool_id, replica.block_id) is not replica:
-                return
-            self._replicas.remove(pool_id, replica.block_id)
-            self.short_circuit.revoke(pool_id, replica.block_id)
-        log.error("a file of %r vanished from %s: %s", replica, volume, error)
-        self._notify(ReplicaDeleted(replica.as_block(pool_id), volume.storage_id))
+            replica = self._replicas.get(block)
+            volume = self.volumes[replica.volume_id]
+            return replica, volume, replica_paths(volume, block.pool_id, replica)
 
     # --- creating ---
 
@@ -178,16 +174,16 @@ class BlockStore:
             replica.synced = False
             volume.promise(block.length_bytes)
             try:
-                # Whoever finds the replica in the map finds its files.
-                with self._lock:
-                    self._replicas.add(block.pool_id, replica)
+                with volume.changing:
+                    with self._lock:
+                        self._replicas.add(block.pool_id, replica)
+                        if holder is not None:
+                            self.writers.hold(block, holder)
                     try:
                         block_fd, meta_fd = create_files(volume, block.pool_id, replica, checksum)
                     except BaseException:
-                        self._replicas.remove(block.pool_id, block.block_id)
+                        self._forget(block.pool_id, replica)
                         raise
-                    if holder is not None:
-                        self.writers.hold(block, holder)
             except BaseException as error:
                 volume.promise(-block.length_bytes)
                 if isinstance(error, OSError) and not isinstance(error, errors.HowdahError):
@@ -210,6 +206,11 @@ class BlockStore:
             holder=holder,
             unsynced=(volume.rbw_path(block.pool_id),),
         )
+
+    def _forget(self, pool_id: str, replica: Replica) -> None:
+        with self._lock:
+            if self._replicas.find(pool_id, replica.block_id) is replica:
+                self._replicas.remove(pool_id, replica.block_id)
 
     def _give_way(self, block: ExtendedBlock, holder: Stoppable | None) -> None:
         """An older replica of the block is deleted: one that this datanode was left with when
@@ -266,12 +267,15 @@ class BlockStore:
         """
         volume = self.volumes[replica.volume_id]
         try:
-            with self._lock:
-                if self._replicas.find(pool_id, replica.block_id) is not replica:
-                    raise errors.ReplicaNotFound(f"{replica!r} of {pool_id} has just been deleted")
-                self.short_circuit.revoke(pool_id, replica.block_id)
+            with volume.changing:
+                with self._lock:
+                    self._check_there(pool_id, replica)
+                    self.short_circuit.revoke(pool_id, replica.block_id)
                 directories = move_files(volume, pool_id, replica, state, generation_stamp)
-                change()
+                with self._lock:
+                    # The volume may have been left meanwhile.
+                    self._check_there(pool_id, replica)
+                    change()
             if durable:
                 sync_directories(directories)
         except errors.HowdahError:
@@ -279,6 +283,10 @@ class BlockStore:
         except OSError as error:
             self.disk_failed(volume, error)
             raise
+
+    def _check_there(self, pool_id: str, replica: Replica) -> None:
+        if self._replicas.find(pool_id, replica.block_id) is not replica:
+            raise errors.ReplicaNotFound(f"{replica!r} of {pool_id} has just been deleted")
 
     # --- ending a write ---
 
@@ -386,16 +394,14 @@ class BlockStore:
 
     def _delete(self, pool_id: str, replica: Replica, *, tell: bool) -> None:
         volume = self.volumes[replica.volume_id]
-        freed = 0
-        with self._lock:
-            if self._replicas.find(pool_id, replica.block_id) is not replica:
-                return
-            self._replicas.remove(pool_id, replica.block_id)
-            self.short_circuit.revoke(pool_id, replica.block_id)
-            paths: tuple[str, ...] = replica_paths(volume, pool_id, replica)
-            if replica.stored_as is not ReplicaState.FINALIZED:
-                # The next replica of this block may have files of the same names soon.
-                freed, paths = delete_files(paths), ()
+        with volume.changing:
+            with self._lock:
+                if self._replicas.find(pool_id, replica.block_id) is not replica:
+                    return
+                self._replicas.remove(pool_id, replica.block_id)
+                self.short_circuit.revoke(pool_id, replica.block_id)
+            # The next replica of this block may have files of the same names soon.
+            freed, paths = free_names(volume, pool_id, replica)
         freed += delete_files(paths)
         volume.count(pool_id, -freed)
         if tell:
@@ -408,22 +414,21 @@ class BlockStore:
         self._notify(event)
 
     def corrupt(self, pool_id: str, replica: Replica, reason: str) -> None:
-        """This replica's data and checksums don't fit; the namenode decides what follows."""
-        log.error("%r of %s is corrupt: %s", replica, pool_id, reason)
-        self._notify(CorruptFound(replica.as_block(pool_id), replica.volume_id, None, reason))
+        self.trouble.corrupt(pool_id, replica, reason)
 
     def quarantine(self, pool_id: str, replica: Replica, reason: str) -> None:
         """Nobody can read the replica: its files are moved aside, and it is there no more."""
         volume = self.volumes[replica.volume_id]
         try:
-            with self._lock:
-                if self._replicas.find(pool_id, replica.block_id) is not replica:
-                    return
-                self.short_circuit.revoke(pool_id, replica.block_id)
-                paths = replica_paths(volume, pool_id, replica)
+            with volume.changing:
+                with self._lock:
+                    if self._replicas.find(pool_id, replica.block_id) is not replica:
+                        return
+                    self.short_circuit.revoke(pool_id, replica.block_id)
+                    paths = replica_paths(volume, pool_id, replica)
                 freed = sum(os.path.getsize(path) for path in paths)
                 quarantine(volume, pool_id, list(paths), reason)
-                self._replicas.remove(pool_id, replica.block_id)
+                self._forget(pool_id, replica)
         except OSError as error:
             self.disk_failed(volume, error)
             raise
@@ -431,42 +436,6 @@ class BlockStore:
         volume.count(pool_id, -freed)
         self._notify(ReplicaDeleted(replica.as_block(pool_id), volume.storage_id))
 
-    def disk_failed(
-        self,
-        volume: Volume,
-        error: OSError,
-        pool_id: str | None = None,
-        replica: Replica | None = None,
-    ) -> None:
+    def disk_failed(self, volume: Volume, error: OSError) -> None:
         """An operation on the volume's files failed: is it the file, or the volume?"""
-        log.error("I/O error on %s: %s", volume, error)
-        if not is_about_the_disk(error):
-            return
-        trouble = volume.probe(self._served)
-        if trouble is not None:
-            self._leave(volume, f"{error}; then {trouble}")
-        elif (
-            pool_id is not None
-            and replica is not None
-            and replica.stored_as is ReplicaState.FINALIZED
-        ):
-            self.corrupt(pool_id, replica, f"unreadable: {error}")
-
-    def check_volumes(self) -> None:
-        """Every volume proves itself; those that can't are left."""
-        for volume in self.volumes.working():
-            trouble = volume.probe(self._served)
-            if trouble is not None:
-                self._leave(volume, str(trouble))
-
-    def _leave(self, volume: Volume, reason: str) -> None:
-        with self._lock:
-            if volume.failure is not None:
-                return
-            volume.failure = reason
-            lost = self._replicas.of_volume(volume.storage_id)
-            for pool_id, replica in lost:
-                self._replicas.remove(pool_id, replica.block_id)
-                self.short_circuit.revoke(pool_id, replica.block_id)
-        log.error("volume %s has failed with %d replicas: %s", volume, len(lost), reason)
-        self._notify(VolumeFailed(volume.storage_id, reason))
+        self.trouble.disk_failed(volume, error)

@@ -64,6 +64,8 @@ class Volume:
         self.storage_type = storage_type
         self.reserved_bytes = reserved_bytes
         self.failure: str | None = None
+        self.changing = threading.Lock()
+        """Held by whoever makes, renames or removes files of replicas."""
         self._lock = threading.Lock()
         self._used_bytes: dict[str, int] = {}
         self._promised_bytes = 0

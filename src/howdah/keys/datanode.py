@@ -43,6 +43,13 @@ DFS_DATANODE_FAILED_VOLUMES_TOLERATED = integer(
     "Volumes that may fail before the datanode stops; -1: all but one.",
     minimum=-1,
 )
+DFS_DATANODE_DISK_CHECK_TIMEOUT = duration(
+    "dfs.datanode.disk.check.timeout",
+    "10m",
+    "ms",
+    "A volume that takes longer to prove itself, or to say how full it is, has failed.",
+    minimum_s=1e-3,
+)
 DFS_DATANODE_MAX_TRANSFER_THREADS = integer(
     "dfs.datanode.max.transfer.threads", 4096, "Data connections served at once.", minimum=1
 )

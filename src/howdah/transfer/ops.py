@@ -12,9 +12,7 @@ Rules:
 - a version other than 28 and an unknown opcode end the connection, since what
   follows them can't be parsed;
 - an opcode that is known but not served here decodes to `OtherRequest`, so the
-  server can answer with an error that names it;
-- lengths and stamps of a write are refused where no block can have them. Java keeps
-  them in signed numbers and sends them as unsigned ones: the upper half is negative.
+  server can answer with an error that names it.
 """
 
 from __future__ import annotations
@@ -154,6 +152,19 @@ class WriteBlock:
     @property
     def is_datanode(self) -> bool:
         return not self.client_name
+
+    def check_numbers(self) -> None:
+        """`IllegalArgument` for a length or a stamp that no block has. Java keeps them in
+        signed numbers and sends them as unsigned ones: the upper half is negative."""
+        for what, number in (
+            ("length", self.block.length_bytes),
+            ("generation stamp", self.block.generation_stamp),
+            ("latest generation stamp", self.latest_generation_stamp),
+        ):
+            if signed64(number) < 0:
+                raise errors.IllegalArgument(
+                    f"WRITE_BLOCK of {self.block}: its {what} is {number}, which no block has"
+                )
 
     def for_mirror(self) -> WriteBlock:
         """The same request as the next datanode of the pipeline must get it."""
@@ -363,13 +374,6 @@ def _hints_from_proto(proto: pb.CachingStrategyProto) -> CachingHints:
     )
 
 
-def _possible(value: int, what: str) -> int:
-    """`value`, if it is not negative in Java."""
-    if signed64(value) < 0:
-        raise ValueError(f"{what} is {value}, which no block has")
-    return value
-
-
 def _nodes(protos: Iterable[types_pb2.DatanodeInfoProto]) -> tuple[DatanodeAddress, ...]:
     return tuple(DatanodeAddress.from_proto(proto) for proto in protos)
 
@@ -381,8 +385,6 @@ def _storage_types(values: Iterable[int]) -> tuple[StorageType, ...]:
 def _decode_write(body: bytes) -> WriteBlock:
     proto = pb.OpWriteBlockProto.FromString(body)
     base = proto.header.baseHeader
-    _possible(base.block.numBytes, "the length")
-    _possible(base.block.generationStamp, "the generation stamp")
     return WriteBlock(
         block=ExtendedBlock.from_proto(base.block),
         client_name=proto.header.clientName,
@@ -391,9 +393,9 @@ def _decode_write(body: bytes) -> WriteBlock:
         targets=_nodes(proto.targets),
         source=DatanodeAddress.from_proto(proto.source) if proto.HasField("source") else None,
         pipeline_size=proto.pipelineSize,
-        min_bytes_received=_possible(proto.minBytesRcvd, "minBytesRcvd"),
-        max_bytes_received=_possible(proto.maxBytesRcvd, "maxBytesRcvd"),
-        latest_generation_stamp=_possible(proto.latestGenerationStamp, "latestGenerationStamp"),
+        min_bytes_received=proto.minBytesRcvd,
+        max_bytes_received=proto.maxBytesRcvd,
+        latest_generation_stamp=proto.latestGenerationStamp,
         storage_type=StorageType(proto.storageType),
         storage_id=proto.storageId if proto.HasField("storageId") else None,
         target_storage_types=_storage_types(proto.targetStorageTypes),

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import queue
 from types import SimpleNamespace
 from typing import Any, NoReturn, cast
 
 import pytest
 
 from howdah.datanode import keeper
-from howdah.datanode.data_process import DataProcess
 from howdah.datanode.keeper import Keeper
-from howdah.datanode.messages import CheckVolumes
 from howdah.datanode.operations import Operations
 from howdah.transfer.sockets import PeerClosed
 
@@ -34,28 +31,6 @@ def test_a_defect_in_an_operation_ends_that_connection_alone(
     assert "a defect" in caplog.text
     lab.write_block(node, lab.block(), b"data")
     assert node.content(1) == b"data"
-
-
-def test_a_defect_in_the_background_leaves_the_next_command_its_turn(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    class Done(Exception):
-        """There are no more commands."""
-
-    class Commands(queue.SimpleQueue[object]):
-        def get(self, block: bool = True, timeout: float | None = None) -> object:
-            if self.empty():
-                raise Done
-            return super().get()
-
-    process: Any = object.__new__(DataProcess)
-    process._background = Commands()
-    process._store = SimpleNamespace(check_volumes=fails)
-    for _ in range(2):
-        process._background.put(CheckVolumes())
-    with pytest.raises(Done):
-        process._work()
-    assert caplog.text.count("CheckVolumes failed") == 2
 
 
 def test_a_data_process_never_goes_on_as_the_keeper_that_it_was_forked_from(

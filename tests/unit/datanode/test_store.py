@@ -11,7 +11,9 @@ import pytest
 
 from howdah import errors
 from howdah.datanode.messages import ReplicaDeleted, VolumeFailed
+from howdah.datanode.volume_workers import VolumeWorkers
 from howdah.datanode.volumes import Volume, VolumeSet, is_about_the_disk
+from howdah.testing.waiting import wait_until
 from howdah.transfer.blocks import StorageType
 
 Lab = Any
@@ -141,10 +143,12 @@ def test_an_unplugged_disk_is_left(lab: Lab, what: str) -> None:
 
 def test_volumes_prove_themselves_when_they_are_told_to(lab: Lab) -> None:
     node = lab.node(types=(StorageType.DISK, StorageType.DISK))
-    node.store.check_volumes()
+    workers = VolumeWorkers(node.store)
+    workers.check()
+    wait_until(lambda: not workers.checking)
     assert node.events == []
     Path(node.volumes.all[1].path).rename(lab.root / "unplugged")
-    node.store.check_volumes()
+    workers.check()
     assert node.wait_for(VolumeFailed).storage_id == "DS-1"
 
 
