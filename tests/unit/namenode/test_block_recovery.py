@@ -324,6 +324,34 @@ def test_a_block_with_synced_bytes_is_not_dropped_while_somebody_may_have_it(
 
 
 @pytest.mark.req("AP-047")
+def test_after_a_start_no_block_is_dropped_while_a_datanode_has_yet_to_report(
+    client: Any, nodes: Nodes
+) -> None:
+    block = pipeline(client, nodes, synced=0)
+    client.recover_lease("/a")
+    fresh = client.namenode.restarted()
+    fresh.nodes = nodes
+    for node in nodes:
+        node.namenode = fresh
+        node.register()
+        node.heartbeat()
+    nodes[0].replicas[nodes[0].first_storage][block.block_id] = Replica(
+        block.generation_stamp, 0, finalized=False, left_over=True
+    )
+    nodes[0].report()
+    fresh.core.safe_mode.leave()
+    fresh.tick(2000)
+    primary, order = order_of(nodes[:1])
+    with pytest.raises(errors.RemoteError, match="has not reported yet"):
+        primary.commit(order, 0, [], delete_block=True)
+    for node in nodes[1:]:
+        node.replicas[node.first_storage].clear()
+        node.report()
+    primary.commit(order, 0, [], delete_block=True)
+    assert found(fresh).writer is None
+
+
+@pytest.mark.req("AP-047")
 def test_what_no_datanode_has_any_more_is_given_up_and_said_so(client: Any, nodes: Nodes) -> None:
     """After a power cut replicas may lack bytes that were flushed and not synced to disk."""
     block = pipeline(client, nodes, synced=7)

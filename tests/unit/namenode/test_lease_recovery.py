@@ -59,6 +59,51 @@ def test_block_that_nobody_wrote_is_dropped(client: Any, nodes: Nodes) -> None:
     assert (file.writer, len(file.blocks), file.length_bytes) == (None, 1, 1024)
 
 
+@pytest.mark.req("FS-156", "AP-047")
+def test_after_a_start_no_block_is_dropped_before_all_that_live_have_reported(
+    client: Any, nodes: Nodes
+) -> None:
+    """The start has forgotten who has it. What a Java client flushed has no length here."""
+    client.create("/a")
+    block = client.add_block("/a")
+    client.fsync("/a", -1)
+    fresh = client.namenode.restarted()
+    fresh.nodes = nodes
+    for node in nodes:
+        node.namenode = fresh
+        node.register()
+        node.heartbeat()
+    for node in nodes[:2]:
+        node.report()
+    client.namenode = fresh
+    fresh.core.safe_mode.leave()
+    assert client.recover_lease("/a") is False
+    assert len(found(fresh, "/a").blocks) == 1
+    nodes[2].store(block.b.blockId, block.b.generationStamp, 9, finalized=False)
+    nodes[2].report()
+    fresh.tick(2000)
+    (order,) = nodes[2].orders()
+    nodes[2].recover(order, 9, nodes[2:])
+    assert (found(fresh, "/a").writer, found(fresh, "/a").length_bytes) == (None, 9)
+
+
+@pytest.mark.req("FS-156")
+def test_after_a_start_a_block_that_nobody_has_is_dropped(client: Any, nodes: Nodes) -> None:
+    client.create("/a")
+    client.add_block("/a")
+    fresh = client.namenode.restarted()
+    fresh.nodes = nodes
+    for node in nodes:
+        node.namenode = fresh
+        node.register()
+        node.heartbeat()
+        node.report()
+    client.namenode = fresh
+    fresh.core.safe_mode.leave()
+    assert client.recover_lease("/a") is True
+    assert found(fresh, "/a").blocks == []
+
+
 @pytest.mark.req("FS-156")
 def test_block_with_a_replica_that_is_being_written_stays_for_recovery(
     client: Any, nodes: Nodes

@@ -61,11 +61,12 @@ class ChangeHistories(FileHistories):
         request = pb.RecoverLeaseRequestProto(src=path, clientName=writer)
         file = self.file(path)
         keep: int | None = None
+        core = self.namenode.core
         if file is not None:
             count = len(file.blocks)
             if not count or file.blocks[-1].state is BlockState.COMPLETE:
                 keep = count
-            elif self.namenode.core.blocks.is_unwritten(file.blocks[-1]):
+            elif core.blocks.is_unwritten(file.blocks[-1], core.datanodes.live()):
                 keep = count - 1
         self.both(
             lambda: self.call("recoverLease", request).result,
