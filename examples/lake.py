@@ -20,6 +20,7 @@ import csv
 import io
 import os
 import sys
+import tempfile
 import time
 import zipfile
 from collections import defaultdict
@@ -40,6 +41,7 @@ TABLE = "/lake/flights"
 WEATHER = "/lake/raw/weather.csv"
 AIRLINES = "/lake/raw/airlines.csv"
 CHECKPOINT = "/lake/state/ingest"
+DEFAULT_PAGE = Path(tempfile.gettempdir()) / "lake.html"
 COLUMNS = ("month", "day", "hour", "origin", "carrier", "dep_delay", "distance")
 
 
@@ -237,7 +239,7 @@ def start_spark() -> Any:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--days", type=int, default=30, help="of flights (30)")
-    parser.add_argument("--page", type=Path, default=Path("lake.html"), help="where to draw")
+    parser.add_argument("--page", type=Path, default=DEFAULT_PAGE, help="where to draw")
     options = parser.parse_args()
     with step("start two clusters, and Spark"):
         lake, site = MiniCluster(datanodes=3), MiniCluster(datanodes=2)

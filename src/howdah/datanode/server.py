@@ -8,6 +8,7 @@ from pathlib import Path
 from howdah import errors
 from howdah.config import Configuration
 from howdah.datanode.keeper import Keeper
+from howdah.transfer import checksum
 
 log = logging.getLogger(__name__)
 
@@ -19,6 +20,9 @@ def run(conf: Configuration, ready_file: Path | None = None, *, rolls_back: bool
     and its first block report is taken. With `rolls_back` its directories follow a
     namenode that was rolled back.
     """
+    slower = checksum.without_kernel()
+    if slower:
+        log.warning("%s", slower)
     try:
         return Keeper(conf, ready_file, rolls_back=rolls_back).run()
     except errors.HowdahError as error:

@@ -104,6 +104,19 @@ def implementation() -> str:
     return _implementation.CRC32C_METHOD
 
 
+def without_kernel() -> str:
+    """What an operator has to know where the kernel is missing; empty where it is there."""
+    from howdah.transfer import checksum_fallback
+
+    if _implementation is not checksum_fallback:
+        return ""
+    return (
+        "howdah's checksum kernel is missing (was there no C compiler when howdah was installed?): "
+        f"{implementation()} does its work, and writing and checked reading take about twice the "
+        "time. Install a C compiler, and howdah anew"
+    )
+
+
 def checksum_chunks(spec: ChecksumSpec, data: Buffer, out: Buffer, out_offset: int = 0) -> int:
     """Write the checksum of every chunk of `data` into `out`; the bytes written.
 

@@ -193,3 +193,10 @@ def test_unknown_server_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "role"), [("namenode", "namenode"), ("datanode12", "datanode")])
 def test_role_is_the_name_without_its_number(name: str, role: str) -> None:
     assert role_of(name) == role
+
+
+def test_no_server_is_given_a_key_without_effect(tmp_path: Path) -> None:
+    layout = Layout.plan(tmp_path, datanodes=2, racks=["/a", "/b"])
+    for name in layout.names:
+        conf = layout.server_conf(name)
+        assert [*conf.set_in_vain(), *conf.misspelt()] == []

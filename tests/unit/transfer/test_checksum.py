@@ -315,3 +315,14 @@ def test_tables_agree_with_the_instructions(implementation: ModuleType) -> None:
         timeout=110,
     )
     assert run.returncode == 0, run.stdout
+
+
+def test_a_missing_kernel_is_told_with_what_it_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    from howdah.transfer import checksum, checksum_fallback
+
+    if checksum.implementation() in ("sse4.2", "arm", "table"):
+        assert checksum.without_kernel() == ""
+    monkeypatch.setattr(checksum, "_implementation", checksum_fallback)
+    told = checksum.without_kernel()
+    assert "kernel is missing" in told
+    assert "about twice the time" in told
