@@ -94,3 +94,17 @@ class AbortableResult:
 
     already_closed: bool
     cleanup_error: Exception | None = None
+
+
+LARGEST_MODE = 0o1777
+
+
+def check_mode(mode: int) -> int:
+    """The mode bits as they are; raises `IllegalArgument` for bits that HDFS does not have
+    (set-user-id and set-group-id are among them) instead of dropping them in silence."""
+    if not 0 <= mode <= LARGEST_MODE:
+        raise errors.IllegalArgument(
+            f"{mode:#o} is no mode: rwx for user, group and others and the sticky bit are all "
+            f"there is, up to {LARGEST_MODE:#o}"
+        )
+    return mode

@@ -21,7 +21,7 @@ from howdah.client.blocks import LocatedBlock, LocatedBlocks
 from howdah.client.create_flags import block_flags, namenode_bits
 from howdah.client.namenode_attributes import AttributeMethods
 from howdah.client.namenode_snapshots import SnapshotMethods
-from howdah.options import CreateFlag
+from howdah.options import CreateFlag, check_mode
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc import notices
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 def _permission(mode: int) -> types_pb2.FsPermissionProto:
-    return types_pb2.FsPermissionProto(perm=mode)
+    return types_pb2.FsPermissionProto(perm=check_mode(mode))
 
 
 class NamenodeProxy(AttributeMethods, SnapshotMethods):

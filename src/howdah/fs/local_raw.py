@@ -37,7 +37,7 @@ from howdah.fs.path_handle import PathHandle, check_handle, make_handle
 from howdah.fs.paths import PathLike
 from howdah.fs.status import BlockLocation, FileStatus, FsStatus, ServerDefaults
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
-from howdah.options import CreateFlag
+from howdah.options import CreateFlag, check_mode
 
 FILE_MODE = 0o666
 DIRECTORY_MODE = 0o777
@@ -143,7 +143,7 @@ class RawLocalFileSystem(FileSystem):
 
     def _open_new(self, target: str, overwrite: bool, permission: int | None) -> tuple[int, bool]:
         """A descriptor of a file that may still have its old content; whether it is new."""
-        mode = (FILE_MODE if permission is None else permission) & ~self._umask
+        mode = (FILE_MODE if permission is None else check_mode(permission)) & ~self._umask
         flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
         try:
             descriptor = os.open(target, flags | os.O_EXCL, mode & 0o777)
@@ -250,7 +250,7 @@ class RawLocalFileSystem(FileSystem):
 
     def mkdirs(self, path: PathLike, permission: int | None = None) -> bool:
         self._make_directories(
-            self.resolve(path), DIRECTORY_MODE if permission is None else permission
+            self.resolve(path), DIRECTORY_MODE if permission is None else check_mode(permission)
         )
         return True
 
@@ -262,7 +262,7 @@ class RawLocalFileSystem(FileSystem):
         above = paths.parent_of(target)
         if above is not None and os.path.lexists(above) and not os.path.isdir(above):
             raise errors.ParentNotDirectory(f"Parent path is not a directory: {above}")
-        mode = DIRECTORY_MODE if permission is None else permission
+        mode = DIRECTORY_MODE if permission is None else check_mode(permission)
         make_directory(target, mode & ~self._umask)
         return True
 
@@ -405,7 +405,7 @@ class RawLocalFileSystem(FileSystem):
     def set_permission(self, path: PathLike, mode: int) -> None:
         target = self.resolve(path)
         with translated(target):
-            os.chmod(target, mode & 0o1777)
+            os.chmod(target, check_mode(mode))
 
     def set_owner(self, path: PathLike, owner: str | None = None, group: str | None = None) -> None:
         if not owner and not group:

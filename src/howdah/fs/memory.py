@@ -31,12 +31,11 @@ from howdah.fs.path_handle import PathHandle, check_handle, make_handle
 from howdah.fs.paths import PathLike
 from howdah.fs.status import BlockLocation, FileStatus, FsStatus, ServerDefaults
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
-from howdah.options import CreateFlag
+from howdah.options import CreateFlag, check_mode
 from howdah.rpc.client import current_user
 
 FILE_MODE = 0o666
 DIRECTORY_MODE = 0o777
-_MODE_BITS = 0o1777
 _READ_BUFFER_BYTES = 64 * 1024
 _CAPACITY_BYTES = (1 << 63) - 1
 _CAPABILITIES = frozenset(
@@ -130,7 +129,7 @@ class MemoryFileSystem(FileSystem):
                 parent,
                 place.name,
                 self.user,
-                mode=(FILE_MODE if permission is None else permission) & ~self._umask,
+                mode=(FILE_MODE if permission is None else check_mode(permission)) & ~self._umask,
                 replication=replication or 1,
                 block_size=block_size or self._conf.get(keys.DFS_BLOCKSIZE),
                 now_ms=now_ms(),
@@ -258,7 +257,7 @@ class MemoryFileSystem(FileSystem):
     def mkdirs(self, path: PathLike, permission: int | None = None) -> bool:
         with self._lock:
             self._make_directories(
-                self.resolve(path), DIRECTORY_MODE if permission is None else permission
+                self.resolve(path), DIRECTORY_MODE if permission is None else check_mode(permission)
             )
         return True
 
@@ -374,7 +373,7 @@ class MemoryFileSystem(FileSystem):
         with self._lock:
             node = self._tree.existing(target, self.user)
             self._tree.check_owner(self.user, node, target)
-            node.mode = mode & _MODE_BITS
+            node.mode = check_mode(mode)
 
     def set_owner(self, path: PathLike, owner: str | None = None, group: str | None = None) -> None:
         if not owner and not group:
