@@ -14,10 +14,14 @@ crowded. The replicas for which there is none go where the rules say.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from howdah.namenode import topology
 from howdah.namenode.datanodes import Datanode, Storage
+from howdah.namenode.storage_policies import name_on_the_wire
+
+SHOWN_NAMES: Final = 5
+"""Of so many nodes a message gives the names."""
 
 
 class Dice(Protocol):
@@ -83,7 +87,8 @@ def choose_targets(
         for kind in dict.fromkeys(allowed):
             storage = usable_storage(node, block_size_bytes, kind)
             if storage is not None:
-                remaining.remove(kind if kind in remaining else remaining[0])
+                if remaining:
+                    remaining.remove(kind if kind in remaining else remaining[0])
                 return storage
         return None
 
@@ -146,6 +151,50 @@ def choose_targets(
         if not any(take(wish, allowed) for allowed in (remaining, fallbacks) for wish in wishes):
             break
     return [storages[node] for node in _pipeline_order(chosen, writer)]
+
+
+def why_fewer(
+    nodes: Iterable[Datanode],
+    block_size_bytes: int,
+    kinds: Collection[int],
+    excluded: Collection[str],
+    chosen: Collection[Storage],
+) -> str:
+    """Why the nodes that were not chosen got no replica, in words: how many of them for
+    which reason, and the first few names. `kinds` are the types that would do, if not any."""
+    taken = {storage.node for storage in chosen}
+    reasons: dict[str, list[str]] = {}
+    for node in nodes:
+        if node in taken:
+            continue
+        if not node.alive:
+            why = "dead"
+        elif node.identity.uuid in excluded:
+            why = "excluded by the client"
+        else:
+            why = _what_it_lacks(node, block_size_bytes, kinds)
+        reasons.setdefault(why, []).append(node.name)
+    if not reasons:
+        return f"all {len(taken)} datanodes have one" if taken else "no datanode has registered"
+    return ", ".join(
+        f"{len(names)} {why} ({', '.join(names[:SHOWN_NAMES])}"
+        f"{', …' if len(names) > SHOWN_NAMES else ''})"
+        for why, names in reasons.items()
+    )
+
+
+def _what_it_lacks(node: Datanode, block_size_bytes: int, kinds: Collection[int]) -> str:
+    usable = [s for s in node.storages.values() if not s.failed]
+    if not usable:
+        return "without a volume"
+    if kinds:
+        usable = [storage for storage in usable if storage.storage_type in kinds]
+        if not usable:
+            names = " or ".join(name_on_the_wire(kind) for kind in sorted(kinds))
+            return f"without {names}"
+    if all(storage.remaining_bytes < block_size_bytes for storage in usable):
+        return f"without room for a block of {block_size_bytes} bytes"
+    return "passed over"
 
 
 def _pipeline_order(nodes: list[Datanode], writer: Datanode | None) -> list[Datanode]:

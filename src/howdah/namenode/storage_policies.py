@@ -16,7 +16,7 @@ from typing import Final
 
 from howdah.namenode import xattrs
 from howdah.namenode.features import NO_FEATURES
-from howdah.namenode.inodes import Directory, INode, Symlink
+from howdah.namenode.inodes import Directory, File, INode, Symlink
 from howdah.storage.edits import StorageKind, XAttr, XAttrNamespace
 
 UNSPECIFIED: Final = 0
@@ -111,6 +111,27 @@ def effective_id(inode: INode) -> int:
 def of(inode: INode) -> StoragePolicy:
     """The policy that counts for the inode."""
     return POLICIES.get(effective_id(inode), HOT)
+
+
+def kinds_on_create(file: File) -> tuple[list[int], list[int]]:
+    """Where a new block of the file goes, by numbers on the wire: a type for each replica,
+    and the types to take where there is none of those.
+
+    Nothing is written to memory: it would have to be carried to a disk later. What is to
+    be there goes where the policy would have it if memory were full.
+    """
+    policy = of(file)
+    instead = policy.on_create[0] if policy.on_create else policy.kinds[-1]
+    wanted = [
+        instead if kind is StorageKind.RAM_DISK else kind
+        for kind in policy.wanted(file.replication)
+    ]
+    return [ON_THE_WIRE[kind] for kind in wanted], [ON_THE_WIRE[kind] for kind in policy.on_create]
+
+
+def name_on_the_wire(number: int) -> str:
+    """`ARCHIVE` for 3."""
+    return next((kind.name for kind, found in ON_THE_WIRE.items() if found == number), str(number))
 
 
 def set_on(inode: INode, policy_id: int) -> None:

@@ -10,6 +10,7 @@ answer gets the same answer again.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Final
 
@@ -26,12 +27,15 @@ from howdah.namenode.file_blocks import (
 )
 from howdah.namenode.inodes import Block, BlockState, File
 from howdah.namenode.leases import is_namenode_holder
-from howdah.namenode.placement import choose_targets
+from howdah.namenode.placement import choose_targets, why_fewer
+from howdah.namenode.rarely import Rarely
 from howdah.rpc.service import Caller
 from howdah.storage import edits
-from howdah.storage.edits import StorageKind
 
-POSSIBLE: Final = frozenset(StorageKind) - {StorageKind.RAM_DISK}
+log = logging.getLogger(__name__)
+
+FEW_REPLICAS_MS: Final = 60_000
+"""So often the log says that blocks get fewer replicas than they are to have."""
 
 
 class Writing:
@@ -39,6 +43,7 @@ class Writing:
 
     def __init__(self, core: Core) -> None:
         self._core = core
+        self._few = Rarely(FEW_REPLICAS_MS)
 
     def open_file(self, found: Resolved, inode_id: int, client_name: str) -> File:
         """The file that the client writes: by id where it gives one, as it may have
@@ -154,32 +159,52 @@ class Writing:
         core = self._core
         now_ms = core.clock.monotonic_ms()
         host = caller.address
-        policy = storage_policies.of(file)
-        # Nothing is written to memory: it would have to be carried to a disk later.
-        wanted = [kind for kind in policy.wanted(file.replication) if kind in POSSIBLE]
-        wire = storage_policies.ON_THE_WIRE
+        kinds, fallbacks = storage_policies.kinds_on_create(file)
         chosen = choose_targets(
             core.datanodes,
             file.replication,
             block_size_bytes=file.block_size_bytes,
             dice=core.dice,
-            kinds=[wire[kind] for kind in wanted or policy.on_create],
-            fallbacks=[wire[kind] for kind in policy.on_create],
+            kinds=kinds,
+            fallbacks=fallbacks,
             writer=core.datanodes.by_ip(host),
             favored=[node for name in favored if (node := core.datanodes.named(name))],
             excluded=excluded,
             avoid=lambda node: core.datanodes.is_stale(node, now_ms),
             busy_factor=core.settings.busy_factor,
         )
-        if len(chosen) < core.settings.min_replication:
-            running = len(core.datanodes.live())
-            raise errors.RemoteError(
-                f"File {file.path} could only be written to {len(chosen)} of the "
-                f"{core.settings.min_replication} minReplication nodes. There are {running} "
-                f"datanode(s) running and {len(excluded) or 'no'} node(s) are excluded in "
-                "this operation."
-            )
+        if len(chosen) < file.replication:
+            allowed = {*kinds, *fallbacks}
+            why = why_fewer(core.datanodes, file.block_size_bytes, allowed, excluded, chosen)
+            self._too_few(file, len(chosen), len(excluded), why)
         return tuple(chosen)
+
+    def _too_few(self, file: File, placed: int, excluded: int, why: str) -> None:
+        core = self._core
+        if placed < core.settings.min_replication:
+            log.warning(
+                "no place for a block of %s with replication %d: %s; its writer is told so",
+                file.path,
+                file.replication,
+                why,
+            )
+            raise errors.RemoteError(
+                f"File {file.path} could only be written to {placed} of the "
+                f"{core.settings.min_replication} minReplication nodes. There are "
+                f"{len(core.datanodes.live())} datanode(s) running and {excluded or 'no'} "
+                f"node(s) are excluded in this operation. Datanodes passed over: {why}."
+            )
+        before = self._few.due(core.clock.monotonic_ms())
+        if before is not None:
+            log.warning(
+                "a block of %s got %d of %d replicas (and %d more blocks too few since this was "
+                "said last): %s; they are copied when there is room",
+                file.path,
+                placed,
+                file.replication,
+                before,
+                why,
+            )
 
     def abandon_block(
         self, path: str, *, client_name: str, inode_id: int, block: ClientBlock

@@ -142,8 +142,65 @@ def test_nothing_left_to_write_to_is_told_as_hadoop_words_it(client: Any, nodes:
         client.add_block("/a", excludeNodes=excluded)
     assert caught.value.message == (
         "File /a could only be written to 0 of the 1 minReplication nodes. There are 3 "
-        "datanode(s) running and 3 node(s) are excluded in this operation."
+        "datanode(s) running and 3 node(s) are excluded in this operation. Datanodes passed "
+        "over: 3 excluded by the client (10.0.0.1:9866, 10.0.0.2:9866, 10.0.0.3:9866)."
     )
+
+
+def test_each_node_is_passed_over_for_its_own_reason(
+    client: Any, nodes: Nodes, caplog: pytest.LogCaptureFixture
+) -> None:
+    client.create("/a")
+    full, dead, bare = nodes
+    full.used_bytes = full.capacity_bytes
+    full.heartbeat()
+    dead.known.alive = False
+    bare.known.storages.clear()
+    with pytest.raises(errors.RemoteError) as caught:
+        client.add_block("/a")
+    why = (
+        "1 without room for a block of 1024 bytes (10.0.0.1:9866), 1 dead (10.0.0.2:9866), "
+        "1 without a volume (10.0.0.3:9866)"
+    )
+    assert caught.value.message.endswith(f"Datanodes passed over: {why}.")
+    assert f"no place for a block of /a with replication 1: {why}" in caplog.text
+
+
+def test_a_type_of_storage_that_no_node_has_is_named(client: Any, nodes: Nodes) -> None:
+    client.create("/a", storagePolicy="COLD")
+    with pytest.raises(errors.RemoteError, match=r"passed over: 3 without ARCHIVE \("):
+        client.add_block("/a")
+
+
+def test_the_log_says_now_and_then_that_blocks_get_too_few_replicas(
+    client: Any, nodes: Nodes, caplog: pytest.LogCaptureFixture
+) -> None:
+    nodes[0].known.alive = False
+    for number in range(4):
+        client.create(f"/f{number}", replication=3)
+        client.add_block(f"/f{number}")
+        client.namenode.clock.advance(25_000)
+    lines = [record.message for record in caplog.records if "replicas" in record.message]
+    assert lines == [
+        "a block of /f0 got 2 of 3 replicas (and 0 more blocks too few since this was said "
+        "last): 1 dead (10.0.0.1:9866); they are copied when there is room",
+        "a block of /f3 got 2 of 3 replicas (and 2 more blocks too few since this was said "
+        "last): 1 dead (10.0.0.1:9866); they are copied when there is room",
+    ]
+
+
+@pytest.mark.parametrize("replication", [1, 2, 3])
+def test_what_is_to_be_in_memory_first_goes_to_disks(
+    client: Any, nodes: Nodes, replication: int
+) -> None:
+    client.mkdirs("/memory")
+    request = pb.SetStoragePolicyRequestProto(src="/memory", policyName="LAZY_PERSIST")
+    client.call("setStoragePolicy", request)
+    client.create("/memory/a", replication=replication)
+    located = client.add_block("/memory/a")
+    assert len(located.locs) == replication
+    last = client.store(located, 10)
+    assert client.complete("/memory/a", last) is True
 
 
 def test_list_of_excluded_nodes_may_be_huge(client: Any, nodes: Nodes) -> None:
