@@ -22,6 +22,8 @@ from hypothesis.stateful import (
 )
 
 from howdah import errors
+from howdah.namenode import blocks
+from howdah.namenode.blocks import ReportedReplica
 from howdah.namenode.core import Settings
 from howdah.namenode.inodes import Block, BlockState, File
 from howdah.proto import client_namenode_pb2 as pb
@@ -47,6 +49,8 @@ class BlockMapMachine(RuleBasedStateMachine):
 
     @initialize()
     def start(self) -> None:
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(blocks, "SLICE_REPLICAS", 1)
         self.namenode = InMemoryNamenode(
             Settings(
                 "",
@@ -64,6 +68,11 @@ class BlockMapMachine(RuleBasedStateMachine):
             for number in range(NODES)
         ]
         self.down: set[str] = set()
+        # Of those that are down, the ones that stand still and will go on.
+        self.frozen: set[str] = set()
+        self.snapshots: list[str] = []
+        self.snapshots_made = 0
+        self.namenode.call("allowSnapshot", pb.AllowSnapshotRequestProto(snapshotRoot="/"))
         self.orders: dict[str, list[dn.BlockCommandProto]] = {n.uuid: [] for n in self.nodes}
         # Replicas whose bytes are wrong, and blocks that lost replicas by no order of ours.
         self.rotten: set[tuple[str, int]] = set()
@@ -83,7 +92,9 @@ class BlockMapMachine(RuleBasedStateMachine):
         found = [
             inode
             for inode in self.core.namespace.inodes.values()
-            if isinstance(inode, File) and inode.under_construction == is_open
+            if isinstance(inode, File)
+            and inode.under_construction == is_open
+            and self.core.namespace.is_attached(inode)
         ]
         return data.draw(st.sampled_from(found)) if found else None
 
@@ -142,7 +153,7 @@ class BlockMapMachine(RuleBasedStateMachine):
                 return
             block = file.blocks[-1]
             for storage in block.expected:
-                node = next(n for n in self.nodes if n.known is storage.node)
+                node = next(n for n in self.nodes if n.uuid == storage.node.identity.uuid)
                 node.store(
                     block.block_id,
                     block.generation_stamp,
@@ -267,6 +278,26 @@ class BlockMapMachine(RuleBasedStateMachine):
                 ),
             )
 
+    # Snapshots.
+
+    @precondition(lambda self: len(self.snapshots) < 3)
+    @rule()
+    def snapshot(self) -> None:
+        self.snapshots_made += 1
+        self.snapshots.append(f"s{self.snapshots_made}")
+        request = pb.CreateSnapshotRequestProto(snapshotRoot="/", snapshotName=self.snapshots[-1])
+        self.namenode.call("createSnapshot", request)
+
+    @precondition(lambda self: self.snapshots)
+    @rule(data=st.data())
+    def delete_snapshot(self, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from(self.snapshots))
+        self.snapshots.remove(name)
+        request = pb.DeleteSnapshotRequestProto(snapshotRoot="/", snapshotName=name)
+        self.namenode.call("deleteSnapshot", request)
+        while self.core.reap():
+            continue
+
     # Datanodes.
 
     @rule(number=nodes)
@@ -275,12 +306,66 @@ class BlockMapMachine(RuleBasedStateMachine):
         if node is not None:
             node.report()
 
+    @rule(number=nodes, slices=st.integers(0, 4))
+    def report_breaks_off(self, number: int, slices: int) -> None:
+        """Its connection is lost in the middle of a full report."""
+        node = self.up(number)
+        if node is None:
+            return
+        storage = node.known.storages[node.first_storage]
+        listed = [
+            ReportedReplica(block_id, r.length_bytes, r.generation_stamp, r.state)
+            for block_id, r in node.replicas[node.first_storage].items()
+        ]
+        report = self.core.blocks.full_report(storage, listed)
+        for _ in range(slices):
+            next(report, None)
+        report.close()
+
     @rule(number=nodes)
     def heartbeat(self, number: int) -> None:
         node = self.up(number)
         if node is not None:
-            for command in node.heartbeat():
-                self.orders[node.uuid].append(command.blkCmd)
+            self.take_orders(node)
+
+    @rule(number=nodes)
+    def answer_is_lost(self, number: int) -> None:
+        """The namenode takes its orders for given."""
+        node = self.up(number)
+        if node is not None:
+            node.heartbeat()
+
+    def take_orders(self, node: InMemoryDatanode) -> None:
+        for command in node.heartbeat():
+            order = command.blkCmd
+            if order.action == dn.BlockCommandProto.INVALIDATE:
+                for told in order.blocks:
+                    self.check_deletion(node, told)
+            self.orders[node.uuid].append(order)
+
+    def check_deletion(self, node: InMemoryDatanode, told: types_pb2.BlockProto) -> None:
+        """Nobody is told to delete a replica unless there is another one, in reach, whose
+        node was not told the same."""
+        block = self.core.namespace.blocks.get(told.blockId)
+        if (
+            block is None
+            or block.state is not BlockState.COMPLETE
+            or block.generation_stamp != told.genStamp
+            or told.blockId in self.unlucky
+            or node.uuid not in self.good_copies(block)
+        ):
+            return
+        others = set(self.good_copies(block)) - self.down - {node.uuid}
+        others -= {uuid for uuid in others if self.is_told_to_delete(uuid, told)}
+        assert others, f"{node.uuid} is told to delete the last replica of {block} in reach"
+
+    def is_told_to_delete(self, uuid: str, told: types_pb2.BlockProto) -> bool:
+        return any(
+            order.action == dn.BlockCommandProto.INVALIDATE
+            and (other.blockId, other.genStamp) == (told.blockId, told.genStamp)
+            for order in self.orders[uuid]
+            for other in order.blocks
+        )
 
     @rule(number=nodes)
     def obey(self, number: int) -> None:
@@ -330,13 +415,16 @@ class BlockMapMachine(RuleBasedStateMachine):
                 continue
             other.store(told.blockId, told.genStamp, source.length_bytes)
 
-    @rule(number=nodes)
-    def die(self, number: int) -> None:
+    @rule(number=nodes, is_frozen=st.booleans())
+    def die(self, number: int, is_frozen: bool) -> None:
         node = self.nodes[number]
         if node.uuid in self.down:
             return
         self.down.add(node.uuid)
-        self.orders[node.uuid] = []
+        if is_frozen:
+            self.frozen.add(node.uuid)
+        else:
+            self.orders[node.uuid] = []
         node.known.last_heartbeat_ms -= 100_000
         self.namenode.tick()
         # With the node the namenode forgets what readers found; they will find it again.
@@ -346,13 +434,39 @@ class BlockMapMachine(RuleBasedStateMachine):
 
     @rule(number=nodes)
     def come_back(self, number: int) -> None:
-        """After a death, or after a restart that nobody noticed."""
+        """After a death, or after a restart that nobody noticed; or it stood still, and goes
+        on with what it was told."""
         node = self.nodes[number]
         self.down.discard(node.uuid)
-        self.orders[node.uuid] = []
+        if node.uuid in self.frozen:
+            self.frozen.discard(node.uuid)
+        else:
+            self.orders[node.uuid] = []
         node.register()
         node.heartbeat()
         node.report()
+
+    @rule(numbers=st.permutations(range(NODES)), obeyed=st.booleans())
+    def namenode_is_started_anew(self, numbers: list[int], obeyed: bool) -> None:
+        for number in range(NODES):
+            if obeyed:
+                self.obey(number)
+            self.orders[self.nodes[number].uuid] = []
+        self.namenode = self.namenode.restarted()
+        self.namenode.nodes = self.nodes
+        self.closing = []
+        self.core.safe_mode.leave(force=True)
+        self.frozen.clear()
+        # It knows nothing of what readers found before.
+        self.unlucky |= {block_id for _, block_id in self.rotten}
+        self.rotten.clear()
+        for node in self.nodes:
+            node.namenode = self.namenode
+            if node.uuid not in self.down:
+                node.register()
+                node.heartbeat()
+        for number in numbers[:2]:
+            self.report(number)
 
     @precondition(lambda self: not self.down)
     @rule(number=nodes)
@@ -448,8 +562,7 @@ class BlockMapMachine(RuleBasedStateMachine):
         self.namenode.clock.advance(ms)
         for node in self.nodes:
             if node.uuid not in self.down:
-                for command in node.heartbeat():
-                    self.orders[node.uuid].append(command.blkCmd)
+                self.take_orders(node)
         self.namenode.tick()
 
     # What must always hold.
@@ -505,7 +618,7 @@ class BlockMapMachine(RuleBasedStateMachine):
     @invariant()
     def earlier_blocks_are_settled(self) -> None:
         for inode in self.core.namespace.inodes.values():
-            if isinstance(inode, File):
+            if isinstance(inode, File) and self.core.namespace.is_attached(inode):
                 assert all(b.state is not BlockState.UNDER_CONSTRUCTION for b in inode.blocks[:-1])
                 if not inode.under_construction:
                     assert all(b.state is BlockState.COMPLETE for b in inode.blocks)
@@ -514,6 +627,7 @@ class BlockMapMachine(RuleBasedStateMachine):
         """Left in peace, every block that has a good replica gets as many as it wants."""
         if not hasattr(self, "namenode"):
             return
+        self.patch.undo()
         for number in range(NODES):
             self.come_back(number)
         for _ in range(12 + len(self.core.namespace.blocks)):
@@ -532,7 +646,7 @@ class BlockMapMachine(RuleBasedStateMachine):
             if block.state is BlockState.COMPLETE and self.good_copies(block)
             if not len(set(self.good_copies(block)))
             == len(block.replicas)
-            == min(block.file.replication, NODES)
+            == min(self.core.namespace.measuring.wanted_replication(block), NODES)
         ]
 
 
