@@ -10,6 +10,7 @@ Time and chance come from outside: `Clock` and `Dice`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -33,6 +34,8 @@ from howdah.namenode.topology import RackMap
 from howdah.rpc.service import Caller
 from howdah.storage import edits
 from howdah.storage.edit_codec import encode_record
+
+log = logging.getLogger(__name__)
 
 REAP_AT_ONCE: Final = 1000
 """Deleted inodes freed within the call that deleted them; the rest goes in slices."""
@@ -408,6 +411,14 @@ class Core:
         """What happens by itself; the shell calls it every second or so."""
         now_ms = self.clock.monotonic_ms()
         for node in self.datanodes.expire(now_ms):
+            log.warning(
+                "datanode %s (%s) is lost: it said nothing for %d s; its %d replicas do not count "
+                "until it registers again",
+                node.name,
+                node.identity.uuid,
+                (now_ms - node.last_heartbeat_ms) // 1000,
+                node.block_count,
+            )
             self.blocks.node_gone(node)
         self.update_safe_mode()
 

@@ -94,11 +94,23 @@ class DatanodeProtocol:
                 identity.transfer_address,
             )
         location = core.racks.location(ip, identity.hostname)
-        node, displaced = core.datanodes.register(identity, location, core.clock.monotonic_ms())
+        now_ms = core.clock.monotonic_ms()
+        known = core.datanodes.get(identity.uuid)
+        before = None if known is None else (known.alive, now_ms - known.last_heartbeat_ms)
+        node, displaced = core.datanodes.register(identity, location, now_ms)
+        _log_registration(node, before)
         core.blocks.orders_lost(node)
         core.repair.started_anew(node)
         self._recovery.started_anew(node)
         for other in displaced:
+            log.warning(
+                "datanode %s is known as %s from now on: %s, which had that address, is forgotten "
+                "with its %d replicas",
+                node.name,
+                identity.uuid,
+                other.identity.uuid,
+                other.block_count,
+            )
             core.blocks.node_gone(other)
         answer = pb.RegisterDatanodeResponseProto(registration=registration)
         # All that Hadoop's namenode sends back, whatever the datanode left out.
@@ -165,6 +177,14 @@ class DatanodeProtocol:
             core.clock.monotonic_ms(),
         )
         for storage in gone:
+            if storage.reported or storage.block_ids:
+                log.warning(
+                    "volume %s of datanode %s %s: its %d replicas do not count any more",
+                    storage.storage_id,
+                    node.name,
+                    "has failed" if storage.failed else "is gone",
+                    len(storage.block_ids),
+                )
             core.blocks.storage_gone(storage)
         answer.cmds.extend(self._orders(node))
         core.update_safe_mode()
@@ -246,6 +266,13 @@ class DatanodeProtocol:
             yield from self._core.blocks.full_report(storage, listed)
         if context.curRpc + 1 >= context.totalRpcs and context.leaseId:
             self._report_leases.release(uuid)
+        if node.last_report_ms is None or node.last_report_ms < node.registered_ms:
+            log.info(
+                "datanode %s has reported %d replicas on %d volumes",
+                node.name,
+                node.block_count,
+                len(node.storages),
+            )
         node.last_report_ms = self._core.clock.monotonic_ms()
         self._after_reports()
         answer = pb.BlockReportResponseProto()
@@ -365,6 +392,23 @@ class DatanodeProtocol:
             node.alive = False
             self._core.blocks.node_gone(node)
         return pb.ErrorReportResponseProto()
+
+
+def _log_registration(node: Datanode, before: tuple[bool, int] | None) -> None:
+    """`before`: whether it lived, and for how long it had said nothing."""
+    if before is None:
+        how = "for the first time since this namenode was started"
+    else:
+        was_alive, silent_ms = before
+        how = f"again, after {silent_ms / 1000:.0f} s" + ("" if was_alive else "; it was lost")
+    log.info(
+        "datanode %s (%s, version %s) registered in rack %s %s; its block report comes next",
+        node.name,
+        node.identity.uuid,
+        node.identity.software_version,
+        node.location,
+        how,
+    )
 
 
 def _storage_report(report: types_pb2.StorageReportProto) -> StorageReport:

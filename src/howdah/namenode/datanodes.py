@@ -153,6 +153,7 @@ class Datanode:
         "last_report_ms",
         "location",
         "new_bandwidth",
+        "registered_ms",
         "registrations",
         "storages",
         "to_delete",
@@ -182,6 +183,7 @@ class Datanode:
         self.in_doubt: set[int] = set()
         self.registrations = 0
         """How often it has registered."""
+        self.registered_ms = now_ms
         self.to_transfer: deque[Transfer] = deque()
 
     def storage(self, storage_id: str, storage_type: int) -> Storage:
@@ -298,6 +300,7 @@ class DatanodeRegistry:
         node.alive = True
         node.last_heartbeat_ms = now_ms
         node.registrations += 1
+        node.registered_ms = now_ms
         node.to_transfer.clear()
         for storage in node.storages.values():
             storage.reported = False

@@ -30,6 +30,7 @@ from howdah.namenode.block_recovery import BlockRecovery
 from howdah.namenode.checkpoint import Checkpoints
 from howdah.namenode.client_protocol import ClientProtocol
 from howdah.namenode.cluster_identity import ClusterIdentity
+from howdah.namenode.cluster_log import ClusterLog
 from howdah.namenode.core import Core
 from howdah.namenode.datanode_protocol import DatanodeProtocol
 from howdah.namenode.edit_segments import finished_since
@@ -160,6 +161,7 @@ class Namenode:
         )
         self._upgrade_finalized = not any((root / PREVIOUS_NAME).exists() for root in self._roots())
         self._leases = LeaseRecovery(self.core, recovery)
+        self._cluster_log = ClusterLog(self.core)
         self._client = ClientProtocol(self.core, self._leases, recovery, self)
         self._client.administration.aside = AsideFiles(
             conf, directories.edits, lambda: self._journal().durable_txid
@@ -417,7 +419,7 @@ class Namenode:
             self._repair = self.core.repair_round()
             self._go_on_with_repair()
         self._client.look_at_waiting()
-        for line in self._leases.work():
+        for line in (*self._leases.work(), *self._cluster_log.work()):
             log.warning("%s", line)
         self._checkpoints.tick()
         if not self.core.safe_mode.on and self._auto_roll.is_due(
