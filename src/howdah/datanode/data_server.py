@@ -84,7 +84,12 @@ class DataServer:
                     # Waiting is all that helps: each operation that ends frees some.
                     time.sleep(0.1)
                 continue
-            self._begin(sock)
+            try:
+                self._begin(sock)
+            except Exception:
+                # The next one must find somebody who accepts it.
+                log.exception("a data connection is closed: nobody serves it")
+                sock.close()
 
     def _begin(self, sock: socket.socket) -> None:
         settings = self._settings

@@ -4,7 +4,9 @@ For processes that have no event loop and few calls, such as a datanode's data
 process: a reader that asks for a visible length now and then. The protocol is
 `session.ServerSession`, as in the asyncio shell; this one reads, runs the call
 and writes, in that order. Connections over the limit are closed at once, and
-those that stay silent after a while.
+those that stay silent after a while. Calls are small here: a frame that isn't is
+refused before any of it is kept. Whatever befalls one connection, be it that there is no
+thread for it, the next one is accepted.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from howdah.rpc.session import Call, Reply, ServerSession
 log = logging.getLogger(__name__)
 
 MAX_CONNECTIONS = 256
+MAX_FRAME_BYTES = 64 * 1024
 IDLE_TIMEOUT_S = 120.0
 _RECEIVE_BYTES = 16 * 1024
 
@@ -36,7 +39,7 @@ class ThreadedRpcServer:
         listener: socket.socket,
         registry: Registry,
         *,
-        max_frame_bytes: int = wire.DEFAULT_MAX_FRAME_BYTES,
+        max_frame_bytes: int = MAX_FRAME_BYTES,
         max_connections: int = MAX_CONNECTIONS,
         idle_timeout_s: float = IDLE_TIMEOUT_S,
     ) -> None:
@@ -84,16 +87,30 @@ class ThreadedRpcServer:
                 log.error("cannot accept an RPC connection: %s", error)
                 time.sleep(0.1)  # out of descriptors: only waiting helps
                 continue
-            if len(self._open) >= self._max_connections:
-                log.warning("more than %d RPC connections; one is refused", self._max_connections)
-                sock.close()
-                continue
-            thread = threading.Thread(
-                target=self._serve, args=(sock, str(address[0])), name="rpc", daemon=True
-            )
-            with self._lock:
-                self._open[sock] = thread
+            try:
+                self._begin(sock, str(address[0]))
+            except Exception:
+                log.exception("the RPC connection of %s is closed: nobody serves it", address)
+                self._forget(sock)
+
+    def _begin(self, sock: socket.socket, address: str) -> None:
+        if len(self._open) >= self._max_connections:
+            log.warning("more than %d RPC connections; one is refused", self._max_connections)
+            sock.close()
+            return
+        thread = threading.Thread(target=self._serve, args=(sock, address), name="rpc", daemon=True)
+        with self._lock:
+            self._open[sock] = thread
+        try:
             thread.start()
+        except RuntimeError as error:
+            log.error("no thread for the RPC connection of %s, which is closed: %s", address, error)
+            self._forget(sock)
+
+    def _forget(self, sock: socket.socket) -> None:
+        with self._lock:
+            self._open.pop(sock, None)
+        sock.close()
 
     def _serve(self, sock: socket.socket, address: str) -> None:
         session = ServerSession(self._max_frame_bytes)
@@ -114,9 +131,7 @@ class ThreadedRpcServer:
         except OSError as error:
             log.debug("connection from %s broke: %s", address, error)
         finally:
-            with self._lock:
-                self._open.pop(sock, None)
-            sock.close()
+            self._forget(sock)
 
     def _answer(self, call: Call, address: str) -> bytes:
         try:

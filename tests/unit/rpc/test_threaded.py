@@ -205,3 +205,33 @@ def test_closing_ends_every_connection_and_thread(serve: Callable[..., Served]) 
         served.server.close()
         assert sock.recv(1) == b""
     assert served.server.active == 0
+
+
+@pytest.mark.parametrize("error", [RuntimeError("can't start new thread"), MemoryError()])
+def test_a_connection_that_gets_no_thread_is_closed_and_the_next_is_served(
+    serve: Callable[..., Served],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+) -> None:
+    served = serve()
+
+    def start(thread: threading.Thread) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", start)
+        with socket.create_connection(served.address, timeout=10) as refused:
+            assert refused.recv(1) == b""
+    assert served.server.active == 0
+    assert "is closed" in caplog.text
+    assert served.call() == 1
+
+
+def test_a_frame_of_a_megabyte_is_refused_before_it_is_read(serve: Callable[..., Served]) -> None:
+    served = serve()
+    with socket.create_connection(served.address, timeout=10) as sock:
+        sock.sendall(wire.preamble() + (1 << 20).to_bytes(4, "big"))
+        while data := sock.recv(1000):
+            assert data
+    assert served.call() == 1
