@@ -38,6 +38,8 @@ FINALIZED = "finalized"
 RBW = "rbw"
 TMP = "tmp"
 QUARANTINE = "quarantine"
+COPY_SUFFIX = ".copy"
+"""Of a file that will take the place of the one that it is a copy of."""
 
 
 def block_file_name(block_id: int) -> str:

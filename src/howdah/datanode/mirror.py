@@ -6,8 +6,9 @@ goes wrong is a `MirrorFailed` that names the node to blame in `first_bad_link`:
 the next node if it can't be reached or says nothing of its own, else the node
 that it names.
 
-Each node waits a little longer than the one behind it, so that it's the node next
-to the trouble which times out first and gets to say whose fault it is.
+Each node waits a little longer than the one behind it, for acks and for room to send, so
+that it's the node next to the trouble which times out first and gets to say whose fault it
+is. The client, which waits longest, would blame the first node of the pipeline.
 """
 
 from __future__ import annotations
@@ -39,8 +40,16 @@ class MirrorFailed(errors.PipelineFailed):
 class Mirror:
     """An open connection to the next datanode."""
 
-    def __init__(self, connection: Connection, name: str, response: BlockOpResponse | None) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        name: str,
+        response: BlockOpResponse | None,
+        silence_s: float,
+    ) -> None:
+        """`silence_s` is how long it may take nothing of what it is sent."""
         self._connection = connection
+        self._silence_s = silence_s
         self.name = name
         self.response = response
         self.failed = False
@@ -88,11 +97,12 @@ class Mirror:
                 response.first_bad_link or node.transfer_address,
                 response.status,
             )
-        return cls(connection, node.transfer_address, response)
+        silence_s = min(settings.socket_timeout_s, settings.write_timeout_s) + extension_s
+        return cls(connection, node.transfer_address, response, silence_s)
 
     def send(self, span: memoryview) -> None:
         """Pass packets on as they came."""
-        self._connection.send_all(span)
+        self._connection.send_while_taken(span, self._silence_s)
 
     @property
     def has_ack_waiting(self) -> bool:

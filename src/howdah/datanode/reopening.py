@@ -169,6 +169,11 @@ def _go_on(
         if kept_bytes < before_bytes:
             last_sum = opened.sum_up_to(kept_bytes)
             _cut(store, opened, request.block, kept_bytes, last_sum)
+            # At once: what follows may fail, and the files are shorter from here on.
+            replica.cut(kept_bytes, last_sum)
+            freed = before_bytes + block_files.meta_bytes(on_disk, before_bytes)
+            freed -= kept_bytes + block_files.meta_bytes(on_disk, kept_bytes)
+            opened.volume.count(pool_id, -freed)
     store.rename(
         pool_id,
         replica,
@@ -176,7 +181,7 @@ def _go_on(
         stamp,
         lambda: replica.recover(stamp, kept_bytes, last_sum),
     )
-    return _writer(store, replica, request, on_disk, before_bytes, holder)
+    return _writer(store, replica, request, on_disk, kept_bytes, holder)
 
 
 def _cut(

@@ -77,7 +77,7 @@ def _have_alone(path: str) -> None:
     """What an upgrade keeps in `previous` may be the same file: write to a copy then."""
     if os.stat(path).st_nlink == 1:
         return
-    copy_path = f"{path}.copy"
+    copy_path = f"{path}{block_files.COPY_SUFFIX}"
     source_fd = os.open(path, os.O_RDONLY)
     try:
         _copy_aside(source_fd, copy_path, os.fstat(source_fd).st_size)

@@ -184,6 +184,15 @@ class Replica:
         self.tail = (length_bytes, last_sum)
         self._acked_bytes = length_bytes
 
+    def cut(self, length_bytes: int, last_sum: bytes) -> None:
+        """Its files end at `length_bytes` now, for a pipeline that goes on there. Only bytes
+        nobody was promised are gone."""
+        assert self.state is ReplicaState.RBW, f"{self!r} cannot be cut"
+        assert self._acked_bytes <= length_bytes <= self.length_bytes, (
+            f"to cut {self!r} to {length_bytes} would drop acknowledged bytes, or make some"
+        )
+        self.tail = (length_bytes, last_sum)
+
     def join(self, acked_bytes: int) -> None:
         """The copy is whole and becomes a member of a pipeline, which has acknowledged
         `acked_bytes`; what the copy has beyond them may be cut by the recovery that follows."""

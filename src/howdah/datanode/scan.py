@@ -16,6 +16,9 @@ directories are read before anything is judged:
     nowhere            anywhere           quarantine
     tmp                tmp                deleted: a copy that wasn't completed
 
+A file beside them whose name ends in `.copy` was to take the place of the one that it was
+made of, and is deleted.
+
 A block whose files can't be read is left out, and a volume that can't be read, or can't
 prove itself after that, has failed: the others serve.
 
@@ -257,6 +260,11 @@ def _read(path: str, *, deep: bool) -> dict[int, _Found]:
 
 def _note(entry: os.DirEntry[str], found: dict[int, _Found]) -> None:
     name = entry.name
+    if name.endswith(block_files.COPY_SUFFIX) and _is_of_a_block(name):
+        # A process that died made it. What it is a copy of is there, whole.
+        os.unlink(entry.path)
+        log.info("deleted %s, a copy that was not completed", entry.path)
+        return
     if name.endswith(".meta"):
         meta = block_files.parse_meta_file_name(name)
         if meta is not None:
@@ -268,6 +276,12 @@ def _note(entry: os.DirEntry[str], found: dict[int, _Found]) -> None:
             found.setdefault(block_id, _Found()).block_paths.append(entry.path)
             return
     log.warning("%s is neither a block nor a meta file; it is left alone", entry.path)
+
+
+def _is_of_a_block(name: str) -> bool:
+    plain = name.removesuffix(block_files.COPY_SUFFIX)
+    parsed = block_files.parse_block_file_name(plain), block_files.parse_meta_file_name(plain)
+    return parsed != (None, None)
 
 
 class _BlockScan:

@@ -329,6 +329,25 @@ class Connection:
                 return
             view = view[sent:]
 
+    def send_while_taken(self, data: bytes | bytearray | memoryview, silence_s: float) -> None:
+        """All of one buffer, as long as the far end takes something of it every `silence_s`.
+
+        The kernel's time-out bounds one call, which returns in the end with what little went
+        out. Here each bit of room counts, so a far end that is slow is told from one that
+        has vanished, and sooner.
+        """
+        view = memoryview(data)
+        poll = select.poll()
+        poll.register(self._sock, select.POLLOUT)
+        while view:
+            try:
+                view = view[self._sock.send(view, socket.MSG_DONTWAIT) :]
+            except BlockingIOError:
+                if not poll.poll(silence_s * 1000):
+                    raise PeerSilent(f"{self.peer} took no bytes for {silence_s:g} s") from None
+            except OSError as error:
+                raise PeerClosed(f"the connection to {self.peer} broke: {error}") from error
+
     def send_buffers(self, buffers: Sequence[bytes | bytearray | memoryview]) -> None:
         """Several buffers, one after the other, in one system call where they fit."""
         left = [memoryview(buffer) for buffer in buffers if len(buffer)]

@@ -311,6 +311,30 @@ def test_a_disk_that_is_full_at_a_sync_costs_the_pipeline_and_no_acknowledged_by
     check_books(lab, node)
 
 
+def test_a_pipeline_whose_rename_fails_after_the_cut_can_be_rebuilt_again(
+    lab: Lab, node: Any, monkeypatch: Patch
+) -> None:
+    writer = open_replica(lab, node, DATA[:700])
+    failing_once(monkeypatch, "fsync", errno.EIO, lambda *_: True)
+    writer.send(512, DATA[512:], sync=True)
+    assert not writer.ack().is_success
+    writer.close()
+    node.wait_idle()
+    replica = node.replicas.find(lab.POOL, 1)
+    assert (replica.length_bytes, replica.acked_bytes) == (len(DATA), 700)
+    failing_once(monkeypatch, "rename", errno.EIO, lambda path, *_: path.endswith(".meta"))
+    second = lab.Writer(node, again(lab, STREAMING, 700, 1002))
+    assert "Input/output error" in second.response.message
+    second.close()
+    node.wait_idle()
+    block_path, _ = node.store.paths(lab.POOL, replica)
+    assert replica.length_bytes == os.path.getsize(block_path) == 700
+    check_books(lab, node)
+    take_and_settle(lab, node, 700, ID)
+    assert node.content(1) == DATA[:700]
+    check_books(lab, node)
+
+
 def test_checksums_that_find_no_room_cost_the_pipeline_and_no_acknowledged_byte(
     lab: Lab, node: Any, monkeypatch: Patch
 ) -> None:

@@ -160,6 +160,20 @@ def test_copies_that_were_not_completed_are_deleted(disk: Disk) -> None:
     assert list(disk.tmp.iterdir()) == []
 
 
+def test_a_copy_that_was_to_take_the_place_of_a_file_is_deleted(disk: Disk) -> None:
+    for directory in (disk.rbw, disk.finalized):
+        block_id = 1 if directory is disk.rbw else 2
+        (directory / f"blk_{block_id}").write_bytes(DATA)
+        (directory / f"blk_{block_id}_1001.meta").write_bytes(meta_of(DATA))
+        (directory / f"blk_{block_id}.copy").write_bytes(DATA[:9])
+        (directory / f"blk_{block_id}_1001.meta.copy").write_bytes(b"")
+    (disk.rbw / "notes.copy").write_bytes(b"")
+    assert len(scan(disk)) == 2
+    assert {path.name for path in disk.rbw.iterdir()} == {"blk_1", "blk_1_1001.meta", "notes.copy"}
+    assert {path.name for path in disk.finalized.iterdir()} == {"blk_2", "blk_2_1001.meta"}
+    assert not disk.set_aside()
+
+
 def test_the_newer_of_two_meta_files_counts(disk: Disk) -> None:
     (disk.finalized / "blk_1").write_bytes(DATA)
     for stamp in (999, 1001, 1000):
