@@ -14,7 +14,7 @@ import pytest
 from howdah import errors
 from howdah.cli import compact as command
 from howdah.spark import compact
-from howdah.spark.compaction_plan import parse_name
+from howdah.spark.compaction_plan import State, parse_name
 from howdah.spark.exchange import ChangedMeanwhile, Exchange
 from howdah.spark.lock_files import TreeLocked
 from howdah.spark.surveys import survey, unfit
@@ -22,6 +22,8 @@ from howdah.spark.tree_lock import is_lock, locked
 from howdah.testing.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(300)
+KILLED_AT = (State.BUILDING, State.READY, "end", State.BUILDING, State.READY)
+"""Whichever of two runs is so far; the last one ends the work of all."""
 
 
 def put(bench: Any, path: str, data: bytes) -> None:
@@ -104,6 +106,7 @@ def test_tree_that_is_not_there_gets_no_lock(bench: Any) -> None:
 
 
 @pytest.mark.torture
+@pytest.mark.timeout(3600)
 def test_two_runs_at_once_killed_again_and_again_under_a_writer_lose_no_line(
     ground: Any,
 ) -> None:
@@ -149,21 +152,31 @@ def test_two_runs_at_once_killed_again_and_again_under_a_writer_lose_no_line(
             start_new_session=True,
         )
 
+    running: list[subprocess.Popen[str]] = []
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        for number in range(6):
+        for state in KILLED_AT:
             runs = [start(), start()]
-            wait_until(lambda: any(run.poll() is not None for run in runs), 120)  # noqa: B023
+            running.extend(runs)
+
+            def is_time(state: str = state, runs: list[Any] = runs) -> bool:
+                found = (s.name for d in ("", "t") for s in ground.fs.list_status(ground.path(d)))
+                left = (parse_name(name) for name in found)
+                at_it = any(each is not None and each.state == state for each in left)
+                return at_it or all(run.poll() is not None for run in runs)
+
+            wait_until(is_time, 600)
             for run in runs:
-                if number < 5:
-                    run.kill()
-                run.communicate(timeout=120)
+                run.kill()
+                run.communicate(timeout=600)
     finally:
         ended.set()
         writer.join(60)
+        for run in running:
+            run.kill()
     done = start()
-    said, _ = done.communicate(timeout=120)
+    said, _ = done.communicate(timeout=600)
     assert done.returncode == 0, said
     assert lines(ground, "t") == wanted
     left = [path for path in ground.tree("") if "howdah" in path]

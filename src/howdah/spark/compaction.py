@@ -12,6 +12,7 @@ Each directory stands for itself: one that fails is left as it is, and told.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -40,6 +41,8 @@ from howdah.spark.tree_lock import TreeLock, locked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_log = logging.getLogger(__name__)
 
 TARGET_BYTES: Final = 128 << 20
 DIRECTORIES_AT_ONCE: Final = 8
@@ -85,7 +88,7 @@ def compact(
         return work.look(shows_progress)
     if not work.has_leftovers():
         work.status()  # or the lock would be the first thing there
-    with locked(fs, path, f"howdah compact {target}") as lock:
+    with locked(fs, path, "compact", tell=_log.warning) as lock:
         return work.do(lock, shows_progress)
 
 
