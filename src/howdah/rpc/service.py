@@ -13,6 +13,7 @@ import logging
 import re
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor, ServiceDescriptor
@@ -84,6 +85,7 @@ Answer = Message | Deferred | Slices
 Handler = Callable[[Any, Caller], Answer]
 
 
+@cache
 def snake_case(name: str) -> str:
     """`getFileInfo` -> `get_file_info`, `renewDelegationToken` -> `renew_delegation_token`."""
     return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda m: "_" + m.group(1), name).lower()

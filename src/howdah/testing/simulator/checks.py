@@ -23,6 +23,9 @@ from howdah.testing.simulator.namenode import Namenode
 from howdah.testing.simulator.store import good_length
 from howdah.testing.simulator.writing import OutputStream
 
+_Blocks = list[tuple[int, Block, bytes]]
+"""Each block with its offset, and what it holds, or may hold if it is open."""
+
 
 class Checks:
     """Holds the promises of `Namenode.history` against all disks."""
@@ -41,8 +44,12 @@ class Checks:
         self._namenode.history.check_promises()
         self._check_stamps()
         for path in self._namenode.history.files:
-            self._check_file(path)
-            self._check_pipeline(path)
+            file = self._file(path)
+            if file is not None:
+                blocks = self._blocks_of(path, file)
+                self._check_block_stamps(blocks)
+                self._check_file(path, blocks)
+                self._check_pipeline(path, file, blocks)
 
     # --- stamps, lengths ---
 
@@ -56,15 +63,18 @@ class Checks:
                 if stamp < self._stamps.get(key, 0):
                     raise Violation(f"the stamp of {replica!r} at {node} went back")
                 self._stamps[key] = stamp
-                length = len(node.store.files(replica).block.content)
+                length = len(node.disk.names[replica.block_id][1].block.content)
                 is_there = replica.visible_bytes <= replica.length_bytes <= length
                 if not is_there and key not in self.damaged:
                     raise Violation(f"{node} shows more of {replica!r} than it has")
+
+    def _check_block_stamps(self, blocks: _Blocks) -> None:
         if self._namenode.process.alive:
-            for block in self._namenode.inner.core.namespace.blocks.values():
-                if block.generation_stamp < self._block_stamps.get(block.block_id, 0):
+            for _, block, _ in blocks:
+                stamp = block.generation_stamp
+                if stamp < self._block_stamps.get(block.block_id, 0):
                     raise Violation(f"the stamp of {block} went back")
-                self._block_stamps[block.block_id] = block.generation_stamp
+                self._block_stamps[block.block_id] = stamp
 
     def forget_stamps(self, node: Datanode) -> None:
         """Its power was cut: a name that was not synced is the old one again."""
@@ -77,12 +87,11 @@ class Checks:
 
     # --- pipelines ---
 
-    def _check_pipeline(self, path: str) -> None:
+    def _check_pipeline(self, path: str, file: File, blocks: _Blocks) -> None:
         """What the writer's pipeline has acknowledged is at every node of it, and what a node
         shows is at each one behind it. That is so as long as the pipeline is the first one: in
         another each node keeps, and shows, what the first has acknowledged to it."""
-        file = self._file(path)
-        stream = self.streams.get(file.writer or "") if file is not None else None
+        stream = self.streams.get(file.writer or "")
         if stream is None or not stream.pipeline.is_streaming:
             return
         if not stream.client.process.alive:
@@ -91,9 +100,9 @@ class Checks:
         located, last = stream.pipeline.block, stream.pipeline.last_block
         assert located is not None, "it is streaming"
         assert last is not None, "it is streaming"
-        if file is None or not file.blocks or file.blocks[-1].block_id != last.block_id:
+        if not blocks or blocks[-1][1].block_id != last.block_id:
             return
-        start, _, expected = self._blocks(path)[-1]
+        start, block, expected = blocks[-1]
         acked, behind = expected[: last.length_bytes], len(expected)
         for address in reversed(located.nodes):
             node = self._node(address.uuid)
@@ -104,7 +113,7 @@ class Checks:
             if not content.startswith(acked):
                 raise Violation(
                     f"{path}: {len(acked)} bytes behind {start} are acknowledged, {node} has "
-                    f"{_tell(node.disk, file.blocks[-1])}, not {acked!r}"
+                    f"{_tell(node.disk, block)}, not {acked!r}"
                 )
             replica = node.store.find(last.block_id)
             if not node.process.alive or replica is None:
@@ -123,29 +132,24 @@ class Checks:
         found = self._namenode.inner.core.namespace.find(path)
         return found if isinstance(found, File) else None
 
-    def _check_file(self, path: str) -> None:
+    def _check_file(self, path: str, blocks: _Blocks) -> None:
         history = self._namenode.history
         promised, synced = history.promised_bytes(path), history.synced_bytes(path)
+        is_lost = path in history.lost_to_power
         end = 0
-        for start, block, expected in self._blocks(path):
+        for start, block, expected in blocks:
             if block.state is BlockState.COMPLETE:
                 self._check_replicas(path, block, expected)
-            if path not in history.lost_to_power:
-                self._check_available(path, block, expected, promised - start, "promised")
-            self._check_available(path, block, expected, synced - start, "synced")
+            wanted = synced if is_lost else max(promised, synced)
+            wanted = min(wanted - start, len(expected))
+            if wanted > 0 and self.available(block, expected) < wanted:
+                raise Violation(
+                    f"{path}: {wanted} bytes of {block} are promised, or synced, and no disk "
+                    f"has them: {self._describe(block)}"
+                )
             end = start + len(expected)
-        if promised > end and path not in history.lost_to_power and self._file(path) is not None:
+        if promised > end and not is_lost:
             raise Violation(f"{path}: {promised} bytes are promised, it has blocks for {end}")
-
-    def _check_available(
-        self, path: str, block: Block, expected: bytes, wanted: int, what: str
-    ) -> None:
-        wanted = min(wanted, len(expected))
-        if wanted > 0 and self.available(block, expected) < wanted:
-            raise Violation(
-                f"{path}: {wanted} bytes of {block} are {what}, and no disk has them: "
-                f"{self._describe(block)}"
-            )
 
     def available(self, block: Block, expected: bytes) -> int:
         """The most that one disk has of what the block is to hold, and can prove to have."""
@@ -228,15 +232,19 @@ class Checks:
             for _, block, expected in self._blocks(path)
         )
 
-    def _blocks(self, path: str) -> list[tuple[int, Block, bytes]]:
-        """Each block with its offset, and what it holds, or may hold if it is open."""
-        file, text = self._file(path), self._namenode.history.text(path)
+    def _blocks(self, path: str) -> _Blocks:
+        file = self._file(path)
+        return [] if file is None else self._blocks_of(path, file)
+
+    def _blocks_of(self, path: str, file: File) -> _Blocks:
+        text = self._namenode.history.text(path)
         found, start = [], 0
-        for block in file.blocks if file is not None else ():
+        for block in file.blocks:
             is_open = block.state is BlockState.UNDER_CONSTRUCTION
-            end = len(text) if is_open else start + block.length_bytes
+            length = block.length_bytes
+            end = len(text) if is_open else start + length
             found.append((start, block, text[start:end]))
-            start += block.length_bytes
+            start += length
         return found
 
 
@@ -248,6 +256,8 @@ def _proven(files: ReplicaFiles) -> int:
 
 
 def _common(one: bytes, other: bytes) -> int:
+    if other.startswith(one):
+        return len(one)
     limit = min(len(one), len(other))
     if one[:limit] == other[:limit]:
         return limit

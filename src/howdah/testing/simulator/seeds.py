@@ -47,10 +47,15 @@ class Dice:
     """Choices by a seed."""
 
     def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
+        self._bits = random.Random(seed).getrandbits
 
     def below(self, count: int) -> int:
-        return self._random.randrange(count)
+        """As `Random.randrange` does it, without the look at its arguments."""
+        width = count.bit_length()
+        found = self._bits(width)
+        while found >= count:
+            found = self._bits(width)
+        return found
 
 
 def finish(simulation: Simulation, steps: int, name: str, lines: int = TRACE_LINES) -> Simulation:

@@ -110,15 +110,14 @@ class World:
     def runnable(self) -> list[Task]:
         """The tasks that can go on, who waited longest first."""
         now_ms = self.now_ms
-        return [
-            task
-            for task in self.tasks
-            if task.process.runs
-            and (
-                task.wait.ready()
-                or (task.wait.deadline_ms is not None and now_ms >= task.wait.deadline_ms)
-            )
-        ]
+        found = []
+        for task in self.tasks:
+            process, wait = task.process, task.wait
+            if process.alive and not process.frozen:
+                deadline_ms = wait.deadline_ms
+                if (deadline_ms is not None and now_ms >= deadline_ms) or wait.ready():
+                    found.append(task)
+        return found
 
     def run(self, task: Task) -> None:
         """One step of a task, which is last in the queue then."""
