@@ -16,7 +16,7 @@ The state:
 - `lease_recovery`, `block_recovery` what becomes of files whose writers fell silent
 - `topology`, `placement`, `hosts` racks, distances, where replicas go; who belongs here
 - `datanodes`, `blocks`, `repair`  the nodes, their replicas, what must be copied or dropped
-- `safe_mode`, `auto_roll`, `trash`, `refreshing`
+- `safe_mode`, `auto_roll`, `trash`, `refreshing`, `rounds`
                                    what happens, or changes, as time goes by
 - `core`                           the state in one place; requests become edits here
 - `image`, `image_rows`, `image_snapshots`, `restored_snapshots`

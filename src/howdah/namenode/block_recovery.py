@@ -27,8 +27,10 @@ on any disk) the shorter length is all that there is; it is taken, and said so.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from howdah import errors
 from howdah.namenode.blocks import ReplicaState, ReportedReplica
@@ -36,11 +38,18 @@ from howdah.namenode.core import Core
 from howdah.namenode.datanodes import Datanode, Storage
 from howdah.namenode.file_blocks import ClientBlock, check_length, close_edit, edit_blocks
 from howdah.namenode.inodes import Block, BlockState, File
+from howdah.namenode.rounds import Round
 from howdah.storage import edits
 
 REFUSED_RETRY_MS = 10_000
 """After a result that was refused the next attempt waits that long, as Hadoop's clients
 do between their calls (LEASE_RECOVER_PERIOD)."""
+
+BLOCKS_PER_SLICE: Final = 100
+"""Looked at before others have their turn."""
+
+ORDERS_PER_HEARTBEAT: Final = 1000
+"""A primary is told of so many recoveries at once; the others wait for its next ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +92,7 @@ class BlockRecovery:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._recoveries: dict[int, _Recovery] = {}
-        self._orders: dict[Datanode, list[int]] = {}
+        self._orders: dict[Datanode, deque[int]] = {}
         self._said: list[str] = []
         # Why results were refused, by block: somebody may come with them again and again.
         self._refused: dict[int, str] = {}
@@ -109,14 +118,19 @@ class BlockRecovery:
         recovery = self._recoveries.get(block.block_id)
         return recovery.recovery_id if recovery is not None else 0
 
-    def work(self) -> list[str]:
-        """Begin attempts where one is due; what is worth a line in the log."""
-        if not self._core.safe_mode.on:
-            for block_id in list(self._recoveries):
+    def round(self) -> Round:
+        """Begin attempts where one is due, in slices; each yields what is worth a line in
+        the log."""
+        for count, block_id in enumerate(list(self._recoveries), 1):
+            if self._core.safe_mode.on:
+                break
+            if block_id in self._recoveries:
                 self._go_on(block_id)
+            if count % BLOCKS_PER_SLICE == 0:
+                yield ()
         said, self._said = self._said, []
         refused, self._refused = self._refused, {}
-        return [*said, *refused.values()]
+        yield [*said, *refused.values()]
 
     def started_anew(self, node: Datanode) -> None:
         """The node has registered: what it was told to recover it has forgotten."""
@@ -150,9 +164,12 @@ class BlockRecovery:
             core.commit(edits.SetGenstampV2Op(recovery.recovery_id))
         recovery.stamp_at_hand = 0
         recovery.primary = self._next_primary(recovery, places)
-        recovery.deadline_ms = now_ms + core.settings.block_recovery_timeout_ms
         recovery.given = False
-        self._orders.setdefault(recovery.primary, []).append(block_id)
+        orders = self._orders.setdefault(recovery.primary, deque())
+        # Those behind many others have to wait for more heartbeats.
+        timeouts = 1 + len(orders) // ORDERS_PER_HEARTBEAT
+        recovery.deadline_ms = now_ms + timeouts * core.settings.block_recovery_timeout_ms
+        orders.append(block_id)
 
     def _places(self, block: Block, now_ms: int) -> tuple[Storage, ...]:
         """Where there may be replicas. A node that was silent lately only makes everybody
@@ -202,9 +219,11 @@ class BlockRecovery:
 
     def take_orders(self, node: Datanode) -> list[RecoveryOrder]:
         """The node's heartbeat is there: what it is to recover as a primary."""
-        orders = []
+        orders: list[RecoveryOrder] = []
         now_ms = self._core.clock.monotonic_ms()
-        for block_id in self._orders.pop(node, ()):
+        waiting = self._orders.get(node, deque())
+        while waiting and len(orders) < ORDERS_PER_HEARTBEAT:
+            block_id = waiting.popleft()
             recovery = self._recoveries.get(block_id)
             block = self._core.namespace.blocks.get(block_id)
             if recovery is None or recovery.primary is not node or recovery.given:
@@ -216,6 +235,8 @@ class BlockRecovery:
             places = self._places(block, now_ms)
             source = self._source(block)
             orders.append(RecoveryOrder(block, source, recovery.recovery_id, places))
+        if not waiting:
+            self._orders.pop(node, None)
         return orders
 
     # Results.

@@ -22,6 +22,7 @@ datanodes hold is not known yet.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from howdah import errors
 from howdah.namenode.block_recovery import BlockRecovery
@@ -30,12 +31,16 @@ from howdah.namenode.file_blocks import close_edit, edit_blocks
 from howdah.namenode.inodes import BlockState, File
 from howdah.namenode.leases import Lease, is_namenode_holder, namenode_holder
 from howdah.namenode.permissions import Access
+from howdah.namenode.rounds import Round
 from howdah.rpc.service import Caller
 from howdah.storage import edits
 
+FILES_PER_SLICE: Final = 50
+"""Some milliseconds' worth: others wait no longer for a client that died with many files."""
+
 
 class LeaseRecovery:
-    """Takes files over. The shell calls `work` every second or so."""
+    """Takes files over. The shell begins a round every second or so."""
 
     def __init__(self, core: Core, recovery: BlockRecovery) -> None:
         self._core = core
@@ -43,6 +48,7 @@ class LeaseRecovery:
         self.holder = namenode_holder(core.clock.wall_ms())
         self._next_look_ms = 0
         self._waiting: set[int] = set()
+        """Files of which the log says already that they stay open."""
 
     # Asked for by clients.
 
@@ -116,44 +122,65 @@ class LeaseRecovery:
 
     # By itself.
 
-    def work(self) -> list[str]:
-        """Go on with every recovery that can go on; what is worth a line in the log."""
+    def round(self) -> Round:
+        """Go on with every recovery that can go on, in slices; each yields what is worth a
+        line in the log."""
         core = self._core
         now_ms = core.clock.monotonic_ms()
         if core.safe_mode.on or now_ms < self._next_look_ms:
-            return []
-        self._next_look_ms = now_ms + core.settings.lease_recheck_ms
-        said = []
-        waiting = set()
+            return
+        waiting: set[int] = set()
         for lease in [*core.leases.hard_expired(now_ms), *core.leases.of_namenodes()]:
-            holder = lease.holder
-            for file in list(self._files(lease)):
-                why = (
-                    "it is recovered"
-                    if is_namenode_holder(holder)
-                    else f"its writer {holder} has been silent too long"
-                )
-                try:
-                    if self.take_over(file):
-                        said.append(f"{file.path} is closed: {why}")
-                        continue
-                    hindrance = self._hindrance(file)
-                except errors.IllegalArgument as error:
-                    # Its path has become so long that no record of the log can name it.
-                    hindrance = str(error)
-                waiting.add(file.inode_id)
-                if file.inode_id not in self._waiting:
-                    said.append(f"{file.path} stays open for now, though {why}: {hindrance}")
+            said: list[str] = []
+            for count, file in enumerate(self._files(lease), 1):
+                line = self._look_at(file, lease.holder, waiting)
+                if line:
+                    said.append(line)
+                if count % FILES_PER_SLICE == 0:
+                    yield said
+                    said = []
+                    if core.safe_mode.on:
+                        return
+            yield said
         self._waiting = waiting
-        return said + self._recovery.work()
+        self._next_look_ms = core.clock.monotonic_ms() + core.settings.lease_recheck_ms
+        yield from self._recovery.round()
+
+    def _look_at(self, file: File, holder: str, waiting: set[int]) -> str:
+        """One file of a lease; what is worth a line in the log."""
+        why = (
+            "it is recovered"
+            if is_namenode_holder(holder)
+            else f"its writer {holder} has been silent too long"
+        )
+        path = file.path
+        try:
+            if self.take_over(file):
+                return f"{path} is closed: {why}"
+            hindrance = self._hindrance(file)
+        except errors.HowdahError as error:
+            # Such as a path that has become so long that no record of the log can name it.
+            hindrance = error.message
+        waiting.add(file.inode_id)
+        if file.inode_id in self._waiting:
+            return ""
+        return f"{path} stays open for now, though {why}: {hindrance}"
 
     def _files(self, lease: Lease) -> Iterator[File]:
-        namespace = self._core.namespace
+        """Its files, whatever becomes of them and of their holder meanwhile."""
+        core = self._core
         for inode_id in sorted(lease.inode_ids):
-            file = namespace.inodes.get(inode_id)
+            file = core.namespace.inodes.get(inode_id)
             # What hangs under a deleted directory is freed with it.
-            if isinstance(file, File) and namespace.is_attached(file):
-                yield file
+            if not isinstance(file, File) or not core.namespace.is_attached(file):
+                continue
+            if file.writer != lease.holder:
+                continue  # It was closed since, and another may have it.
+            if not is_namenode_holder(lease.holder) and not core.leases.is_hard_expired(
+                lease.holder, core.clock.monotonic_ms()
+            ):
+                return  # The holder lives after all.
+            yield file
 
     @staticmethod
     def _hindrance(file: File) -> str:

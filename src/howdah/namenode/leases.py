@@ -118,6 +118,11 @@ class LeaseRegistry:
         lease = self._leases.get(holder)
         return lease is None or now_ms - lease.renewed_ms > self.soft_limit_ms
 
+    def is_hard_expired(self, holder: str, now_ms: int) -> bool:
+        """Whether the holder, who has a lease, has been silent beyond the hard limit."""
+        lease = self._leases.get(holder)
+        return lease is not None and now_ms - lease.renewed_ms > self.hard_limit_ms
+
     def hard_expired(self, now_ms: int) -> list[Lease]:
         """Leases whose holders have been silent beyond the hard limit."""
         return [

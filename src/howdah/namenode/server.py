@@ -17,7 +17,7 @@ import random
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import uvloop
@@ -43,6 +43,7 @@ from howdah.namenode.name_directories import Directories
 from howdah.namenode.namenode_protocol import FirstAndLast, NamenodeProtocol
 from howdah.namenode.racks import rack_map
 from howdah.namenode.refreshing import refresh_services
+from howdah.namenode.rounds import Rounds
 from howdah.namenode.settings import (
     checkpoints_from,
     permissions_from,
@@ -69,6 +70,7 @@ from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, respond
 log = logging.getLogger(__name__)
 
 TICK_S = 0.25
+_REPAIR, _LEASES, _TRASH = "repair", "the recovery of leases", "emptying the trash"
 
 
 class SystemClock:
@@ -234,12 +236,11 @@ class Namenode:
         self._stop = asyncio.Event()
         self._failure: str | None = None
         self._next_repair_s = 0.0
-        self._repair: Generator[None, None, None] | None = None
         self._reaping = False
         self._emptier = emptier(self.core, conf)
         self._started_ms = self.core.clock.wall_ms()
         self._port = 0
-        self._trash: Generator[str, None, None] | None = None
+        self._rounds = Rounds(loop.call_soon, self._barrier.hold)
 
     async def serve(self, ready_file: Path | None) -> int:
         """Run until told to stop; the exit code."""
@@ -412,14 +413,15 @@ class Namenode:
         if was_safe and not self.core.safe_mode.on:
             log.info("left safe mode with %d blocks reported", self.core.blocks.safe_count)
         now_s = time.monotonic()
-        if now_s >= self._next_repair_s and self._repair is None:
+        if now_s >= self._next_repair_s and not self._rounds.is_running(_REPAIR):
             self._next_repair_s = now_s + self._conf.get(
                 keys.DFS_NAMENODE_REDUNDANCY_INTERVAL_SECONDS
             )
-            self._repair = self.core.repair_round()
-            self._go_on_with_repair()
+            self._rounds.begin(_REPAIR, (() for _ in self.core.repair_round()))
         self._client.look_at_waiting()
-        for line in (*self._leases.work(), *self._cluster_log.work()):
+        if not self._rounds.is_running(_LEASES):
+            self._rounds.begin(_LEASES, self._leases.round())
+        for line in self._cluster_log.work():
             log.warning("%s", line)
         self._checkpoints.tick()
         if not self.core.safe_mode.on and self._auto_roll.is_due(
@@ -427,40 +429,10 @@ class Namenode:
         ):
             log.info("a new segment begins with transaction %d", self.roll_edits())
         self._barrier.hold()
-        if self._trash is None and self._emptier.is_due():
-            self._trash = self._emptier.round()
-            self._go_on_with_trash()
+        if not self._rounds.is_running(_TRASH) and self._emptier.is_due():
+            self._rounds.begin(_TRASH, ((said,) if said else () for said in self._emptier.round()))
         if self.core.namespace.must_reap and not self._reaping:
             self._reap()
-
-    def _go_on_with_repair(self) -> None:
-        """One slice of a round; the next one when others had their turn."""
-        assert self._repair is not None, "a round was begun"
-        try:
-            next(self._repair)
-        except StopIteration:
-            self._repair = None
-        except BaseException:
-            self._repair = None
-            raise
-        else:
-            asyncio.get_running_loop().call_soon(self._go_on_with_repair)
-
-    def _go_on_with_trash(self) -> None:
-        """One user's trash; the next one when others had their turn."""
-        assert self._trash is not None, "a round was begun"
-        try:
-            said = next(self._trash)
-        except StopIteration:
-            self._trash = None
-            return
-        except BaseException:
-            self._trash = None
-            raise
-        if said:
-            log.warning("%s", said)
-        self._barrier.hold()
-        asyncio.get_running_loop().call_soon(self._go_on_with_trash)
 
     def _reap(self) -> None:
         """One slice of what was deleted; the next one when others had their turn."""

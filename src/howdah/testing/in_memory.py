@@ -392,7 +392,7 @@ class InMemoryNamenode:
         self.core.tick()
         deque(self.core.repair_round(), maxlen=0)
         self.client.look_at_waiting()
-        said = self.leases.work()
+        said = [line for lines in self.leases.round() for line in lines]
         while self.core.reap():
             continue
         self._keep_log()

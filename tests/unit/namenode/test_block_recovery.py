@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from howdah import errors
+from howdah.namenode import block_recovery
 from howdah.namenode.file_blocks import MAX_BLOCK_BYTES
 from howdah.namenode.inodes import Block, BlockState, File
 from howdah.proto import datanode_namenode_pb2 as dn
@@ -518,3 +519,20 @@ def test_readers_find_the_block_while_it_is_recovered(client: Any, nodes: Nodes)
     assert located.underConstruction
     assert not located.isLastBlockComplete
     assert len(located.lastBlock.locs) == 3
+
+
+def test_a_heartbeat_takes_home_a_bounded_number_of_orders(
+    client: Any, nodes: Nodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that died with many open files fills no heartbeat's answer with megabytes."""
+    monkeypatch.setattr(block_recovery, "ORDERS_PER_HEARTBEAT", 2)
+    for number in range(5):
+        client.create(f"/f{number}")
+        located = client.add_block(f"/f{number}")
+        nodes[0].store(located.b.blockId, located.b.generationStamp, 7, finalized=False)
+        client.fsync(f"/f{number}", 7)
+    for number in range(5):
+        client.recover_lease(f"/f{number}")
+    told = [[len(node.orders()) for node in nodes] for _ in range(5)]
+    assert max(count for each in told for count in each) <= 2
+    assert sum(count for each in told for count in each) == 5

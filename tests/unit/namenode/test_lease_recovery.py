@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -455,3 +456,70 @@ def test_open_files_come_page_by_page(client: Any, settings: Settings) -> None:
         listed += [entry.path for entry in answer.entries]
         after, more, pages = answer.entries[-1].id, answer.hasMore, pages + 1
     assert (listed, pages) == ([f"/{number}" for number in range(5)], 3)
+
+
+def files_of(client: Any, count: int) -> list[str]:
+    paths = [f"/f{number:04}" for number in range(count)]
+    for path in paths:
+        client.create(path)
+    return paths
+
+
+def test_files_of_a_dead_client_are_closed_in_slices(client: Any) -> None:
+    """One with a hundred thousand of them held up everybody for a tick of seconds."""
+    files_of(client, 200)
+    client.namenode.clock.advance(HARD_MS + 1)
+    leases = client.namenode.core.leases
+    left = []
+    for _ in client.namenode.leases.round():
+        left.append(leases.open_files)
+    assert left[0] == 150
+    assert max(before - after for before, after in pairwise([200, *left])) == 50
+    assert left[-1] == 0
+
+
+def test_a_client_that_comes_back_between_two_slices_keeps_the_other_files(client: Any) -> None:
+    paths = files_of(client, 200)
+    client.namenode.clock.advance(HARD_MS + 1)
+    slices = client.namenode.leases.round()
+    next(slices)
+    client.renew_lease()
+    for _ in slices:
+        pass
+    still_open = [path for path in paths if found(client.namenode, path).writer == client.name]
+    assert still_open == paths[50:]
+
+
+def test_a_file_that_is_closed_and_taken_by_another_between_two_slices_stays_his(
+    client: Any, client_of: Any
+) -> None:
+    paths = files_of(client, 100)
+    client.namenode.clock.advance(HARD_MS + 1)
+    slices = client.namenode.leases.round()
+    next(slices)
+    client.complete(paths[-1])
+    other = client_of()
+    other.append(paths[-1])
+    for _ in slices:
+        pass
+    assert found(client.namenode, paths[-1]).writer == other.name
+
+
+def test_a_file_that_cannot_be_taken_over_keeps_no_other_from_it(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files_of(client, 3)
+    take_over = client.namenode.leases.take_over
+
+    def refuse_one(file: File) -> bool:
+        if file.path == "/f0000":
+            raise errors.RemoteError("not now")
+        return bool(take_over(file))
+
+    monkeypatch.setattr(client.namenode.leases, "take_over", refuse_one)
+    said = after_the_limit(client.namenode)
+    assert [line for line in said if "/f0000" in line] == [
+        f"/f0000 stays open for now, though its writer {client.name} has been silent too "
+        "long: not now"
+    ]
+    assert client.namenode.core.leases.open_files == 1
