@@ -100,6 +100,7 @@ class DataProcess:
         ]
         self._ipc = ThreadedRpcServer(inheritance.ipc_listener, Registry(services))
         self._workers = VolumeWorkers(self._store, inheritance.settings.check_timeout_s)
+        self._store.volumes.on_hang = self._workers.check
         self._connect_gauges(inheritance.gauges)
 
     def _connect_gauges(self, gauges: Gauges) -> None:

@@ -20,6 +20,7 @@ from howdah.datanode.messages import (
     VolumeFailed,
 )
 from howdah.datanode.replicas import Replica, ReplicaMap, ReplicaState
+from howdah.datanode.volume_usage import UsageAsker, ask_all
 from howdah.datanode.volumes import Usage, Volume, VolumeSet
 from howdah.transfer.block_lists import ListedReplica
 from howdah.transfer.blocks import ExtendedBlock
@@ -39,6 +40,8 @@ class VolumeState:
     """None where the volume has failed."""
     pool_used_bytes: int
     failure: str | None
+    hangs: bool = False
+    """It has not said in time how full it is."""
 
 
 class Inventory:
@@ -49,6 +52,13 @@ class Inventory:
         self._replicas = replicas
         self._gauges = gauges
         self._lock = threading.Lock()
+        self._askers = [self._asker(number, volume) for number, volume in enumerate(volumes.all)]
+
+    def _asker(self, number: int, volume: Volume) -> UsageAsker:
+        def ask() -> Usage:
+            return volume.usage(self._gauges.promised_bytes(number))
+
+        return UsageAsker(f"usage of {volume.path}", ask)
 
     def apply(self, event: Event) -> None:
         """Follow what the data process has done."""
@@ -102,16 +112,25 @@ class Inventory:
         return lists
 
     def states(self, pool_id: str) -> list[VolumeState]:
-        """Every volume as it is now. One that can't even be asked counts as failed."""
+        """Every volume as it is now. One that can't even be asked counts as failed; one that
+        hangs is as it was, unless it has hung since the start."""
+        working = [
+            (volume, asker)
+            for volume, asker in zip(self.volumes.all, self._askers, strict=True)
+            if volume.failure is None
+        ]
+        answers = ask_all([asker for _, asker in working])
+        told = {volume: answer for (volume, _), answer in zip(working, answers, strict=True)}
         states = []
-        for number, volume in enumerate(self.volumes.all):
-            usage, failure = None, volume.failure
-            if failure is None:
-                try:
-                    usage = volume.usage(self._gauges.promised_bytes(number))
-                except OSError as error:
-                    failure = str(error)
-            states.append(VolumeState(volume, usage, volume.pool_used_bytes(pool_id), failure))
+        for volume in self.volumes.all:
+            usage, failure, hangs = None, volume.failure, False
+            if volume in told:
+                answer = told[volume]
+                usage, hangs = answer.usage, answer.is_late
+                if usage is None:
+                    failure = str(answer.error or "it does not say how full it is")
+            used_bytes = volume.pool_used_bytes(pool_id)
+            states.append(VolumeState(volume, usage, used_bytes, failure, hangs))
         return states
 
 

@@ -292,7 +292,7 @@ class NamenodeActor:
     def _heartbeat(self, namespace: Namespace) -> None:
         now_s = time.monotonic()
         states = self._inventory.states(namespace.pool_id)
-        if any(state.failure != state.volume.failure for state in states):
+        if any(state.hangs or state.failure != state.volume.failure for state in states):
             self._command(CheckVolumes())
         request = reports.heartbeat(
             self._registration,

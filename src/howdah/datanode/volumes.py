@@ -18,6 +18,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,31 @@ _NOT_THE_DISK = DISK_FULL | frozenset(
 def is_about_the_disk(error: OSError) -> bool:
     """Whether the volume must prove itself after this error."""
     return error.errno not in _NOT_THE_DISK
+
+
+HANGS_AFTER_S = 5.0
+"""A call to a disk that takes longer is one to go round, though it may come back."""
+
+
+class Turn:
+    """A lock that says how long its present holder has had it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._since_s: float | None = None
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._since_s = time.monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        self._since_s = None
+        self._lock.release()
+
+    @property
+    def held_s(self) -> float:
+        since_s = self._since_s
+        return 0.0 if since_s is None else time.monotonic() - since_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +90,10 @@ class Volume:
         self.storage_type = storage_type
         self.reserved_bytes = reserved_bytes
         self.failure: str | None = None
-        self.changing = threading.Lock()
+        self.changing = Turn()
         """Held by whoever makes, renames or removes files of replicas."""
+        self._asking = Turn()
+        """Held by who asks the filesystem how full it is."""
         self._lock = threading.Lock()
         self._used_bytes: dict[str, int] = {}
         self._promised_bytes = 0
@@ -148,7 +176,8 @@ class Volume:
 
         `promised_elsewhere_bytes` are those that another process has promised.
         """
-        stat = os.statvfs(self.path)
+        with self._asking:
+            stat = os.statvfs(self.path)
         total = stat.f_blocks * stat.f_frsize
         free = stat.f_bavail * stat.f_frsize
         with self._lock:
@@ -161,6 +190,11 @@ class Volume:
         return Usage(capacity, used, max(remaining, 0), max(others - self.reserved_bytes, 0))
 
     # --- health ---
+
+    @property
+    def hangs(self) -> bool:
+        """Somebody waits for this disk, and has for so long that others had better not."""
+        return max(self.changing.held_s, self._asking.held_s) > HANGS_AFTER_S
 
     def probe(self, pools: Iterable[str]) -> OSError | None:
         """Why the volume can't be used, or None if it can.
@@ -193,6 +227,8 @@ class VolumeSet:
         self._by_id = {volume.storage_id: volume for volume in volumes}
         self._lock = threading.Lock()
         self._next: dict[StorageType, int] = {}
+        self.on_hang: Callable[[], None] = lambda: None
+        """Called when a volume was passed over because it hangs."""
 
     def __getitem__(self, storage_id: str) -> Volume:
         return self._by_id[storage_id]
@@ -209,7 +245,8 @@ class VolumeSet:
         """The next volume of this type with room for `needed_bytes`.
 
         `DiskOutOfSpace` when none has; it says how much the emptiest has left. A
-        volume that can't be asked is passed over, after `on_error` was told of it.
+        volume that can't be asked is passed over, after `on_error` was told of it, and so is
+        one that hangs.
         """
         candidates = [v for v in self.working() if v.storage_type is storage_type]
         if not candidates:
@@ -224,6 +261,10 @@ class VolumeSet:
         broken: list[str] = []
         for index in range(len(candidates)):
             volume = candidates[(start + index) % len(candidates)]
+            if volume.hangs:
+                broken.append(f"{volume.path}: it has not answered for {HANGS_AFTER_S:g} s")
+                self.on_hang()
+                continue
             try:
                 remaining = volume.usage().remaining_bytes
             except OSError as error:

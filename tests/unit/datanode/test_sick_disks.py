@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
-from howdah.datanode import store
+from howdah.datanode import store, volume_usage, volumes
 from howdah.datanode.copies import Copies
 from howdah.datanode.directories import DataDirectories
+from howdah.datanode.gauges import Gauges
+from howdah.datanode.inventory import Inventory
 from howdah.datanode.keeper import Keeper
 from howdah.datanode.messages import CorruptFound, ReplicaDeleted, Transfer, VolumeFailed
 from howdah.datanode.replicas import ReplicaMap
@@ -158,6 +160,46 @@ def test_a_disk_that_does_not_answer_a_check_in_time_is_left(
     assert (failed.storage_id, "does not answer" in failed.reason) == ("DS-0", True)
     go.set()
     assert node.store.block_counts() == {"DS-0": 0, "DS-1": 2}
+
+
+def test_new_blocks_go_round_a_disk_that_hangs_and_it_has_to_prove_itself(
+    node: Any, lab: Lab, monkeypatch: Patch, threads: ThreadPoolExecutor
+) -> None:
+    monkeypatch.setattr(volumes, "HANGS_AFTER_S", 0.05)
+    checks: list[str] = []
+    node.volumes.on_hang = lambda: checks.append("check")
+    hanging = Hanging(monkeypatch, node.volumes.all[0], "rename")
+    try:
+        writing = threads.submit(lab.write_block, node, lab.block(5), DATA)
+        assert hanging.entered.wait(10)
+        wait_until(lambda: node.volumes.all[0].hangs)
+        for block_id in range(6, 10):
+            threads.submit(lab.write_block, node, lab.block(block_id), DATA).result(10)
+            assert node.replicas.find(lab.POOL, block_id).volume_id == "DS-1"
+    finally:
+        hanging.end()
+    writing.result(10)
+    assert checks
+    assert not node.volumes.all[0].hangs
+
+
+def test_a_heartbeat_waits_for_no_disk_that_hangs(node: Any, lab: Lab, monkeypatch: Patch) -> None:
+    monkeypatch.setattr(volume_usage.ask_all, "__defaults__", (0.05,))
+    inventory = Inventory(node.volumes, node.replicas, Gauges(2))
+    before = inventory.states(lab.POOL)
+    assert [state.hangs for state in before] == [False, False]
+    hanging = Hanging(monkeypatch, node.volumes.all[0], "statvfs")
+    try:
+        states = inventory.states(lab.POOL)
+        assert [state.hangs for state in states] == [True, False]
+        assert states[0].usage is not None
+        assert states[0].failure is None
+        assert inventory.states(lab.POOL)[0].hangs
+        unheard = Inventory(node.volumes, node.replicas, Gauges(2)).states(lab.POOL)
+        assert "does not say" in (unheard[0].failure or "")
+    finally:
+        hanging.end()
+    wait_until(lambda: not inventory.states(lab.POOL)[0].hangs)
 
 
 def test_a_defect_in_a_deletion_leaves_the_next_one_its_turn(
