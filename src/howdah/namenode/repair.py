@@ -26,7 +26,7 @@ MAX_TRANSFERS_PER_NODE: Final = 2
 PENDING_TIMEOUT_MS: Final = 300_000
 """dfs.namenode.reconstruction.pending.timeout-sec."""
 
-SLICE_BLOCKS: Final = 2000
+SLICE_BLOCKS: Final = 1000
 """Blocks that are sorted, or cut down, in one go."""
 
 SLICE_COPIES: Final = 4

@@ -335,6 +335,48 @@ class BlockMapMachine(RuleBasedStateMachine):
         if node is not None:
             node.heartbeat()
 
+    @rule(data=st.data(), answer=st.sampled_from(["waits", "is lost", "comes"]))
+    def one_is_too_many(self, data: st.DataObject, answer: str) -> None:
+        """The namenode chooses who is to delete a replica."""
+        block = self.block(data)
+        if block is None or block.state is not BlockState.COMPLETE or block.file.writer:
+            return
+        live = len(block.replicas)
+        if live <= self.min_replication or not self.core.namespace.is_attached(block.file):
+            return
+        self.namenode.call(
+            "setReplication",
+            pb.SetReplicationRequestProto(src=block.file.path, replication=live - 1),
+        )
+        self.namenode.tick()
+        for number, node in enumerate(self.nodes):
+            if node.uuid not in self.down and answer != "waits":
+                (self.heartbeat if answer == "comes" else self.answer_is_lost)(number)
+
+    @rule(data=st.data(), is_frozen=st.booleans(), reports=st.booleans())
+    def all_but_who_is_to_delete_die(
+        self, data: st.DataObject, is_frozen: bool, reports: bool
+    ) -> None:
+        """The other holders of a block die, while one is to delete its replica."""
+        found = [
+            (number, block_id)
+            for number, node in enumerate(self.nodes)
+            if node.uuid not in self.down
+            for block_id in sorted(node.known.doomed)
+            if block_id in self.core.namespace.blocks
+        ]
+        if not found:
+            return
+        survivor, block_id = data.draw(st.sampled_from(found))
+        holders = self.good_copies(self.core.namespace.blocks[block_id])
+        for number, node in enumerate(self.nodes):
+            if number != survivor and node.uuid in holders:
+                self.die(number, is_frozen)
+        if reports:
+            self.report(survivor)
+        self.namenode.tick()
+        self.heartbeat(survivor)
+
     def take_orders(self, node: InMemoryDatanode) -> None:
         for command in node.heartbeat():
             order = command.blkCmd
