@@ -83,6 +83,8 @@ class _Recovery:
     primary: Datanode | None = None
     deadline_ms: int = 0
     given: bool = False
+    attempts: int = 0
+    is_refused: bool = False
     tried: set[str] = field(default_factory=set)
 
 
@@ -157,6 +159,7 @@ class BlockRecovery:
         places = self._places(block, now_ms)
         if not places:
             return  # Nobody is there to be asked; datanodes may come back.
+        failed = self._how_it_failed(recovery)
         if recovery.stamp_at_hand > block.generation_stamp:
             recovery.recovery_id = recovery.stamp_at_hand
         else:
@@ -164,12 +167,35 @@ class BlockRecovery:
             core.commit(edits.SetGenstampV2Op(recovery.recovery_id))
         recovery.stamp_at_hand = 0
         recovery.primary = self._next_primary(recovery, places)
-        recovery.given = False
+        recovery.given = recovery.is_refused = False
+        recovery.attempts += 1
+        if failed:
+            self._said.append(
+                f"{block.file.path} stays open: {failed}; {recovery.primary.name} is asked to "
+                f"recover {block.name} next (attempt {recovery.attempts})"
+            )
         orders = self._orders.setdefault(recovery.primary, deque())
         # Those behind many others have to wait for more heartbeats.
         timeouts = 1 + len(orders) // ORDERS_PER_HEARTBEAT
         recovery.deadline_ms = now_ms + timeouts * core.settings.block_recovery_timeout_ms
         orders.append(block_id)
+
+    @staticmethod
+    def _how_it_failed(recovery: _Recovery) -> str:
+        """The attempt before, in words; nothing if there was none, or it was told already."""
+        primary = recovery.primary
+        if recovery.is_refused or not recovery.attempts:
+            return ""
+        if primary is None:
+            return "the datanode that was asked before has registered anew"
+        if not primary.alive:
+            return f"datanode {primary.name}, which was asked before, is lost"
+        how = "brought no result in time" if recovery.given else "did not come for its order"
+        return f"datanode {primary.name} {how}"
+
+    def is_hopeless(self, block: Block) -> bool:
+        """Whether no datanode that may have a replica is there to be asked."""
+        return not self._places(block, self._core.clock.monotonic_ms())
 
     def _places(self, block: Block, now_ms: int) -> tuple[Storage, ...]:
         """Where there may be replicas. A node that was silent lately only makes everybody
@@ -270,6 +296,7 @@ class BlockRecovery:
             recovery = self._recoveries[block.block_id]
             now_ms = core.clock.monotonic_ms()
             recovery.deadline_ms = min(recovery.deadline_ms, now_ms + REFUSED_RETRY_MS)
+            recovery.is_refused = True
             self._refused[block.block_id] = (
                 f"{file.path} stays open: the recovery of {block.name} by "
                 f"{self._primary_name(recovery)} is refused ({error.message}); the next attempt "

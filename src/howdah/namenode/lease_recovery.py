@@ -182,9 +182,11 @@ class LeaseRecovery:
                 return  # The holder lives after all.
             yield file
 
-    @staticmethod
-    def _hindrance(file: File) -> str:
+    def _hindrance(self, file: File) -> str:
         for block in file.blocks:
             if block.state is BlockState.COMMITTED:
                 return f"{block.name} has too few replicas"
-        return f"the datanodes of {file.blocks[-1].name} are asked how long it is"
+        last = file.blocks[-1]
+        if self._recovery.is_hopeless(last):
+            return f"no datanode that may have {last.name} is there; it is tried when one comes"
+        return f"the datanodes of {last.name} are asked how long it is"

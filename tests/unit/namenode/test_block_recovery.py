@@ -536,3 +536,34 @@ def test_a_heartbeat_takes_home_a_bounded_number_of_orders(
     told = [[len(node.orders()) for node in nodes] for _ in range(5)]
     assert max(count for each in told for count in each) <= 2
     assert sum(count for each in told for count in each) == 5
+
+
+def test_the_log_says_why_the_next_attempt_follows(client: Any, nodes: Nodes) -> None:
+    block = pipeline(client, nodes)
+    name, namenode = block.name, client.namenode
+    client.recover_lease("/a")
+    first, _ = order_of(nodes)
+
+    def lines() -> list[str]:
+        return [line for line in namenode.tick() if "attempt" in line]
+
+    assert lines() == []
+    pass_time(namenode, TIMEOUT_MS - 5000)
+    namenode.clock.advance(5000)
+    (line,) = lines()
+    head = f"/a stays open: datanode {first.known.name} brought no result in time; "
+    assert line.startswith(head)
+    assert line.endswith(f" is asked to recover {name} next (attempt 2)")
+
+
+def test_the_log_says_that_nobody_is_there_to_be_asked(client: Any, nodes: Nodes) -> None:
+    block = pipeline(client, nodes)
+    for node in nodes:
+        node.known.last_heartbeat_ms -= 10_000_000
+    client.namenode.tick()
+    client.recover_lease("/a")
+    client.namenode.clock.advance(10_000)
+    assert any(
+        f"no datanode that may have {block.name} is there" in line
+        for line in client.namenode.tick()
+    )
