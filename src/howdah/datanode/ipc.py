@@ -111,7 +111,6 @@ class ClientDatanodeProtocol:
     def get_balancer_bandwidth(
         self, request: pb.GetBalancerBandwidthRequestProto, caller: Caller
     ) -> pb.GetBalancerBandwidthResponseProto:
-        self._check_administrator(caller, "getBalancerBandwidth")
         return pb.GetBalancerBandwidthResponseProto(bandwidth=self.balance_bandwidth)
 
     def delete_block_pool(

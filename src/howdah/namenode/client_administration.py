@@ -104,6 +104,7 @@ class ClientAdministration(ClientSnapshots):
     def get_datanode_report(
         self, request: pb.GetDatanodeReportRequestProto, caller: Caller
     ) -> pb.GetDatanodeReportResponseProto:
+        self.administration.check_superuser(caller, "list the datanodes")
         kind = pb.DatanodeReportTypeProto.Name(request.type).lower()
         answer = pb.GetDatanodeReportResponseProto(
             di=[self._described(node) for node in self._queries.datanodes(kind)]
@@ -121,6 +122,7 @@ class ClientAdministration(ClientSnapshots):
     def get_datanode_storage_report(
         self, request: pb.GetDatanodeStorageReportRequestProto, caller: Caller
     ) -> pb.GetDatanodeStorageReportResponseProto:
+        self.administration.check_superuser(caller, "list the storages of datanodes")
         kind = pb.DatanodeReportTypeProto.Name(request.type).lower()
         return pb.GetDatanodeStorageReportResponseProto(
             datanodeStorageReports=[
@@ -152,7 +154,6 @@ class ClientAdministration(ClientSnapshots):
         self, request: pb.GetSlowDatanodeReportRequestProto, caller: Caller
     ) -> pb.GetSlowDatanodeReportResponseProto:
         """Datanodes do not measure each other here, so that none is known to be slow."""
-        self.administration.check_superuser(caller, "list slow datanodes")
         return pb.GetSlowDatanodeReportResponseProto()
 
     def refresh_nodes(self, request: pb.RefreshNodesRequestProto, caller: Caller) -> Deferred:
@@ -242,9 +243,7 @@ class ClientAdministration(ClientSnapshots):
     def upgrade_status(
         self, request: pb.UpgradeStatusRequestProto, caller: Caller
     ) -> pb.UpgradeStatusResponseProto:
-        return pb.UpgradeStatusResponseProto(
-            upgradeFinalized=self._storage.is_upgrade_finalized(caller)
-        )
+        return pb.UpgradeStatusResponseProto(upgradeFinalized=self._storage.is_upgrade_finalized())
 
     def rolling_upgrade(
         self, request: pb.RollingUpgradeRequestProto, caller: Caller

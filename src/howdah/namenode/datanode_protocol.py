@@ -19,6 +19,7 @@ from howdah.namenode.block_recovery import BlockRecovery, RecoveryOrder, Recover
 from howdah.namenode.blocks import ReplicaState, ReportedReplica
 from howdah.namenode.cluster_identity import ClusterIdentity
 from howdah.namenode.core import Core
+from howdah.namenode.datanode_claims import address_of, check_sound
 from howdah.namenode.datanodes import Datanode, DatanodeIdentity, StorageReport, Transfer
 from howdah.namenode.inodes import BlockState
 from howdah.namenode.report_leases import ReportLeases
@@ -30,7 +31,6 @@ from howdah.transfer import block_lists
 log = logging.getLogger(__name__)
 
 MAX_VOLUME_BYTES: Final = 1 << 50
-UNSPECIFIED: Final = ("", "0.0.0.0", "::", "0:0:0:0:0:0:0:0")
 
 
 class DatanodeProtocol:
@@ -74,7 +74,8 @@ class DatanodeProtocol:
         core = self._core
         registration = request.registration
         told = registration.datanodeID
-        ip = caller.address if told.ipAddr in UNSPECIFIED else told.ipAddr
+        ip = address_of(caller.address, told.ipAddr)
+        check_sound(told, ip)
         self._check_cluster(registration, f"{ip}:{told.xferPort}")
         identity = DatanodeIdentity(
             uuid=told.datanodeUuid,
@@ -136,9 +137,17 @@ class DatanodeProtocol:
                 f"{cluster.cluster_id}, namespace {cluster.namespace_id}"
             )
 
-    def _known(self, registration: pb.DatanodeRegistrationProto) -> Datanode:
+    def _known(self, registration: pb.DatanodeRegistrationProto, caller: Caller) -> Datanode:
+        """The live datanode that calls. Raises UnregisteredNode: it must register (again)."""
         told = registration.datanodeID
-        return self._core.datanodes.known(told.datanodeUuid, f"{told.ipAddr}:{told.xferPort}")
+        node = self._core.datanodes.known(told.datanodeUuid, f"{told.ipAddr}:{told.xferPort}")
+        here = node.identity.ip
+        if caller.address != here and address_of(caller.address, here) != here:
+            raise errors.UnregisteredNode(
+                f"Data node {told.datanodeUuid} is at {node.name}, and this call comes from "
+                f"{caller.address}: a datanode that has moved registers first"
+            )
+        return node
 
     def _is_alive(self, uuid: str) -> bool:
         node = self._core.datanodes.get(uuid)
@@ -157,7 +166,7 @@ class DatanodeProtocol:
         if known is not None:
             self._check_allowed(known.identity)
         try:
-            node = self._known(request.registration)
+            node = self._known(request.registration, caller)
         except errors.UnregisteredNode:
             answer.cmds.append(
                 pb.DatanodeCommandProto(
@@ -248,7 +257,7 @@ class DatanodeProtocol:
     def block_report(self, request: pb.BlockReportRequestProto, caller: Caller) -> Slices:
         """All replicas of some storages, in slices that let others in between."""
         self._check_pool(request.blockPoolId)
-        node = self._known(request.registration)
+        node = self._known(request.registration, caller)
         uuid, context = node.identity.uuid, request.context
         self._report_leases.check(uuid, context.leaseId, self._core.clock.monotonic_ms())
         for report in request.reports:
@@ -294,7 +303,7 @@ class DatanodeProtocol:
         self, request: pb.BlockReceivedAndDeletedRequestProto, caller: Caller
     ) -> pb.BlockReceivedAndDeletedResponseProto:
         self._check_pool(request.blockPoolId)
-        node = self._known(request.registration)
+        node = self._known(request.registration, caller)
         for part in request.blocks:
             kind = part.storage.storageType if part.HasField("storage") else types_pb2.DISK
             storage = node.storage(part.storageUuid, kind)
@@ -387,7 +396,7 @@ class DatanodeProtocol:
         self, request: pb.ErrorReportRequestProto, caller: Caller
     ) -> pb.ErrorReportResponseProto:
         """A datanode's trouble. A bad disk is taken out by the heartbeats that follow."""
-        node = self._known(request.registartion)
+        node = self._known(request.registartion, caller)
         if request.errorCode == pb.ErrorReportRequestProto.FATAL_DISK_ERROR:
             node.alive = False
             self._core.blocks.node_gone(node)

@@ -3,7 +3,8 @@
 Mirrors Hadoop's host files: words between blanks and line ends, each a host name or
 an address, with a port if only the datanode at that port is meant; `#` starts a
 comment. With an empty include list every datanode may come. A name stands for the
-addresses that it had when the files were read.
+addresses that it had when the files were read; one without any means nobody, whatever
+a datanode calls itself.
 
 A datanode that is excluded and not included is turned away like a stranger. One
 that is in both lists Hadoop would decommission: copy all that it has, then use it
@@ -25,7 +26,7 @@ AddressesOf = Callable[[str], Iterable[str]]
 
 
 Place = tuple[str, int]
-"""An address or a name, and a port; port 0 stands for every port."""
+"""An address, and a port; port 0 stands for every port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class HostEntry:
 
     @property
     def places(self) -> set[Place]:
-        return {(name, self.port) for name in (self.name, *self.addresses)}
+        return {(address, self.port) for address in self.addresses}
 
     def __str__(self) -> str:
         return f"{self.name}:{self.port}" if self.port else self.name
@@ -59,7 +60,7 @@ class Hosts:
 
     def allows(self, identity: DatanodeIdentity) -> bool:
         """True if the datanode may take part."""
-        return not self._included or not self._included.isdisjoint(_places_of(identity))
+        return not self.included or not self._included.isdisjoint(_places_of(identity))
 
     def to_decommission(self, identity: DatanodeIdentity) -> bool:
         """True if it is to leave, once its replicas are elsewhere."""
@@ -73,8 +74,8 @@ class Hosts:
 
 
 def _places_of(identity: DatanodeIdentity) -> tuple[Place, ...]:
-    ip, hostname, port = identity.ip, identity.hostname, identity.transfer_port
-    return (ip, 0), (ip, port), (hostname, 0), (hostname, port)
+    """By its address, which is known; its name is what it says of itself."""
+    return (identity.ip, 0), (identity.ip, identity.transfer_port)
 
 
 def parse_hosts(text: str, source: str, addresses_of: AddressesOf) -> tuple[HostEntry, ...]:

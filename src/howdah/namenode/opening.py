@@ -56,12 +56,12 @@ class Opening:
         who, found = core.resolve_to_change(caller, path, creates=True)
         self._check_sizes(caller, path, replication, block_size_bytes)
         policy_id = policy_named(storage_policy).policy_id if storage_policy else UNSPECIFIED
+        core.check_parent_write(who, found)
         old = found.inode
         if isinstance(old, Directory):
             raise errors.PathExists(f"{found.path} already exists as a directory")
         if old is not None and overwrite:
             core.permissions.check(who, old, Access.WRITE)
-        core.check_parent_write(who, found)
         if old is not None and not overwrite:
             if isinstance(old, File):
                 self._leases.require_free(old, client_name, caller, "CREATE_FILE")
@@ -119,10 +119,6 @@ class Opening:
                 f"Specified block size {block_size_bytes} of {path} is less than configured "
                 f"minimum value (dfs.namenode.fs-limits.min-block-size): "
                 f"{settings.min_block_size_bytes}"
-            )
-        if block_size_bytes % settings.bytes_per_checksum and block_size_bytes % 512:
-            raise errors.RemoteError(
-                f"Specified block size {block_size_bytes} of {path} is no multiple of 512"
             )
 
     def append(

@@ -56,12 +56,16 @@ class StorageCalls:
         """Give up what was kept of the time before an upgrade."""
         self._checked(caller, "finalize an upgrade").finalize_upgrade(done)
 
-    def is_upgrade_finalized(self, caller: Caller) -> bool:
-        return self._checked(caller, "ask about an upgrade").is_upgrade_finalized()
+    def is_upgrade_finalized(self) -> bool:
+        """For anybody."""
+        return self._there("ask about an upgrade").is_upgrade_finalized()
 
     def _checked(self, caller: Caller, what: str) -> NameStorage:
         core = self._core
         core.permissions.check_superuser(core.identity(caller), what)
+        return self._there(what)
+
+    def _there(self, what: str) -> NameStorage:
         if self._storage is None:
             raise errors.UnsupportedOperation(f"there is no edit log: cannot {what}")
         return self._storage

@@ -41,9 +41,11 @@ class TreeCalls:
             return True
         if found.inode is not None:
             raise errors.PathExists(f"Path is not a directory: {found.path}")
+        # The nearest ancestor's permission first: who may not write there is not told what
+        # is missing.
+        core.check_parent_write(who, found)
         if not create_parent:
             require_parent(found)
-        core.check_parent_write(who, found)
         for above in found.trail[:-1]:
             if above is not None and not isinstance(above, Directory):
                 raise errors.PathExists(f"Parent path is not a directory: {above.path}")
@@ -76,13 +78,14 @@ class TreeCalls:
         core.safe_mode.check(f"Cannot delete {path}")
         who, found = core.resolve_to_change(caller, path, follows=False)
         inode = found.inode
+        if found.parent is not None:
+            self._check_removable(who, found.parent, inode)
         if inode is None:
             return False
         if isinstance(inode, Directory) and inode.children and not recursive:
             raise errors.DirectoryNotEmpty(f"{found.path} is non empty")
         if inode is core.namespace.root:
             return False
-        self._check_removable(who, found, inode)
         check_no_snapshots(core, inode)
         core.commit(
             edits.DeleteOp(
@@ -95,10 +98,11 @@ class TreeCalls:
         core.reap()
         return True
 
-    def _check_removable(self, who: Identity, found: Resolved, inode: INode) -> None:
-        parent = found.parent
-        assert parent is not None, "only the root has no parent"
+    def _check_removable(self, who: Identity, parent: INode, inode: INode | None) -> None:
+        """Also where nothing is there: who may not write in `parent` does not learn that."""
         self._core.permissions.check(who, parent, Access.WRITE)
+        if inode is None:
+            return
         self._core.permissions.check_sticky(who, parent, inode)
         if isinstance(inode, Directory):
             self._core.permissions.check_subtree_delete(who, inode)

@@ -224,6 +224,9 @@ def encode_error(
             if fatal
             else rpc_pb2.RpcResponseHeaderProto.ERROR_RPC_VERSION_MISMATCH
         )
+    if not fatal and code == rpc_pb2.RpcResponseHeaderProto.FATAL_UNAUTHORIZED:
+        # One call is refused, and not the connection.
+        code = rpc_pb2.RpcResponseHeaderProto.ERROR_APPLICATION
     if fatal and code == rpc_pb2.RpcResponseHeaderProto.ERROR_APPLICATION:
         code = rpc_pb2.RpcResponseHeaderProto.FATAL_UNKNOWN
     status = rpc_pb2.RpcResponseHeaderProto.FATAL if fatal else rpc_pb2.RpcResponseHeaderProto.ERROR

@@ -10,6 +10,7 @@ and, where none is missing, has left safe mode.
 
 from __future__ import annotations
 
+import getpass
 import json
 import signal
 import time
@@ -199,7 +200,12 @@ class _Namenode:
 
         self._messages = client_namenode_pb2
         self._deadline = deadline
-        self._client = RpcClient(address, "org.apache.hadoop.hdfs.protocol.ClientProtocol")
+        self._client = RpcClient(
+            address,
+            "org.apache.hadoop.hdfs.protocol.ClientProtocol",
+            # The superuser, whoever the tests' clients are.
+            user=getpass.getuser(),
+        )
 
     def live_datanodes(self) -> set[str]:
         """Their data addresses, `ip:port`."""

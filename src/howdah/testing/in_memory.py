@@ -359,10 +359,11 @@ class InMemoryNamenode:
         user: str = SUPERUSER,
         client_id: bytes = b"",
         call_id: int = 0,
-        address: str = "10.9.9.9",
+        address: str | None = None,
     ) -> Message | Deferred:
         """One call, to its end. Raises what the caller would be told.
 
+        It comes from `address`; of what is not said a datanode calls from where it is.
         A `Deferred` comes back where the answer waits for something to happen.
         """
         protocol = (
@@ -373,7 +374,7 @@ class InMemoryNamenode:
         try:
             answer = self._registry.dispatch(
                 Call(call_id, client_id, 0, protocol, 1, method, request.SerializeToString(), user),
-                address,
+                _whence(request) if address is None else address,
             )
             if isinstance(answer, Message | Deferred):
                 return answer
@@ -443,6 +444,13 @@ class InMemoryNamenode:
             self.clock.monotonic_ms(),
         )
         return fresh
+
+
+def _whence(request: Message) -> str:
+    told = getattr(request, "registration", None) or getattr(request, "registartion", None)
+    if isinstance(told, datanode_namenode_pb2.DatanodeRegistrationProto):
+        return told.datanodeID.ipAddr
+    return "10.9.9.9"
 
 
 def replayed(log: Iterable[edits.Edit]) -> Namespace:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.namenode.administration import Done
@@ -229,12 +231,34 @@ def test_groups_are_looked_up_again_after_a_while() -> None:
     assert namenode.core.identity(zoe).groups == ("staff",)
 
 
-def test_refreshing_groups_is_for_the_superuser(client: Any) -> None:
-    with pytest.raises(errors.AccessDenied):
-        Refreshing(client.namenode.core).refresh_user_to_groups_mappings(
-            refresh_pb2.RefreshUserToGroupsMappingsRequestProto(),
-            Caller("zoe", "10.9.9.9", b"", -1, 0),
-        )
+def test_anybody_may_have_groups_looked_up_again(client: Any) -> None:
+    core = client.namenode.core
+    zoe = Caller("zoe", "10.9.9.9", b"", -1, 0)
+    core.identity(zoe)
+    client.namenode.groups["zoe"] = ("staff",)
+    Refreshing(core).refresh_user_to_groups_mappings(
+        refresh_pb2.RefreshUserToGroupsMappingsRequestProto(), zoe
+    )
+    assert core.identity(zoe).groups == ("staff",)
+
+
+@pytest.mark.parametrize(
+    ("method", "request_", "is_superusers"),
+    [
+        ("getDatanodeReport", pb.GetDatanodeReportRequestProto(type=pb.LIVE), True),
+        ("getDatanodeStorageReport", pb.GetDatanodeStorageReportRequestProto(type=pb.LIVE), True),
+        ("getSlowDatanodeReport", pb.GetSlowDatanodeReportRequestProto(), False),
+        ("getFsStats", pb.GetFsStatusRequestProto(), False),
+    ],
+)
+def test_who_may_ask_about_datanodes(
+    client: Any, method: str, request_: Message, is_superusers: bool
+) -> None:
+    """All administrative calls are in tests/compat/hadoop_answers.json, "by a stranger"."""
+    client.call(method, request_)
+    refused = pytest.raises(errors.AccessDenied, match="Superuser privilege")
+    with refused if is_superusers else contextlib.nullcontext():
+        client.call(method, request_, user="mallory")
 
 
 def test_what_there_is_not_is_not_refreshed(client: Any) -> None:

@@ -55,6 +55,86 @@ def test_registered_datanode_is_known_by_where_it_called_from(namenode: InMemory
     assert node.known.name == "10.1.2.3:9866"
 
 
+def registering(namenode: InMemoryNamenode, peer: str, **claims: Any) -> str:
+    """Where a node is after it has registered from `peer`."""
+    registration = InMemoryDatanode(namenode, "stranger", "10.0.0.1", {}).registration()
+    for field, value in claims.items():
+        setattr(registration.datanodeID, field, value)
+    request = dn.RegisterDatanodeRequestProto(registration=registration)
+    namenode.call("registerDatanode", request, address=peer)
+    found = namenode.core.datanodes.get(registration.datanodeID.datanodeUuid)
+    assert found is not None
+    return found.name
+
+
+def test_nobody_displaces_a_node_by_claiming_its_address(client: Any, nodes: Nodes) -> None:
+    client.write("/a", 10, replication=len(nodes))
+    at = registering(client.namenode, "10.6.6.6", ipAddr=nodes[0].ip, hostName=nodes[0].ip)
+    assert at == "10.6.6.6:9866"
+    assert nodes[0].known.alive
+    assert len(client.locations("/a").blocks[0].locs) == len(nodes)
+
+
+@pytest.mark.parametrize(
+    ("peer", "claim", "at"),
+    [
+        ("127.0.0.1", "127.0.0.12", "127.0.0.12"),
+        ("127.0.0.1", "10.0.0.1", "127.0.0.1"),
+        ("10.6.6.6", "127.0.0.1", "10.6.6.6"),
+        ("10.6.6.6", "", "10.6.6.6"),
+        ("::ffff:10.6.6.6", "10.0.0.1", "10.6.6.6"),
+        ("::1", "127.0.0.12", "::1"),
+        ("fd00::2", "fd00::1", "fd00::2"),
+    ],
+)
+def test_a_node_is_where_it_calls_from_but_for_loopback_addresses(
+    namenode: InMemoryNamenode, peer: str, claim: str, at: str
+) -> None:
+    assert registering(namenode, peer, ipAddr=claim) == f"{at}:9866"
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"datanodeUuid": ""},
+        {"datanodeUuid": "u" * 257},
+        {"hostName": "h" * 256},
+        {"xferPort": 0},
+        {"xferPort": 65536},
+        {"ipcPort": 0xFFFFFFFF},
+    ],
+)
+def test_what_no_datanode_says_of_itself_is_refused(
+    namenode: InMemoryNamenode, claims: dict[str, Any]
+) -> None:
+    with pytest.raises(errors.DisallowedDatanode, match=r"10\.6\.6\.6"):
+        registering(namenode, "10.6.6.6", **claims)
+    assert not list(namenode.core.datanodes)
+
+
+def test_nobody_speaks_for_a_node_from_somewhere_else(client: Any, nodes: Nodes) -> None:
+    """It would be told to register, and then be another node."""
+    namenode = client.namenode
+    registration = nodes[0].registration()
+    answer = namenode.call(
+        "sendHeartbeat",
+        dn.HeartbeatRequestProto(registration=registration),
+        address="10.6.6.6",
+    )
+    assert [c.cmdType for c in answer.cmds] == [dn.DatanodeCommandProto.RegisterCommand]
+    fatal = dn.ErrorReportRequestProto.FATAL_DISK_ERROR
+    for method, request in (
+        ("blockReport", dn.BlockReportRequestProto(blockPoolId=POOL_ID)),
+        ("blockReceivedAndDeleted", dn.BlockReceivedAndDeletedRequestProto(blockPoolId=POOL_ID)),
+        ("errorReport", dn.ErrorReportRequestProto(errorCode=fatal, msg="gone")),
+    ):
+        named = getattr(request, "registartion" if method == "errorReport" else "registration")
+        named.CopyFrom(registration)
+        with pytest.raises(errors.UnregisteredNode, match=r"comes from 10\.6\.6\.6"):
+            namenode.call(method, request, address="10.6.6.6")
+    assert nodes[0].known.alive
+
+
 @pytest.mark.parametrize(("field", "value"), [("clusterID", "CID-other"), ("namespceID", 4711)])
 def test_datanode_of_another_cluster_is_refused(
     namenode: InMemoryNamenode, field: str, value: object

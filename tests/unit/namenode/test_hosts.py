@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -12,8 +12,9 @@ from howdah.namenode.administration import Administration
 from howdah.namenode.datanodes import DatanodeIdentity
 from howdah.namenode.hosts import Hosts, parse_hosts
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import datanode_namenode_pb2 as datanode_pb
 from howdah.rpc.service import Caller
-from howdah.testing.in_memory import InMemoryNamenode
+from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode
 
 NAMES = {"worker1": ["10.0.0.1"], "worker2": ["10.0.0.2", "fd00::2"]}
 
@@ -42,8 +43,9 @@ def test_names_stand_for_their_addresses() -> None:
     ]
 
 
-def test_a_name_without_address_is_compared_with_what_the_datanode_says() -> None:
-    assert hosts("worker9").allows(identity("10.0.0.9", hostname="worker9"))
+def test_a_name_without_address_lets_nobody_in_who_calls_itself_so() -> None:
+    assert not hosts("worker9").allows(identity("10.0.0.9", hostname="worker9"))
+    assert hosts("worker1 worker9").allows(identity("10.0.0.1", hostname="whatever"))
 
 
 def test_an_entry_with_a_port_means_the_datanode_there() -> None:
@@ -75,6 +77,13 @@ def test_who_is_in_both_lists_is_to_leave() -> None:
 # In a namenode.
 
 
+def claiming(namenode: InMemoryNamenode, peer: str, claim: str) -> Callable[[], object]:
+    """A registration from `peer`, under a new uuid, of a node that says it is at `claim`."""
+    registration = InMemoryDatanode(namenode, "stranger", claim, {}).registration()
+    request = datanode_pb.RegisterDatanodeRequestProto(registration=registration)
+    return lambda: namenode.call("registerDatanode", request, address=peer)
+
+
 @pytest.fixture
 def namenode() -> InMemoryNamenode:
     namenode = InMemoryNamenode()
@@ -87,6 +96,20 @@ def test_a_stranger_may_not_register(namenode: InMemoryNamenode) -> None:
     namenode.core.hosts = hosts("10.0.0.1 10.0.0.2")
     with pytest.raises(errors.DisallowedDatanode, match=r"10\.0\.0\.3:9866"):
         namenode.join("dn2")
+
+
+@pytest.mark.parametrize("claim", ["10.0.0.1", "worker1"])
+def test_a_stranger_may_not_come_in_under_anothers_address(
+    namenode: InMemoryNamenode, claim: str
+) -> None:
+    namenode.core.hosts = hosts("10.0.0.1 10.0.0.2 worker1")
+    stranger = claiming(namenode, "10.6.6.6", claim)
+    with pytest.raises(errors.DisallowedDatanode, match=r"10\.6\.6\.6:9866"):
+        stranger()
+    assert [node.name for node in namenode.core.datanodes.live()] == [
+        "10.0.0.1:9866",
+        "10.0.0.2:9866",
+    ]
 
 
 def test_who_is_taken_out_counts_no_more_and_is_told_so(namenode: InMemoryNamenode) -> None:

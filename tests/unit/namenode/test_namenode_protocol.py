@@ -103,7 +103,6 @@ def test_upgrade_that_waits_is_told(
 
 
 ASKED: list[tuple[str, Message]] = [
-    ("version_request", server_pb.VersionRequestProto()),
     ("get_transaction_id", pb.GetTransactionIdRequestProto()),
     ("get_most_recent_checkpoint_tx_id", pb.GetMostRecentCheckpointTxIdRequestProto()),
     ("roll_edit_log", pb.RollEditLogRequestProto()),
@@ -125,6 +124,12 @@ def test_only_the_superuser_may_ask(
     assert getattr(protocol, method)(request_, caller()) is not None
     with pytest.raises(errors.AccessDenied):
         getattr(protocol, method)(request_, caller("mallory"))
+
+
+def test_anybody_may_ask_for_the_version(protocol: NamenodeProtocol) -> None:
+    """Hadoop's balancer and benchmarks of other users do."""
+    answer = protocol.version_request(server_pb.VersionRequestProto(), caller("mallory"))
+    assert answer.info.blockPoolID
 
 
 def test_backup_nodes_are_refused_by_name(protocol: NamenodeProtocol) -> None:

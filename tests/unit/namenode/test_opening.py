@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from howdah import errors
+from howdah.namenode.core import Settings
 from howdah.namenode.inodes import BlockState
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
@@ -119,9 +121,21 @@ def test_block_size_below_the_minimum_is_refused(client: Any, size: int) -> None
     assert not client.exists("/a")
 
 
-def test_block_size_that_no_chunk_divides_is_refused(client: Any) -> None:
-    with pytest.raises(errors.RemoteError, match="no multiple of 512"):
-        client.create("/a", block_size=1000)
+@pytest.mark.parametrize("size", [16, 17, 1000])
+@pytest.mark.parametrize("settings", [Settings("", min_block_size_bytes=16)])
+def test_block_size_need_be_no_multiple_of_anything(client: Any, size: int) -> None:
+    """That is a check of some clients; tests of others lower the minimum to 16."""
+    client.namenode.join("dn0")
+    client.write("/a", size, size - 1, block_size=size)
+    assert client.status("/a").length == 2 * size - 1
+
+
+def test_who_may_not_write_is_not_told_what_is_there(client: Any) -> None:
+    client.mkdirs("/theirs/d")
+    mallory = replace(client, user="mallory")
+    for path in ("/theirs/d", "/theirs/new", "/theirs/no/parent"):
+        with pytest.raises(errors.AccessDenied):
+            mallory.create(path, flag=3, create_parent=False)
 
 
 @pytest.mark.parametrize("replication", [0, 513, 1 << 31])

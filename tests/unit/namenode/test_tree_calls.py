@@ -9,6 +9,8 @@ import pytest
 from howdah import errors
 from howdah.namenode.core import Settings
 from howdah.namenode.namespace import EditDoesNotFit, Namespace
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
 from howdah.storage import edits
 from howdah.testing.in_memory import InMemoryDatanode
 
@@ -44,6 +46,18 @@ def test_mkdirs_over_a_file_is_refused(client: Any) -> None:
         client.mkdirs("/f")
     with pytest.raises(errors.ParentNotDirectory, match="/f"):
         client.mkdirs("/f/d")
+
+
+def test_who_may_not_write_is_not_told_what_is_missing(client: Any) -> None:
+    client.mkdirs("/theirs")
+    missing = pb.MkdirsRequestProto(
+        src="/theirs/no/parent", masked=types_pb2.FsPermissionProto(perm=0o755), createParent=False
+    )
+    with pytest.raises(errors.AccessDenied, match="access=WRITE"):
+        client.call("mkdirs", missing, user="mallory")
+    with pytest.raises(errors.AccessDenied, match="access=WRITE"):
+        client.delete("/theirs/nothing", user="mallory")
+    assert client.delete("/theirs/no/parent", user="mallory") is False
 
 
 def test_mkdir_without_parents_needs_one(client: Any) -> None:

@@ -130,6 +130,7 @@ def test_call_ids_of_the_protocol_travel_as_unsigned() -> None:
         (errors.RpcServerError("x"), False, Header.ERROR_RPC_SERVER),
         (errors.ProtocolViolation("x"), True, Header.FATAL_DESERIALIZING_REQUEST),
         (errors.AuthorizationFailed("x"), True, Header.FATAL_UNAUTHORIZED),
+        (errors.AuthorizationFailed("x"), False, Header.ERROR_APPLICATION),
         (
             errors.RemoteError("x", java_class=wire.VERSION_MISMATCH),
             True,

@@ -37,9 +37,21 @@ ALLOWED: Final = (
     Allowed(
         "get* with *",
         "answer.*.typeQuotaInfo?1?.consumed",
-        "a file of the default policy counts as being on disks; Hadoop counts by type only "
-        "where a policy was set",
+        "what a file of the default policy takes counts as being on disks; Hadoop counts that "
+        "while a block is being written, and forgets it when a quota is set",
     ),
+    Allowed(
+        "getQuotaUsage by a stranger",
+        "answer.usage.typeQuotaInfos*",
+        "of the root, which has no bound by type; Hadoop lists all types without one there",
+    ),
+    Allowed(
+        "getBlockLocations by a stranger: where it may not look, *",
+        "header.*",
+        "who may not look into a directory is not told what is missing there; Hadoop's answer "
+        "tells a file that is there from one that is not",
+    ),
+    Allowed("refreshCallQueue by a stranger", "header.*", _NOT_HERE + "the call queue"),
     Allowed(
         "get* of the snapshots",
         "*.childrenNum",

@@ -71,6 +71,18 @@ MAPPINGS: Final = _of(
     refresh_pb2.DESCRIPTOR,
     "RefreshUserMappingsProtocolService",
 )
+AUTHORIZATION: Final = _of(
+    "security.authorize",
+    "RefreshAuthorizationPolicyProtocol",
+    refresh_pb2.DESCRIPTOR,
+    "RefreshAuthorizationPolicyProtocolService",
+)
+CALL_QUEUE: Final = _of(
+    "ipc",
+    "RefreshCallQueueProtocol",
+    refresh_pb2.DESCRIPTOR,
+    "RefreshCallQueueProtocolService",
+)
 HA: Final = _of("ha", "HAServiceProtocol", ha_pb2.DESCRIPTOR, "HAServiceProtocolService")
 AT_DATANODE: Final = _of(
     "hdfs.protocol",

@@ -27,6 +27,7 @@ from howdah.testing.answers.asking import (
     read_frame,
 )
 from howdah.testing.answers.facts import Facts
+from howdah.testing.answers.strangers import ask_as_a_stranger
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
 from howdah.transfer.ops import (
@@ -90,6 +91,7 @@ class _Conversation:
         self._cluster()
         self._data_port()
         self._datanode_calls()
+        ask_as_a_stranger(self._ask, (self._dn.ip, self._dn.ipc_port))
         self._other_protocols()
 
     def _do(self, method: str, what: str = "", **fields: Any) -> Any:
@@ -583,17 +585,7 @@ class _Conversation:
     # --- small parts ---
 
     def _create(self, path: str, what: str = "") -> types_pb2.HdfsFileStatusProto:
-        answer = self._do(
-            "create",
-            what,
-            src=path,
-            masked={"perm": 0o644},
-            clientName=WRITER,
-            createFlag=1,
-            createParent=True,
-            replication=1,
-            blockSize=1024,
-        )
+        answer = self._do("create", what, **_created(path, 1024))
         status: types_pb2.HdfsFileStatusProto = answer.fs
         return status
 
@@ -605,6 +597,18 @@ class _Conversation:
         )
         assert header.status == rpc_pb2.RpcResponseHeaderProto.SUCCESS, header
         return answer_type.FromString(body)
+
+
+def _created(path: str, block_size_bytes: int) -> dict[str, Any]:
+    return {
+        "src": path,
+        "masked": {"perm": 0o644},
+        "clientName": WRITER,
+        "createFlag": 1,
+        "createParent": True,
+        "replication": 1,
+        "blockSize": block_size_bytes,
+    }
 
 
 def _completed(path: str, last: types_pb2.ExtendedBlockProto, file_id: int) -> dict[str, Any]:
