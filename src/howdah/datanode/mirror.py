@@ -24,6 +24,8 @@ from howdah.transfer.sockets import Connection, Dialing, connect
 from howdah.transfer.status import Status
 from howdah.transfer.varint import read_delimited
 
+_LOOKS = 16
+"""How often it is looked, in the time that a mirror may take nothing, whether it does."""
 TIMEOUT_EXTENSION_S = 5.0
 """Added for each node behind this one, as Hadoop does."""
 
@@ -68,19 +70,20 @@ class Mirror:
         """
         node = request.targets[0]
         extension_s = TIMEOUT_EXTENSION_S * len(request.targets)
+        silence_s = min(settings.socket_timeout_s, settings.write_timeout_s) + extension_s
         try:
             connection = connect(
                 node.connect_to(use_hostname=settings.use_hostname),
                 connect_timeout_s=settings.socket_timeout_s + extension_s,
                 read_timeout_s=settings.socket_timeout_s + extension_s,
-                write_timeout_s=settings.write_timeout_s + extension_s,
+                write_timeout_s=silence_s / _LOOKS,
                 dialing=waiting,
             )
         except errors.Unreachable as error:
             raise MirrorFailed(error.message, node.transfer_address) from error
         waiting(connection)
         try:
-            connection.send_all(encode_request(request.for_mirror()))
+            connection.send_while_taken(encode_request(request.for_mirror()), silence_s)
             # Between datanodes a copy is just sent; only a client's pipeline answers.
             silent = request.is_datanode or request.stage.is_transfer
             response = None if silent else read_response(connection)
@@ -97,7 +100,6 @@ class Mirror:
                 response.first_bad_link or node.transfer_address,
                 response.status,
             )
-        silence_s = min(settings.socket_timeout_s, settings.write_timeout_s) + extension_s
         return cls(connection, node.transfer_address, response, silence_s)
 
     def send(self, span: memoryview) -> None:

@@ -23,6 +23,7 @@ import os
 import select
 import socket
 import struct
+import time
 from collections.abc import Callable, Sequence
 
 from howdah import errors
@@ -333,20 +334,24 @@ class Connection:
         """All of one buffer, as long as the far end takes something of it every `silence_s`.
 
         The kernel's time-out bounds one call, which returns in the end with what little went
-        out. Here each bit of room counts, so a far end that is slow is told from one that
-        has vanished, and sooner.
+        out, however long ago. So it has to be a small part of `silence_s`, and each call that
+        got rid of something counts: a far end that is slow is told from one that has vanished.
         """
         view = memoryview(data)
-        poll = select.poll()
-        poll.register(self._sock, select.POLLOUT)
+        taken_at_s = time.monotonic()
         while view:
             try:
-                view = view[self._sock.send(view, socket.MSG_DONTWAIT) :]
+                sent = self._sock.send(view)
             except BlockingIOError:
-                if not poll.poll(silence_s * 1000):
+                if time.monotonic() - taken_at_s >= silence_s:
                     raise PeerSilent(f"{self.peer} took no bytes for {silence_s:g} s") from None
+                continue
             except OSError as error:
                 raise PeerClosed(f"the connection to {self.peer} broke: {error}") from error
+            if sent == len(view):
+                return
+            view = view[sent:]
+            taken_at_s = time.monotonic()
 
     def send_buffers(self, buffers: Sequence[bytes | bytearray | memoryview]) -> None:
         """Several buffers, one after the other, in one system call where they fit."""

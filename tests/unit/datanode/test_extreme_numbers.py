@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import os
 import struct
+import tempfile
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.datanode import inter_datanode, operations
-from howdah.datanode.data_server import listen
+from howdah.datanode.data_server import DataServer, listen
 from howdah.datanode.gauges import Gauges
 from howdah.datanode.inter_datanode import InterDatanodeProtocol, encode_order
 from howdah.datanode.ipc import ClientDatanodeProtocol, service
@@ -32,12 +33,14 @@ from howdah.datanode.replicas import ReplicaMap
 from howdah.datanode.reports import incremental_report
 from howdah.datanode.scan import scan_pool
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.short_circuit_socket import listen_local
 from howdah.proto import client_datanode_pb2, data_transfer_pb2, inter_datanode_pb2
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.rpc.service import Registry
 from howdah.rpc.threaded import ThreadedRpcServer
 from howdah.testing.extremes import extremes
+from howdah.testing.waiting import wait_until
 from howdah.transfer import block_lists
 from howdah.transfer.block_lists import ListedReplica
 from howdah.transfer.blocks import DatanodeAddress
@@ -52,7 +55,7 @@ from howdah.transfer.ops import (
 )
 from howdah.transfer.responses import read_response
 from howdah.transfer.short_circuit import ReleaseSlot, RequestDescriptors, SegmentId, SlotId
-from howdah.transfer.sockets import PeerClosed
+from howdah.transfer.sockets import PeerClosed, connect_local
 from howdah.transfer.varint import delimited
 
 Lab = Any
@@ -103,7 +106,7 @@ class Target:
 
     def send(self, op: Op, message: Message) -> bool:
         """Whether the datanode says that it goes on with this request."""
-        wire = VERSION.to_bytes(2, "big") + bytes((op,)) + delimited(message)
+        wire = wire_of(op, message)
         with self.node.connect() as connection:
             if op is Op.WRITE_BLOCK and self._is_silent(message):
                 # No answer comes: a packet that is none has it end.
@@ -188,6 +191,10 @@ def message_of(request: Any) -> tuple[Op, Message]:
     while body[0] >= 0x80:
         body = body[1:]
     return op, MESSAGES[op].FromString(body[1:])
+
+
+def wire_of(op: Op, message: Message) -> bytes:
+    return VERSION.to_bytes(2, "big") + bytes((op,)) + delimited(message)
 
 
 def sweep(target: Target, make: Any, caplog: pytest.LogCaptureFixture) -> None:
@@ -294,6 +301,31 @@ def test_other_operations_with_any_number(
         ReleaseSlot(slot),
     ):
         sweep(target, lambda request=request: request, caplog)
+
+
+def test_local_requests_with_any_number(target: Target, caplog: pytest.LogCaptureFixture) -> None:
+    """Over the socket that descriptors pass: slots and segments of others, or of nobody."""
+    block, registry = target.finalized(), target.node.store.short_circuit
+    with tempfile.TemporaryDirectory() as directory:
+        path = f"{directory}/dn"
+        server = DataServer(listen_local(path), target.node.store, target.node.settings)
+        server.start()
+        segment, _ = registry.open_segment("somebody else")
+        for request in (
+            RequestDescriptors(block, SlotId(segment, 3)),
+            ReleaseSlot(SlotId(segment, 3)),
+        ):
+            op, pattern = message_of(request)
+            for what, message in extremes(pattern):
+                with connect_local(path, takes_descriptors=True) as connection:
+                    connection.send_all(wire_of(op, message))
+                    connection.recv_exactly(1)
+                wait_until(lambda: server.active == 0)
+                assert not any(record.exc_info for record in caplog.records), what
+                assert len(registry) == 0, what
+        registry.close_segment(segment)
+        server.close()
+    target.assert_well()
 
 
 class Ipc:
