@@ -67,6 +67,8 @@ class BlockMachine(RuleBasedStateMachine):
         self.sent = self.acked = self.acked_synced = 0
         self.writing = True
         self.lost_power: set[int] = set()
+        self.damaged: dict[int, int] = {}
+        """Final replicas that are not all there, and how much of them fits its checksums."""
         self.attempt: Attempt | None = None
         self.late: list[Attempt] = []
         self.committed: BlockSynchronized | None = None
@@ -171,9 +173,17 @@ class BlockMachine(RuleBasedStateMachine):
     @rule(node=nodes, lost=st.integers(0, 9))
     def cut_the_power(self, node: int, lost: int) -> None:
         replica = self.replicas[node]
-        if replica is not None and replica.stored_as is not ReplicaState.FINALIZED:
-            self.lost_power.add(node)
-            self.restart(node, max(replica.length_bytes - lost, self.synced[node]))
+        if replica is None:
+            return
+        self.lost_power.add(node)
+        left = max(replica.length_bytes - lost, self.synced[node])
+        if replica.stored_as is not ReplicaState.FINALIZED:
+            self.restart(node, left)
+            return
+        # Its length says nothing, and nobody has looked yet.
+        if left < replica.length_bytes:
+            self.damaged[node] = min(left, self.damaged.get(node, left))
+        self.restart(node, replica.length_bytes)
 
     # --- recoveries ---
 
@@ -225,8 +235,12 @@ class BlockMachine(RuleBasedStateMachine):
             return errors.Unreachable("silent")
         if replica is None:
             return None
+        stamp, recovery_id = attempt.order.block.generation_stamp, attempt.order.recovery_id
         try:
-            replica.begin_recovery(attempt.order.block.generation_stamp, attempt.order.recovery_id)
+            replica.check_recovery(stamp, recovery_id)
+            if node in self.damaged:
+                replica.distrust((self.damaged.pop(node), b""))
+            replica.begin_recovery(stamp, recovery_id)
         except errors.HowdahError as error:
             return error
         return Candidate(7, replica.generation_stamp, replica.length_bytes, replica.stored_as)
