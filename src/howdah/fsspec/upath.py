@@ -1,0 +1,39 @@
+"""`UPath("howdah://host:port/a")`: paths of universal_pathlib that keep host and port.
+
+Without a class of its own a path knows its host among its options, and works, but prints
+itself as `howdah:///a`: what was printed, or handed on as text, would be another file.
+universal_pathlib finds the class by its entry point.
+"""
+
+from __future__ import annotations
+
+import fsspec
+from upath import UPath
+
+# universal_pathlib parses by the rules of the class that fsspec has, once it has it.
+fsspec.get_filesystem_class("howdah")
+
+
+class HowdahPath(UPath):  # type: ignore[misc, unused-ignore]
+    """A path of HDFS."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        if self._relative_base is not None:
+            return str(super().__str__())
+        # Not by the filesystem: that is made when it is first needed, with this text.
+        options = self.storage_options
+        user, port = options.get("user"), options.get("port")
+        place = f"{user}@" if user else ""
+        place += str(options.get("host", "")) + (f":{port}" if port else "")
+        return f"{self.protocol}://{place}{self.path}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+    def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
+        """Make a directory; `FileExistsError` unless `exist_ok` allows that it is there."""
+        if not exist_ok and self.exists():
+            raise FileExistsError(str(self))
+        super().mkdir(mode=mode, parents=parents, exist_ok=exist_ok)
