@@ -37,6 +37,15 @@ class HowdahError(Exception):
     def __str__(self) -> str:
         return self.message
 
+    def about(self, path: str | None, other: str | None = None) -> Self:
+        """The same, with the path that it is about (and a second one) as `filename` (and
+        `filename2`), as Python's own errors of files have them; what is known stays."""
+        if isinstance(self, OSError) and path and self.filename is None:
+            as_os_error: OSError = self
+            as_os_error.filename = path
+            as_os_error.filename2 = other
+        return self
+
     def numbered_as(self, cause: Exception) -> Self:
         """The same, with the `errno` of what caused it, where both are an `OSError`."""
         if isinstance(self, OSError) and isinstance(cause, OSError) and cause.errno:

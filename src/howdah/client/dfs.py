@@ -211,7 +211,7 @@ class DFSClient:
         if status is None:
             status = self.namenode.get_file_info(path)
         if status is None:
-            raise errors.PathNotFound(f"File does not exist: {path}")
+            raise errors.PathNotFound(f"File does not exist: {path}").about(path)
         length = status.length
         if block is not None and block.offset + block.length_bytes > length:
             length = block.offset + block.length_bytes

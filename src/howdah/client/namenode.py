@@ -40,6 +40,16 @@ def _permission(mode: int) -> types_pb2.FsPermissionProto:
     return types_pb2.FsPermissionProto(perm=check_mode(mode))
 
 
+def _paths_of(request: Message) -> tuple[str | None, str | None]:
+    """The path that a request is about, and where it is to lead."""
+    for field in ("src", "path", "trg", "snapshotRoot"):
+        path = getattr(request, field, None)
+        if isinstance(path, str):
+            other = getattr(request, "dst", None)
+            return path, other if isinstance(other, str) else None
+    return None, None
+
+
 class NamenodeProxy(AttributeMethods, SnapshotMethods):
     """One namenode's ClientProtocol. Thread-safe and fork-safe, as `RpcClient` is."""
 
@@ -75,12 +85,16 @@ class NamenodeProxy(AttributeMethods, SnapshotMethods):
                 attempts += 1
                 pause_s = self._policy.pause_s(error, attempts)
                 if pause_s is None:
+                    error.about(*_paths_of(request))
                     raise
                 _log.info("%s: %s; trying again in %g s", method, error, pause_s)
                 # The first, and then fewer and fewer: 1, 2, 4, 8 …
                 if not attempts & attempts - 1:
                     notices.say(f"{error}; trying again")
                 time.sleep(pause_s)
+            except errors.HowdahError as error:
+                error.about(*_paths_of(request))
+                raise
 
     # --- namespace ----------------------------------------------------------------
 
@@ -343,10 +357,10 @@ class NamenodeProxy(AttributeMethods, SnapshotMethods):
         except errors.PathNotFound as error:
             # Namenodes say so of directories too, which Python users expect to tell apart.
             if error.message.startswith("Path is not a file"):
-                raise errors.PathIsDirectory(error.message) from error
+                raise errors.PathIsDirectory(error.message).about(path) from error
             raise
         if not answer.HasField("locations"):
-            raise errors.PathNotFound(f"File does not exist: {path}")
+            raise errors.PathNotFound(f"File does not exist: {path}").about(path)
         return LocatedBlocks.from_proto(answer.locations)
 
     def report_bad_blocks(self, blocks: Sequence[LocatedBlock]) -> None:

@@ -16,8 +16,8 @@ from howdah import errors
 def named(error: errors.HowdahError, path: str) -> errors.HowdahError:
     """`error`, or the same one with `path` in front of its message if that lacks it."""
     if path in error.message:
-        return error
-    return type(error)(f"{path}: {error.message}", java_class=error.remote_class)
+        return error.about(path)
+    return type(error)(f"{path}: {error.message}", java_class=error.remote_class).about(path)
 
 
 @contextmanager

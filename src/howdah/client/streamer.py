@@ -134,7 +134,8 @@ class Streamer:
         error = self._pipeline.error
         if error is not None:
             # A new exception for each caller: one object would collect all their traces.
-            raise type(error)(error.message, java_class=error.remote_class) from error
+            again = type(error)(error.message, java_class=error.remote_class)
+            raise again.about(self._pipeline.path) from error
 
     def wait_acked(self, seqno: int) -> None:
         """Wait until the packet `seqno` and all before it are on every datanode."""

@@ -53,7 +53,7 @@ def _translated(path: str) -> Iterator[None]:
     except errors.HowdahError:
         raise
     except FileNotFoundError as error:
-        raise errors.PathNotFound(f"File does not exist: {path}") from error
+        raise errors.PathNotFound(f"File does not exist: {path}").about(path) from error
     except FileExistsError as error:
         raise errors.PathExists(f"{path} exists") from error
     except NotADirectoryError as error:

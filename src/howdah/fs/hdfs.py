@@ -321,7 +321,7 @@ class HdfsFileSystem(HdfsSnapshots):
             where, followed = self.behind_links(resolved, last=True)
             return dataclasses.replace(where.get_file_status(followed), path=resolved)
         if proto is None:
-            raise errors.PathNotFound(f"File does not exist: {resolved}")
+            raise errors.PathNotFound(f"File does not exist: {resolved}").about(resolved)
         return file_status(proto, resolved)
 
     def list_status_iter(self, path: PathLike) -> Iterator[FileStatus]:
@@ -342,7 +342,7 @@ class HdfsFileSystem(HdfsSnapshots):
             if not page.remainingEntries or not page.partialListing:
                 return
             page = self._namenode.get_listing(resolved, page.partialListing[-1].path)
-        raise errors.PathNotFound(f"File does not exist: {resolved}")
+        raise errors.PathNotFound(f"File does not exist: {resolved}").about(resolved)
 
     def list_with_writers(self, path: PathLike) -> Iterator[tuple[FileStatus, bool]]:
         """What is in a directory, and whether it is a file that is open for writing."""

@@ -78,7 +78,7 @@ class HdfsLinks(FileSystem):
             where, followed = self.behind_links(resolved, last=False)
             return dataclasses.replace(where.get_file_link_status(followed), path=resolved)
         if proto is None:
-            raise errors.PathNotFound(f"File does not exist: {resolved}")
+            raise errors.PathNotFound(f"File does not exist: {resolved}").about(resolved)
         return file_status(proto, resolved)
 
     # --- following --------------------------------------------------------------------

@@ -44,6 +44,7 @@ class HdfsSnapshots(HdfsAttributes):
 
     @follow_links
     def rename_snapshot(self, path: PathLike, old: str, new: str) -> None:
+        """Give a snapshot another name, under which its path is read from then on."""
         self._namenode.rename_snapshot(self.resolve(path), old, new)
 
     @follow_links

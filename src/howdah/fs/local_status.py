@@ -57,7 +57,7 @@ def translated(path: str) -> Iterator[None]:
     except errors.HowdahError:
         raise
     except OSError as error:
-        raise from_os_error(path, error) from error
+        raise from_os_error(path, error).about(path) from error
 
 
 def status_of(path: str, info: os.stat_result, target: str | None = None) -> FileStatus:

@@ -104,9 +104,11 @@ class Tree:
         try:
             node = self.place(path, user).node
         except errors.ParentNotDirectory as error:
-            raise errors.PathNotFound(f"File does not exist: {path}: {error}") from error
+            raise errors.PathNotFound(f"File does not exist: {path}: {error}").about(
+                path
+            ) from error
         if node is None:
-            raise errors.PathNotFound(f"File does not exist: {path}")
+            raise errors.PathNotFound(f"File does not exist: {path}").about(path)
         return node
 
     def file(self, path: str, user: str) -> File:

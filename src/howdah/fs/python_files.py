@@ -150,7 +150,8 @@ class PythonFiles(ABC):
         False
         """
         if not self.delete(path, recursive):
-            raise failures.PathNotFound(f"{self.resolve(path)} does not exist")
+            gone = self.resolve(path)
+            raise failures.PathNotFound(f"{gone} does not exist").about(gone)
 
     def read_bytes(self, path: PathLike) -> bytes:
         """All of a file.

@@ -130,3 +130,14 @@ def test_truncate_concat_and_safe_mode_say_what_is_wanted() -> None:
     assert (truncate.src, truncate.newLength, truncate.clientName) == ("/f", 7, "me")
     assert (concat.trg, list(concat.srcs)) == ("/f", ["/g", "/h"])
     assert (safe_mode.action, safe_mode.checked) == (pb.SAFEMODE_ENTER, True)
+
+
+def test_an_error_of_the_namenode_has_the_path_as_its_filename() -> None:
+    namenode, _ = proxy(errors.AccessDenied("no"), errors.PathExists("there"))
+    with pytest.raises(PermissionError) as denied:
+        namenode.delete("/f", recursive=False)
+    assert (denied.value.filename, denied.value.filename2) == ("/f", None)
+    with pytest.raises(FileExistsError) as exists:
+        namenode.rename2("/f", "/g", overwrite=False)
+    assert (exists.value.filename, exists.value.filename2) == ("/f", "/g")
+    assert str(exists.value) == "there"

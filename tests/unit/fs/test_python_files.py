@@ -143,3 +143,10 @@ def test_a_walk_goes_on_where_a_directory_cannot_be_listed(tmp_path: Path) -> No
             with pytest.raises(errors.AccessDenied):
                 list(strange.walk("/a"))
     memory.forget("walk")
+
+
+def test_what_is_not_there_is_the_filename_of_the_error(fs: FileSystem, path: str) -> None:
+    for ask in (fs.get_file_status, fs.read_bytes, fs.rm):
+        with pytest.raises(FileNotFoundError) as raised:
+            ask(path)
+        assert raised.value.filename == path

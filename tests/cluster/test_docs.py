@@ -1,0 +1,325 @@
+"""Every block of code of the guides runs as it stands there (docs/spark.md: tests/spark).
+
+Only addresses and waits are exchanged, and paths go below a directory of the test. Blocks
+of a page share their names. A server that a block of shell runs in the foreground goes to
+the background once it serves, as with a terminal for each.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final
+
+import pytest
+
+import howdah
+from howdah.config import Configuration
+from howdah.fs.api import FileSystem
+from howdah.testing import MiniCluster
+
+HERE = Path(__file__).parents[2]
+BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES: Final = ("README.md", "docs/python.md", "docs/operating.md", "docs/testing.md",
+                "docs/command-line.md")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code, and the line of its page that it begins in."""
+
+    page: str
+    language: str
+    code: str
+    line: int
+
+    def run(self, names: dict[str, Any]) -> None:
+        exec(compile("\n" * (self.line - 1) + self.code, str(HERE / self.page), "exec"), names)
+
+    def settled(self, **exchanged: str) -> Block:
+        """With other text for some of it; what is to be exchanged must be there."""
+        code = self.code
+        for old, new in exchanged.items():
+            code = re.sub(old, new, code)
+        return Block(self.page, self.language, code, self.line)
+
+
+def blocks_of(page: str, *languages: str) -> list[Block]:
+    text = (HERE / page).read_text("utf-8")
+    found = [
+        Block(page, each[1], each[2], text.count("\n", 0, each.start(2)) + 1)
+        for each in BLOCK.finditer(text)
+    ]
+    return [block for block in found if not languages or block.language in languages]
+
+
+@pytest.fixture
+def root(request: pytest.FixtureRequest) -> str:
+    return "/guides/" + re.sub(r"\W", "_", request.node.name)
+
+
+@pytest.fixture
+def fs(howdah_cluster: MiniCluster, root: str) -> Iterator[FileSystem]:
+    """A cluster that has what the guides read."""
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    with howdah_cluster.connect() as own:
+        for name in ("data/t.parquet", "data/flights.parquet"):
+            with own.create(f"{root}/{name}") as out:
+                parquet.write_table(pyarrow.table({"x": range(5)}), out)
+        own.write_bytes(f"{root}/logs/today", b"a line\n")
+        yield own
+        for directory in own.list_snapshottable_directories():
+            if directory.path.startswith(root):
+                own.delete_snapshot(directory.path, "monday")
+                own.disallow_snapshot(directory.path)
+        own.delete(root, recursive=True)
+
+
+def below(block: Block, cluster: MiniCluster, root: str) -> Block:
+    """A block about this cluster, with its paths below `root`."""
+    place = cluster.uri.removeprefix("hdfs://")
+    settled = block.settled(
+        **{r"(?<=://)(127\.0\.0\.1|host):8020": place, r"timeout_s=60": "timeout_s=0.1"}
+    )
+    return settled.settled(
+        **{rf"""(?<=["'])/(?=(a|data|logs|tmp)\b)|(?<={place})/(?=(a|data)/)""": f"{root}/"}
+    )
+
+
+def test_every_block_of_the_guides_has_a_test() -> None:
+    """A new kind of block, or a page with more of them, wants one below."""
+    kinds = {page: [block.language for block in blocks_of(page)] for page in PAGES}
+    assert kinds["docs/command-line.md"] == []
+    assert kinds["README.md"] == ["sh", "sh", "python", "python", "python", ""]
+    assert kinds["docs/operating.md"] == ["sh", "sh", "sh", "xml"]
+    assert set(kinds["docs/python.md"]) == set(kinds["docs/testing.md"]) == {"python"}
+
+
+# --- Python -----------------------------------------------------------------------------------
+
+
+def test_the_guide_to_python(
+    howdah_cluster: MiniCluster, fs: FileSystem, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    pytest.importorskip("pandas")
+    # install() is for the rest of the process.
+    registry = dict(fsspec.registry)
+    monkeypatch.setattr(fsspec.registry, "target", registry, raising=False)
+    names: dict[str, Any] = {}
+    for block in blocks_of("docs/python.md"):
+        if "FileRange(" in block.code:
+            fs.write_bytes(f"{root}/a/b", bytes(2 << 20))
+        below(block, howdah_cluster, root).run(names)
+        if names["fs"].scheme == "hdfs":
+            fs.unset_storage_policy(f"{root}/data")
+    names["alices"].close()
+
+
+def test_the_first_steps_in_python(
+    howdah_cluster: MiniCluster, fs: FileSystem, root: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pandas")
+    connects, pandas, spark = blocks_of("README.md", "python")
+    below(connects, howdah_cluster, root).run({})
+    assert f"{root}/tmp/hello 4" in capsys.readouterr().out
+    below(pandas, howdah_cluster, root).run({})
+    read: list[str] = []
+    session = SimpleNamespace(read=SimpleNamespace(parquet=read.append))  # no JVM for a line
+    spark.run({"spark": session})
+    assert read[0].endswith("/data")
+
+
+def test_the_guide_to_testing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster, contract, suite = blocks_of("docs/testing.md")
+    names: dict[str, Any] = {}
+    cluster.run(names)
+    assert names["cluster"].names
+    with howdah.connect("mem://guides/") as memory:
+        contract.settled(
+            **{r"check_filesystem\(fs,": 'check_filesystem(fs, only=["closing"],'}
+        ).run({"fs": memory})
+    assert "passed" in capsys.readouterr().out
+    (tmp_path / "test_contract.py").write_text(suite.code)
+    (tmp_path / "conftest.py").write_text(
+        "import howdah, pytest\n"
+        "@pytest.fixture\n"
+        "def fs():\n"
+        "    with howdah.connect('mem://guide/') as found:\n"
+        "        yield found\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-k", "closing", "-p", "no:cacheprovider", tmp_path],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+# --- shells -----------------------------------------------------------------------------------
+
+# A server's last log line of its start.
+FOREGROUND: Final = """\
+#!{python}
+import os, subprocess, sys, time
+words = sys.argv[1:]
+runs = [sys.executable, "-m", "howdah", *words]
+if words not in (["namenode"], ["datanode"], ["secondarynamenode"],
+                 ["namenode", "-importCheckpoint"]):
+    os.execv(sys.executable, runs)
+with open({log!r}, "a") as log:
+    server = subprocess.Popen(runs, stdout=log, stderr=log, start_new_session=True)
+with open({pids!r}, "a") as pids:
+    print(server.pid, file=pids)
+import socket
+port = {{"namenode": {rpc}, "datanode": {data}}}.get(words[0])
+until = time.monotonic() + 60
+while port and server.poll() is None and time.monotonic() < until:
+    with socket.socket() as probe:
+        if not probe.connect_ex(("127.0.0.1", port)):
+            sys.exit(0)
+    time.sleep(0.05)
+sys.exit(server.returncode if port else 0)
+"""
+
+
+@dataclass
+class Terminal:
+    """A shell with a `howdah` that leaves servers in the background, and its configuration."""
+
+    top: Path
+    conf: Path
+
+    def run(self, code: str, **environment: str) -> str:
+        done = subprocess.run(
+            ["sh", "-eu", "-c", code],
+            cwd=HERE,
+            env=os.environ
+            | {"PATH": f"{self.top / 'bin'}:{os.environ['PATH']}", "HOME": str(self.top)}
+            | environment,
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr + self.log()
+        return done.stdout
+
+    def log(self) -> str:
+        log = self.top / "log"
+        return log.read_text() if log.exists() else ""
+
+    def end(self) -> None:
+        """SIGTERM to the servers, as one who looked at them would do."""
+        pids = self.top / "pids"
+        for pid in map(int, pids.read_text().split()) if pids.exists() else ():
+            try:
+                os.kill(pid, signal.SIGTERM)
+                while True:
+                    os.kill(pid, 0)
+                    with open(f"/proc/{pid}/stat") as stat:
+                        if stat.read().rpartition(")")[2].split()[0] == "Z":
+                            break
+            except (ProcessLookupError, FileNotFoundError):
+                continue
+        pids.unlink(missing_ok=True)
+
+
+def free_ports(count: int) -> list[int]:
+    listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [listener.getsockname()[1] for listener in listeners]
+    for listener in listeners:
+        listener.close()
+    return ports
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    rpc, http, data, ipc = free_ports(4)
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    values = {
+        "fs.defaultFS": f"hdfs://127.0.0.1:{rpc}",
+        "dfs.namenode.http-address": f"127.0.0.1:{http}",
+        "dfs.namenode.name.dir": str(tmp_path / "name"),
+        "dfs.namenode.checkpoint.dir": str(tmp_path / "checkpoint"),
+        "dfs.datanode.data.dir": str(tmp_path / "data"),
+        "dfs.datanode.address": f"127.0.0.1:{data}",
+        "dfs.datanode.ipc.address": f"127.0.0.1:{ipc}",
+        "dfs.replication": "1",
+    }
+    properties = "".join(
+        f"<property><name>{name}</name><value>{value}</value></property>"
+        for name, value in values.items()
+    )
+    for name in ("core-site.xml", "hdfs-site.xml"):
+        (conf / name).write_text(f"<configuration>{properties}</configuration>")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    program = programs / "howdah"
+    program.write_text(
+        FOREGROUND.format(
+            python=sys.executable,
+            log=str(tmp_path / "log"),
+            pids=str(tmp_path / "pids"),
+            rpc=rpc,
+            data=data,
+        )
+    )
+    program.chmod(0o755)
+    made = Terminal(tmp_path, conf)
+    yield made
+    made.end()
+
+
+def test_the_first_steps_in_a_shell(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
+    developers, users = blocks_of("README.md", "sh")
+    known = terminal.run("./dev help")
+    for command in re.findall(r"^\./dev (\w+)", developers.code, re.MULTILINE):
+        assert f"\n  {command} " in known
+    pip = terminal.top / "bin" / "pip"
+    pip.write_text("#!/bin/sh\n")
+    pip.chmod(0o755)
+    try:
+        out = terminal.run(users.code)
+    finally:
+        terminal.run("howdah down || true")
+    assert "/tmp/a/README.md" in out
+
+
+def test_the_guide_to_operating(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    servers, importing, secondary = blocks_of("docs/operating.md", "sh")
+    here = {"HADOOP_CONF_DIR": str(terminal.conf)}
+    terminal.run(servers.code.replace("/etc/howdah", str(terminal.conf)))
+    conf = Configuration.load(terminal.conf)
+    with howdah.connect(conf=conf) as fs:
+        fs.mkdirs("/a")
+    assert re.search(r"\d", terminal.run(secondary.code, **here))
+    terminal.end()
+    for name in (terminal.top / "name").rglob("*"):
+        if name.is_file():
+            name.unlink()
+    (terminal.top / "name").rename(terminal.top / "lost")
+    terminal.run(importing.code, **here)
+    with howdah.connect(conf=conf) as fs:
+        assert fs.exists("/a")
+
+
+def test_the_settings_of_the_guide_are_known(tmp_path: Path) -> None:
+    (xml,) = blocks_of("docs/operating.md", "xml")
+    (tmp_path / "hdfs-site.xml").write_text(f"<configuration>{xml.code}</configuration>")
+    conf = Configuration.load(tmp_path)
+    from howdah import keys
+
+    assert conf.get(keys.DFS_CLIENT_READ_SHORTCIRCUIT)
+    assert conf.get(keys.DFS_DOMAIN_SOCKET_PATH).endswith("_PORT")
