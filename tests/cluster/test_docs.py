@@ -22,6 +22,7 @@ from typing import Any, Final
 import pytest
 
 import howdah
+from howdah import keys
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
@@ -110,11 +111,11 @@ def test_every_block_of_the_guides_has_a_test() -> None:
 def test_the_guide_to_python(
     howdah_cluster: MiniCluster, fs: FileSystem, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fsspec = pytest.importorskip("fsspec")
+    pytest.importorskip("fsspec")
     pytest.importorskip("pandas")
-    # install() is for the rest of the process.
-    registry = dict(fsspec.registry)
-    monkeypatch.setattr(fsspec.registry, "target", registry, raising=False)
+    # install() is for the rest of the process: what was there comes back.
+    registry = sys.modules["fsspec.registry"]
+    monkeypatch.setitem(registry._registry, "hdfs", None)
     names: dict[str, Any] = {}
     for block in blocks_of("docs/python.md"):
         if "FileRange(" in block.code:
@@ -168,7 +169,6 @@ def test_the_guide_to_testing(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 # --- shells -----------------------------------------------------------------------------------
 
-# A server's last log line of its start.
 FOREGROUND: Final = """\
 #!{python}
 import os, subprocess, sys, time
@@ -189,7 +189,12 @@ while port and server.poll() is None and time.monotonic() < until:
         if not probe.connect_ex(("127.0.0.1", port)):
             sys.exit(0)
     time.sleep(0.05)
-sys.exit(server.returncode if port else 0)
+if words == ["secondarynamenode"]:  # "until SIGTERM": then it is one's turn to go on
+    while server.poll() is None and not os.path.exists({lock!r}):
+        time.sleep(0.05)
+    server.terminate()
+    sys.exit(server.wait())
+sys.exit(server.returncode or 1)
 """
 
 
@@ -271,6 +276,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
             python=sys.executable,
             log=str(tmp_path / "log"),
             pids=str(tmp_path / "pids"),
+            lock=str(tmp_path / "checkpoint" / "in_use.lock"),
             rpc=rpc,
             data=data,
         )
@@ -319,7 +325,5 @@ def test_the_settings_of_the_guide_are_known(tmp_path: Path) -> None:
     (xml,) = blocks_of("docs/operating.md", "xml")
     (tmp_path / "hdfs-site.xml").write_text(f"<configuration>{xml.code}</configuration>")
     conf = Configuration.load(tmp_path)
-    from howdah import keys
-
     assert conf.get(keys.DFS_CLIENT_READ_SHORTCIRCUIT)
     assert conf.get(keys.DFS_DOMAIN_SOCKET_PATH).endswith("_PORT")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,8 @@ def test_pandas_reads_hdfs_urls_with_storage_options(
 ) -> None:
     """Without them pandas asks pyarrow first, whose own client wants a libjvm."""
     pandas = pytest.importorskip("pandas")
-    monkeypatch.setitem(fsspec.registry._registry, "hdfs", howdah.fsspec.HowdahFileSystem)
+    registry = sys.modules["fsspec.registry"]
+    monkeypatch.setitem(registry._registry, "hdfs", howdah.fsspec.HowdahFileSystem)
     url = f"{howdah_cluster.uri}{table}"
     assert len(pandas.read_parquet(url, storage_options={})) == ROWS
     frame = pandas.DataFrame({"x": [1]})

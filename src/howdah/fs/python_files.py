@@ -143,10 +143,10 @@ class PythonFiles(ABC):
     def rm(self, path: PathLike, recursive: bool = False) -> None:
         """Delete, as `delete`, but `PathNotFound` if nothing is there. No trash is involved.
 
-        >>> fs.write_text("/docs/a/b", "x")
+        >>> fs.write_text("/docs/b/c", "x")
         1
-        >>> fs.rm("/docs/a", recursive=True)
-        >>> fs.exists("/docs/a")
+        >>> fs.rm("/docs/b", recursive=True)
+        >>> fs.exists("/docs/b")
         False
         """
         if not self.delete(path, recursive):
