@@ -193,7 +193,7 @@ if words == ["secondarynamenode"]:  # "until SIGTERM": then it is one's turn to 
     while server.poll() is None and not os.path.exists({lock!r}):
         time.sleep(0.05)
     server.terminate()
-    sys.exit(server.wait())
+    sys.exit(server.wait() not in (0, -15))  # it may not be listening to that yet
 sys.exit(server.returncode or 1)
 """
 
