@@ -82,16 +82,19 @@ def _block(pool_id: str, proto: types_pb2.BlockProto) -> ExtendedBlock:
 def recovery_order(proto: pb.RecoveringBlockProto) -> RecoverBlock | Unsupported:
     """What a RecoveringBlockProto asks for; also the form in which a primary asks its peers.
 
-    `ProtocolViolation` for a recovery id that is negative in Java.
+    `ProtocolViolation` for lengths and stamps that are negative in Java.
     """
     if proto.HasField("ecPolicy"):
         return Unsupported("BlockRecoveryCommand for an erasure-coded block")
-    if signed64(proto.newGenStamp) < 0:
-        raise errors.ProtocolViolation(
-            f"a recovery under stamp {proto.newGenStamp}, which no block has"
-        )
     block = ExtendedBlock.from_proto(proto.block.b)
     target = _block(block.pool_id, proto.truncateBlock) if proto.HasField("truncateBlock") else None
+    numbers = [signed64(proto.newGenStamp), block.generation_stamp, block.length_bytes]
+    if target is not None:
+        numbers += [target.generation_stamp, target.length_bytes]
+    if min(numbers) < 0:
+        raise errors.ProtocolViolation(
+            f"a recovery of {block} with a length or a stamp that no block has: {min(numbers)}"
+        )
     return RecoverBlock(
         block,
         signed64(proto.newGenStamp),

@@ -19,15 +19,25 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.datanode import inter_datanode, operations
+from howdah.datanode.commands import (
+    FinalizeUpgrade,
+    Register,
+    Shutdown,
+    Unsupported,
+    decode_orders,
+    recovery_order,
+)
 from howdah.datanode.data_server import DataServer, listen
 from howdah.datanode.gauges import Gauges
 from howdah.datanode.inter_datanode import InterDatanodeProtocol, encode_order
 from howdah.datanode.ipc import ClientDatanodeProtocol, service
 from howdah.datanode.messages import (
+    MessageBuffer,
     RecoverBlock,
     ReplicaDeleted,
     ReplicaOpened,
     ReplicaReceived,
+    encode,
 )
 from howdah.datanode.replicas import ReplicaMap
 from howdah.datanode.reports import incremental_report
@@ -43,7 +53,7 @@ from howdah.testing.extremes import extremes
 from howdah.testing.waiting import wait_until
 from howdah.transfer import block_lists
 from howdah.transfer.block_lists import ListedReplica
-from howdah.transfer.blocks import DatanodeAddress
+from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.ops import (
     VERSION,
     BlockChecksum,
@@ -430,3 +440,48 @@ def test_a_replica_whose_room_cannot_be_promised_leaves_nothing(target: Target, 
     assert volume.promised_bytes == 0
     volume.on_promise = None
     target.assert_well()
+
+
+def orders() -> Iterator[pb.DatanodeCommandProto]:
+    """One of each that a namenode gives, with all that it may have."""
+    block = ExtendedBlock("BP-1", 1, 1001, 100)
+    located = encode_order(RecoverBlock(block, 2000, (NOBODY,), block))
+    kinds = pb.DatanodeCommandProto
+    yield kinds(
+        cmdType=kinds.BlockRecoveryCommand,
+        recoveryCmd=pb.BlockRecoveryCommandProto(blocks=[located]),
+    )
+    for action in (pb.BlockCommandProto.TRANSFER, pb.BlockCommandProto.INVALIDATE):
+        command = pb.BlockCommandProto(action=action, blockPoolId="BP-1")
+        command.blocks.add(blockId=1, genStamp=1001, numBytes=100)
+        command.targets.add(datanodes=[NOBODY.to_proto()])
+        command.targetStorageTypes.add(storageTypes=[1])
+        command.targetStorageUuids.add(storageUuids=["DS"])
+        yield kinds(cmdType=kinds.BlockCommand, blkCmd=command)
+    yield kinds(
+        cmdType=kinds.BalancerBandwidthCommand,
+        balancerCmd=pb.BalancerBandwidthCommandProto(bandwidth=1),
+    )
+
+
+def test_an_order_with_any_number_is_read_or_refused_and_can_be_passed_on() -> None:
+    refused = set()
+    for pattern in orders():
+        for what, command in extremes(pattern):
+            try:
+                decoded = decode_orders([command])
+            except errors.ProtocolViolation:
+                refused.add(what.partition("=")[0])
+                continue
+            for order in decoded:
+                if isinstance(order, RecoverBlock):
+                    assert recovery_order(encode_order(order)) == order
+                if not isinstance(order, Register | FinalizeUpgrade | Shutdown | Unsupported):
+                    assert MessageBuffer().feed(encode(order)) == [order]
+    assert refused == {
+        "recoveryCmd.blocks.newGenStamp",
+        "recoveryCmd.blocks.block.b.generationStamp",
+        "recoveryCmd.blocks.block.b.numBytes",
+        "recoveryCmd.blocks.truncateBlock.genStamp",
+        "recoveryCmd.blocks.truncateBlock.numBytes",
+    }
