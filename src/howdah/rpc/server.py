@@ -20,7 +20,7 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.rpc import wire
 from howdah.rpc.service import Answer, Deferred, Registry, Slices, defect
-from howdah.rpc.session import Call, Event, Reply, ServerSession
+from howdah.rpc.session import Call, Event, Reply, ServerSession, State
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +29,12 @@ CALLS_PER_TURN: Final = 100
 
 MAX_UNSENT_BYTES: Final = 4 * 1024 * 1024
 """Answers of one connection that wait for the barrier, before it is served no further."""
+
+
+HANDSHAKE_TIMEOUT_S: Final = 20.0
+IDLE_TIMEOUT_S: Final = 20.0
+"""Twice what Hadoop's clients keep a connection that they do not use."""
+IDLE_THRESHOLD: Final = 4000
 
 
 class Barrier(Protocol):
@@ -61,12 +67,24 @@ class RpcServer:
         barrier: Barrier | None = None,
         max_frame_bytes: int = wire.DEFAULT_MAX_FRAME_BYTES,
         max_connections: int = 0,
+        handshake_timeout_s: float = HANDSHAKE_TIMEOUT_S,
+        idle_threshold: int = IDLE_THRESHOLD,
+        idle_timeout_s: float = IDLE_TIMEOUT_S,
     ) -> None:
-        """`max_connections` at once, 0 for any number: what comes above is closed unheard."""
+        """`max_connections` at once, 0 for any number: what comes above is closed unheard.
+
+        A connection that has not said who is calling within `handshake_timeout_s` is
+        closed; above `idle_threshold` of them, so are those that have had nothing to ask
+        for `idle_timeout_s`.
+        """
         self.registry = registry
         self.barrier: Barrier = barrier or OpenBarrier()
         self.max_frame_bytes = max_frame_bytes
         self.max_connections = max_connections
+        self.handshake_timeout_s = handshake_timeout_s
+        self.idle_timeout_s = idle_timeout_s
+        self.idle_threshold = idle_threshold
+        self._next_look_s = 0.0
         self.connections: set[_Connection] = set()
         self._listening: list[asyncio.AbstractServer] = []
 
@@ -79,6 +97,22 @@ class RpcServer:
         self._listening.append(server)
         port = server.sockets[0].getsockname()[1]
         return int(port)
+
+    def make_room(self, now_s: float) -> None:
+        """A connection came: where there are many, those that nobody uses go."""
+        if len(self.connections) <= self.idle_threshold or now_s < self._next_look_s:
+            return
+        self._next_look_s = now_s + self.idle_timeout_s / 20
+        idle = [c for c in self.connections if c.is_idle(now_s - self.idle_timeout_s)]
+        if idle:
+            log.info(
+                "%d of %d connections are closed: nothing was asked on them for %g s",
+                len(idle),
+                len(self.connections),
+                self.idle_timeout_s,
+            )
+        for connection in idle:
+            connection.end()
 
     async def stop(self) -> None:
         """Stop listening and end every connection."""
@@ -103,6 +137,9 @@ class _Connection(asyncio.Protocol):
         self._reading_paused = False
         self._closing = False
         self._address = "?"
+        self._handshake: asyncio.TimerHandle | None = None
+        self._heard_s = 0.0
+        self._in_flight = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports are Transports by their methods, not by their class.
@@ -114,10 +151,35 @@ class _Connection(asyncio.Protocol):
             log.warning("%s is turned away: %d connections are open", self._address, most)
             self._transport.abort()
             return
+        loop = asyncio.get_running_loop()
+        self._server.make_room(loop.time())
         self._server.connections.add(self)
+        self._heard_s = loop.time()
+        self._handshake = loop.call_later(self._server.handshake_timeout_s, self._too_late)
+
+    def _too_late(self) -> None:
+        log.warning(
+            "the connection of %s is closed: it did not say who is calling within %g s",
+            self._address,
+            self._server.handshake_timeout_s,
+        )
+        if self._transport is not None:
+            self._transport.abort()
+
+    @property
+    def is_expected(self) -> bool:
+        """It is still to say who is calling, and its time runs."""
+        return self._handshake is not None
+
+    def is_idle(self, since_s: float) -> bool:
+        """Nothing was asked since then, and nothing is to be answered."""
+        busy = self._in_flight or self._backlog or self._unsent_bytes
+        return self._heard_s < since_s and not busy
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        if self._handshake is not None:
+            self._handshake.cancel()
         self._backlog.clear()
         self._server.connections.discard(self)
 
@@ -135,6 +197,10 @@ class _Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._backlog.extend(self._session.receive(data))
+        self._heard_s = asyncio.get_running_loop().time()
+        if self._handshake is not None and self._session.state is State.READY:
+            self._handshake.cancel()
+            self._handshake = None
         self._go_on()
 
     @property
@@ -178,6 +244,7 @@ class _Connection(asyncio.Protocol):
             transport.pause_reading()
 
     def _serve(self, call: Call) -> None:
+        self._in_flight += 1
         try:
             answer = self._server.registry.dispatch(call, self._address)
         except errors.HowdahError as error:
@@ -212,6 +279,7 @@ class _Connection(asyncio.Protocol):
             asyncio.get_running_loop().call_soon(self._step, call, slices)
 
     def _finish(self, call: Call, outcome: Message | errors.HowdahError) -> None:
+        self._in_flight -= 1
         try:
             data = _encode(call, outcome)
         except Exception as error:  # noqa: BLE001 - an answer that cannot be sent is a defect

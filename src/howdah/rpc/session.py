@@ -4,8 +4,9 @@
         \\________________________\\_____________________\\--bad input--> CLOSED
 
 Rules: nothing is a call before the context has said who is calling; a frame's
-length is checked before anything is kept for it; what breaks the protocol is
-answered once, in words that the far end can show, and then the connection ends.
+length is checked before anything is kept for it, and until then it is short; what
+breaks the protocol is answered once, in words that the far end can show, and then the
+connection ends.
 A client that opens with SASL is told that this server is satisfied without it,
 as Hadoop tells it when only SIMPLE is enabled.
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from google.protobuf.message import DecodeError
 
@@ -36,6 +37,9 @@ _HTTP_ANSWER = (
 _MAX_CACHED_HEADERS = 512
 _MAX_CACHED_HEADER_BYTES = 512
 _MAX_USER_CHARACTERS = 1024
+
+MAX_FIRST_FRAME_BYTES: Final = 64 * 1024
+"""Before the connection has said who is calling, nobody gets more memory than this."""
 
 
 @dataclass(slots=True)
@@ -86,14 +90,24 @@ class ServerSession:
     with `wire.encode_answer` or `wire.encode_error`, stop at Close.
     """
 
-    __slots__ = ("_frames", "_head", "_headers", "_methods", "protocol", "state", "user")
+    __slots__ = (
+        "_frames",
+        "_head",
+        "_headers",
+        "_max_frame_bytes",
+        "_methods",
+        "protocol",
+        "state",
+        "user",
+    )
 
     def __init__(self, max_frame_bytes: int = wire.DEFAULT_MAX_FRAME_BYTES) -> None:
         self.state = State.PREAMBLE
         self.user = ""
         self.protocol = ""
         self._head = b""
-        self._frames = wire.FrameBuffer(max_frame_bytes)
+        self._max_frame_bytes = max_frame_bytes
+        self._frames = wire.FrameBuffer(min(max_frame_bytes, MAX_FIRST_FRAME_BYTES))
         self._headers: dict[bytes, tuple[bytes, int]] = {}
         self._methods: dict[bytes, tuple[str, int, str]] = {}
 
@@ -240,6 +254,7 @@ class ServerSession:
         self.user = user
         self.protocol = context.protocol
         self.state = State.READY
+        self._frames.max_frame_bytes = self._max_frame_bytes
 
     def _read_sasl(self, payload: bytes, position: int, events: list[Event]) -> None:
         raw, _ = wire.read_delimited(payload, position)

@@ -256,11 +256,11 @@ def decode_answer(payload: bytes) -> tuple[rpc_pb2.RpcResponseHeaderProto, bytes
 class FrameBuffer:
     """Cuts a byte stream into frames; a frame longer than the limit is refused at once."""
 
-    __slots__ = ("_buffer", "_max_frame_bytes")
+    __slots__ = ("_buffer", "max_frame_bytes")
 
     def __init__(self, max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES) -> None:
         self._buffer = bytearray()
-        self._max_frame_bytes = max_frame_bytes
+        self.max_frame_bytes = max_frame_bytes
 
     def feed(self, data: bytes) -> list[bytes]:
         """Take `data`, give back the frames that are now whole.
@@ -279,12 +279,12 @@ class FrameBuffer:
         end = len(source)
         while end - position >= 4:
             (length,) = _LENGTH.unpack_from(source, position)
-            if length > self._max_frame_bytes:
+            if length > self.max_frame_bytes:
                 if frames:
                     break
                 raise errors.ProtocolViolation(
                     f"a frame of {length} bytes is announced, "
-                    f"at most {self._max_frame_bytes} are allowed (ipc.maximum.data.length)"
+                    f"at most {self.max_frame_bytes} are allowed (ipc.maximum.data.length)"
                 )
             if end - position - 4 < length:
                 break

@@ -368,6 +368,58 @@ def test_connections_above_the_limit_are_turned_away() -> None:
     assert run(scenario) == ["/a", "/b"]
 
 
+@pytest.mark.parametrize(
+    "opening", [b"", wire.preamble(), GREETING[:-1]], ids=["silence", "preamble", "half"]
+)
+def test_who_does_not_say_who_it_is_in_time_is_closed(
+    opening: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(world: World) -> bytes:
+        world.server.handshake_timeout_s = 0.01
+        reader, writer = await asyncio.open_connection("127.0.0.1", world.port)
+        writer.write(opening)
+        with suppress(ConnectionError):
+            return await reader.read()
+        return b""
+
+    assert run(scenario) == b""
+    assert "did not say who is calling within 0.01 s" in caplog.text
+
+
+def test_who_has_said_who_it_is_may_take_its_time() -> None:
+    async def scenario(world: World) -> list[str]:
+        client = await world.client()
+        await until(lambda: bool(world.server.connections))
+        (connection,) = world.server.connections
+        await until(lambda: not connection.is_expected)
+        client.writer.write(info("/a"))
+        await client.answer()
+        return world.implementation.served
+
+    assert run(scenario) == ["/a"]
+
+
+def test_where_connections_are_many_the_unused_ones_go(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(world: World) -> tuple[bytes, list[str]]:
+        caplog.set_level("INFO")
+        world.server.idle_threshold = 1
+        clients = [await world.client() for _ in range(2)]
+        for client, path in zip(clients, ("/unused", "/waits"), strict=True):
+            client.writer.write(info(path))
+            await client.answer()
+        clients[1].writer.write(call("mkdirs", MKDIRS))
+        await until(lambda: bool(world.implementation.later))
+        now_s = asyncio.get_running_loop().time()
+        world.server.make_room(now_s + 3600)
+        ended = await clients[0].reader.read()
+        world.implementation.later[0].settle(pb.MkdirsResponseProto(result=True))
+        await clients[1].answer()
+        return ended, world.implementation.served
+
+    assert run(scenario) == (b"", ["/unused", "/waits"])
+    assert "1 of 2 connections are closed" in caplog.text
+
+
 def test_a_second_port_serves_the_same() -> None:
     async def scenario(world: World) -> list[str]:
         first = await world.client()

@@ -342,3 +342,31 @@ def test_headers_that_a_client_invents_are_not_kept_without_bound() -> None:
     session.receive(call_with_header(header_of(1, b"c" * 100_000, -1)))
     assert len(session._headers) == 512
     assert max(map(len, session._headers)) < 600
+
+
+@pytest.mark.parametrize("length", [64 * 1024 + 1, 100 << 20])
+def test_before_the_context_no_frame_is_long(length: int) -> None:
+    session = ServerSession()
+    events = session.receive(wire.preamble() + length.to_bytes(4, "big"))
+    assert isinstance(events[-1], Close)
+    assert "at most 65536 are allowed" in events[-1].reason
+
+
+@pytest.mark.parametrize("cut", [0, 1, 3, 4, 5, 70_000])
+def test_behind_the_context_a_frame_may_be_long(cut: int) -> None:
+    """Sent together with it, however the stream is cut."""
+    path = "/" + "x" * 200_000
+    greeting = wire.preamble() + wire.encode_context(PROTOCOL, "alice", CLIENT_ID)
+    long = wire.encode_call(
+        protocol=PROTOCOL,
+        method="getFileInfo",
+        request=pb.GetFileInfoRequestProto(src=path),
+        call_id=1,
+        client_id=CLIENT_ID,
+    )
+    session = ServerSession()
+    events = session.receive(greeting + long[:cut])
+    events += session.receive(long[cut:])
+    (call,) = events
+    assert isinstance(call, Call)
+    assert len(call.body) > 200_000
