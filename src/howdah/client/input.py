@@ -22,7 +22,7 @@ from __future__ import annotations
 import io
 import os
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 
@@ -30,14 +30,20 @@ from howdah import errors
 from howdah.client.attempts import Attempts
 from howdah.client.blocks import LocatedBlock
 from howdah.client.file_replicas import FileReplicas, ReadContext
+from howdah.client.hedged_range import HedgedRange
 from howdah.client.locations import FileLocations
 from howdah.client.ranges import MergeRules
 from howdah.client.read_statistics import ReadStatistics
-from howdah.client.readers import Cancellation, ReadCancelled, ReadSource, ReplicaReader, ViewReader
+from howdah.client.readers import (
+    Cancellation,
+    OpenReads,
+    ReadCancelled,
+    ReplicaReader,
+    ViewReader,
+)
 from howdah.client.vectored import read_vectored
 from howdah.forks import PerProcess
 from howdah.options import FileRange, check_ranges
-from howdah.transfer.blocks import DatanodeAddress
 from howdah.transfer.ops import CachingHints
 
 SHORT_SKIP_BYTES = 128 * 1024
@@ -53,7 +59,6 @@ _CAPABILITIES = frozenset(
         "dropbehind",
     )
 )
-_Replica = tuple[LocatedBlock, DatanodeAddress]
 
 
 def _filled(length: int, fill: Callable[[memoryview], object]) -> bytes:
@@ -80,6 +85,7 @@ class DFSInputStream(io.RawIOBase):
         self._read_up_to: int | None = None
         self._lock = threading.RLock()
         self._closing = Cancellation()
+        self._preads = OpenReads()
         self._forking = PerProcess(threading.Lock)
         self._pid = os.getpid()
 
@@ -135,6 +141,7 @@ class DFSInputStream(io.RawIOBase):
     def _forked(self) -> None:
         self._lock = threading.RLock()
         self._closing = Cancellation()
+        self._preads = OpenReads()
         # Not closed but forgotten, for closing takes locks that are the parent's.
         self._reader = self._block = None
         self._replicas.forked()
@@ -314,20 +321,32 @@ class DFSInputStream(io.RawIOBase):
         return view
 
     def _pread_in_block(self, offset: int, view: memoryview) -> None:
+        try:
+            with self._preads.begin() as cancellation:
+                if self._hedged is None:
+                    self._fill_in_block(offset, view, cancellation)
+                    return
+                attempts = self._replicas.attempts()
+                wanted = HedgedRange(self._replicas, attempts, offset, len(view), self._preads)
+                source, data = self._hedged.read(wanted)
+        except ReadCancelled as error:
+            raise errors.ClosedStream(f"{self.name} was closed while it was read") from error
+        view[:] = data
+        self._replicas.counter.read(source, len(view))
+
+    def _fill_in_block(self, offset: int, view: memoryview, cancellation: Cancellation) -> None:
         attempts = self._replicas.attempts()
-        if self._hedged is not None:
-            source, data = self._hedged.read(_Race(self._replicas, attempts, offset, len(view)))
-            view[:] = data
-            self._replicas.counter.read(source, len(view))
-            return
         end = offset + len(view)
         while offset < end:
-            block, reader = self._replicas.open(offset, end - offset, attempts, keep=True)
+            block, reader = self._replicas.open(
+                offset, end - offset, attempts, keep=True, cancellation=cancellation
+            )
             start = offset
             try:
                 while offset < end and reader.remaining:
                     offset += reader.read_into(view[offset - end :])
             except (errors.HowdahError, OSError) as error:
+                cancellation.check()
                 self._replicas.failed(block, reader.node, error, attempts, delivered=offset > start)
             finally:
                 reader.close()
@@ -379,6 +398,7 @@ class DFSInputStream(io.RawIOBase):
         if not self.closed:
             self._own()
             self._closing.cancel()
+            self._preads.cancel()
 
     def close(self) -> None:
         """Let go of everything, and wake up who still reads; safe to repeat."""
@@ -387,57 +407,3 @@ class DFSInputStream(io.RawIOBase):
             with self._own():
                 self._drop_reader()
                 super().close()
-
-
-class _Race:
-    """One range within a block, for a hedged read."""
-
-    def __init__(
-        self, replicas: FileReplicas, attempts: Attempts, offset: int, length: int
-    ) -> None:
-        self._replicas = replicas
-        self._attempts = attempts
-        self._offset = offset
-        self._length = length
-
-    def first_node(self) -> _Replica:
-        return self._checked(self._replicas.choose(self._offset, self._attempts))
-
-    def other_node(self, busy: Collection[_Replica]) -> _Replica | None:
-        found = self._replicas.another(self._offset, self._attempts, [node for _, node in busy])
-        return None if found is None else self._checked(found)
-
-    def _checked(self, found: _Replica) -> _Replica:
-        block, _ = found
-        if block.end < self._offset + self._length:
-            raise errors.FileChanged(
-                f"{self._replicas.path} was cut while it was read: {block.block.name} ends at "
-                f"{block.end} now"
-            )
-        return found
-
-    def fetch(self, replica: _Replica, cancellation: Cancellation) -> tuple[ReadSource, bytearray]:
-        block, node = replica
-        buffer = bytearray(self._length)
-        reader = self._replicas.open_at(
-            block, node, self._offset, self._length, cancellation=cancellation
-        )
-        try:
-            filled = 0
-            while filled < self._length:
-                filled += reader.read_into(memoryview(buffer)[filled:])
-        finally:
-            reader.close()
-        return reader.source, buffer
-
-    def failed(self, replica: _Replica, error: errors.HowdahError | OSError) -> None:
-        self._replicas.failed(*replica, error, self._attempts)
-
-    def lost(self, replica: _Replica, *, in_silence: bool) -> None:
-        self._replicas.lost(*replica, self._attempts, in_silence=in_silence)
-
-    def hedged(self) -> None:
-        self._replicas.counter.hedged()
-
-    def hedge_won(self) -> None:
-        self._replicas.counter.hedge_won()

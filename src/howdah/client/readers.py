@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import enum
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -85,6 +87,37 @@ class Cancellation:
             self._cancelled = True
             if self._connection is not None:
                 self._connection.shutdown()
+
+
+class OpenReads:
+    """The positioned reads of a stream that are under way, which end with it. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._under_way: set[Cancellation] = set()
+        self._cancelled = False
+
+    @contextmanager
+    def begin(self, cancellation: Cancellation | None = None) -> Iterator[Cancellation]:
+        """Within, the read may be cancelled; `ReadCancelled` if all are already."""
+        read = Cancellation() if cancellation is None else cancellation
+        with self._lock:
+            if self._cancelled:
+                raise ReadCancelled("the stream is closed")
+            self._under_way.add(read)
+        try:
+            yield read
+        finally:
+            with self._lock:
+                self._under_way.discard(read)
+
+    def cancel(self) -> None:
+        """End what is under way, and whatever would begin."""
+        with self._lock:
+            self._cancelled = True
+            under_way = list(self._under_way)
+        for read in under_way:
+            read.cancel()
 
 
 @dataclass(frozen=True, slots=True)

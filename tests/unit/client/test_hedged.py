@@ -315,3 +315,23 @@ def test_closing_a_stream_wakes_up_who_waits_for_a_connection(
         stream.close()
         with pytest.raises(errors.ClosedStream, match="/f was closed while it was read"):
             reading.result(10)
+
+
+@pytest.mark.parametrize("hedged_read_threads", [0, 4])
+def test_closing_a_stream_wakes_up_its_positioned_reads(
+    filled: FakeCluster, hedged_read_threads: int
+) -> None:
+    for node in filled.datanodes:
+        node.mute = True
+    stream = filled.client(
+        socket_timeout_s=60.0,
+        hedged_read_threads=hedged_read_threads,
+        hedged_read_threshold_s=LONG_S,
+    ).open("/f")
+    with ThreadPoolExecutor(2) as threads:
+        reading = [threads.submit(stream.pread, offset, 10) for offset in (0, 500)]
+        wait_until(lambda: len(filled.datanodes[0].reads) == 2)
+        stream.close()
+        for each in reading:
+            with pytest.raises(errors.ClosedStream, match="/f was closed while it was read"):
+                each.result(20)
