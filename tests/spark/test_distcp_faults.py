@@ -10,7 +10,9 @@ import pytest
 from howdah.spark import Options, distcp
 from howdah.spark import job as jobs
 from howdah.spark.copying import CopyFailed, ReadFailed
+from howdah.spark.layout import InvalidInput
 from howdah.spark.outcome import ListingChanged
+from howdah.spark.results import summed
 from howdah.spark.staging import key_of
 
 pytestmark = pytest.mark.timeout(240)
@@ -122,55 +124,53 @@ def test_file_system_that_executors_cannot_reach_is_refused(bench: Any) -> None:
         bench.copy("src", "mem://x/dst")
 
 
-def test_listing_that_is_another_the_second_time_is_said(
+def test_what_executors_held_that_are_lost_is_not_listed_again(
+    bench: Any, after_listing: Callable[[Callable[[], object]], None]
+) -> None:
+    tree = {f"d{number}/f": b"1" for number in range(9)}
+    bench.make("src", tree)
+    bench.make("dst", {"d0/old": b"2"})
+
+    def lose() -> None:
+        """As when executors die over a busy source."""
+        bench.make("src", {"new": b"2"})
+        bench.fs.create(bench.path("src/d1/new")).close()
+        bench.spark.catalog.clearCache()
+
+    after_listing(lose)
+    outcome = bench.copy("src", "dst", update=True, delete=True, direct=True)
+    assert {k: v for k, v in bench.tree("dst").items() if v is not None} == tree
+    assert outcome.counters.files_copied == len(tree)
+    assert names(bench) == ["dst", "src"]
+
+
+def test_rows_that_are_not_those_that_were_listed_are_said(
     bench: Any, after_listing: Callable[[Callable[[], object]], None]
 ) -> None:
     bench.make("src", {"a": b"1"})
-    lost: list[Any] = []
-
-    def lose() -> None:
-        """As when an executor dies: what it held is made again from what is there now."""
-        while lost:
-            bench.make("src", {"b": b"2"})
-            lost.pop().forget()
-
-    after_listing(lose)
     with pytest.MonkeyPatch.context() as patched:
-        listed = jobs.make_listing
-
-        def make_listing(*arguments: Any) -> Any:
-            lost.append(listed(*arguments))
-            return lost[-1]
-
-        patched.setattr(jobs, "make_listing", make_listing)
+        patched.setattr(jobs, "summed", lambda rows: (summed(rows)[0], 7))
         with pytest.raises(ListingChanged, match="Copy again, with -update"):
             bench.copy("src", "dst")
-    bench.copy("src", "dst", update=True)
-    assert bench.tree("dst") == {"a": b"1", "b": b"2"}
 
 
-def test_direct_copy_that_lost_its_listing_says_so(bench: Any) -> None:
-    bench.make("src", {"a": b"1"})
-    seen: list[str] = []
-    original = jobs.Staging.of
+def test_first_failure_is_told_and_how_many_there_are(
+    bench: Any, after_listing: Callable[[Callable[[], object]], None]
+) -> None:
+    bench.make("src", {f"{number}": b"x" for number in range(60)})
+    after_listing(lambda: bench.fs.delete(bench.path("src"), recursive=True))
+    with pytest.raises(ReadFailed) as raised:
+        bench.copy("src", "dst", max_maps=2)
+    assert "File copy failed: " in str(raised.value)
+    assert bench.uri("src/") in str(raised.value)
+    assert "Traceback" not in str(raised.value)
 
-    def of(*arguments: Any) -> Any:
-        staging = original(*arguments)
-        seen.append(staging.mark)
-        return staging
 
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(jobs.Staging, "of", of)
-        # Copying has begun when this one is listed: too late.
-        bench_list = jobs._Job._list
-
-        def listing(self: Any) -> Any:
-            with bench.fs.create(seen[-1]):
-                pass
-            return bench_list(self)
-
-        patched.setattr(jobs._Job, "_list", listing)
-        with pytest.raises(CopyFailed, match="An executor was lost"):
-            bench.copy("src", "dst", direct=True)
-    bench.copy("src", "dst", direct=True, update=True)
-    assert bench.tree("dst") == {"a": b"1"}
+def test_many_sources_are_looked_up_and_listed_by_many(bench: Any) -> None:
+    bench.make("src", {f"d{number:02}/f": b"x" for number in range(12)})
+    sources = [f"src/d{number:02}" for number in range(12)]
+    outcome = bench.copy(sources, "dst")
+    assert bench.tree("dst") == bench.tree("src")
+    assert (outcome.listed.files, outcome.listed.directories) == (12, 12)
+    with pytest.raises(InvalidInput, match="src/none doesn't exist"):
+        bench.copy([*sources, "src/none"], "dst")

@@ -46,7 +46,7 @@ _TYPES: Final = {
 }
 _MD5_OF: Final = re.compile(r"MD5-of-\d*MD5-of-(?P<bytes>\d+)(?P<type>CRC32C?)")
 # What another try within the same second will not change.
-_PERMANENT: Final = (
+PERMANENT: Final = (
     errors.PathNotFound,
     errors.InvalidPath,
     errors.AccessDenied,
@@ -128,7 +128,7 @@ class Copier:
                 entry = _now(source_fs, entry)
             except (errors.HowdahError, OSError) as error:
                 cause = error.__cause__ if isinstance(error, ReadFailed) else error
-                if isinstance(cause, _PERMANENT) or attempt == MOST_TRIES - 1:
+                if isinstance(cause, PERMANENT) or attempt == MOST_TRIES - 1:
                     raise _failed(source_fs, entry, self._fs, target, error) from error
                 self._sleep(FIRST_DELAY_S * 2**attempt)
             self.retries += 1
@@ -188,8 +188,34 @@ class Copier:
         finally:
             stream.close()
 
-    def append(self, source_fs: FileSystem, source: Entry, target: str) -> None:
-        """Add to a target what the source has more."""
+    def append(self, source_fs: FileSystem, source: Entry, target: str) -> str | None:
+        """Add to a target what the source has more. If the target is not what the source is
+        then, because somebody else adds to it or whatever it was: why, and it is to be
+        copied as a whole."""
+        try:
+            self._add(source_fs, source, target)
+            there = self._fs.get_file_checksum(target, combine_mode=COMPOSITE)
+            here = source_fs.get_file_checksum(
+                source.path, length=source.length, combine_mode=COMPOSITE
+            )
+        except ReadFailed:
+            raise
+        except (errors.HowdahError, OSError) as error:
+            return f"adding to it failed: {error}"
+        if (
+            here is None
+            or there is None
+            or (here.algorithm, here.bytes)
+            != (
+                there.algorithm,
+                there.bytes,
+            )
+        ):
+            return "it had other bytes when something was added to it"
+        preserve(source_fs, source, self._fs, target, self._manner.preserve)
+        return None
+
+    def _add(self, source_fs: FileSystem, source: Entry, target: str) -> None:
         begin = source.target_length
         stream = _open(source_fs, source, begin)
         try:
@@ -206,7 +232,6 @@ class Copier:
         status = self._fs.get_file_status(target)
         if status.length != source.length:
             raise _mismatch(source_fs, source, self._fs, target, status)
-        preserve(source_fs, source, self._fs, target, self._manner.preserve)
 
     def _create(self, source_fs: FileSystem, source: Entry, path: str) -> FSDataOutputStream:
         keep = self._manner.preserve

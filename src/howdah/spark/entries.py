@@ -33,6 +33,7 @@ class Kind(enum.IntEnum):
     SUMS = 6  # the totals of a task that has listed
     MODIFIED = 7  # by a report on snapshots, to be looked at
     CREATED = 8  # the same, with all that is below it
+    FAILED = 10  # what a task failed by: class in `group`, message in `owner`
     ROOT = 9  # a directory that was named, to be listed: it has to be there
 
 

@@ -32,7 +32,8 @@ from howdah.spark.entries import Entry, decode, entries
 from howdah.spark.filesystems import Place
 from howdah.spark.layout import Found
 from howdah.spark.preserving import preserve
-from howdah.spark.tasks import FAILED_PART, CopyTask, counter_batch, decision_of
+from howdah.spark.results import told
+from howdah.spark.tasks import FAILED_PART, CopyTask, decision_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,13 +48,14 @@ class JoinTask:
     copy: CopyTask
 
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        fs = self.copy.target.connect()
-        sources = [place.connect() for place in self.copy.sources]
-        counters = Counters()
-        for batch in given:
-            for entry in entries(batch):
-                self._file(sources[entry.filesystem], fs, entry, counters)
-        yield counter_batch(counters)
+        def work(counters: Counters) -> None:
+            fs = self.copy.target.connect()
+            sources = [place.connect() for place in self.copy.sources]
+            for batch in given:
+                for entry in entries(batch):
+                    self._file(sources[entry.filesystem], fs, entry, counters)
+
+        yield from told(work, self.copy.most_attempts)
 
     def _file(
         self, source_fs: FileSystem, fs: FileSystem, entry: Entry, counters: Counters
@@ -138,19 +140,20 @@ class DeleteTask:
     ignore_failures: bool
 
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        fs = self.target.connect()
-        trash = Trash(fs, now=time.time)
-        counters = Counters()
-        for batch in given:
-            for entry in entries(batch):
-                path = self.target_path + decode(entry.relative)
-                try:
-                    counters.entries_deleted += self._delete(fs, trash, path)
-                except (errors.HowdahError, OSError) as error:
-                    if not self.ignore_failures:
-                        raise CopyFailed(f"Unable to delete {fs.uri}{path}: {error}") from error
-                    counters.files_failed += 1
-        yield counter_batch(counters)
+        def work(counters: Counters) -> None:
+            fs = self.target.connect()
+            trash = Trash(fs, now=time.time)
+            for batch in given:
+                for entry in entries(batch):
+                    path = self.target_path + decode(entry.relative)
+                    try:
+                        counters.entries_deleted += self._delete(fs, trash, path)
+                    except (errors.HowdahError, OSError) as error:
+                        if not self.ignore_failures:
+                            raise CopyFailed(f"Unable to delete {fs.uri}{path}: {error}") from error
+                        counters.files_failed += 1
+
+        yield from told(work)
 
     def _delete(self, fs: FileSystem, trash: Trash, path: str) -> bool:
         if not self.to_trash:
@@ -169,22 +172,25 @@ class AttributesTask:
     target_path: str
 
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        fs = self.copy.target.connect()
-        sources = [place.connect() for place in self.copy.sources]
-        for batch in given:
-            for entry in entries(batch):
-                path = (self.target_path + decode(entry.relative)) or paths.SEPARATOR
-                if entry.target == Found.FILE:
-                    continue
-                source_fs = sources[entry.filesystem]
-                try:
-                    preserve(source_fs, entry, fs, path, self.copy.options.preserve)
-                except (errors.HowdahError, OSError) as error:
-                    raise CopyFailed(
-                        f"Cannot give {fs.uri}{path} the attributes of "
-                        f"{source_fs.uri}{entry.path}: {error}"
-                    ) from error
-        yield counter_batch(Counters())
+        def work(_: Counters) -> None:
+            fs = self.copy.target.connect()
+            sources = [place.connect() for place in self.copy.sources]
+            for batch in given:
+                for entry in entries(batch):
+                    if entry.target != Found.FILE:
+                        self.give(sources[entry.filesystem], fs, entry)
+
+        yield from told(work)
+
+    def give(self, source_fs: FileSystem, fs: FileSystem, entry: Entry) -> None:
+        """Give one directory its attributes. Raises `CopyFailed`."""
+        path = (self.target_path + decode(entry.relative)) or paths.SEPARATOR
+        try:
+            preserve(source_fs, entry, fs, path, self.copy.options.preserve)
+        except (errors.HowdahError, OSError) as error:
+            raise CopyFailed(
+                f"Cannot give {fs.uri}{path} the attributes of {source_fs.uri}{entry.path}: {error}"
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,20 +203,26 @@ class TrackTask:
     track_path: str
 
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        def work(_: Counters) -> None:
+            with whole_file(self.track.connect(), self._name(), attempt_id()) as out:
+                for batch in given:
+                    for entry in entries(batch):
+                        out.write(self._line(entry))
+
+        yield from told(work)
+
+    def _name(self) -> str:
         from pyspark import TaskContext
 
         context = TaskContext.get()
         number = context.partitionId() if context else 0
-        uri = self.target.connect().uri
-        name = paths.join(self.track_path, f"missing-{number:05}.jsonl")
-        with whole_file(self.track.connect(), name, attempt_id()) as out:
-            for batch in given:
-                for entry in entries(batch):
-                    line = {
-                        "path": uri + self.target_path + decode(entry.relative),
-                        "is_directory": entry.target == Found.DIRECTORY,
-                        "length": entry.target_length,
-                        "modification_time_ms": entry.target_modification_time_ms,
-                    }
-                    out.write(json.dumps(line).encode() + b"\n")
-        yield counter_batch(Counters())
+        return paths.join(self.track_path, f"missing-{number:05}.jsonl")
+
+    def _line(self, entry: Entry) -> bytes:
+        line = {
+            "path": self.target.connect().uri + self.target_path + decode(entry.relative),
+            "is_directory": entry.target == Found.DIRECTORY,
+            "length": entry.target_length,
+            "modification_time_ms": entry.target_modification_time_ms,
+        }
+        return json.dumps(line).encode() + b"\n"

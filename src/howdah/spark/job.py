@@ -26,7 +26,6 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from howdah import errors, keys
@@ -36,30 +35,29 @@ from howdah.spark.atomic import AtomicCopy
 from howdah.spark.attempts import remove_unfinished
 from howdah.spark.copying import COMPOSITE, CopyFailed
 from howdah.spark.counters import Counters
-from howdah.spark.entries import Entry, Kind, decode, encode
+from howdah.spark.entries import Kind
 from howdah.spark.filesystems import Place, is_object_store
 from howdah.spark.finishing import OWNER_ENTERS, AttributesTask, DeleteTask, JoinTask, TrackTask
-from howdah.spark.layout import Found, Placed, place
-from howdah.spark.listing import Listing, make_listing
+from howdah.spark.layout import Found, place
+from howdah.spark.lister import Lister, refuse_duplicates
+from howdah.spark.listing import Listing
 from howdah.spark.near import dealt
 from howdah.spark.options import Options
-from howdah.spark.outcome import DuplicateFile, ListingChanged, Outcome, from_spark
+from howdah.spark.outcome import ListingChanged, Outcome, from_spark
 from howdah.spark.plan import in_parts, parts_of
 from howdah.spark.preserving import check_support
 from howdah.spark.progress import Progress
 from howdah.spark.rehearsal import SCHEMA as REHEARSAL_SCHEMA
 from howdah.spark.rehearsal import RehearseTask, tell_all
+from howdah.spark.results import SCHEMA, most_attempts, summed, sums_of
 from howdah.spark.snapshot_sync import SnapshotSync
 from howdah.spark.staging import Staging, key_of
-from howdah.spark.surroundings import Surroundings, located, prefix, status_of
-from howdah.spark.tasks import COUNTER_SCHEMA, FINGERPRINT, CopyTask
+from howdah.spark.surroundings import Surroundings, located, prefix
+from howdah.spark.tasks import CopyTask
 from howdah.spark.tree_lock import NO_LOCK, TreeLock, locked
-from howdah.spark.walking import Walk
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Row, SparkSession
-
-    from howdah.fs.status import FileStatus
+    from pyspark.sql import DataFrame, SparkSession
 
 
 _log = logging.getLogger(__name__)
@@ -88,10 +86,11 @@ def distcp(
     >>> distcp(spark, "hdfs://a:8020/data", "hdfs://b:8020/data")  # doctest: +SKIP
     """
     chosen = options or Options()
-    if chosen.direct and spark.conf.get("spark.speculation", "false") == "true":
-        raise errors.UnsupportedOperation(
-            "-direct doesn't go with spark.speculation: two attempts would write to one file"
-        )
+    for option, is_given in (("-direct", chosen.direct), ("-append", chosen.append)):
+        if is_given and spark.conf.get("spark.speculation", "false") == "true":
+            raise errors.UnsupportedOperation(
+                f"{option} doesn't go with spark.speculation: two attempts would write to one file"
+            )
     configuration = Configuration.load() if conf is None else conf
     wanted = [sources] if isinstance(sources, str) else list(sources)
     around = Surroundings.look(wanted, target, chosen, configuration, user)
@@ -143,7 +142,7 @@ class _Job:
         self._conf = conf
         self._user = user
         self._shows_progress = shows_progress
-        self._not_near: str | None = None
+        self._told: list[str] = [] if lock.note is None else [lock.note]
         self._began_s = time.monotonic()
         self._fs = around.target_fs
         self._placed = place(
@@ -172,6 +171,9 @@ class _Job:
         alone = len(self._placed) == 1 and not self._placed[0].source.is_directory
         is_file = alone and not self._placed[0].relative
         self._staging = Staging.of(self._path, is_file, key, run)
+        self._lister = Lister(
+            spark, around, options, self._placed, self._staging, self._path, lock, self._told
+        )
 
     def _work_directory(self) -> str | None:
         if self._options.work_path is None:
@@ -191,20 +193,23 @@ class _Job:
             log=self._log_place(),
             reports_progress=self._shows_progress,
             combine_mode=self._combine_mode(),
+            most_attempts=most_attempts(self._spark),
         )
         listing = None
         is_done = False
         try:
             if self._sync is not None:
                 changes, moved = self._sync.begin(self._staging, tell)
-                listing = self._sync.listing(changes, self._walk())
+                sync, walk = self._sync, self._lister.walk()
+                listing = self._lister.keep(lambda kept: sync.listing(changes, walk, kept))
+                self._lister.own_roots = sync.own_roots()
             else:
                 moved = Counters()
                 if not self._options.dry_run:
                     self._remove_debris()
                 listing = self._list()
             if len(self._placed) > 1:
-                self._refuse_duplicates(listing)
+                refuse_duplicates(listing)
             if self._options.dry_run:
                 counters = moved + self._rehearse(listing, task, tell)
             else:
@@ -225,6 +230,9 @@ class _Job:
             # What -diff has begun it goes on with, if the directory is there.
             if not self._options.dry_run and (is_done or self._sync is None):
                 self._remove_staging()
+                if not is_done and self._around.found is Found.ABSENT:
+                    # Else the next run would find it there, and put the copy into it.
+                    self._remove_empty(self._path)
             if task.log is not None and self._options.log_path is not None:
                 remove_unfinished(task.log.connect(), paths.parse(self._options.log_path).path)
         seconds = time.monotonic() - self._began_s
@@ -234,7 +242,7 @@ class _Job:
 
     def _notes(self, counters: Counters) -> tuple[str, ...]:
         """What whoever asked for the copy may not expect."""
-        notes = [note for note in (self._lock.note, self._not_near) if note is not None]
+        notes = self._told
         if counters.skipped_by_time:
             notes.append(
                 f"{counters.skipped_by_time} files were taken for unchanged by length and "
@@ -264,8 +272,11 @@ class _Job:
         if self._sync is not None:
             self._fs.delete(self._staging.directory, recursive=True)
             return
+        self._remove_empty(self._staging.directory)
+
+    def _remove_empty(self, path: str) -> None:
         with contextlib.suppress(errors.DirectoryNotEmpty):
-            self._fs.delete(self._staging.directory)
+            self._fs.delete(path)
 
     def _do(self, listing: Listing, task: CopyTask) -> Counters:
         counters = self._copy(listing, task)
@@ -273,20 +284,20 @@ class _Job:
             counters += self._join(listing, task)
         if self._options.wants_missing:
             counters += self._missing(listing)
-        if self._sync is not None and self._options.preserve:
-            # As long as the directory is there the copy can be gone on with.
-            self._preserve_directories(listing.of(Kind.DIRECTORY), task)
-        # Before attributes are set: it lies in the target, whose times it has changed.
+        if self._options.preserve:
+            # As long as the staging directory is there, which has the list.
+            rows = listing.of(Kind.DIRECTORY).where("length(relative) > 0")
+            self._preserve_directories(rows, task)
+        # It lies in the target's own directory, which gets its attributes after that.
         self._remove_staging()
         if self._atomic is not None:
             self._commit(self._atomic, counters)
         if self._lock.is_inside:
             self._lock.release()
         if self._options.preserve:
-            rows = listing.of(Kind.DIRECTORY)
-            if self._sync is not None:
-                rows = rows.where("length(relative) = 0")
-            self._preserve_directories(rows, task)
+            own = AttributesTask(task, prefix(self._around.target_path))
+            for root in self._lister.own_roots:
+                own.give(self._around.places[root.filesystem].connect(), self._fs, root)
         return counters
 
     def _commit(self, made: AtomicCopy, counters: Counters) -> None:
@@ -295,59 +306,8 @@ class _Job:
 
     # --- 3. the list -------------------------------------------------------------------
 
-    def _walk(self) -> Walk:
-        return Walk(
-            sources=self._around.places,
-            target=self._around.target,
-            target_path=prefix(self._path),
-            wants_missing=self._options.wants_missing,
-            filters=self._around.filters,
-            ignore_failures=self._options.ignore_failures,
-            threads=self._options.list_threads,
-            mark=self._staging.mark if self._trusts_names else "",
-            own_lock=None if self._options.dry_run else self._lock.path or "",
-        )
-
     def _list(self) -> Listing:
-        roots = [
-            row
-            for each, (_, status) in zip(self._placed, self._around.sources, strict=True)
-            for row in self._roots(each, status)
-        ]
-        if self._lists_target_alone:
-            roots.append(Entry(Kind.MISSING_PENDING, 0, b"", b"", target=Found.DIRECTORY))
-        return make_listing(self._spark, roots, self._walk(), self._options.max_maps)
-
-    @property
-    def _lists_target_alone(self) -> bool:
-        """Whether nothing that is copied is paired with the target's own directory."""
-        is_paired = any(each.source.is_directory and not each.relative for each in self._placed)
-        is_there = self._around.found is Found.DIRECTORY
-        return self._options.wants_missing and is_there and not is_paired
-
-    def _roots(self, placed: Placed, status: FileStatus) -> list[Entry]:
-        """The rows that the listing begins with: a source, and the content of a directory."""
-        there = None
-        if self._around.target_status is not None and not self._options.atomic:
-            there = self._around.target_status
-            if placed.relative:
-                there = status_of(self._fs, prefix(self._path) + placed.relative)
-        kind = Kind.DIRECTORY if status.is_directory else Kind.FILE
-        number = placed.source.filesystem
-        entry = Entry.of(kind, number, status, encode(placed.relative), there)
-        is_filtered = self._around.is_filtered(placed.source.uri)
-        rows = [] if placed.skips_itself or is_filtered else [entry]
-        if status.is_directory:
-            rows.append(replace(entry, kind=Kind.ROOT))
-        return rows
-
-    def _refuse_duplicates(self, listing: Listing) -> None:
-        rows = listing.of(Kind.FILE, Kind.DIRECTORY).select("relative", "source")
-        twice = rows.groupBy("relative").count().where("count > 1").limit(1)
-        found = [decode(bytes(row["source"])) for row in rows.join(twice, "relative").collect()]
-        if found:
-            first, second, *_ = sorted(found)
-            raise DuplicateFile(f"File {first} and {second} would cause duplicates. Aborting")
+        return self._lister.make()
 
     # --- 5. copying ---------------------------------------------------------------------
 
@@ -360,31 +320,23 @@ class _Job:
         progress: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
         if self._shows_progress:
             progress = Progress(self._fs, self._staging.progress, listing.totals)
-        self._fs.mkdirs(self._staging.own)
-        if self._trusts_names and listing.totals.files:
-            with self._fs.create(self._staging.mark):
-                pass
         places = self._around.places
         with progress, dealt(self._spark, rows, listing.totals, self._options, places) as plan:
-            counted = plan.map(task, COUNTER_SCHEMA).collect()
-        self._not_near = plan.note
-        if sum(row[FINGERPRINT] for row in counted) != listing.fingerprint:
+            counters, fingerprint = summed(plan.map(task, SCHEMA).collect())
+        if plan.note is not None:
+            self._told.append(plan.note)
+        if fingerprint != listing.fingerprint:
             raise ListingChanged(
-                "An executor was lost, and what it had listed was another when it was listed "
-                "again: somebody has added or removed files. Copy again, with -update"
+                "What was copied is not what was listed: an executor was lost that had rows in "
+                f"its memory, or somebody has changed {self._fs.uri}{self._staging.own}. "
+                "Copy again, with -update"
             )
-        return _sum_of(counted)
+        return counters
 
     def _join(self, listing: Listing, task: CopyTask) -> Counters:
         rows = in_parts(listing.of(Kind.FILE), self._options.blocks_per_chunk)
         split = rows.where("chunk_length >= 0 and offset = 0")
-        return _summed(split.mapInArrow(JoinTask(task), COUNTER_SCHEMA))
-
-    @property
-    def _trusts_names(self) -> bool:
-        """Whether a file that is at the target is left alone, and may be there by halves."""
-        options = self._options
-        return options.direct and not (options.update or options.overwrite)
+        return sums_of(split.mapInArrow(JoinTask(task), SCHEMA))
 
     def _rehearse(self, listing: Listing, task: CopyTask, tell: Callable[[str], None]) -> Counters:
         kinds = [Kind.FILE, Kind.DIRECTORY, Kind.UNREADABLE]
@@ -413,7 +365,7 @@ class _Job:
 
     def _missing_rows(self, listing: Listing) -> DataFrame:
         missing = listing.of(Kind.MISSING)
-        if len(self._placed) > 1 or self._lists_target_alone:
+        if len(self._placed) > 1 or self._lister.lists_target_alone:
             # What one source doesn't have another may have.
             there = listing.of(Kind.FILE, Kind.DIRECTORY).select("relative")
             missing = missing.join(there, "relative", "left_anti").dropDuplicates(["relative"])
@@ -425,7 +377,7 @@ class _Job:
             self._around.check_roots()
         rows = self._missing_rows(listing)
         if self._options.delete:
-            return _summed(
+            return sums_of(
                 rows.mapInArrow(
                     DeleteTask(
                         self._around.target,
@@ -433,7 +385,7 @@ class _Job:
                         to_trash=self._around.has_trash and not self._options.skip_trash,
                         ignore_failures=self._options.ignore_failures,
                     ),
-                    COUNTER_SCHEMA,
+                    SCHEMA,
                 )
             )
         assert self._options.track_path is not None, "only then what is missing matters"
@@ -441,22 +393,13 @@ class _Job:
         path = track.connect().resolve(self._options.track_path)
         track.connect().mkdirs(path)
         tracked = TrackTask(self._around.target, prefix(self._path), track, path)
-        return _summed(rows.mapInArrow(tracked, COUNTER_SCHEMA))
+        return sums_of(rows.mapInArrow(tracked, SCHEMA))
 
     def _preserve_directories(self, rows: DataFrame, task: CopyTask) -> None:
         # Their order matters only where a mode keeps their owner out.
         enters = f"(permission & {OWNER_ENTERS}) = {OWNER_ENTERS}"
-        attributes = AttributesTask(task, prefix(self._around.target_path))
-        _summed(rows.where(enters).mapInArrow(attributes, COUNTER_SCHEMA))
+        attributes = AttributesTask(task, prefix(self._path))
+        sums_of(rows.where(enters).mapInArrow(attributes, SCHEMA))
         closed = rows.where(f"not ({enters})").selectExpr("*", "-length(relative) as place")
         deepest_first = closed.coalesce(1).sortWithinPartitions("place").drop("place")
-        _summed(deepest_first.mapInArrow(attributes, COUNTER_SCHEMA))
-
-
-def _summed(counted: DataFrame) -> Counters:
-    """The sums of what all tasks counted; a row each, so there are not many."""
-    return _sum_of(counted.collect())
-
-
-def _sum_of(counted: Sequence[Row]) -> Counters:
-    return sum((Counters.of(row.asDict()) for row in counted), Counters())
+        sums_of(deepest_first.mapInArrow(attributes, SCHEMA))

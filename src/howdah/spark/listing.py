@@ -1,21 +1,21 @@
 """The list of what to copy, made by Spark: rounds of tasks that list directories.
 
-The first task begins with the sources. In a round each task lists its directories, and
+The first tasks begin with the sources. In a round each task lists its directories, and
 those below until it has done enough (`howdah.spark.walking`); what is left is dealt out
 for the next round. So a small tree is one task, and a large one soon keeps all tasks
 busy, however deep or lopsided it is. All the driver gets to see of a round is a row of
 sums from each task.
 
-The rows stay with the executors (`persist`), in memory as far as it goes.
+The rows are kept in the staging directory, or by the executors (`howdah.spark.kept`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from howdah.spark.entries import SCHEMA, WAITING, Entry, Kind, Sums
+from howdah.spark.entries import SCHEMA, WAITING, Entry, Kind, Sums, arrow_schema, batches
+from howdah.spark.kept import Kept, Task
 from howdah.spark.rows import dealt
 from howdah.spark.walking import Walk
 
@@ -40,65 +40,61 @@ class Totals:
 
 
 class Listing:
-    """The rows, spread over the executors, and their sums.
+    """The rows and their sums.
 
-    What an executor held when it died is listed again. `fingerprint` is that of the
-    files and directories as they were listed first (`entries.fingerprint_of`): whoever
-    goes through them can tell by it whether these were the same.
+    `fingerprint` is that of the files and directories as they were listed
+    (`entries.fingerprint_of`): whoever goes through them can tell by it whether these
+    were the same.
     """
 
-    def __init__(self, parts: list[DataFrame], totals: Totals, fingerprint: int) -> None:
+    def __init__(self, kept: Kept, totals: Totals, fingerprint: int) -> None:
         self.totals = totals
         self.fingerprint = fingerprint
-        self._parts = parts
+        self._kept = kept
 
     def of(self, *kinds: Kind) -> DataFrame:
         """The rows of these kinds."""
-        chosen = [_of(part, kinds) for part in self._parts]
-        rows = chosen[0]
-        for part in chosen[1:]:
-            rows = rows.unionAll(part)
-        return rows
+        return self._kept.of(kinds)
 
     def forget(self) -> None:
         """Let the executors drop the rows."""
-        for part in self._parts:
-            part.unpersist()
+        self._kept.forget()
 
 
-def make_listing(spark: SparkSession, roots: list[Entry], walk: Walk, most_tasks: int) -> Listing:
+def make_listing(
+    spark: SparkSession, roots: list[Entry], walk: Walk, most_tasks: int, kept: Kept
+) -> Listing:
     """The rows of `roots`, and everything below those of them that are pending."""
-    first = replace(walk, roots=tuple(roots))
-    return go_on(spark.range(0, 1, 1, 1).mapInArrow(first, SCHEMA), walk, most_tasks)
+    pending = sum(entry.kind in WAITING for entry in roots)
+    if pending <= DIRECTORIES_A_TASK:
+        begun = spark.range(0, 1, 1, 1)
+        return go_on(begun, replace(walk, roots=tuple(roots)), walk, most_tasks, kept)
+    import pyarrow as pa
+
+    table = pa.Table.from_batches(list(batches(roots)), schema=arrow_schema())
+    tasks = min(most_tasks, -(-pending // DIRECTORIES_A_TASK))
+    # By their own paths: with -update all have one place.
+    begun = dealt(spark.createDataFrame(table, SCHEMA), tasks, "filesystem", "source")
+    return go_on(begun, walk, walk, most_tasks, kept)
 
 
-def go_on(begun: DataFrame, walk: Walk, most_tasks: int) -> Listing:
-    """The rows of `begun`, among them sums, and everything that they wait for."""
-    parts: list[DataFrame] = []
-    listed = begun.persist()
-    sums = Sums()
-    while True:
-        parts.append(listed)
-        found = _of(listed, [Kind.SUMS]).collect()
-        own = sum((Sums.of_row(row.asDict()) for row in found), Sums())
-        sums += own
-        if not own.pending:
-            break
+def go_on(begun: DataFrame, first: Task, walk: Walk, most_tasks: int, kept: Kept) -> Listing:
+    """The rows that the task `first` makes of `begun`, and everything that they wait for."""
+    rounds = 1
+    own = kept.add(begun, first)
+    sums = Sums() + own
+    while own.pending:
         walk = replace(walk, most_entries=min(walk.most_entries * BUDGET_GROWTH, MOST_ENTRIES))
         tasks = min(most_tasks, -(-own.pending // DIRECTORIES_A_TASK))
-        pending = _of(listed, WAITING)
-        listed = dealt(pending, tasks, "relative").mapInArrow(walk, SCHEMA).persist()
+        own = kept.add(dealt(kept.waiting(), tasks, "relative"), walk)
+        sums += own
+        rounds += 1
     totals = Totals(
         files=sums.files,
         directories=sums.directories,
         bytes=sums.bytes,
         largest_bytes=sums.largest_bytes,
         missing=sums.missing,
-        rounds=len(parts),
+        rounds=rounds,
     )
-    return Listing(parts, totals, sums.fingerprint)
-
-
-def _of(rows: DataFrame, kinds: Sequence[Kind]) -> DataFrame:
-    numbers = ", ".join(str(int(kind)) for kind in kinds)
-    return rows.where(f"kind in ({numbers})")
+    return Listing(kept, totals, sums.fingerprint)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
 from howdah import errors
-from howdah.spark.copying import CopyFailed, ReadFailed, SourceChanged
 from howdah.spark.counters import Counters
 from howdah.spark.failures import reason
 from howdah.spark.layout import InvalidInput
@@ -31,7 +29,7 @@ class DuplicateFile(errors.HowdahError, ValueError):
 
 
 class ListingChanged(errors.HowdahError, RuntimeError):
-    """Files were listed a second time, since an executor was lost, and were others."""
+    """What tasks were given to copy is not what was listed."""
 
 
 class JobFailed(errors.HowdahError, RuntimeError):
@@ -75,15 +73,9 @@ class Outcome:
         )
 
 
-_KINDS: Final[dict[str, type[errors.HowdahError]]] = {
-    kind.__name__: kind for kind in (CopyFailed, ReadFailed, SourceChanged)
-}
-# The last line of a Python traceback within Spark's message: class and what it says.
-_RAISED: Final = re.compile(r"^\s*(?:'?)howdah\.[\w.]+\.(\w+): (.*)$", re.MULTILINE)
-
-
 def from_spark(error: Exception) -> errors.HowdahError:
-    """The error of ours that a task failed with, out of what Spark made of it.
+    """What Spark itself failed by: what our tasks fail by they tell in their rows
+    (`howdah.spark.results`).
 
     Raises KeyboardInterrupt where that was it: to end its connection after one may fail
     for py4j, and then that is the error that it raises.
@@ -93,9 +85,4 @@ def from_spark(error: Exception) -> errors.HowdahError:
         if isinstance(cause, KeyboardInterrupt):
             raise cause
         cause = cause.__context__
-    text = str(error)
-    found = _RAISED.findall(text)
-    if not found:
-        return JobFailed(f"Spark could not finish the job: {reason(text)}")
-    name, message = found[-1]
-    return _KINDS.get(name, CopyFailed)(message)
+    return JobFailed(f"Spark could not finish the job: {reason(str(error))}")

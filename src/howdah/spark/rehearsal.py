@@ -10,6 +10,7 @@ from howdah.fs import paths
 from howdah.spark.counters import Counters
 from howdah.spark.entries import Entry, Kind, decode, entries
 from howdah.spark.layout import Found
+from howdah.spark.results import FAILURES, text_of
 from howdah.spark.tasks import CopyTask, decision_of
 
 if TYPE_CHECKING:
@@ -35,7 +36,10 @@ class RehearseTask:
             rows = []
             for entry in entries(batch):
                 target = self.copy.target_path + decode(entry.relative)
-                action, reason = self._say(sources, fs, entry, target)
+                try:
+                    action, reason = self._say(sources, fs, entry, target)
+                except FAILURES as error:
+                    action, reason = "fail", text_of(error)
                 source = b""
                 if entry.source:
                     source = sources[entry.filesystem].uri.encode() + entry.source

@@ -12,7 +12,7 @@ is compared with what was to be done.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from howdah.spark.snapshot_changes import (
@@ -26,6 +26,7 @@ from howdah.spark.snapshot_changes import (
     Move,
 )
 from howdah.spark.staging import is_staging
+from howdah.spark.tree_lock import is_lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +42,22 @@ def differences(found: Iterable[Change]) -> list[Change]:
     """What is really different at the target: not the directory in which runs work, and
     nothing that went and came back."""
     changes = list(found)
-    same = [
+    same = {
         change
         for change in changes
-        if (change.label == CREATED and is_staging(change.path))
+        if (change.label == CREATED and _is_of_a_job(change.path))
         or (change.label == RENAMED and change.path == change.target)
-    ]
+    }
     touched = {change.path.rpartition("/")[0] for change in same}
     return [
         change
         for change in changes
         if change not in same and not (change.label == MODIFIED and change.path in touched)
     ]
+
+
+def _is_of_a_job(path: str) -> bool:
+    return is_staging(path) or is_lock(path.rpartition("/")[2])
 
 
 def remaining(moves: Sequence[Move], found: Iterable[Change], staging: str) -> Remaining:
@@ -78,12 +83,13 @@ def unexplained(
 ) -> list[Change]:
     """What of `found` no run that was to do what `asked` says can have done."""
     copied, modified = set(), set()
+    before = {change.target: change.path for change in changes.renames}
     for change in asked:
         place = changes.copied(change)
         if place is not None:
             copied.add(place)
         if change.label == MODIFIED:
-            modified.add(_before(changes, change.path))
+            modified.add(_before(changes, before, change.path))
     targets = {move.source: move.target for move in changes.moves()}
     # What is replaced or goes changes its directory.
     touched = modified | {path.rpartition("/")[0] for path in (*modified, *targets)}
@@ -117,11 +123,8 @@ def _is_explained(
     return path in touched
 
 
-def _before(changes: Changes, path: str) -> str:
+def _before(changes: Changes, before: Mapping[str, str], path: str) -> str:
     """Where what a line says is modified is in the first state."""
     if changes.forward:
         return path
-    for change in changes.renames:
-        if change.target == path:
-            return change.path
-    return changes.at_target(path)
+    return before.get(path) or changes.at_target(path)

@@ -17,6 +17,7 @@ from howdah.fs.hdfs import HdfsFileSystem
 from howdah.spark import rows
 from howdah.spark.entries import Entry, Kind, Sums, batches, decode, encode
 from howdah.spark.filesystems import Place
+from howdah.spark.results import FAILURES, name_of, text_of
 from howdah.spark.snapshot_changes import CREATED, MODIFIED, RENAMED, Change, Changes
 
 if TYPE_CHECKING:
@@ -54,9 +55,14 @@ class ReportTask:
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in given:
             pass  # the row that this task is there for
-        lines = report(self.place.connect(), self.path, self.old, self.new)
-        made = ((line.label, encode(line.path), encode(line.target)) for line in lines)
-        yield from rows.batches(made, SCHEMA)
+        yield from rows.batches(self._lines(), SCHEMA)
+
+    def _lines(self) -> Iterator[rows.Row]:
+        try:
+            for line in report(self.place.connect(), self.path, self.old, self.new):
+                yield line.label, encode(line.path), encode(line.target)
+        except FAILURES as error:
+            yield FAILED, text_of(error).encode(), name_of(error).encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,5 +96,7 @@ def _relative(path: str) -> str:
     return "" if path == "." else path.removeprefix("./")
 
 
+FAILED: Final = "!"
+"""Label of a line that says by what the report failed: its `path`, the class in `target`."""
 COPIES: Final = (MODIFIED, CREATED, RENAMED)
 """Labels of lines that can have something to copy."""

@@ -20,21 +20,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
-from howdah.spark import entries
 from howdah.spark.counters import Counters
-from howdah.spark.entries import encode
+from howdah.spark.entries import Entry, Kind, decode, encode
+from howdah.spark.in_threads import for_each
+from howdah.spark.kept import Kept
 from howdah.spark.layout import Found, InvalidInput, Source
 from howdah.spark.listing import Listing, go_on
 from howdah.spark.options import Options
+from howdah.spark.results import error_of
 from howdah.spark.snapshot_changes import Change, Changes, Filters, Move, in_order
 from howdah.spark.snapshot_resuming import Remaining, differences, remaining, unexplained
 from howdah.spark.snapshot_rows import (
     COPIES,
+    FAILED,
     SCHEMA,
     ChangesTask,
     ReportTask,
@@ -43,6 +47,7 @@ from howdah.spark.snapshot_rows import (
 )
 from howdah.spark.staging import Staging
 from howdah.spark.surroundings import Surroundings, prefix, status_of
+from howdah.spark.tree_lock import is_lock
 from howdah.spark.walking import Walk
 
 if TYPE_CHECKING:
@@ -130,9 +135,12 @@ class SnapshotSync:
         path = self._base if forward else around.target_path
         task = ReportTask(place, path, self._old, self._new)
         self._rows = self._spark.range(0, 1, 1, 1).mapInArrow(task, SCHEMA).persist()
-        moved = self._rows.where("label in ('-', 'R')").collect()
+        found = self._rows.where(f"label in ('-', 'R', '{FAILED}')").collect()
+        for row in found:
+            if row["label"] == FAILED:
+                raise error_of(decode(bytes(row["target"])), decode(bytes(row["path"])))
         # By `-rdiff .` the directory in which this run works is something new.
-        changes = [change for change in map(change_of, moved) if change.path != home]
+        changes = [change for change in map(change_of, found) if not _is_ours(change, home)]
         uri = around.places[0].connect().uri
         beginnings = ("", uri + prefix(self._base), uri + self._source)
         return Changes.of(changes, forward, Filters(around.filters, beginnings))
@@ -183,12 +191,15 @@ class SnapshotSync:
 
     def _check_present(self, moves: Iterable[Move]) -> None:
         """Before anything is changed: the target has to have what is to be moved."""
-        for move in moves:
+
+        def check(move: Move) -> None:
             if status_of(self._fs, self._at(move.source)) is None:
                 raise SyncFailed(
                     f"{self._fs.uri}{self._at(move.source)} does not exist, though it was in "
                     f"snapshot {self._old or '.'}: the target is not what the source was then"
                 )
+
+        for_each(check, moves)
 
     def _move(self, left: Remaining, staging: Staging) -> None:
         fs, moved = self._fs, f"{staging.directory}/{_MOVED}{staging.run}"
@@ -200,20 +211,20 @@ class SnapshotSync:
         begin, _ = in_order(left.moves)
         begun = list(left.begun)
         home = prefix(self.around.target_path) + "/"
-        for number, move in enumerate(begin):
-            place = f"{moved}/{number}"
-            self._rename(self._at(move.source), place)
-            begun.append(Move(place.removeprefix(home), move.target))
+        numbered = [(f"{moved}/{number}", move) for number, move in enumerate(begin)]
+        # None of one depth is below another, so they don't wait for each other.
+        for _, some in groupby(numbered, key=lambda each: each[1].source.count("/")):
+            for_each(lambda each: self._rename(self._at(each[1].source), each[0]), some)
+        begun += [Move(place.removeprefix(home), move.target) for place, move in numbered]
         _, end = in_order(begun)
-        made: set[str] = set()
-        for move in end:
-            assert move.target is not None, "those that go are not among them"
-            target = self._at(move.target)
-            parent = paths.parent_of(target) or "/"
-            if parent not in made:
-                fs.mkdirs(parent)
-                made.add(parent)
-            self._rename(self._at(move.source), target)
+        for _, placed in groupby(end, key=lambda move: (move.target or "").count("/")):
+            moves = list(placed)
+            for_each(fs.mkdirs, {paths.parent_of(self._target(move)) or "/" for move in moves})
+            for_each(lambda move: self._rename(self._at(move.source), self._target(move)), moves)
+
+    def _target(self, move: Move) -> str:
+        assert move.target is not None, "those that go get no new place"
+        return self._at(move.target)
 
     def _rename(self, path: str, to: str) -> None:
         try:
@@ -232,7 +243,7 @@ class SnapshotSync:
 
     # --- 3. the list -------------------------------------------------------------------
 
-    def listing(self, changes: Changes, walk: Walk) -> Listing:
+    def listing(self, changes: Changes, walk: Walk, kept: Kept) -> Listing:
         """What is to be copied."""
         assert self._rows is not None, "it is read"
         task = ChangesTask(changes, self._source, self._options.update_root)
@@ -244,12 +255,25 @@ class SnapshotSync:
             filter_beginnings=changes.filters.beginnings,
             rehearses=self._options.dry_run,
         )
-        return go_on(copies.mapInArrow(task, entries.SCHEMA), walk, self._options.max_maps)
+        return go_on(copies, task, walk, self._options.max_maps, kept)
+
+    def own_roots(self) -> list[Entry]:
+        """The target's own directory, if it is to have the attributes of the source's."""
+        if not self._options.update_root:
+            return []
+        source, status = self.around.sources[0]
+        there = self.around.target_status
+        return [Entry.of(Kind.DIRECTORY, source.filesystem, status, b"", there)]
 
     def forget(self) -> None:
         """Let the executors drop the report."""
         if self._rows is not None:
             self._rows.unpersist()
+
+
+def _is_ours(change: Change, home: str) -> bool:
+    """Whether that is new is what this run made: its directory, or its lock."""
+    return change.path == home or is_lock(paths.name_of(change.path))
 
 
 def snapshot_path(directory: str, name: str) -> str:

@@ -69,9 +69,14 @@ class Staging:
         return f"{self.own}/chunks-{digest}"
 
     @property
-    def mark(self) -> str:
-        """The file that says that copying has begun, where listing again would mislead."""
-        return f"{self.own}/copying"
+    def listing(self) -> str:
+        """The directory for the rows of the listing."""
+        return f"{self.own}/listing"
+
+    @property
+    def failed(self) -> str:
+        """What is there once a task has failed."""
+        return f"{self.own}/failed"
 
     @property
     def progress(self) -> str:

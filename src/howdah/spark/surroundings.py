@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -18,12 +18,11 @@ from howdah.fs.status import FileStatus
 from howdah.spark.copying import SourceGone
 from howdah.spark.entries import decode, found_of
 from howdah.spark.filesystems import Place
+from howdah.spark.in_threads import for_each
 from howdah.spark.layout import Found, InvalidInput, Source
 from howdah.spark.options import InvalidOptions, Options
 
 _TRASH_SCHEMES: Final = ("hdfs",)
-THREADS: Final = 16
-"""In which the driver asks for what it has to know of each source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +73,8 @@ class Surroundings:
 
     def check_roots(self) -> None:
         """Raises `SourceGone` unless every directory that was named is still the same one."""
-        roots = [each for each in self.sources if each[0].is_directory]
-        with ThreadPoolExecutor(THREADS, thread_name_prefix="roots") as pool:
-            for _ in pool.map(lambda each: self._check_root(*each), roots):
-                pass
+        roots = (each for each in self.sources if each[0].is_directory)
+        for_each(lambda each: self._check_root(*each), roots)
 
     def _check_root(self, source: Source, status: FileStatus) -> None:
         now = status_of(self.places[source.filesystem].connect(), source.path)
@@ -101,20 +98,30 @@ class Surroundings:
 def _look_at_sources(
     names: Sequence[str], conf: Configuration, user: str | None
 ) -> tuple[tuple[Place, ...], tuple[tuple[Source, FileStatus], ...]]:
+    numbers: dict[tuple[str, str], int] = {}
     places: dict[str, Place] = {}
-    found: list[tuple[Source, FileStatus]] = []
     for name in names:
-        place = Place.of(located(name), conf, user)
-        number = list(places).index(place.uri) if place.uri in places else len(places)
-        places.setdefault(place.uri, place)
-        fs = place.connect()
+        location = paths.parse(name)
+        whose = (location.scheme, location.authority)
+        if whose not in numbers:
+            place = Place.of(located(name), conf, user)
+            places.setdefault(place.uri, place)
+            numbers[whose] = list(places).index(place.uri)
+    listed = tuple(places.values())
+
+    def look(name: str) -> list[tuple[Source, FileStatus]]:
+        location = paths.parse(name)
+        number = numbers[location.scheme, location.authority]
+        fs = listed[number].connect()
         statuses = fs.glob_status(name)
         if not statuses:
             raise InvalidInput(f"{name} doesn't exist{_hint(fs, name)}")
-        for status in statuses:
-            source = Source(number, status.path, fs.uri + status.path, status.is_directory)
-            found.append((source, status))
-    return tuple(places.values()), tuple(found)
+        return [
+            (Source(number, status.path, fs.uri + status.path, status.is_directory), status)
+            for status in statuses
+        ]
+
+    return listed, tuple(chain.from_iterable(for_each(look, names)))
 
 
 def _hint(fs: FileSystem, name: str) -> str:

@@ -1,9 +1,9 @@
 """What an executor does with the rows of its partition: copies, and counts.
 
-One row comes back for each task: its counters. A failure ends the task with an
-exception, which ends the job, once Spark has tried as often as it is configured to;
-with `-i` files that cannot be read are counted instead. A task can be run again at any
-point: what an earlier attempt has copied is found as any other file at the target is.
+One row comes back for each task: its counters, and what it failed by, if it did
+(`howdah.spark.results`); with `-i` files that cannot be read are counted instead. A task
+can be run again at any point: what an earlier attempt has copied is found as any other
+file at the target is.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from howdah.fs.api import FileSystem
 from howdah.fs.local_checksums import summed_name
 from howdah.spark.compare import Action, Decision, Facts, Reason, decide
 from howdah.spark.copying import COMPOSITE, Copier, CopyFailed, Manner, ReadFailed
-from howdah.spark.counters import Counters, names
+from howdah.spark.counters import Counters
 from howdah.spark.entries import WHOLE, Entry, Kind, decode, entries, fingerprint_of, found_of
 from howdah.spark.filesystems import Place
 from howdah.spark.layout import Found
 from howdah.spark.options import MEBIBYTE, Options
 from howdah.spark.preserving import preserve
 from howdah.spark.reports import Report
+from howdah.spark.results import FAILURES, Mark, is_last, result
 from howdah.spark.staging import Staging
 from howdah.spark.throttle import Throttle
 
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
 
 FAILED_PART: Final = "failed"
 """Beside the parts of a file: one of them could not be read, and `-i` lets that pass."""
-FINGERPRINT: Final = "fingerprint"
-"""Beside the counters: which rows a task has seen (`entries.fingerprint_of`)."""
-COUNTER_SCHEMA: Final = ", ".join(f"{name} long" for name in (*names(), FINGERPRINT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +49,8 @@ class CopyTask:
     log: Place | None = None
     reports_progress: bool = False
     combine_mode: str = COMPOSITE
+    most_attempts: int = 1
+    """Of Spark at a task."""
 
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -59,22 +59,24 @@ class CopyTask:
         partition = context.partitionId() if context else 0
         attempt = context.attemptNumber() if context else 0
         unique = context.taskAttemptId() if context else 0
-        with Report.of(self, partition, unique) as report:
-            run = _Run(self, partition, attempt, unique, report)
-            for batch in given:
-                for entry in entries(batch):
-                    run.handle(entry)
-            yield counter_batch(run.finish(), run.fingerprint)
-
-
-def counter_batch(counters: Counters, fingerprint: int = 0) -> pa.RecordBatch:
-    """The row of a task."""
-    import pyarrow as pa
-
-    values = counters.as_dict() | {FINGERPRINT: fingerprint}
-    return pa.RecordBatch.from_pydict(
-        {name: pa.array([value], type=pa.int64()) for name, value in values.items()}
-    )
+        mark = Mark(self.target.connect(), self.staging.failed)
+        run: _Run | None = None
+        failure: Exception | None = None
+        try:
+            with Report.of(self, partition, unique) as report:
+                run = _Run(self, partition, attempt, unique, report)
+                for batch in given:
+                    for entry in entries(batch):
+                        if mark.is_set:
+                            break
+                        run.handle(entry)
+        except FAILURES as error:
+            if not is_last(error, self.most_attempts):
+                raise
+            failure = error
+            mark.set(error)
+        counters = Counters() if run is None else run.finish()
+        yield result(counters, 0 if run is None else run.fingerprint, failure)
 
 
 class _Run:
@@ -109,7 +111,7 @@ class _Run:
 
     def finish(self) -> Counters:
         self._counters.sleep_time_ms = int(self._throttle.slept_s * 1000)
-        self._counters.files_retried = self._copier.retries
+        self._counters.files_retried += self._copier.retries
         return self._counters
 
     def handle(self, entry: Entry) -> None:
@@ -172,8 +174,12 @@ class _Run:
                 self._skip(source_fs, entry, target, decision)
             return
         if decision.action is Action.APPEND:
-            self._copier.append(source_fs, entry, target)
             copied, count = entry.length, entry.length - entry.target_length
+            why = self._copier.append(source_fs, entry, target)
+            if why is not None:
+                self._report.failed(f"{self._fs.uri}{target}", f"{why}; it is copied as a whole")
+                copied = count = self._copier.copy(source_fs, entry, target).length
+                self._counters.files_retried += 1
         elif entry.chunk_length != WHOLE:
             part = f"{self._chunks_of(entry)}/{entry.offset:020}"
             self._copier.copy(source_fs, entry, part)

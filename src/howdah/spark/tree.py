@@ -23,6 +23,7 @@ from howdah.proto import types_pb2
 from howdah.spark.entries import decode, encode
 from howdah.spark.filesystems import Place
 from howdah.spark.listing import BUDGET_GROWTH, DIRECTORIES_A_TASK, MOST_ENTRIES
+from howdah.spark.results import FAILURES, error_of, name_of, text_of
 from howdah.spark.rows import ROWS_A_BATCH, Row, arrow_schema, batch_of, batches, dealt
 from howdah.spark.walking import FIRST_ROUND
 
@@ -34,6 +35,7 @@ FILE: Final = "file"
 DIRECTORY: Final = "directory"
 SYMLINK: Final = "symlink"
 PENDING: Final = "pending"
+FAILED: Final = "failed"
 
 SCHEMA: Final = (
     "path binary, type string, length long, replication int, block_size long, "
@@ -41,7 +43,10 @@ SCHEMA: Final = (
     "`group` string, storage_policy int, file_id long"
 )
 """A row an inode; PENDING is a directory that is still to be listed, of which only the path
-matters."""
+matters; FAILED has a message for a path, and the class of the error for an owner."""
+
+_WAITING: Final = f"count_if(type = '{PENDING}') as waiting"
+_FAILURE: Final = f"min(if(type = '{FAILED}', struct(owner, path), null)) as failed"
 
 Columns = tuple[list[Any], ...]
 """Rows of that schema, column by column."""
@@ -55,6 +60,12 @@ class ListTree:
     most_entries: int = FIRST_ROUND
 
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from self._listed(given)
+        except FAILURES as error:
+            yield from batches([_failed(error)], SCHEMA)
+
+    def _listed(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         waiting = deque(path for batch in given for path in batch.column(0).to_pylist())
         gathered: Columns = tuple([] for _ in SCHEMA.split(","))
         for page in self._pages(waiting):
@@ -145,6 +156,11 @@ def pending(path: bytes) -> Row:
     return (path, PENDING, 0, 0, 0, 0, 0, 0, "", "", 0, 0)
 
 
+def _failed(error: Exception) -> Row:
+    """The row of what a task failed by."""
+    return (text_of(error).encode(), FAILED, 0, 0, 0, 0, 0, 0, name_of(error), "", 0, 0)
+
+
 def row_of(status: FileStatus) -> Row:
     """The row of one status."""
     own = SYMLINK if status.is_symlink else DIRECTORY if status.is_directory else FILE
@@ -187,6 +203,7 @@ def list_tree(
     """Everything at and below `roots`, each of which has a row, too.
 
     `tell` is given the number of entries after each round; without it nobody counts them.
+    Raises what a task failed by.
     """
     parts = [_frame(spark, [row_of(root) for root in roots])]
     waiting = [pending(encode(root.path)) for root in roots if root.is_directory]
@@ -201,7 +218,10 @@ def list_tree(
         kept.append(listed)
         parts.append(listed.where(listed["type"] != PENDING))
         left = listed.where(listed["type"] == PENDING)
-        count = left.count()
+        (found,) = listed.selectExpr(_WAITING, _FAILURE).collect()
+        if found["failed"] is not None:
+            raise error_of(found["failed"]["owner"], decode(bytes(found["failed"]["path"])))
+        count = found["waiting"]
         if tell is not None:
             listed_before += listed.count() - count
             tell(listed_before)

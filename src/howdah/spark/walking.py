@@ -48,6 +48,7 @@ from howdah.spark.entries import (
 from howdah.spark.filesystems import Place
 from howdah.spark.layout import Found
 from howdah.spark.lock_files import TreeLocked
+from howdah.spark.results import FAILURES, name_of, text_of
 from howdah.spark.staging import is_staging
 from howdah.spark.surroundings import status_of
 from howdah.spark.tree_lock import is_lock, refuse_if_held
@@ -74,26 +75,30 @@ class Walk:
     passed_over: frozenset[bytes] = frozenset()
     filter_beginnings: tuple[str, ...] = ()
     rehearses: bool = False
-    mark: str = ""
-    """A file of the target; when it is there it is too late to list."""
     own_lock: str | None = None
     """The lock file of this job; None to look at no others."""
     most_entries: int = FIRST_ROUND
     roots: tuple[Entry, ...] = ()
 
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        if self.mark and self.target.connect().exists(self.mark):
-            raise CopyFailed(
-                "An executor was lost while files were written directly (-direct), and what "
-                "it had listed with it; files at the target may be half: copy again, with -update"
-            )
         if self.roots:
             waiting: Iterable[Entry] = self.roots
             for _ in given:
                 pass  # the row that this task is there for
         else:
             waiting = (entry for batch in given for entry in entries(batch))
-        yield from batches(Sums().counting(_Walker(self).walk(waiting)))
+        yield from batches(Sums().counting(self._told(waiting)))
+
+    def _told(self, waiting: Iterable[Entry]) -> Iterator[Entry]:
+        try:
+            yield from _Walker(self).walk(waiting)
+        except FAILURES as error:
+            yield failed(error)
+
+
+def failed(error: Exception) -> Entry:
+    """The row of what a task failed by."""
+    return Entry(Kind.FAILED, 0, b"", b"", owner=text_of(error), group=name_of(error))
 
 
 class _Walker:
@@ -153,7 +158,7 @@ class _Walker:
         except (errors.HowdahError, OSError) as error:
             if not self._walk.ignore_failures:
                 raise ReadFailed(f"Cannot list {directory.path}: {error}") from error
-            yield replace(directory, kind=Kind.UNREADABLE, owner=str(error))
+            yield replace(directory, kind=Kind.UNREADABLE, owner=text_of(error))
 
     def _list_both(self, fs: FileSystem, directory: Entry) -> Iterator[Entry]:
         there: Iterator[FileStatus] = iter(())

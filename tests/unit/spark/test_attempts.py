@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +13,7 @@ from howdah.config import Configuration
 from howdah.errors import PathNotFound, UnsupportedOperation
 from howdah.fs.api import FileSystem
 from howdah.fs.memory import MemoryFileSystem, forget
+from howdah.fs.status import FileChecksum
 from howdah.spark import distcp, filesystems
 from howdah.spark.attempts import WholeFile, remove_unfinished, whole_file
 from howdah.spark.copying import Copier, CopyFailed, Manner
@@ -25,6 +26,7 @@ from howdah.spark.reports import Report
 from howdah.spark.staging import Staging
 from howdah.spark.tasks import CopyTask, _Run
 from howdah.spark.throttle import Throttle
+from howdah.transfer.checksum import ChecksumType, crc
 
 STAGING = Staging("/dst/.distcp.tmp.0123456789abcdef", "run")
 
@@ -127,16 +129,72 @@ def test_direct_copy_is_not_begun_where_two_attempts_may_run() -> None:
     spark: Any = SimpleNamespace(conf={"spark.speculation": "true"})
     with pytest.raises(UnsupportedOperation, match=r"-direct doesn't go with spark\.speculation"):
         distcp(spark, "/src", "/dst", options=Options(direct=True))
+    with pytest.raises(UnsupportedOperation, match=r"-append doesn't go with spark\.speculation"):
+        distcp(spark, "/src", "/dst", options=Options(update=True, append=True))
+
+
+class Summed:
+    """A filesystem that has checksums."""
+
+    def __init__(self, fs: FileSystem) -> None:
+        self._fs = fs
+        self.before_append: Callable[[], object] = lambda: None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._fs, name)
+
+    def get_file_checksum(self, path: str, length: int | None = None, **_: Any) -> FileChecksum:
+        content = read(self._fs, path)[:length]
+        return FileChecksum("COMPOSITE-CRC32C", crc(ChecksumType.CRC32C, content).to_bytes(4))
+
+    def append(self, path: str) -> Any:
+        self.before_append()
+        return self._fs.append(path)
+
+
+def adding(fs: MemoryFileSystem, number: int) -> tuple[_Run, Summed]:
+    """An attempt at a task that adds to files."""
+    run, summed = attempt_at(task_of(fs, update=True, append=True), number), Summed(fs)
+    run._fs = run._copier._fs = summed  # type: ignore[assignment]
+    run._sources = [summed]  # type: ignore[list-item]
+    return run, summed
+
+
+@pytest.mark.parametrize("other", ["longer", "same length", "being written", None])
+def test_content_is_right_whatever_happened_to_the_target_before_it_was_added_to(
+    fs: MemoryFileSystem, other: str | None
+) -> None:
+    write(fs, "/src/a", b"0123456789")
+    write(fs, "/dst/a", b"01234")
+    run, summed = adding(fs, 0)
+    kept: list[Any] = []
+
+    def happen() -> None:
+        if other == "longer":
+            write(fs, "/dst/a", b"0123456")
+        elif other == "same length":
+            write(fs, "/dst/a", b"abcde")
+        elif other == "being written":
+            kept.append(fs.append("/dst/a"))
+
+    summed.before_append = happen
+    run.handle(entry_of(fs, "a"))
+    counted = run.finish()
+    assert read(fs, "/dst/a") == b"0123456789"
+    assert (counted.files_copied, counted.files_retried) == (1, 0 if other is None else 1)
+    assert counted.bytes_copied == (5 if other is None else 10)
 
 
 def test_nothing_is_added_twice(fs: MemoryFileSystem) -> None:
     write(fs, "/src/a", b"0123456789")
     write(fs, "/dst/a", b"01234")
     entry = entry_of(fs, "a")
-    copier = Copier(fs, Manner(), lambda: "/t", Throttle(None), lambda _: None)
-    copier.append(fs, entry, "/dst/a")
-    with pytest.raises(CopyFailed, match="has 10 bytes, and no longer 5"):
-        copier.append(fs, entry, "/dst/a")
+    summed: Any = Summed(fs)
+    copier = Copier(summed, Manner(), lambda: "/t", Throttle(None), lambda _: None)
+    assert copier.append(summed, entry, "/dst/a") is None
+    told = copier.append(summed, entry, "/dst/a")
+    assert told is not None
+    assert "has 10 bytes, and no longer 5" in told
     assert read(fs, "/dst/a") == b"0123456789"
     # The attempt after that sees what is there.
     again = attempt_at(task_of(fs, update=True, append=True), 1)

@@ -89,8 +89,9 @@ def test_task_whose_log_cannot_be_closed_has_failed(fs: Unclosable) -> None:
 
 def test_task_whose_list_of_what_is_missing_cannot_be_closed_has_failed(fs: Unclosable) -> None:
     place: Any = SimpleNamespace(connect=lambda: fs)
-    with pytest.raises(errors.PipelineFailed, match=FULL):
-        list(TrackTask(place, "/target", place, "/out")([]))
+    (batch,) = TrackTask(place, "/target", place, "/out")([])
+    (row,) = batch.to_pylist()
+    assert (row["error"], row["message"]) == ("PipelineFailed", FULL)
 
 
 def test_page_on_a_full_disk_is_an_error_that_names_it() -> None:

@@ -19,6 +19,7 @@ from howdah.spark.entries import Entry, Kind, batches
 from howdah.spark.filesystems import Place
 from howdah.spark.layout import Found
 from howdah.spark.options import Options, attributes
+from howdah.spark.results import error_of
 from howdah.spark.staging import Staging
 from howdah.spark.tasks import CopyTask
 from howdah.spark.throttle import Throttle
@@ -237,7 +238,10 @@ def task(**options: Any) -> CopyTask:
 
 def run(task: CopyTask, *rows: Entry) -> Counters:
     (batch,) = task(batches(rows))
-    return Counters.of({name: batch.column(name)[0].as_py() for name in batch.schema.names})
+    (row,) = batch.to_pylist()
+    if row["error"] is not None:
+        raise error_of(row["error"], row["message"])
+    return Counters.of(row)
 
 
 def test_unreadable_file_ends_the_task(fs: MemoryFileSystem) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from howdah.spark.copying import ReadFailed
 from howdah.spark.failures import MOST_CHARS, reason
 from howdah.spark.outcome import JobFailed, from_spark
 
@@ -26,12 +25,6 @@ MISSING = (
     '  File "worker.py", line 1, in main\n'
     "    import google.protobuf\n"
     "ModuleNotFoundError: No module named 'google.protobuf'\n" + STACK
-)
-RAISED = (
-    "Job aborted: org.apache.spark.api.python.PythonException: "
-    "Traceback (most recent call last):\n"
-    '  File "tasks.py", line 1, in handle\n'
-    "howdah.spark.copying.ReadFailed: File copy failed: hdfs://a/x --> hdfs://b/x: gone\n" + STACK
 )
 
 
@@ -58,12 +51,6 @@ def test_package_that_executors_lack_is_named() -> None:
 )
 def test_other_texts_are_told_by_their_first_line(text: str, told: str) -> None:
     assert reason(text) == told
-
-
-def test_error_of_ours_comes_back_as_it_was_raised() -> None:
-    error = from_spark(RuntimeError(RAISED))
-    assert isinstance(error, ReadFailed)
-    assert str(error) == "File copy failed: hdfs://a/x --> hdfs://b/x: gone"
 
 
 def test_no_stack_is_told() -> None:

@@ -17,6 +17,7 @@ from howdah.spark.copying import CopyFailed, ReadFailed, SourceGone
 from howdah.spark.entries import Entry, Kind, decode, entries
 from howdah.spark.filesystems import Place
 from howdah.spark.layout import Found
+from howdah.spark.results import error_of
 from howdah.spark.tree_lock import locked
 from howdah.spark.walking import Walk
 
@@ -55,6 +56,9 @@ def walk(
     while roots:
         task = Walk((PLACE,), PLACE, "/t", True, roots=roots, most_entries=most, **settings)
         listed = [row for batch in task(iter(())) for row in entries(batch)]
+        for row in listed:
+            if row.kind == Kind.FAILED:
+                raise error_of(row.group, row.owner)
         roots = tuple(r for r in listed if r.kind in (Kind.PENDING, Kind.MISSING_PENDING))
         rows += [row for row in listed if row not in roots]
     return rows
