@@ -22,8 +22,9 @@ from typing import Final, Self, TextIO
 from howdah import errors
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
+from howdah.spark.in_threads import for_each
 from howdah.spark.listing import Totals
-from howdah.spark.reports import Done
+from howdah.spark.reports import LINE_BYTES, Done, last_of
 
 INTERVAL_S: Final = 1.0
 CLEAR_LINE: Final = "\r\x1b[K"
@@ -177,16 +178,22 @@ def _columns(out: TextIO) -> int:
 def told(fs: FileSystem, directory: str) -> Done:
     """The sum of what the tasks have told last."""
     latest: dict[str, Done] = {}
-    for status in fs.list_status(directory):
-        try:
-            done = Done.parse(status.name)
-        except ValueError:
-            continue
+    found = [status.path for status in fs.list_status(directory) if status.is_file]
+    for path, done in zip(found, for_each(lambda path: _last(fs, path), found), strict=True):
         # Of a task that was tried again the attempt that is farther counts.
-        task = status.name.partition("-")[0]
+        task = paths.name_of(path).partition("-")[0]
         if done.files >= latest.get(task, Done()).files:
             latest[task] = done
     return sum(latest.values(), Done())
+
+
+def _last(fs: FileSystem, path: str) -> Done:
+    try:
+        with fs.open(path) as stream:
+            stream.seek(max(stream.size - 2 * LINE_BYTES, 0))
+            return last_of(stream.read())
+    except (errors.HowdahError, OSError, ValueError):
+        return Done()  # it is being made, or it is no task's
 
 
 class Progress:

@@ -8,6 +8,7 @@ of a bad replica twice is telling it once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -80,14 +81,14 @@ class ReadReplicas:
     def _rows(self, given: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         fs = self.place.connect()
         replicas = Replicas(fs)
-        gauge = Gauge.of_task(fs, self.progress)
-        for row in _dicts(given):
-            found: tuple[str, int | None, str] = (Verdict.MISSING.value, None, "")
-            if row["node"] != NOWHERE:
-                finding = replicas.check(decode(row["path"]), row["located"])
-                found = (finding.state.value, finding.crc, finding.message)
-                gauge.add(1, row["length"])
-            yield (*row.values(), *found)
+        with closing(Gauge.of_task(self.place, self.progress)) as gauge:
+            for row in _dicts(given):
+                found: tuple[str, int | None, str] = (Verdict.MISSING.value, None, "")
+                if row["node"] != NOWHERE:
+                    finding = replicas.check(decode(row["path"]), row["located"])
+                    found = (finding.state.value, finding.crc, finding.message)
+                    gauge.add(1, row["length"])
+                yield (*row.values(), *found)
 
 
 @dataclass(frozen=True, slots=True)

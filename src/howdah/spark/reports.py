@@ -3,14 +3,17 @@
 The log of a task is a file `part-m-NNNNN` in the directory of `-log`, with lines such as
 Hadoop's mappers write; it is there when the task has ended. Progress is told
 through the filesystem that is copied to, since executors and driver need have nothing
-else in common: each task has an empty directory whose name says how many files and bytes
-it has done, and gives it a new name every second.
+else in common: each task holds a small file open, and adds a line to it once a second.
+Whoever looks reads the last one. On HDFS a line is as long as a packet is there, so it goes
+to a datanode without a flush, of which the namenode would be told: that would be an edit a
+second in its log. (Where files can't be read before they are closed nobody sees any.)
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -19,11 +22,18 @@ from howdah import errors
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.spark.attempts import WholeFile
+from howdah.spark.filesystems import Place
 
 if TYPE_CHECKING:
+    from howdah.fs.streams import FSDataOutputStream
     from howdah.spark.tasks import CopyTask
 
 INTERVAL_S: Final = 1.0
+LINE_BYTES: Final = 512
+_PACKETS: Final = {
+    "dfs.client-write-packet-size": str(LINE_BYTES),
+    "dfs.bytes-per-checksum": str(LINE_BYTES),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +43,29 @@ class Done:
     files: int = 0
     bytes: int = 0
 
-    def name(self, task: str) -> str:
-        """The name of the directory that says so."""
-        return f"{task}.{self.files}.{self.bytes}"
-
-    @classmethod
-    def parse(cls, name: str) -> Done:
-        """Raises ValueError for a name that says nothing."""
-        _, files, count = name.split(".")
-        return cls(int(files), int(count))
-
     def __add__(self, other: Done) -> Done:
         return Done(self.files + other.files, self.bytes + other.bytes)
+
+
+def line_of(done: Done) -> bytes:
+    """As it is written to a task's file; each line is as long as any other."""
+    return (b"%d %d" % (done.files, done.bytes)).ljust(LINE_BYTES - 1) + b"\n"
+
+
+def last_of(content: bytes) -> Done:
+    """What the last whole line says; nothing where there is none. Raises ValueError for one
+    that makes no sense."""
+    line = content.rpartition(b"\n")[0].rpartition(b"\n")[2]
+    if not line:
+        return Done()
+    files, count = line.split()
+    return Done(int(files), int(count))
+
+
+def telling(place: Place) -> FileSystem:
+    """The filesystem of a place, as a gauge writes to it."""
+    fs = place.connect()
+    return place.with_settings(_PACKETS).connect() if fs.scheme == "hdfs" else fs
 
 
 class Gauge:
@@ -62,18 +83,19 @@ class Gauge:
         self._directory = directory
         self._task = task
         self._done = Done()
-        self._told: str | None = None
+        self._out: FSDataOutputStream | None = None
         self._next_s = clock() + INTERVAL_S
 
     @classmethod
-    def of_task(cls, fs: FileSystem, directory: str) -> Self:
+    def of_task(cls, place: Place, directory: str) -> Self:
         """Of the task of Spark that this is; an empty directory is none."""
         from pyspark import TaskContext
 
         context = TaskContext.get()
         partition = context.partitionId() if context else 0
         unique = context.taskAttemptId() if context else 0
-        return cls(fs if directory else None, directory, f"{partition:05}-{unique}")
+        fs = telling(place) if directory else None
+        return cls(fs, directory, f"{partition:05}-{unique}")
 
     def add(self, files: int, count: int) -> None:
         """So many files and bytes more are done."""
@@ -83,17 +105,25 @@ class Gauge:
         if self._clock() < self._next_s:
             return
         self._next_s = self._clock() + INTERVAL_S
-        name = paths.join(self._directory, self._done.name(self._task))
         try:
-            if self._told is None:
+            if self._out is None:
                 # In a directory that is there as long as somebody looks.
-                self._fs.mkdir(name)
-            else:
-                self._fs.rename(self._told, name)
-            self._told = name
+                path = paths.join(self._directory, self._task)
+                self._out = self._fs.create(path, create_parent=False, replication=1)
+            self._out.write(line_of(self._done))
+            if self._fs.scheme != "hdfs":
+                self._out.hflush()
         except (errors.HowdahError, OSError):
-            # Nobody's file depends on it; the next second is another chance.
-            self._told = None
+            # Nobody's file depends on it, and this one can't be written any more.
+            self.close()
+
+    def close(self) -> None:
+        """Tell no more."""
+        self._fs, out, self._out = None, self._out, None
+        if out is not None:
+            # The file may be gone, with the directory; nobody needs it any more.
+            with suppress(errors.HowdahError, OSError):
+                out.close()
 
 
 class Report:
@@ -116,7 +146,7 @@ class Report:
             path = paths.parse(task.options.log_path).path
             name = paths.join(path, f"part-m-{partition:05}")
             log = WholeFile(task.log.connect(), name, unique)
-        fs = task.target.connect() if task.reports_progress else None
+        fs = telling(task.target) if task.reports_progress else None
         gauge = Gauge(fs, task.staging.progress, f"{partition:05}-{unique}")
         return cls(log, task.options.verbose, gauge)
 
@@ -155,5 +185,6 @@ class Report:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._gauge.close()
         if self._log is not None:
             self._log.complete()

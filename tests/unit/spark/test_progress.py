@@ -18,8 +18,11 @@ import pytest
 import howdah
 from howdah import errors
 from howdah.spark import progress
+from howdah.spark.filesystems import Place
 from howdah.spark.listing import Totals
-from howdah.spark.progress import CLEAR_LINE, Progress, Shown, cut, gauged, listing_of
+from howdah.spark.progress import CLEAR_LINE, Progress, Shown, cut, gauged, listing_of, told
+from howdah.spark.reports import Done, Gauge, line_of, telling
+from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 
 COLUMNS = 20
@@ -131,7 +134,8 @@ def test_copy_shows_files_bytes_rate_and_time_left(
     monkeypatch.setattr(progress, "_columns", lambda _: 100)
     fs = howdah.connect("mem://copy/")
     with Progress(fs, "/staging/progress", Totals(files=10, bytes=2048), terminal.out):
-        fs.mkdirs("/staging/progress/00000-1.3.1024")
+        with fs.create("/staging/progress/00000-1") as out:
+            out.write(line_of(Done(3, 1024)))
         wait_until(lambda: any("3/10 files, 1.0 KiB/2.0 KiB, " in s for s in terminal.lines))
     assert any(re.search(r"/s, \d:\d\d left$", each) for each in terminal.lines)
 
@@ -142,3 +146,22 @@ def test_copy_shows_files_bytes_rate_and_time_left(
 )
 def test_text_is_cut_to_columns(text: str, columns: int, shown: str) -> None:
     assert cut(text, columns) == shown
+
+
+def test_how_far_a_task_is_is_told_without_an_edit(howdah_cluster: MiniCluster) -> None:
+    now_s = [0.0]
+    place = Place.of(howdah_cluster.uri, howdah_cluster.conf, None)
+    with howdah_cluster.connect() as driver:
+        driver.mkdirs("/progress/p")
+        gauge = Gauge(telling(place), "/progress/p", "00000-1", clock=lambda: now_s[0])
+        now_s[0] += 1.0
+        gauge.add(1, 10)
+        wait_until(lambda: told(driver, "/progress/p") == Done(1, 10), 30)
+        before = driver.inotify().read_txid
+        for _ in range(5):
+            now_s[0] += 1.0
+            gauge.add(1, 10)
+        wait_until(lambda: told(driver, "/progress/p") == Done(6, 60), 30)
+        assert driver.inotify().read_txid == before
+        gauge.close()
+        driver.delete("/progress", recursive=True)

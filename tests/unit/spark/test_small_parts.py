@@ -13,7 +13,7 @@ from howdah.spark.listing import Totals
 from howdah.spark.options import Options, Strategy
 from howdah.spark.plan import deal, parts_of
 from howdah.spark.progress import told
-from howdah.spark.reports import Done, Gauge
+from howdah.spark.reports import LINE_BYTES, Done, Gauge, last_of, line_of
 from howdah.spark.staging import Staging, is_staging, key_of
 from howdah.spark.throttle import Throttle
 from howdah.spark.tree import signed
@@ -109,8 +109,11 @@ def test_row_with_any_name_survives_arrow(rows: list[tuple[bytes, bytes, int]]) 
     assert [entry for batch in batches(given) for entry in entries(batch)] == given
 
 
-def test_progress_is_told_by_a_name() -> None:
-    assert Done.parse(Done(3, 1 << 40).name("00001-7")) == Done(3, 1 << 40)
+def test_progress_is_told_by_the_last_whole_line() -> None:
+    lines = line_of(Done(1, 5)) + line_of(Done(3, 1 << 40))
+    assert len(lines) == 2 * LINE_BYTES
+    assert last_of(lines + b"   4") == Done(3, 1 << 40)
+    assert last_of(b"  4") == last_of(b"") == Done()
 
 
 def test_task_tells_where_somebody_looks_and_nowhere_else() -> None:
@@ -121,18 +124,24 @@ def test_task_tells_where_somebody_looks_and_nowhere_else() -> None:
     for count in (10, 20, 30):
         gauge.add(1, count)
         now_s[0] += 0.6
-    assert [status.name for status in fs.list_status("/progress")] == ["00001-7.3.60"]
+    assert told(fs, "/progress") == Done(3, 60)
+    assert [status.name for status in fs.list_status("/progress")] == ["00001-7"]
     # The job has ended; a task that Spark runs once more leaves nothing behind.
     fs.delete("/progress", recursive=True)
     now_s[0] += 2.0
     gauge.add(1, 1)
+    gauge.close()
     assert list(fs.list_status("/")) == []
 
 
 def test_of_attempts_at_one_task_the_farther_one_counts() -> None:
     fs = howdah.connect("mem://told/")
-    for name in ("00000-1.5.50", "00000-9.2.20", "00001-2.1.1", "stray"):
-        fs.mkdirs(f"/progress/{name}")
+    for name, done in (("00000-1", (5, 50)), ("00000-9", (2, 20)), ("00001-2", (1, 1))):
+        with fs.create(f"/progress/{name}") as out:
+            out.write(line_of(Done(0, 0)) + line_of(Done(*done)))
+    with fs.create("/progress/stray") as out:
+        out.write(b"no numbers\n")
+    fs.mkdirs("/progress/a directory")
     assert told(fs, "/progress") == Done(6, 51)
 
 
