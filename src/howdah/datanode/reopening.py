@@ -15,6 +15,10 @@ nothing. A power cut does the same to what was synced.
 
 from __future__ import annotations
 
+import logging
+import os
+from collections.abc import Callable
+
 from howdah import errors
 from howdah.datanode import block_files
 from howdah.datanode.messages import ReplicaOpened, ReplicaReceived
@@ -22,11 +26,14 @@ from howdah.datanode.open_replica import OpenReplica
 from howdah.datanode.replica_files import cut_files, open_files
 from howdah.datanode.replica_writer import ReplicaWriter
 from howdah.datanode.replicas import Replica, ReplicaState
+from howdah.datanode.scan import good_length
 from howdah.datanode.store import BlockStore
 from howdah.datanode.writers import Stoppable
 from howdah.transfer.blocks import ExtendedBlock
 from howdah.transfer.checksum import ChecksumSpec
 from howdah.transfer.ops import WriteBlock
+
+log = logging.getLogger(__name__)
 
 
 def append(store: BlockStore, request: WriteBlock, holder: Stoppable) -> ReplicaWriter:
@@ -166,7 +173,8 @@ def _go_on(
     with store.open(replica.as_block(pool_id)) as opened:
         on_disk = opened.checksum
         last_sum = replica.tail[1]
-        if kept_bytes < before_bytes:
+        # The file may be longer than is known, where an attempt to cut it failed half-way.
+        if os.fstat(opened.block_fd).st_size > kept_bytes:
             last_sum = opened.sum_up_to(kept_bytes)
             _cut(store, opened, request.block, kept_bytes, last_sum)
             # At once: what follows may fail, and the files are shorter from here on.
@@ -187,11 +195,44 @@ def _go_on(
 def _cut(
     store: BlockStore, opened: OpenReplica, block: ExtendedBlock, end: int, last_sum: bytes
 ) -> None:
+    replica = opened.replica
     try:
-        cut_files(opened, store.paths(block.pool_id, opened.replica), end, last_sum)
+        cut_files(opened, store.paths(block.pool_id, replica), end, last_sum)
     except OSError as error:
         store.disk_failed(opened.volume, error)
+        before = replica.length_bytes
+        counted_bytes = before + block_files.meta_bytes(opened.checksum, before)
+        note_what_is_left(store, block.pool_id, opened, replica.cut, counted_bytes)
         raise
+
+
+def note_what_is_left(
+    store: BlockStore,
+    pool_id: str,
+    opened: OpenReplica,
+    note: Callable[[int, bytes], None],
+    counted_bytes: int,
+) -> None:
+    """A cut failed half-way: checksums may be gone whose data is there. `note` gets how many
+    bytes fit theirs, which are no fewer than were to be left, if that is less than is known.
+
+    `counted_bytes` of the replica are in the volume's account; of one that waits for recovery
+    (RWR) that is what its files have, and of others what is known of them."""
+    replica, spec = opened.replica, opened.checksum
+    try:
+        good, last_sum = good_length(*store.paths(pool_id, replica))
+    except (errors.ChecksumMismatch, OSError) as error:
+        # Whoever comes next finds out.
+        log.error("what is left of %r cannot be read: %s", replica, error)
+        return
+    if good < replica.length_bytes:
+        log.warning("%r was not cut as it should: it has %d bytes now", replica, good)
+        note(good, last_sum)
+    length = replica.length_bytes
+    now_bytes = length + block_files.meta_bytes(spec, length)
+    if replica.stored_as is ReplicaState.RWR:
+        now_bytes = sum(os.fstat(fd).st_size for fd in (opened.block_fd, opened.meta_fd))
+    opened.volume.count(pool_id, now_bytes - counted_bytes)
 
 
 def _writer(

@@ -39,6 +39,7 @@ from howdah.datanode.block_recovery import Candidate
 from howdah.datanode.fault_points import Point, reach
 from howdah.datanode.messages import ReplicaReceived
 from howdah.datanode.open_replica import OpenReplica
+from howdah.datanode.reopening import note_what_is_left
 from howdah.datanode.replica_files import cut_files
 from howdah.datanode.replicas import Replica, ReplicaState
 from howdah.datanode.scan import good_length
@@ -195,6 +196,7 @@ def _cut(store: BlockStore, pool_id: str, replica: Replica, end: int) -> None:
             )
         except OSError as error:
             store.disk_failed(volume, error)
+            note_what_is_left(store, pool_id, opened, replica.shorten, freed)
             raise
     replica.shorten(end, last_sum)
     volume.count(pool_id, end + block_files.meta_bytes(on_disk, end) - freed)

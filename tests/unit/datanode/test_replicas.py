@@ -57,6 +57,13 @@ class ReplicaMachine(RuleBasedStateMachine):
         self.promised = length
 
     @precondition(lambda self: self.replica.state is ReplicaState.RBW)
+    @rule(data=st.data())
+    def cut(self, data: Any) -> None:
+        """The files of a pipeline that was to go on are cut, and then it does not."""
+        length = data.draw(st.integers(self.replica.acked_bytes, self.replica.length_bytes))
+        self.replica.cut(length, b"")
+
+    @precondition(lambda self: self.replica.state is ReplicaState.RBW)
     @rule(step=st.integers(0, 3), min_bytes=st.integers(0, 9000), max_bytes=st.integers(0, 9000))
     def recover_as_a_client_asks(self, step: int, min_bytes: int, max_bytes: int) -> None:
         before, stamp = self.replica.tail, self.stamp + step
