@@ -30,6 +30,7 @@ from howdah.transfer import block_lists
 
 log = logging.getLogger(__name__)
 
+_STATES: Final = tuple(ReplicaState)
 MAX_VOLUME_BYTES: Final = 1 << 50
 
 
@@ -267,9 +268,7 @@ class DatanodeProtocol:
                     "only buffers are read"
                 )
             storage = node.storage(report.storage.storageUuid, report.storage.storageType)
-            listed: Iterator[ReportedReplica] = map(
-                _reported, block_lists.decode(report.numberOfBlocks, report.blocksBuffers)
-            )
+            listed = block_lists.decode(report.numberOfBlocks, report.blocksBuffers, _reported)
             if self._core.safe_mode.on:
                 listed = self._noting_future(listed)
             yield from self._core.blocks.full_report(storage, listed)
@@ -439,15 +438,12 @@ def _volume_bytes(told: int) -> int:
     return min(max(messages.signed(told), 0), MAX_VOLUME_BYTES)
 
 
-def _reported(listed: block_lists.ListedReplica) -> ReportedReplica:
-    if listed.state not in ReplicaState.__members__.values():
-        raise errors.ProtocolViolation(f"a replica is reported in state {listed.state}")
-    return ReportedReplica(
-        listed.block_id,
-        listed.length_bytes,
-        listed.generation_stamp,
-        ReplicaState(listed.state),
-    )
+def _reported(
+    block_id: int, length_bytes: int, generation_stamp: int, state: int
+) -> ReportedReplica:
+    if state >= len(_STATES):
+        raise errors.ProtocolViolation(f"a replica is reported in state {state}")
+    return ReportedReplica(block_id, length_bytes, generation_stamp, _STATES[state])
 
 
 def _block_command(command: pb.BlockCommandProto) -> pb.DatanodeCommandProto:

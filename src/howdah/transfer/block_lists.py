@@ -10,10 +10,12 @@ capability.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple, TypeVar
 
 from howdah import errors
+
+T = TypeVar("T")
 
 MAX_BUFFER_BYTES: Final = 64 * 1024
 """Size at which a buffer is ended and the next begun."""
@@ -48,20 +50,43 @@ def encode(replicas: Iterable[ListedReplica]) -> tuple[int, list[bytes]]:
     return count, buffers
 
 
-def decode(count: int, buffers: Iterable[bytes]) -> Iterator[ListedReplica]:
-    """The replicas. Raises ProtocolViolation if their number is not `count`, or the
-    last one is cut off."""
+def decode(
+    count: int,
+    buffers: Iterable[bytes],
+    make: Callable[[int, int, int, int], T] = ListedReplica,  # type: ignore[assignment]
+) -> Iterator[T]:
+    """The replicas, each as what `make` makes of the fields of a `ListedReplica`. Raises
+    ProtocolViolation if their number is not `count`, or the last one is cut off.
+
+    The four numbers are read in line: as calls they took as long as all that the namenode
+    does with a replica that it knows.
+    """
     seen = 0
     buffer = b"".join(buffers)
     position = 0
     end = len(buffer)
-    while position < end:
-        raw_id, position = _get(buffer, position)
-        length, position = _get(buffer, position)
-        stamp, position = _get(buffer, position)
-        state, position = _get(buffer, position)
-        seen += 1
-        yield ListedReplica((raw_id >> 1) ^ -(raw_id & 1), length, stamp, state)
+    try:
+        while position < end:
+            raw_id = buffer[position]
+            position += 1
+            if raw_id >= 0x80:
+                raw_id, position = _get_rest(buffer, position, raw_id)
+            length = buffer[position]
+            position += 1
+            if length >= 0x80:
+                length, position = _get_rest(buffer, position, length)
+            stamp = buffer[position]
+            position += 1
+            if stamp >= 0x80:
+                stamp, position = _get_rest(buffer, position, stamp)
+            state = buffer[position]
+            position += 1
+            if state >= 0x80:
+                state, position = _get_rest(buffer, position, state)
+            seen += 1
+            yield make((raw_id >> 1) ^ -(raw_id & 1), length, stamp, state)
+    except IndexError as error:
+        raise errors.ProtocolViolation("a block report ends inside a replica") from error
     if seen != count:
         raise errors.ProtocolViolation(
             f"a block report announces {count} replicas and lists {seen}"
@@ -76,18 +101,16 @@ def _put(out: bytearray, value: int) -> None:
     out.append(value)
 
 
-def _get(buffer: bytes, position: int) -> tuple[int, int]:
-    result = 0
-    shift = 0
-    try:
-        while True:
-            byte = buffer[position]
-            position += 1
-            result |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return result, position
-            shift += 7
-            if shift > 63:
-                raise errors.ProtocolViolation("a block report has a varint of over 64 bits")
-    except IndexError as error:
-        raise errors.ProtocolViolation("a block report ends inside a replica") from error
+def _get_rest(buffer: bytes, position: int, first: int) -> tuple[int, int]:
+    """A varint of which the first byte says that more follow."""
+    result = first & 0x7F
+    shift = 7
+    while True:
+        byte = buffer[position]
+        position += 1
+        if byte < 0x80:
+            return result | byte << shift, position
+        result |= (byte & 0x7F) << shift
+        shift += 7
+        if shift > 63:
+            raise errors.ProtocolViolation("a block report has a varint of over 64 bits")
