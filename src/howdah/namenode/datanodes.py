@@ -155,6 +155,7 @@ class Datanode:
         "new_bandwidth",
         "registered_ms",
         "registrations",
+        "shown",
         "storages",
         "to_delete",
         "to_transfer",
@@ -185,6 +186,8 @@ class Datanode:
         """How often it has registered."""
         self.registered_ms = now_ms
         self.to_transfer: deque[Transfer] = deque()
+        self.shown: tuple[object, object] | None = None
+        """What clients are shown of it, kept by `messages` from heartbeat to heartbeat."""
 
     def storage(self, storage_id: str, storage_type: int) -> Storage:
         """The storage of that id, made known if it is new."""

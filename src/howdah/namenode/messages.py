@@ -139,6 +139,18 @@ def datanode_info(node: Datanode) -> types_pb2.DatanodeInfoProto:
     )
 
 
+def shown_datanode(node: Datanode) -> types_pb2.DatanodeInfoProto:
+    """The same, as it was at the last heartbeat: each answer with locations has three or
+    six of them, and to make one takes 10 µs, to copy one 1 µs."""
+    now = (node.last_heartbeat_ms, node.registrations, node.location, node.identity)
+    shown = node.shown
+    if shown is None or shown[0] != now:
+        shown = node.shown = (now, datanode_info(node))
+    info = shown[1]
+    assert isinstance(info, types_pb2.DatanodeInfoProto)
+    return info
+
+
 def datanode_description(node: Datanode, now_ms: int, wall_ms: int) -> types_pb2.DatanodeInfoProto:
     """The datanode as an administrator sees it, with times."""
     info = datanode_info(node)
@@ -192,7 +204,7 @@ def located_block(
         offset=offset_bytes,
         corrupt=is_corrupt,
         blockToken=NO_TOKEN,
-        locs=[datanode_info(storage.node) for storage in places],
+        locs=[shown_datanode(storage.node) for storage in places],
         isCached=[False] * len(places),
         storageTypes=[storage.storage_type for storage in places],  # type: ignore[misc]
         storageIDs=[storage.storage_id for storage in places],
@@ -209,11 +221,15 @@ def located_blocks(settings: Settings, found: Locations) -> types_pb2.LocatedBlo
         )
 
     last = found.last
+    blocks = [located(part) for part in found.blocks]
+    last_block = None
+    if last is not None:
+        last_block = blocks[-1] if blocks and last is found.blocks[-1] else located(last)
     return types_pb2.LocatedBlocksProto(
         fileLength=found.length_bytes,
-        blocks=[located(part) for part in found.blocks],
+        blocks=blocks,
         underConstruction=found.file.under_construction,
-        lastBlock=located(last) if last is not None else None,
+        lastBlock=last_block,
         isLastBlockComplete=last is not None
         and (found.is_final or last.block.is_readable_to_the_end),
     )

@@ -173,7 +173,9 @@ class Queries:
                 located.append(self._locate(block, position, client_ip))
             position += block.length_bytes
         last_located = None
-        if last is not None:
+        if last is not None and located and located[-1].block == last:
+            last_located = located[-1]
+        elif last is not None:
             start = total - last.length_bytes if last.is_readable_to_the_end else total
             last_located = self._locate(last, start, client_ip)
         return Locations(file, total, located, last_located)

@@ -320,3 +320,15 @@ class TestAccessTimes:
         client.namenode.core.safe_mode.enter()
         client.locations("/f")
         assert client.status("/f").access_time == made
+
+
+def test_locations_show_a_datanode_as_its_last_heartbeat_had_it(client: Any, nodes: Nodes) -> None:
+    client.write("/f", 10)
+    before = client.locations("/f").lastBlock
+    node = next(node for node in nodes if node.uuid == before.locs[0].id.datanodeUuid)
+    client.namenode.clock.advance(3000)
+    node.used_bytes = 12345
+    node.heartbeat()
+    located = client.locations("/f")
+    assert located.lastBlock.locs[0].dfsUsed == 12345
+    assert located.lastBlock == located.blocks[0]
