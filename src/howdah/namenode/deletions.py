@@ -98,9 +98,11 @@ class Deletions:
     def _must_stay(self, block: Block, doomed: Doomed) -> bool:
         if block.state is not BlockState.COMPLETE:
             return False
-        return self.count_certain(block) < (
-            self._redundancy.wanted(block) if doomed.is_surplus else 1
-        )
+        if doomed.is_surplus:
+            return self.count_certain(block) < self._redundancy.wanted(block)
+        # A bad one makes room for a copy, also of one that is in doubt: else neither of
+        # them may ever change.
+        return not any(storage.reported for storage in block.replicas)
 
     def _take_back(self, node: Datanode, block: Block, doomed: Doomed) -> None:
         block_id, storage = block.block_id, doomed.storage

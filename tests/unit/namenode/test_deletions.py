@@ -196,6 +196,21 @@ def test_a_bad_replica_stays_as_long_as_no_good_one_is_certain(
     assert told(nodes[2]) == [block.block_id]
 
 
+def test_bad_replicas_make_room_for_copies_of_one_that_is_in_doubt(
+    client: Any, nodes: Nodes, block: Block
+) -> None:
+    victim, others = drop_one(client, nodes)
+    assert told(victim) == [block.block_id], "and nobody gets the answer"
+    for node in others:
+        node.drop(block.block_id)
+        node.store(block.block_id, block.generation_stamp - 1, 4)
+    victim.report()
+    assert counted(block) == {victim.uuid}
+    for _ in range(2):
+        client.namenode.tick(3000)
+    assert [told(node) for node in others] == [[block.block_id], [block.block_id]]
+
+
 # Mass deletion.
 
 
