@@ -39,9 +39,6 @@ WITHOUT_EFFECT: dict[str, str] = {
             "dfs.namenode.retrycache.heap.percent",
         ),
         "an edit has at most 50 MiB": ("dfs.namenode.max.op.size",),
-        "the topology script is asked for one address at a time": (
-            "net.topology.script.number.args",
-        ),
         "others get their turn after 5,000 inodes": ("dfs.content-summary.limit",),
         "it is always so": (
             "dfs.namenode.avoid.read.stale.datanode",

@@ -240,6 +240,11 @@ class Core:
     def forget_identities(self) -> None:
         """The groups of users may have changed: they are looked up again."""
         self._identities.clear()
+        self.permissions.forget_groups()
+
+    def forget_identity(self, user: str) -> None:
+        """The groups of this user were just looked up."""
+        self._identities.pop(user, None)
 
     def resolve(self, path: str) -> Resolved:
         """A path from a request. `/.reserved/.inodes/ID/…` is resolved by id, and

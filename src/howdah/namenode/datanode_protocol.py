@@ -25,7 +25,7 @@ from howdah.namenode.inodes import BlockState
 from howdah.namenode.report_leases import ReportLeases
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.rpc.service import Caller, Slices
+from howdah.rpc.service import Caller, Deferred, Slices
 from howdah.transfer import block_lists
 
 log = logging.getLogger(__name__)
@@ -71,7 +71,8 @@ class DatanodeProtocol:
 
     def register_datanode(
         self, request: pb.RegisterDatanodeRequestProto, caller: Caller
-    ) -> pb.RegisterDatanodeResponseProto:
+    ) -> pb.RegisterDatanodeResponseProto | Deferred:
+        """Answered at once, or when somebody has told where in the network the node is."""
         core = self._core
         registration = request.registration
         told = registration.datanodeID
@@ -95,7 +96,32 @@ class DatanodeProtocol:
                 "is used as any other",
                 identity.transfer_address,
             )
-        location = core.racks.location(ip, identity.hostname)
+        location = core.racks.known_location(ip, identity.hostname)
+        if location is not None:
+            return self._register(identity, location, registration)
+        answer = Deferred()
+
+        def located(found: str | errors.HowdahError) -> None:
+            if isinstance(found, errors.HowdahError):
+                answer.settle(found)
+                return
+            try:
+                # The lists of hosts may be others by now.
+                self._check_allowed(identity)
+                answer.settle(self._register(identity, found, registration))
+            except errors.HowdahError as error:
+                answer.settle(error)
+
+        core.racks.look_up(ip, located)
+        return answer
+
+    def _register(
+        self,
+        identity: DatanodeIdentity,
+        location: str,
+        registration: pb.DatanodeRegistrationProto,
+    ) -> pb.RegisterDatanodeResponseProto:
+        core = self._core
         now_ms = core.clock.monotonic_ms()
         known = core.datanodes.get(identity.uuid)
         before = None if known is None else (known.alive, now_ms - known.last_heartbeat_ms)
@@ -116,8 +142,8 @@ class DatanodeProtocol:
             core.blocks.node_gone(other)
         answer = pb.RegisterDatanodeResponseProto(registration=registration)
         # All that Hadoop's namenode sends back, whatever the datanode left out.
-        answer.registration.datanodeID.ipAddr = ip
-        answer.registration.datanodeID.infoSecurePort = told.infoSecurePort
+        answer.registration.datanodeID.ipAddr = identity.ip
+        answer.registration.datanodeID.infoSecurePort = identity.info_secure_port
         answer.registration.keys.currentKey.keyBytes = registration.keys.currentKey.keyBytes
         return answer
 

@@ -60,11 +60,13 @@ class Permissions:
         superuser: str,
         supergroup: str,
         groups_of: Callable[[str], Sequence[str]],
+        forget_groups: Callable[[], None] = lambda: None,
     ) -> None:
         self.enabled = enabled
         self.superuser = superuser
         self.supergroup = supergroup
         self._groups_of = groups_of
+        self.forget_groups = forget_groups
 
     def identity(self, user: str) -> Identity:
         groups = tuple(self._groups_of(user))

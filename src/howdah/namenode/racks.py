@@ -8,14 +8,14 @@ file every node is on the default rack (FS-113).
 from __future__ import annotations
 
 import logging
-import queue
 import subprocess
-import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from howdah import keys
+from howdah import errors, keys
 from howdah.config import Configuration
 from howdah.errors import InvalidConfiguration
+from howdah.namenode.lookups import Lookups, Loop
 from howdah.namenode.topology import DEFAULT_RACK, RackMap, normalise, parse_table
 
 log = logging.getLogger(__name__)
@@ -24,73 +24,72 @@ SCRIPT_TIMEOUT_S = 10.0
 TABLE_MAPPING = "org.apache.hadoop.net.TableMapping"
 SCRIPT_MAPPING = "org.apache.hadoop.net.ScriptBasedMapping"
 
-MAX_KNOWN_CLIENTS = 100_000
+FRESH_S = 300.0
+"""A location is asked for again after so long."""
+PATIENCE_S = 50.0
+"""Within the minute that a datanode waits for an answer."""
 
 
 class ScriptRacks(RackMap):
-    """Asks an executable, which prints the location of the address that it is given.
+    """Asks an executable, beside the loop: for up to `at_once` addresses, of which it
+    prints the locations.
 
-    A datanode that registers waits for the answer, and everybody with it; there are
-    not many of those. A client counts as being on the default rack until a thread
-    has asked for it.
+    A datanode that registers is answered when its location is known, and nobody waits
+    with it. A client counts as being on the default rack until then.
     """
 
-    def __init__(self, script: Path) -> None:
+    def __init__(self, script: Path, loop: Loop, at_once: int = 1) -> None:
         super().__init__()
         self._script = script
-        self._known: dict[str, str] = {}
-        self._asked: set[str] = set()
-        self._to_ask: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
+        self._lookups = Lookups(
+            "the racks", self._ask, loop, fresh_s=FRESH_S, batch=at_once, timeout_s=PATIENCE_S
+        )
 
     def location(self, ip: str, hostname: str = "") -> str:
-        found = self._known.get(ip)
-        if found is None:
-            found = self._known[ip] = self._ask(ip)
-        return found
+        return self._lookups.get(ip) or DEFAULT_RACK
+
+    def known_location(self, ip: str, hostname: str = "") -> str | None:
+        return self._lookups.get(ip)
+
+    def look_up(self, ip: str, done: Callable[[str | errors.HowdahError], None]) -> None:
+        self._lookups.look_up(ip, done)
 
     def client_location(self, ip: str) -> str:
-        found = self._known.get(ip)
-        if found is not None:
-            return found
-        if ip not in self._asked and len(self._asked) < MAX_KNOWN_CLIENTS:
-            self._asked.add(ip)
-            self._to_ask.put(ip)
-            if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._ask_for_clients, name="racks", daemon=True
-                )
-                self._thread.start()
-        return DEFAULT_RACK
+        found = self._lookups.get(ip)
+        if found is None:
+            self._lookups.look_up(ip)
+        return found or DEFAULT_RACK
 
-    def _ask_for_clients(self) -> None:
-        while True:
-            ip = self._to_ask.get()
-            self._known.setdefault(ip, self._ask(ip))
-
-    def _ask(self, ip: str) -> str:
+    def _ask(self, addresses: Sequence[str]) -> list[str]:
+        """On a thread. Those without an answer are on the default rack, till asked again."""
         try:
             done = subprocess.run(
-                [str(self._script), ip],
+                [str(self._script), *addresses],
                 capture_output=True,
                 text=True,
                 errors="replace",
                 timeout=SCRIPT_TIMEOUT_S,
                 check=True,
             )
-            return normalise(done.stdout)
+            found = done.stdout.split()
+            if len(found) != len(addresses) > 1:
+                # It may be one that looks at its first argument only.
+                return [rack for address in addresses for rack in self._ask([address])]
+            if len(found) != len(addresses):
+                raise InvalidConfiguration(f"it printed {len(found)} words")
+            return [normalise(word) for word in found]
         except (OSError, subprocess.SubprocessError, InvalidConfiguration) as error:
             log.error(
-                "topology script %s has no location for %s (%s): it goes to %s",
+                "topology script %s has no location for %s (%s): %s",
                 self._script,
-                ip,
+                ", ".join(addresses),
                 error,
-                DEFAULT_RACK,
+                f"on {DEFAULT_RACK} until it is asked again, in {FRESH_S:g} s",
             )
-            return DEFAULT_RACK
+            return [DEFAULT_RACK] * len(addresses)
 
 
-def rack_map(conf: Configuration) -> RackMap:
+def rack_map(conf: Configuration, loop: Loop) -> RackMap:
     """Raises InvalidConfiguration for a table that cannot be read."""
     named = conf.get(keys.NET_TOPOLOGY_NODE_SWITCH_MAPPING_IMPL)
     if named not in (TABLE_MAPPING, SCRIPT_MAPPING):
@@ -110,4 +109,6 @@ def rack_map(conf: Configuration) -> RackMap:
             ) from error
         return RackMap(parse_table(text, table))
     script = conf.get(keys.NET_TOPOLOGY_SCRIPT_FILE_NAME)
-    return ScriptRacks(Path(script)) if script and named == SCRIPT_MAPPING else RackMap()
+    if not script or named != SCRIPT_MAPPING:
+        return RackMap()
+    return ScriptRacks(Path(script), loop, conf.get(keys.NET_TOPOLOGY_SCRIPT_NUMBER_ARGS))

@@ -34,11 +34,13 @@ from howdah.namenode.cluster_log import ClusterLog
 from howdah.namenode.core import Core
 from howdah.namenode.datanode_protocol import DatanodeProtocol
 from howdah.namenode.edit_segments import finished_since
+from howdah.namenode.groups import KnownGroups
 from howdah.namenode.image_server import ImageServer
 from howdah.namenode.journal import Journal
 from howdah.namenode.lease_recovery import LeaseRecovery
 from howdah.namenode.listening import check, endpoints
 from howdah.namenode.loading import Loaded, load
+from howdah.namenode.lookups import Loop
 from howdah.namenode.name_directories import Directories
 from howdah.namenode.namenode_protocol import FirstAndLast, NamenodeProtocol
 from howdah.namenode.racks import rack_map
@@ -46,6 +48,7 @@ from howdah.namenode.refreshing import refresh_services
 from howdah.namenode.rounds import Rounds
 from howdah.namenode.settings import (
     checkpoints_from,
+    groups_from,
     permissions_from,
     required_directories,
     settings_from,
@@ -144,17 +147,26 @@ class Namenode:
         self._stranger_warning = stranger_warning
         self._loaded = loaded
         self._version = loaded.version
+        loop = asyncio.get_running_loop()
+        aside = Loop(loop.call_soon_threadsafe, loop.call_later)
+        groups = groups_from(conf)
+        known_groups = KnownGroups(
+            groups,
+            groups.static.__contains__,
+            aside,
+            fresh_s=conf.get(keys.HADOOP_SECURITY_GROUPS_CACHE_SECS),
+            changed=lambda user: self.core.forget_identity(user),
+        )
         self.core = Core(
             loaded.namespace,
             settings_from(conf, loaded.version.block_pool_id),
-            permissions_from(conf),
+            permissions_from(conf, known_groups, known_groups.forget),
             SystemClock(),
             random.SystemRandom(),
-            rack_map(conf),
+            rack_map(conf, aside),
         )
         now_ms = self.core.clock.monotonic_ms()
         self.core.retry_cache.rebuild(loaded.answered_calls, now_ms)
-        loop = asyncio.get_running_loop()
         self._barrier = DurableBarrier(self.core, loop.call_soon)
         self.core.hosts = read_hosts(conf)
         recovery = BlockRecovery(self.core)
@@ -203,6 +215,7 @@ class Namenode:
                 ]
             ),
             barrier=self._barrier,
+            admission=known_groups,
             max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
             max_connections=conf.get(keys.IPC_SERVER_MAX_CONNECTIONS),
         )

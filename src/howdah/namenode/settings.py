@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import getpass
-import grp
 import itertools
-import os
-import pwd
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from howdah import keys
@@ -16,6 +13,7 @@ from howdah.errors import InvalidConfiguration, UnsupportedOperation
 from howdah.kinds import Key
 from howdah.namenode.checkpoint import CheckpointSettings
 from howdah.namenode.core import Settings
+from howdah.namenode.groups import Groups
 from howdah.namenode.image_server import TransferSettings
 from howdah.namenode.permissions import Permissions
 from howdah.storage.fsimage_sections import check_codec
@@ -157,44 +155,22 @@ def _ms(seconds: float) -> int:
     return round(seconds * 1000)
 
 
-def permissions_from(conf: Configuration) -> Permissions:
-    """The superuser is the user of this process."""
+def permissions_from(
+    conf: Configuration,
+    groups_of: Callable[[str], Sequence[str]] | None = None,
+    forget_groups: Callable[[], None] = lambda: None,
+) -> Permissions:
+    """The superuser is the user of this process. Groups are asked for where they are
+    wanted, unless somebody else is to be asked."""
     return Permissions(
         enabled=conf.get(keys.DFS_PERMISSIONS_ENABLED),
         superuser=getpass.getuser(),
         supergroup=conf.get(keys.DFS_PERMISSIONS_SUPERUSERGROUP),
-        groups_of=Groups(conf.get(keys.HADOOP_USER_GROUP_STATIC_MAPPING_OVERRIDES)),
+        groups_of=groups_of or groups_from(conf),
+        forget_groups=forget_groups,
     )
 
 
-class Groups:
-    """Groups of a user: the static overrides first, then the system's user database."""
-
-    def __init__(self, overrides: str) -> None:
-        self._static: dict[str, tuple[str, ...]] = {}
-        for entry in overrides.split(";"):
-            user, sign, names = entry.partition("=")
-            if user.strip():
-                if not sign:
-                    raise InvalidConfiguration(
-                        f"{keys.HADOOP_USER_GROUP_STATIC_MAPPING_OVERRIDES.name}: {entry!r} "
-                        "is not of the form user=group1,group2"
-                    )
-                self._static[user.strip()] = tuple(g.strip() for g in names.split(",") if g.strip())
-
-    def __call__(self, user: str) -> Sequence[str]:
-        """A user whom the system does not know is in no group."""
-        known = self._static.get(user)
-        if known is not None:
-            return known
-        try:
-            gid = pwd.getpwnam(user).pw_gid
-        except KeyError:
-            return ()
-        names = []
-        for member_of in os.getgrouplist(user, gid):
-            try:
-                names.append(grp.getgrgid(member_of).gr_name)
-            except KeyError:
-                names.append(str(member_of))
-        return names
+def groups_from(conf: Configuration) -> Groups:
+    """Raises InvalidConfiguration for overrides that cannot be read."""
+    return Groups(conf.get(keys.HADOOP_USER_GROUP_STATIC_MAPPING_OVERRIDES))

@@ -7,6 +7,7 @@ common ancestor, added up.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from howdah import errors
@@ -48,6 +49,14 @@ class RackMap:
     def location(self, ip: str, hostname: str = "") -> str:
         found = self._table.get(ip) or self._table.get(hostname)
         return found if found is not None else DEFAULT_RACK
+
+    def known_location(self, ip: str, hostname: str = "") -> str | None:
+        """None if it has to be looked up first."""
+        return self.location(ip, hostname)
+
+    def look_up(self, ip: str, done: Callable[[str | errors.HowdahError], None]) -> None:
+        """For what is not known: ask, and call back on the loop."""
+        done(self.location(ip))
 
     def client_location(self, ip: str) -> str:
         """Of a client that is no datanode; asked with every read, so it never waits."""

@@ -47,6 +47,15 @@ class Barrier(Protocol):
         """Call `send` once everything that happened so far is durable."""
 
 
+class Admission(Protocol):
+    """What has to be known of a user before a call is served."""
+
+    def is_known(self, user: str) -> bool: ...
+
+    def when_known(self, user: str, go_on: Callable[[errors.HowdahError | None], None]) -> None:
+        """Call `go_on` once it is, or with the reason why it cannot be."""
+
+
 class OpenBarrier:
     """Nothing to wait for."""
 
@@ -65,6 +74,7 @@ class RpcServer:
         registry: Registry,
         *,
         barrier: Barrier | None = None,
+        admission: Admission | None = None,
         max_frame_bytes: int = wire.DEFAULT_MAX_FRAME_BYTES,
         max_connections: int = 0,
         handshake_timeout_s: float = HANDSHAKE_TIMEOUT_S,
@@ -79,6 +89,7 @@ class RpcServer:
         """
         self.registry = registry
         self.barrier: Barrier = barrier or OpenBarrier()
+        self.admission = admission
         self.max_frame_bytes = max_frame_bytes
         self.max_connections = max_connections
         self.handshake_timeout_s = handshake_timeout_s
@@ -140,6 +151,7 @@ class _Connection(asyncio.Protocol):
         self._handshake: asyncio.TimerHandle | None = None
         self._heard_s = 0.0
         self._in_flight = 0
+        self._waits = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports are Transports by their methods, not by their class.
@@ -206,7 +218,7 @@ class _Connection(asyncio.Protocol):
     @property
     def _held_up(self) -> bool:
         """True while the client has enough answers before it."""
-        return self._unsent_bytes > MAX_UNSENT_BYTES or self._writing_paused
+        return self._unsent_bytes > MAX_UNSENT_BYTES or self._writing_paused or self._waits
 
     def _go_on(self) -> None:
         """Serve a turn's worth of what has come."""
@@ -217,6 +229,9 @@ class _Connection(asyncio.Protocol):
             turns -= 1
             event = backlog.popleft()
             if isinstance(event, Call):
+                if not self._admit(event.user):
+                    backlog.appendleft(event)
+                    break
                 self._serve(event)
             elif isinstance(event, Reply):
                 self._keep(event.data)
@@ -230,6 +245,24 @@ class _Connection(asyncio.Protocol):
             if self._backlog and not self._held_up:
                 asyncio.get_running_loop().call_soon(self._go_on)
             self._read_if_wanted()
+
+    def _admit(self, user: str) -> bool:
+        """False if the call, and all behind it, has to wait: others are served meanwhile."""
+        admission = self._server.admission
+        if admission is None or admission.is_known(user):
+            return True
+        self._waits = True
+        admission.when_known(user, self._admitted)
+        return False
+
+    def _admitted(self, error: errors.HowdahError | None) -> None:
+        self._waits = False
+        if error is not None and self._backlog:
+            call = self._backlog.popleft()
+            assert isinstance(call, Call), "it was put back to the front"
+            self._in_flight += 1
+            self._finish(call, error)
+        self._go_on()
 
     def _read_if_wanted(self) -> None:
         """Read from the client only while there is nothing of it to be served or sent."""

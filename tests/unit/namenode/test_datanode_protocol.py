@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from howdah import errors
 from howdah.namenode.blocks import SLICE_REPLICAS, ReplicaState, ReportedReplica
 from howdah.namenode.core import Settings
+from howdah.namenode.topology import RackMap
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2
@@ -18,6 +20,7 @@ from howdah.testing.in_memory import (
     InMemoryDatanode,
     InMemoryNamenode,
     Replica,
+    outcome,
 )
 
 Nodes = list[InMemoryDatanode]
@@ -110,6 +113,32 @@ def test_what_no_datanode_says_of_itself_is_refused(
     with pytest.raises(errors.DisallowedDatanode, match=r"10\.6\.6\.6"):
         registering(namenode, "10.6.6.6", **claims)
     assert not list(namenode.core.datanodes)
+
+
+def test_nobody_waits_while_the_place_of_a_node_is_asked_for(client: Any) -> None:
+    asked: list[Callable[[str | errors.HowdahError], None]] = []
+
+    class SlowRacks(RackMap):
+        def known_location(self, ip: str, hostname: str = "") -> str | None:
+            return None
+
+        def look_up(self, ip: str, done: Callable[[str | errors.HowdahError], None]) -> None:
+            asked.append(done)
+
+    namenode = client.namenode
+    namenode.core.racks = SlowRacks()
+    node = InMemoryDatanode(namenode, "dn", "10.0.0.1", {"DS": {}})
+    request = dn.RegisterDatanodeRequestProto(registration=node.registration())
+    first = namenode.call("registerDatanode", request)
+    second = namenode.call("registerDatanode", request)
+    assert outcome(first) is None
+    assert client.exists("/")
+    asked[0](errors.RetriableError("no answer"))
+    with pytest.raises(errors.RetriableError):
+        outcome(first)
+    asked[1]("/r1")
+    assert outcome(second) is not None
+    assert node.known.location == "/r1"
 
 
 def test_nobody_speaks_for_a_node_from_somewhere_else(client: Any, nodes: Nodes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import queue
 from pathlib import Path
 
 import pytest
@@ -10,15 +11,19 @@ import pytest
 from howdah import errors
 from howdah.config import Configuration
 from howdah.datanode.settings import DataSettings
+from howdah.namenode.groups import Groups
+from howdah.namenode.lookups import Loop
 from howdah.namenode.racks import ScriptRacks, rack_map
 from howdah.namenode.settings import (
-    Groups,
     permissions_from,
     required_directories,
     settings_from,
 )
 from howdah.namenode.topology import DEFAULT_RACK
 from howdah.testing.waiting import wait_until
+
+NOW = Loop(lambda call: call(), lambda delay_s, call: None)
+"""Nothing to come back to: what is found is told from where it was found."""
 
 
 def conf(**values: str) -> Configuration:
@@ -89,21 +94,31 @@ def test_override_that_is_none_is_refused() -> None:
 def test_racks_come_from_a_table(tmp_path: Path) -> None:
     table = tmp_path / "racks.txt"
     table.write_text("10.0.0.1 /d1/r1\n")
-    racks = rack_map(Configuration({"net.topology.table.file.name": str(table)}))
+    racks = rack_map(Configuration({"net.topology.table.file.name": str(table)}), NOW)
     assert racks.location("10.0.0.1") == "/d1/r1"
     assert racks.client_location("10.0.0.1") == "/d1/r1"
 
 
 def test_table_that_is_missing_is_an_error() -> None:
     with pytest.raises(errors.InvalidConfiguration, match="No such file"):
-        rack_map(Configuration({"net.topology.table.file.name": "/no/racks.txt"}))
+        rack_map(Configuration({"net.topology.table.file.name": "/no/racks.txt"}), NOW)
+
+
+def looked_up(racks: ScriptRacks, *addresses: str) -> list[str]:
+    """Their locations, asked for together."""
+    found: queue.SimpleQueue[object] = queue.SimpleQueue()
+    for address in addresses:
+        racks.look_up(address, found.put)
+    for _ in addresses:
+        found.get(timeout=30)
+    return [racks.location(address) for address in addresses]
 
 
 def script(tmp_path: Path, body: str) -> ScriptRacks:
     path = tmp_path / "rack.sh"
     path.write_text(f"#!/bin/sh\n{body}\n")
     path.chmod(0o755)
-    found = rack_map(Configuration({"net.topology.script.file.name": str(path)}))
+    found = rack_map(Configuration({"net.topology.script.file.name": str(path)}), NOW)
     assert isinstance(found, ScriptRacks)
     return found
 
@@ -111,8 +126,9 @@ def script(tmp_path: Path, body: str) -> ScriptRacks:
 @pytest.mark.req("FS-112")
 def test_racks_come_from_a_script_which_is_asked_once(tmp_path: Path) -> None:
     racks = script(tmp_path, f'echo "$1" >> {tmp_path}/asked; echo /r-$1')
-    assert racks.location("10.0.0.1") == "/r-10.0.0.1"
-    assert racks.location("10.0.0.1") == "/r-10.0.0.1"
+    assert racks.known_location("10.0.0.1") is None
+    assert looked_up(racks, "10.0.0.1") == ["/r-10.0.0.1"]
+    assert racks.known_location("10.0.0.1") == "/r-10.0.0.1"
     assert (tmp_path / "asked").read_text() == "10.0.0.1\n"
 
 
@@ -128,8 +144,17 @@ def test_client_never_waits_for_the_script(tmp_path: Path) -> None:
 def test_script_without_an_answer_gives_the_default_rack(
     tmp_path: Path, body: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert script(tmp_path, body).location("10.0.0.1") == DEFAULT_RACK
+    assert looked_up(script(tmp_path, body), "10.0.0.1") == [DEFAULT_RACK]
     assert "has no location for 10.0.0.1" in caplog.text
+
+
+@pytest.mark.parametrize("body", ['for a in "$@"; do echo /r-$a; done', "echo /r-$1"])
+def test_script_is_asked_for_many_addresses_whether_or_not_it_can(
+    tmp_path: Path, body: str
+) -> None:
+    addresses = [f"10.0.0.{number}" for number in range(4)]
+    found = looked_up(script(tmp_path, body), *addresses)
+    assert found == [f"/r-{address}" for address in addresses]
 
 
 def test_required_edits_directory_has_to_be_an_edits_directory() -> None:
@@ -169,12 +194,14 @@ def test_the_mapping_that_is_named_decides_between_table_and_script(tmp_path: Pa
         "net.topology.script.file.name": str(tmp_path / "script"),
     }
     impl = "net.topology.node.switch.mapping.impl"
-    scripted = rack_map(Configuration({**files, impl: "org.apache.hadoop.net.ScriptBasedMapping"}))
+    scripted = rack_map(
+        Configuration({**files, impl: "org.apache.hadoop.net.ScriptBasedMapping"}), NOW
+    )
     assert isinstance(scripted, ScriptRacks)
-    tabled = rack_map(Configuration({**files, impl: "org.apache.hadoop.net.TableMapping"}))
+    tabled = rack_map(Configuration({**files, impl: "org.apache.hadoop.net.TableMapping"}), NOW)
     assert tabled.location("10.0.0.1") == "/r1"
 
 
 def test_a_mapping_of_somebody_elses_is_refused() -> None:
     with pytest.raises(errors.InvalidConfiguration, match=r"com\.example\.Racks"):
-        rack_map(Configuration({"net.topology.node.switch.mapping.impl": "com.example.Racks"}))
+        rack_map(Configuration({"net.topology.node.switch.mapping.impl": "com.example.Racks"}), NOW)

@@ -95,9 +95,9 @@ class World:
         )
         self.port = 0
 
-    async def client(self) -> Client:
+    async def client(self, user: str = "alice") -> Client:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        writer.write(GREETING)
+        writer.write(wire.preamble() + wire.encode_context(PROTOCOL, user, CLIENT_ID))
         return Client(reader, writer)
 
 
@@ -418,6 +418,70 @@ def test_where_connections_are_many_the_unused_ones_go(caplog: pytest.LogCapture
 
     assert run(scenario) == (b"", ["/unused", "/waits"])
     assert "1 of 2 connections are closed" in caplog.text
+
+
+class Doorman:
+    """Lets in whom it knows."""
+
+    def __init__(self) -> None:
+        self.known: set[str] = set()
+        self.waiting: list[Callable[[errors.HowdahError | None], None]] = []
+
+    def is_known(self, user: str) -> bool:
+        return user in self.known
+
+    def when_known(self, user: str, go_on: Callable[[errors.HowdahError | None], None]) -> None:
+        self.waiting.append(go_on)
+
+
+def test_calls_wait_for_what_is_to_be_known_of_their_user_and_others_do_not() -> None:
+    async def scenario(world: World) -> list[str]:
+        doorman = world.server.admission = Doorman()
+        alice = await world.client()
+        alice.writer.write(info("/alice1", 1) + info("/alice2", 2))
+        await until(lambda: bool(doorman.waiting))
+        bob = await world.client("bob")
+        doorman.known.add("bob")
+        bob.writer.write(info("/bob"))
+        await bob.answer()
+        assert world.implementation.served == ["/bob"]
+        doorman.known.add("alice")
+        doorman.waiting.pop()(None)
+        assert [(await alice.answer())[0].callId for _ in range(2)] == [1, 2]
+        return world.implementation.served
+
+    assert run(scenario) == ["/bob", "/alice1", "/alice2"]
+
+
+def test_a_call_of_whom_nothing_can_be_known_fails_and_the_next_one_asks_again() -> None:
+    async def scenario(world: World) -> list[str]:
+        doorman = world.server.admission = Doorman()
+        client = await world.client()
+        client.writer.write(info("/first", 1) + info("/second", 2))
+        await until(lambda: bool(doorman.waiting))
+        doorman.waiting.pop()(errors.RetriableError("nobody answers"))
+        header, _ = await client.answer()
+        assert (header.callId, header.errorMsg) == (1, "nobody answers")
+        doorman.known.add("alice")
+        doorman.waiting.pop()(None)
+        await client.answer()
+        return world.implementation.served
+
+    assert run(scenario) == ["/second"]
+
+
+def test_who_goes_while_it_waits_is_forgotten() -> None:
+    async def scenario(world: World) -> list[str]:
+        doorman = world.server.admission = Doorman()
+        client = await world.client()
+        client.writer.write(info("/a"))
+        await until(lambda: bool(doorman.waiting))
+        client.writer.transport.abort()
+        doorman.waiting.pop()(errors.RetriableError("nobody answers"))
+        await until(lambda: not world.server.connections)
+        return world.implementation.served
+
+    assert run(scenario) == []
 
 
 def test_a_second_port_serves_the_same() -> None:
