@@ -43,16 +43,24 @@ def test_what_is_no_length_is_refused(dfs: Any, length: str) -> None:
     assert dfs.fs.contents["/a"] == b"0123456789"
 
 
-def test_truncate_makes_no_file_longer_and_cuts_no_directory(dfs: Any) -> None:
+def test_truncate_makes_no_file_longer(dfs: Any) -> None:
+    dfs.fs.fill("/a", b"0123")
+    done = dfs("-truncate", "5", "/a")
+    assert done.code == 255
+    assert done.err.startswith(
+        "-truncate: Cannot truncate to a larger file size. Current size: 4, truncate size: 5.\n"
+    )
+    assert dfs.fs.contents["/a"] == b"0123"
+
+
+def test_truncate_cuts_no_directory_and_goes_on(dfs: Any) -> None:
     dfs.fs.fill("/d/a", b"0123")
-    done = dfs("-truncate", "5", "/d/a", "/d", "/none")
+    done = dfs("-truncate", "2", "/d", "/none", "/d/a")
     assert done.code == 1
     assert done.err == (
-        "truncate: `/d/a': Cannot truncate to a larger file size. Current size: 4, "
-        "truncate size: 5.\n"
-        "truncate: `/d': Is a directory\n"
-        "truncate: `/none': No such file or directory\n"
+        "truncate: `/d': Is a directory\ntruncate: `/none': No such file or directory\n"
     )
+    assert dfs.fs.contents["/d/a"] == b"01"
 
 
 def test_concat_appends_files_and_removes_them(dfs: Any) -> None:
@@ -69,7 +77,7 @@ def test_concat_appends_files_and_removes_them(dfs: Any) -> None:
         ([], "Target path not specified"),
         (["/a"], "The number of source paths is less than 2"),
         (["/a", "/b"], "The number of source paths is less than 2"),
-        (["/none", "/a", "/b"], "Target path /none does not exist or is not file."),
+        (["/none", "/a", "/b"], "/none does not exist or is not file."),
         (["/a", "/b", "/d"], "/d does not exist or is not file."),
         (["/a", "/b", "/none"], "/none does not exist or is not file."),
     ],

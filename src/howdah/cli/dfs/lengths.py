@@ -24,7 +24,8 @@ class Truncate(Command):
     def prepare(self, parsed: Parsed) -> list[str]:
         length, *paths = parsed.arguments
         if not (length.isascii() and length.isdigit()) or int(length) >= 1 << 63:
-            raise UsageProblem(f"Illegal length, a non-negative integer expected: {length}")
+            self.shell.complain(f"{self.name}: Illegal length, a non-negative integer expected")
+            raise UsageProblem(f'For input string: "{length}"')
         self._length = int(length)
         self._waits = "w" in parsed
         self._cut: list[Item] = []
@@ -40,8 +41,9 @@ class Truncate(Command):
             raise PathProblem.is_directory(item.name)
         now = item.found().length
         if self._length > now:
-            raise CommandProblem(
-                f"`{item.name}': Cannot truncate to a larger file size. Current size: {now}, "
+            # Hadoop ends the whole command here, whatever else was to be cut.
+            raise UsageProblem(
+                f"Cannot truncate to a larger file size. Current size: {now}, "
                 f"truncate size: {self._length}."
             )
         item.check_meant()
@@ -85,10 +87,10 @@ class Concat(Command):
         if len(sources) < 2:
             raise CommandProblem(f"The number of source paths is less than 2. {synopsis}")
         if target.status is None or target.is_directory:
-            raise CommandProblem(f"Target path {target.name} does not exist or is not file.")
+            raise CommandProblem(f"Target path {target.full_path} does not exist or is not file.")
         for source in sources:
             if source.status is None or source.is_directory:
-                raise CommandProblem(f"{source.name} does not exist or is not file.")
+                raise CommandProblem(f"{source.full_path} does not exist or is not file.")
             if source.fs.uri != target.fs.uri:
                 raise CommandProblem(
                     f"{source.full_path} is on another filesystem than {target.full_path}"
