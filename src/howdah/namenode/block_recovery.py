@@ -332,11 +332,10 @@ class BlockRecovery:
         elif length < block.length_bytes:
             self._check_loss(file, block, length, result.targets)
         elif result.delete_block:
-            unheard = self._core.blocks.unheard(block, self._core.datanodes.live())
+            unheard = self._core.unheard(block)
             if unheard is not None:
                 raise errors.RemoteError(
-                    f"{block.name} of {file.path} is empty at its datanodes, but datanode "
-                    f"{unheard.name} has not reported yet what it has"
+                    f"{block.name} of {file.path} is empty at its datanodes, but {unheard}"
                 )
         if result.delete_block:
             return

@@ -330,9 +330,9 @@ class BlockMap:
         early = self._early.get(block.block_id, {})
         return sum(1 for storage in block.replicas if early.get(storage) == length_bytes)
 
-    def is_unwritten(self, block: Block, live: Iterable[Datanode]) -> bool:
-        """True if there cannot be a byte of the open block anywhere: none was ever
-        synced, no datanode has a replica, and all that may have one have said so."""
+    def is_unwritten(self, block: Block) -> bool:
+        """True if there is no byte of the open block, as far as is known: none was ever
+        synced, no datanode has a replica, and all that were to have one were asked."""
         return (
             block.state is BlockState.UNDER_CONSTRUCTION
             and block.length_bytes == 0
@@ -341,18 +341,11 @@ class BlockMap:
             and not self._early.get(block.block_id)
             and not self._ahead.get(block.block_id)
             and all(storage.node.alive and storage.reported for storage in block.expected)
-            and self.unheard(block, live) is None
         )
 
-    def unheard(self, block: Block, live: Iterable[Datanode]) -> Datanode | None:
-        """Where nobody remembers the pipeline of an open block since the start: one of the
-        living that has not told yet all that it has. It may have a replica."""
-        if block.block_id in self._whole_pipelines:
-            return None
-        for node in live:
-            if not node.storages or not all(s.reported for s in node.storages.values()):
-                return node
-        return None
+    def remembers_pipeline(self, block: Block) -> bool:
+        """Whether `expected` is all that may have the open block: a start forgets that."""
+        return block.block_id in self._whole_pipelines
 
     def holders(self, block: Block) -> list[Storage]:
         """Where an open block may have replicas, as far as is known: one storage a node."""

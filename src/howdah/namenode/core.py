@@ -20,7 +20,7 @@ from howdah.namenode import acls, paths, quotas
 from howdah.namenode.blocks import BlockMap
 from howdah.namenode.datanodes import DatanodeRegistry
 from howdah.namenode.hosts import Hosts
-from howdah.namenode.inodes import Directory, File, INode
+from howdah.namenode.inodes import Block, Directory, File, INode
 from howdah.namenode.namespace import Namespace
 from howdah.namenode.permissions import Access, Identity, Permissions
 from howdah.namenode.placement import Dice
@@ -171,6 +171,7 @@ class Core:
         self.last_txid = 0
         """Transaction id of the last edit; the shell sets it to the journal's at the start."""
         self.outbox: list[bytes] = []
+        self._started_ms = clock.monotonic_ms()
         total = self.blocks.count_all()
         self.safe_mode = SafeMode(
             total_blocks=total,
@@ -212,6 +213,21 @@ class Core:
             block = self.namespace.blocks.get(block_id)
             if block is not None:
                 self.blocks.look(block)
+
+    def unheard(self, block: Block) -> str | None:
+        """Who may have an open block, for all that is known since the start, and has not told
+        yet what it has, in words; None if nobody. A start forgets pipelines: whoever lives
+        comes back before it would be called stale, and reports."""
+        if self.blocks.remembers_pipeline(block):
+            return None
+        now_ms = self.clock.monotonic_ms()
+        left_ms = self._started_ms + self.settings.stale_datanode_ms - now_ms
+        if left_ms > 0:
+            return f"datanodes have {left_ms / 1000:g} s more to come back since the start"
+        for node in self.datanodes.live():
+            if not node.storages or not all(s.reported for s in node.storages.values()):
+                return f"datanode {node.name} has not reported yet what it has"
+        return None
 
     def take_outbox(self) -> list[bytes]:
         """The records since the last call, in order; the last one is `last_txid`."""

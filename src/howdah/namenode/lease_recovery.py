@@ -7,7 +7,8 @@ for it by `recoverLease`, whatever the writer does. Then
 1. all blocks are complete -> the file is closed as it is
 2. nothing was ever written to the last block: no byte was synced, no datanode has a
    replica, and all that may have one have said so -> the block is dropped, and the file
-   closed. After a start nobody knows who was to have one: all that live have to report
+   closed. After a start nobody knows who was to have one: all
+   that live have to come back and report (`Core.unheard`)
 3. otherwise the lease goes over to the namenode's own holder, by an edit: from here on
    the old writer is refused in everything it tries, also if it asks under the same name
    as who asked for the recovery
@@ -113,7 +114,7 @@ class LeaseRecovery:
             return False
         last = file.last_block
         if last is not None and last.state is not BlockState.COMPLETE:
-            if not core.blocks.is_unwritten(last, core.datanodes.live()):
+            if not core.blocks.is_unwritten(last) or core.unheard(last) is not None:
                 return False
             core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks[:-1])))
             core.reap()

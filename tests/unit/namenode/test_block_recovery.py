@@ -341,6 +341,7 @@ def test_after_a_start_no_block_is_dropped_while_a_datanode_has_yet_to_report(
     )
     nodes[0].report()
     fresh.core.safe_mode.leave()
+    fresh.clock.advance(fresh.settings.stale_datanode_ms)
     fresh.tick(2000)
     primary, order = order_of(nodes[:1])
     with pytest.raises(errors.RemoteError, match="has not reported yet"):

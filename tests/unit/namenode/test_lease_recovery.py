@@ -78,6 +78,7 @@ def test_after_a_start_no_block_is_dropped_before_all_that_live_have_reported(
         node.report()
     client.namenode = fresh
     fresh.core.safe_mode.leave()
+    fresh.clock.advance(fresh.settings.stale_datanode_ms)
     assert client.recover_lease("/a") is False
     assert len(found(fresh, "/a").blocks) == 1
     nodes[2].store(block.b.blockId, block.b.generationStamp, 9, finalized=False)
@@ -86,6 +87,25 @@ def test_after_a_start_no_block_is_dropped_before_all_that_live_have_reported(
     (order,) = nodes[2].orders()
     nodes[2].recover(order, 9, nodes[2:])
     assert (found(fresh, "/a").writer, found(fresh, "/a").length_bytes) == (None, 9)
+
+
+@pytest.mark.req("FS-156", "AP-047")
+def test_after_a_start_no_block_is_dropped_before_datanodes_can_have_come_back(
+    client: Any, nodes: Nodes
+) -> None:
+    """Where all other blocks are safe, or there are none, safe mode waits for nobody."""
+    client.create("/a")
+    client.add_block("/a")
+    client.fsync("/a", -1)
+    fresh = client.namenode.restarted()
+    client.namenode = fresh
+    fresh.core.safe_mode.leave()
+    assert client.recover_lease("/a") is False
+    fresh.tick(fresh.settings.stale_datanode_ms - 1)
+    assert len(found(fresh, "/a").blocks) == 1
+    assert found(fresh, "/a").writer is not None
+    fresh.tick(2000)
+    assert found(fresh, "/a").writer is None
 
 
 @pytest.mark.req("FS-156")
@@ -101,6 +121,7 @@ def test_after_a_start_a_block_that_nobody_has_is_dropped(client: Any, nodes: No
         node.report()
     client.namenode = fresh
     fresh.core.safe_mode.leave()
+    fresh.clock.advance(fresh.settings.stale_datanode_ms)
     assert client.recover_lease("/a") is True
     assert found(fresh, "/a").blocks == []
 

@@ -66,7 +66,7 @@ class ChangeHistories(FileHistories):
             count = len(file.blocks)
             if not count or file.blocks[-1].state is BlockState.COMPLETE:
                 keep = count
-            elif core.blocks.is_unwritten(file.blocks[-1], core.datanodes.live()):
+            elif core.blocks.is_unwritten(last := file.blocks[-1]) and not core.unheard(last):
                 keep = count - 1
         self.both(
             lambda: self.call("recoverLease", request).result,
