@@ -57,6 +57,7 @@ SHELLS = {
         "edit_segments",
         "format",
         "groups",
+        "image_senders",
         "image_server",
         "importing",
         "journal",

@@ -31,6 +31,11 @@ DFS_NAMENODE_SERVICERPC_BIND_HOST = optional_string(
 DFS_NAMENODE_HTTP_ADDRESS = address(
     "dfs.namenode.http-address", "127.0.0.1:9870", "The namenode's web pages and WebHDFS."
 )
+DFS_NAMENODE_SECONDARY_HTTP_ADDRESS = address(
+    "dfs.namenode.secondary.http-address",
+    "127.0.0.1:9868",
+    "The secondary namenode: from its host the namenode takes images.",
+)
 DFS_NAMENODE_HTTP_BIND_HOST = optional_string(
     "dfs.namenode.http-bind-host", "The address to bind instead, with the web port."
 )

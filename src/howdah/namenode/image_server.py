@@ -86,7 +86,10 @@ class ImageServer:
         taker: ImageTaker,
         durable_txid: Callable[[], int],
         settings: TransferSettings,
+        may_send: Callable[[str], bool] = lambda peer: True,
     ) -> None:
+        """`may_send` says of an address whether images are taken from it."""
+        self._may_send = may_send
         self._storage_info = storage_info
         self._namespace_id = namespace_id
         self._directories = directories
@@ -98,6 +101,13 @@ class ImageServer:
         """On the loop."""
         if request.method not in ("GET", "PUT"):
             return plain(405, "images are fetched with GET and sent with PUT")
+        if request.method == "PUT" and not self._may_send(request.peer):
+            why = (
+                f"images are taken from this machine and from the hosts of configured namenodes, "
+                f"and {request.peer} is none of them: see dfs.namenode.secondary.http-address"
+            )
+            log.warning("an image is refused: %s", why)
+            return self._refused(request, FORBIDDEN, why)
         try:
             transfer = parse_transfer(request)
         except (errors.IllegalArgument, errors.UnsupportedOperation) as error:

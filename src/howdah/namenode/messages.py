@@ -157,9 +157,10 @@ def datanode_description(node: Datanode, now_ms: int, wall_ms: int) -> types_pb2
     info.cacheCapacity = info.cacheUsed = 0
     info.lastUpdate = max(wall_ms - now_ms + node.last_heartbeat_ms, 0)
     info.lastUpdateMonotonic = max(node.last_heartbeat_ms, 0)
-    if node.last_report_ms is not None:
-        info.lastBlockReportTime = max(wall_ms - now_ms + node.last_report_ms, 0)
-        info.lastBlockReportMonotonic = max(node.last_report_ms, 0)
+    # Set, as Hadoop does, where nothing was reported yet, too.
+    reported_ms = node.last_report_ms
+    info.lastBlockReportTime = 0 if reported_ms is None else max(wall_ms - now_ms + reported_ms, 0)
+    info.lastBlockReportMonotonic = max(reported_ms or 0, 0)
     if node.identity.software_version:
         info.softwareVersion = node.identity.software_version
     return info

@@ -35,6 +35,7 @@ from howdah.namenode.core import Core
 from howdah.namenode.datanode_protocol import DatanodeProtocol
 from howdah.namenode.edit_segments import finished_since
 from howdah.namenode.groups import KnownGroups
+from howdah.namenode.image_senders import Senders
 from howdah.namenode.image_server import ImageServer
 from howdah.namenode.journal import Journal
 from howdah.namenode.lease_recovery import LeaseRecovery
@@ -237,6 +238,7 @@ class Namenode:
             self._checkpoints,
             lambda: self._journal().durable_txid,
             transfers_from(conf),
+            Senders(conf),
         )
         self._http = HttpServer(self._answer, timeout_s=conf.get(keys.DFS_IMAGE_TRANSFER_TIMEOUT))
         self._auto_roll = AutoRoll(

@@ -37,6 +37,8 @@ class Request:
     path: str
     query: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
+    peer: str = ""
+    """The address that it came from."""
 
 
 def may_be_request(received: bytes) -> bool:

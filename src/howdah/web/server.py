@@ -14,6 +14,7 @@ import os
 import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Final, Protocol, cast
 
 from howdah.web.http import MAX_REQUEST_BYTES, Request, may_be_request, parse_request, plain
@@ -109,11 +110,16 @@ class _Connection(asyncio.Protocol):
                 self._send(plain(400, "the head of this request is too long"))
             return
         self._timer.cancel()
-        answer = self._server.handler(parse_request(head))
+        answer = self._server.handler(self._parsed(head))
         if isinstance(answer, bytes):
             self._send(answer)
         else:
             self._begin(answer, rest)
+
+    def _parsed(self, head: bytes) -> Request | None:
+        request = parse_request(head)
+        peer = self._transport.get_extra_info("peername")
+        return None if request is None else replace(request, peer=str(peer[0]) if peer else "")
 
     def break_off(self) -> None:
         if self._socket is None:
