@@ -100,7 +100,7 @@ def test_commands_print_what_hdfs_prints(
         "M\t.\n+\t./new\n\n"
     )
     assert run("dfs", "-renameSnapshot", "/said", "s1", "s2") == (
-        "Renamed snapshot s1 to s2 under /said\n"
+        f"Renamed snapshot s1 to s2 under {howdah_cluster.uri}/said\n"
     )
     assert re.fullmatch(
         r"drwxr-xr-x 0 \S+ \S+ 0 [-\d]{10} [:\d]{5} \d+ ACTIVE /said/\.snapshot/s2\n",
@@ -109,7 +109,9 @@ def test_commands_print_what_hdfs_prints(
     assert re.search(
         r"drwxr-xr-x 0 \S+ \S+ 0 [-\d]{10} [:\d]{5} 1 65536 /said\n", run("lsSnapshottableDir")
     )
-    assert run("dfs", "-deleteSnapshot", "/said", "s2") == "Deleted snapshot s2 under /said\n"
+    assert run("dfs", "-deleteSnapshot", "/said", "s2") == (
+        f"Deleted snapshot s2 under {howdah_cluster.uri}/said\n"
+    )
     assert run("dfsadmin", "-disallowSnapshot", "/said") == (
         "Disallowing snapshot on /said succeeded\n"
     )

@@ -62,7 +62,10 @@ class ThreadedRpcServer:
         self._acceptor.start()
 
     def close(self, timeout_s: float = 5.0) -> None:
-        """Stop listening, end every connection, wait for the threads."""
+        """Stop listening, end every connection, wait for the threads.
+
+        A call that is being served is answered first: it may be the one that asks for the end.
+        """
         if self._closing:
             return
         self._closing = True
@@ -72,10 +75,12 @@ class ThreadedRpcServer:
         with self._lock:
             running = list(self._open.items())
         for sock, _ in running:
-            _shutdown(sock)
+            _shutdown(sock, socket.SHUT_RD)
         deadline_s = time.monotonic() + timeout_s
-        for _, thread in running:
+        for sock, thread in running:
             thread.join(max(deadline_s - time.monotonic(), 0.0))
+            if thread.is_alive():
+                _shutdown(sock, socket.SHUT_RDWR)
 
     def _accept(self) -> None:
         while not self._closing:
@@ -169,8 +174,8 @@ def _complete(answer: Answer) -> Message:
             return message
 
 
-def _shutdown(sock: socket.socket) -> None:
+def _shutdown(sock: socket.socket, direction: int) -> None:
     try:
-        sock.shutdown(socket.SHUT_RDWR)
+        sock.shutdown(direction)
     except OSError:
         log.debug("a connection was closed already")

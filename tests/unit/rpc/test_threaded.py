@@ -12,7 +12,7 @@ import pytest
 
 from howdah import errors
 from howdah.proto import client_datanode_pb2 as pb
-from howdah.rpc import wire
+from howdah.rpc import threaded, wire
 from howdah.rpc.client import RpcClient
 from howdah.rpc.service import Deferred, Registry, Service
 from howdah.rpc.threaded import ThreadedRpcServer
@@ -205,6 +205,31 @@ def test_closing_ends_every_connection_and_thread(serve: Callable[..., Served]) 
         served.server.close()
         assert sock.recv(1) == b""
     assert served.server.active == 0
+
+
+def test_a_call_that_makes_the_server_close_is_answered(
+    serve: Callable[..., Served], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = serve()
+    closing = threading.Thread(target=served.server.close)
+    shut_down = threading.Event()
+    really = threaded._shutdown
+
+    def shutdown(sock: socket.socket, direction: int) -> None:
+        really(sock, direction)
+        shut_down.set()
+
+    monkeypatch.setattr(threaded, "_shutdown", shutdown)
+
+    def close_meanwhile() -> Any:
+        closing.start()
+        assert shut_down.wait(5)
+        return message(5)
+
+    served.protocol.answer = close_meanwhile
+    assert served.call() == 5
+    closing.join(5)
+    assert not closing.is_alive()
 
 
 @pytest.mark.parametrize("error", [RuntimeError("can't start new thread"), MemoryError()])
