@@ -310,6 +310,8 @@ class _Conversation:
         )
         do("truncate", "of an open file", src="/a/nowhere", newLength=0, clientName=WRITER)
         do("truncate", "of nothing", src="/a/none", newLength=0, clientName=WRITER)
+        do("create", "of blocks of an odd size", **_created("/a/odd", 1000))
+        do("create", "of blocks below the minimum", **_created("/a/small", 511))
         do("concat", "without sources", trg="/a/f", srcs=[])
         do("delete", src="/a/nowhere", recursive=False)
 

@@ -32,7 +32,7 @@ _VOLATILE: Final = re.compile(
     lastUpdate | lastUpdateMonotonic | lastBlockReportTime | lastBlockReportMonotonic |
     capacity | remaining | used | dfsUsed | nonDfsUsed | blockPoolUsed | dfsUsedPercent |
     xceiverCount | numBlocks | pending_deletion_blocks | fullBlockReportLeaseId | challenge |
-    freeSpace | usedSpace | reservedSpace | path |
+    bandwidth | freeSpace | usedSpace | reservedSpace | path |
     owner | group | clientId | callId | message | errorMsg | firstBadLink |
     softwareVersion | configVersion | uptime | buildVersion | snapshotQuota |
     txid | txId | firstTxid | lastTxid | curSegmentTxId | mostRecentCheckpointTxId |
