@@ -50,8 +50,8 @@ def test_an_empty_file_is_empty_whatever_its_name(name: str) -> None:
         (b"....", "/f.snappy", "compressed with Snappy"),
         (b"....", "/f.zst", "compressed with Zstandard"),
         (b"no bzip2", "/f.bz2", "damaged bzip2 data"),
-        (gzip.compress(b"x")[:-9], "/f.gz", "gzip data ends too early"),
-        (gzip.compress(b"x") + b"garbage", "/f.gz", "damaged gzip data"),
+        (gzip.compress(b"x", mtime=0)[:-9], "/f.gz", "gzip data ends too early"),
+        (gzip.compress(b"x", mtime=0) + b"garbage", "/f.gz", "damaged gzip data"),
     ],
 )
 def test_what_cannot_be_shown_is_named(content: bytes, name: str, said: str) -> None:

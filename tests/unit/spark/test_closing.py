@@ -64,7 +64,7 @@ def share(suffix: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("suffix", "content"), [(".txt", b"a\n"), (".txt.gz", gzip.compress(b"a\n"))]
+    ("suffix", "content"), [(".txt", b"a\n"), (".txt.gz", gzip.compress(b"a\n", mtime=0))]
 )
 def test_files_are_not_joined_where_the_new_one_cannot_be_closed(
     fs: Unclosable, suffix: str, content: bytes
