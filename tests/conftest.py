@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import sys
 from collections.abc import Iterator
@@ -34,6 +35,16 @@ def _no_installation(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests know no Hadoop installation, whatever the developer has."""
     monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
     monkeypatch.delenv("HADOOP_USER_NAME", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_it_was() -> Iterator[None]:
+    """A server that is run in this process logs to a stream that is gone with its test."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 @pytest.hookimpl(optionalhook=True)

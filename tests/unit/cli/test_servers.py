@@ -1,22 +1,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from howdah.cli.main import main
 from howdah.cli.servers import log_to_stderr
-
-
-@pytest.fixture
-def _logging_as_it_was() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 @pytest.mark.parametrize(
@@ -56,13 +46,11 @@ def test_force_without_format_is_wrong_usage(capsys: pytest.CaptureFixture[str])
     assert "go with -format" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("_logging_as_it_was")
 def test_format_makes_the_directories(tmp_path: Path) -> None:
     assert main(["namenode", "-format", "-D", f"dfs.namenode.name.dir={tmp_path}/name"]) == 0
     assert (tmp_path / "name" / "current" / "VERSION").is_file()
 
 
-@pytest.mark.usefixtures("_logging_as_it_was")
 def test_format_leaves_alone_what_is_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -73,7 +61,6 @@ def test_format_leaves_alone_what_is_there(
     assert (tmp_path / "name" / "current" / "VERSION").read_text() == before
 
 
-@pytest.mark.usefixtures("_logging_as_it_was")
 def test_format_by_force_makes_another_namespace(tmp_path: Path) -> None:
     command = ["namenode", "-format", "-D", f"dfs.namenode.name.dir={tmp_path}/name"]
     main(command)
@@ -84,7 +71,6 @@ def test_format_by_force_makes_another_namespace(tmp_path: Path) -> None:
     assert "clusterID=CID-mine" in after
 
 
-@pytest.mark.usefixtures("_logging_as_it_was")
 def test_log_has_one_line_a_record(capsys: pytest.CaptureFixture[str]) -> None:
     log_to_stderr("INFO")
     try:
@@ -95,7 +81,6 @@ def test_log_has_one_line_a_record(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(starts) == 1
 
 
-@pytest.mark.usefixtures("_logging_as_it_was")
 def test_format_can_be_forbidden(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     allowed = "dfs.namenode.support.allow.format=false"
     command = ["namenode", "-format", "-D", f"dfs.namenode.name.dir={tmp_path}/name"]
@@ -104,7 +89,6 @@ def test_format_can_be_forbidden(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert not (tmp_path / "name").exists()
 
 
-@pytest.mark.usefixtures("_logging_as_it_was")
 def test_a_server_names_keys_that_have_no_effect(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -113,7 +97,6 @@ def test_a_server_names_keys_that_have_no_effect(
     assert "dfs.namenode.handler.count (from command line) has no effect" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("_logging_as_it_was")
 @pytest.mark.parametrize("server", ["namenode", "datanode", "secondarynamenode"])
 @pytest.mark.parametrize(
     ("key", "value"),
@@ -130,7 +113,6 @@ def test_a_bad_value_is_told_with_its_key_before_anything_is_done(
     assert not directory.exists()
 
 
-@pytest.mark.usefixtures("_logging_as_it_was")
 def test_a_misspelt_key_is_in_a_servers_log(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,7 +124,6 @@ def test_a_misspelt_key_is_in_a_servers_log(
     assert "was dfs.replication meant?" in told
 
 
-@pytest.mark.usefixtures("_logging_as_it_was")
 def test_a_misspelt_key_is_told_to_who_types_it(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
