@@ -131,7 +131,7 @@ class Repair:
         for number, block_id in enumerate(queues[Need.SURPLUS].take(MAX_CUTS), 1):
             block = self._map.blocks.get(block_id)
             if block is not None and self._sort(block_id) is Need.SURPLUS:
-                self._cut(block)
+                self._cut(block, now_ms)
             if number % SLICE_BLOCKS == 0:
                 yield
         for need in (Need.LAST, Need.LOW):
@@ -164,7 +164,7 @@ class Repair:
             self._map.redundancy.forget(block_id)
         else:
             need = self._map.redundancy.sort(block)
-        if need not in (Need.LAST, Need.LOW):
+        if need in (None, Need.MISSING):
             self._pending.pop(block_id, None)
             self._failed.pop(block_id, None)
         return need
@@ -213,7 +213,7 @@ class Repair:
         del self._pending[block.block_id]
         return False
 
-    def _cut(self, block: Block) -> None:
+    def _cut(self, block: Block, now_ms: int) -> None:
         """It has as many replicas as it wants: bad ones go, and those too many. What has
         to stay for the time being gets another turn."""
         self._map.drop_bad(block)
@@ -222,21 +222,36 @@ class Repair:
             block.block_id in storage.node.doomed for storage in block.corrupt
         ):
             self._map.redundancy.settle(block.block_id)
+            return
+        uncertain = self._wanted(block) - self._map.deletions.count_certain(block)
+        if (
+            block.replica_count > self._wanted(block)
+            and uncertain > 0
+            and all(storage.reported for storage in block.replicas)
+        ):
+            # Orders of before may still be carried out at all that could go: none is told to
+            # go before a copy is there that is sure to stay.
+            self._order_copies(block, uncertain, now_ms)
 
     def _copy(self, block: Block, now_ms: int) -> None:
         """It has too few: order copies from one that is good."""
         nodes = self._deleting()
         if nodes:
             self._map.deletions.return_surplus(block, nodes, told=False)
-        wanted, live = self._wanted(block), block.replica_count
-        if live >= wanted or self._awaits_copies(block):
+        lacking = self._wanted(block) - block.replica_count
+        if lacking > 0:
+            self._order_copies(block, lacking, now_ms)
+
+    def _order_copies(self, block: Block, count: int, now_ms: int) -> None:
+        """Have so many copies made elsewhere, unless some are under way."""
+        if self._awaits_copies(block):
             return
         source = self._source(block)
         if source is None:
             return
         chosen = choose_targets(
             self._registry,
-            wanted - live,
+            count,
             block_size_bytes=block.length_bytes,
             dice=self._dice,
             present=[s.node for s in block.replicas],

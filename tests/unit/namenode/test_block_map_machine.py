@@ -560,6 +560,12 @@ class BlockMapMachine(RuleBasedStateMachine):
         if all(storage.node is not node.known for storage in block.replicas):
             return  # Readers are not sent there.
         self.rotten.add((node.uuid, block.block_id))
+        named = types_pb2.BlockProto(
+            blockId=block.block_id, genStamp=block.generation_stamp, numBytes=0
+        )
+        if all(self.is_told_to_delete(uuid, named) for uuid in self.good_copies(block)):
+            # The others were told to go while this one was good, and nobody can recall that.
+            self.unlucky.add(block.block_id)
         located = types_pb2.LocatedBlockProto(
             b=self.named(block),
             offset=0,
@@ -715,3 +721,56 @@ TestBlockMap = BlockMapMachine.TestCase
 TestBlockMap.settings = QUICK
 TestBlockMapOfTwo = BlockMapMachineTwo.TestCase
 TestBlockMapOfTwo.settings = QUICK
+
+
+class Chosen:
+    """Stands for Hypothesis' `data`: draws what a story says."""
+
+    def __init__(self, is_meant: Any) -> None:
+        self.is_meant = is_meant
+
+    def draw(self, strategy: Any) -> Any:
+        elements = getattr(strategy, "wrapped_strategy", strategy).elements
+        return next(each for each in elements if self.is_meant(each))
+
+
+def file_named(path: str) -> Any:
+    return Chosen(lambda file: file.path == path)
+
+
+def block_numbered(block_id: int) -> Any:
+    return Chosen(lambda each: each == block_id)
+
+
+# Histories that failed once.
+
+
+def test_replicas_in_doubt_go_when_a_copy_is_there_that_is_sure_to_stay() -> None:
+    """Two of three were told to go and are back; the third one's disk is lost."""
+    machine = BlockMapMachine()
+    machine.start()
+    machine.set_replication(data=file_named("/f3"), replication=1)
+    machine.time_passes(ms=0)
+    machine.time_passes(ms=0)
+    for number in range(NODES):
+        if machine.nodes[number].uuid in {
+            storage.node.identity.uuid
+            for block in machine.core.namespace.blocks.values()
+            if block.file.path == "/f3"
+            for storage in block.replicas
+        }:
+            machine.lose_disk(number=number)
+    machine.teardown()
+
+
+def test_an_order_that_was_told_before_the_other_replica_rotted_is_bad_luck() -> None:
+    machine = BlockMapMachine()
+    machine.start()
+    block = next(b for b in machine.core.namespace.blocks.values() if b.file.path == "/f2")
+    machine.one_is_too_many(answer="comes", data=block_numbered(block.block_id))
+    kept = block.replicas[0].node.identity.uuid
+    number = next(n for n in range(NODES) if machine.nodes[n].uuid == kept)
+    machine.rot(number=number, data=block_numbered(block.block_id))
+    for each in range(NODES):
+        machine.obey(number=each)
+    machine.teardown()
