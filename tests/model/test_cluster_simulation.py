@@ -42,6 +42,8 @@ FOUND = (
     ("power", 2567),
     # Of two syncs the namenode forgot the longer one, and recovery took replicas without it.
     ("amnesia", 2600),
+    # Copies of what was synced were on no disk, and took the place of replicas that were.
+    ("amnesia", 342),
     # The checker took for decided what was not in the log yet when the namenode was killed.
     ("amnesia", 2557),
     ("amnesia", 3149),

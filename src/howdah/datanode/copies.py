@@ -181,6 +181,7 @@ def _send(
         sendfile=settings.sendfile,
         cache=settings.cache,
         hints=hints,
+        is_copy=True,
     )
     try:
         with store.trouble.reading(request.block.pool_id, opened):

@@ -49,7 +49,9 @@ class BlockSender:
         sendfile: bool = True,
         cache: CachePolicy = NO_READAHEAD,
         hints: CachingHints = NO_HINTS,
+        is_copy: bool = False,
     ) -> None:
+        """`is_copy`: for another datanode, which is to have on its disk what is on ours."""
         available = opened.length_bytes
         if offset < 0 or length_bytes < 0 or offset + length_bytes > available:
             raise errors.IllegalArgument(
@@ -64,6 +66,7 @@ class BlockSender:
         # A chunk may be larger than a packet would be.
         self._packet_bytes = max(PACKET_DATA_BYTES - PACKET_DATA_BYTES % chunk, chunk)
         self._sendfile = sendfile
+        self._is_copy = is_copy
         self._cache = ReadCache(self.start, self.end, cache, hints)
 
     def send(self, connection: Connection) -> int:
@@ -81,7 +84,8 @@ class BlockSender:
                 connection.send_buffers((prelude, sums, data))
             offset += data_bytes
             seqno += 1
-        connection.send_all(encode_packet(PacketHeader(offset, seqno, True, 0)))
+        sync = self._is_copy and self._opened.replica.synced
+        connection.send_all(encode_packet(PacketHeader(offset, seqno, True, 0, sync)))
         return self.end - self.start
 
     def finish(self) -> None:

@@ -327,9 +327,12 @@ class BlockStore:
 
     def join_pipeline(self, writer: ReplicaWriter, acked_bytes: int) -> None:
         """A copy for a client's pipeline is whole: it is a replica that is being written now,
-        without a writer until the pipeline comes."""
-        writer.close()
+        without a writer until the pipeline comes. It is on the disk if the client had asked
+        for that where it was copied from."""
         replica = writer.replica
+        if replica.synced:
+            writer.sync()
+        writer.close()
         if replica.length_bytes < acked_bytes:
             raise errors.ReplicaNotFound(
                 f"the copy {replica!r} lacks bytes that are acknowledged: "
@@ -341,7 +344,7 @@ class BlockStore:
             ReplicaState.RBW,
             replica.generation_stamp,
             lambda: replica.join(acked_bytes),
-            durable=False,
+            durable=replica.synced,
         )
         self.writers.release(replica.as_block(writer.pool_id), writer.holder)
         self._notify(ReplicaOpened(replica.as_block(writer.pool_id), replica.volume_id))

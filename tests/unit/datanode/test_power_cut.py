@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 
 from howdah.datanode import replica_recovery
+from howdah.datanode.copies import Copies
+from howdah.datanode.messages import ReplicaReceived, Transfer
 from howdah.datanode.replicas import ReplicaMap, ReplicaState
 from howdah.datanode.scan import good_length, replica_paths, scan_pool
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.volumes import Volume, VolumeSet
 from howdah.testing.power_cut import Disk
-from howdah.transfer.ops import Stage, WriteBlock
+from howdah.transfer.ops import Stage, TransferBlock, WriteBlock, encode_request
+from howdah.transfer.responses import read_response
 
 Lab = Any
 DATA = bytes(range(1, 251)) * 10
@@ -130,6 +133,42 @@ def test_a_closed_block_is_whole_where_closing_syncs(lab: Lab, tmp_path: Path) -
         lab.write_block(bench.node, lab.block(), DATA)
         disk.cut_now()
     bench.check(len(DATA), 1001, (ReplicaState.FINALIZED,))
+
+
+@pytest.mark.req("FS-124")
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_copy_of_what_was_synced_is_on_the_disk_as_well(bench: Bench, whole: bool) -> None:
+    """It may be the only replica soon: an excess one, or a stale one, may be that on a disk."""
+    lab = bench.lab
+    source = lab.node()
+    with bench.disk as disk:
+        writer = lab.Writer(source, lab.write_request(lab.block()))
+        writer.send(0, DATA[:700], sync=True)
+        assert writer.ack().is_success
+        if whole:
+            writer.send(700, b"", last=True)
+            assert writer.ack().is_success
+            copies = Copies(source.store, source.settings)
+            order = Transfer(lab.block(length=700), (bench.node.address,), (), ())
+            copies.start(order).join(10)
+            bench.node.wait_for(ReplicaReceived)
+        else:
+            request = TransferBlock(lab.block(), "client", (bench.node.address,))
+            connection = source.connect()
+            connection.send_all(encode_request(request))
+            assert read_response(connection).is_success
+        disk.armed = True
+        disk.cut_now()
+    bench.check(700, 1001, (ReplicaState.FINALIZED if whole else ReplicaState.RWR,))
+
+
+def test_a_copy_of_what_nobody_synced_waits_for_no_disk(lab: Lab) -> None:
+    source, target = lab.node(), lab.node()
+    lab.write_block(source, lab.block(), DATA)
+    order = Transfer(lab.block(length=len(DATA)), (target.address,), (), ())
+    Copies(source.store, source.settings).start(order).join(10)
+    target.wait_for(ReplicaReceived)
+    assert not target.replicas.find(lab.POOL, 1).synced
 
 
 def write_more(bench: Bench, writer: Any, synced: int, more: int) -> None:

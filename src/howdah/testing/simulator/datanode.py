@@ -218,7 +218,8 @@ class Datanode:
             first = start // opened.spec.bytes_per_checksum * 4
             sums = opened.sums[first : first + opened.spec.sums_length(len(data))]
             end.send(Packet(PacketHeader(start, seqno, False, len(data)), sums, data))
-        end.send(Packet(PacketHeader(opened.length_bytes, 1 << 20, True, 0), b"", b""))
+        sync = opened.replica.synced
+        end.send(Packet(PacketHeader(opened.length_bytes, 1 << 20, True, 0, sync), b"", b""))
 
     def _copy(self, order: Transfer) -> Steps[None]:
         """The namenode wants another replica."""

@@ -365,12 +365,14 @@ class Store:
         replica = writer.replica
         if replica.length_bytes < acked_bytes:
             raise errors.ReplicaNotFound(f"the copy {replica!r} lacks bytes up to {acked_bytes}")
+        if replica.synced:
+            yield from writer.sync()
         yield from self.rename(
             replica,
             ReplicaState.RBW,
             replica.generation_stamp,
             lambda: replica.join(acked_bytes),
-            durable=False,
+            durable=replica.synced,
         )
         self.release(replica.block_id, writer.holder)
         self.tell(ReplicaOpened(replica.as_block(POOL_ID), self._storage_id))
