@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from howdah.fs.acl import parse_acl
@@ -255,6 +255,8 @@ def check(case: Case, spark: Any, cluster: MiniCluster, java: HadoopDistCp, scra
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(case=CASES)
+# Nothing to copy: there is no target then.
+@example(case=Case({"x": {}}, None, ["-update"]))
 def test_both_leave_the_same_trees(
     spark: Any, howdah_cluster: MiniCluster, java: HadoopDistCp, case: Case, tmp_path: Path
 ) -> None:

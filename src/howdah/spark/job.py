@@ -230,8 +230,10 @@ class _Job:
             # What -diff has begun it goes on with, if the directory is there.
             if not self._options.dry_run and (is_done or self._sync is None):
                 self._remove_staging()
-                if not is_done and self._around.found is Found.ABSENT:
-                    # Else the next run would find it there, and put the copy into it.
+                is_made = is_done and listing is not None and listing.totals.has_entries
+                if not is_made and self._around.found is Found.ABSENT:
+                    # The staging directory was in it. The next run would find it there, and
+                    # put the copy into it; and of nothing Hadoop's makes no target either.
                     self._remove_empty(self._path)
             if task.log is not None and self._options.log_path is not None:
                 remove_unfinished(task.log.connect(), paths.parse(self._options.log_path).path)

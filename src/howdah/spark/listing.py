@@ -38,6 +38,11 @@ class Totals:
     missing: int = 0
     rounds: int = 0
 
+    @property
+    def has_entries(self) -> bool:
+        """Whether there is anything to copy, be it an empty directory."""
+        return self.files + self.directories > 0
+
 
 class Listing:
     """The rows and their sums.
