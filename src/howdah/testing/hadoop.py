@@ -10,6 +10,7 @@ the same holds with `HOWDAH_HADOOP_TESTS_CLASSPATH`.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -99,8 +100,12 @@ def _jars(variable: str, into: Path, artifacts: Sequence[_Artifact]) -> str:
     if given:
         return given
     into = into.absolute()  # Maven has a working directory of its own.
-    if not into.is_dir():
-        _fetch(into, artifacts)
+    into.parent.mkdir(parents=True, exist_ok=True)
+    with into.with_name(into.name + ".lock").open("w") as lock:
+        # Processes that test beside each other fetch once, not into each other's way.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not into.is_dir():
+            _fetch(into, artifacts)
     return f"{into}/*"
 
 
