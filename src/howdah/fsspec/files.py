@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from howdah.fsspec.filesystem import HowdahFileSystem
 
 
-class CachedFile(AbstractBufferedFile):  # type: ignore[misc]
+class CachedFile(AbstractBufferedFile):  # type: ignore[misc]  # fsspec has no types
     """A file that is read through one of fsspec's caches.
 
     One stream is open below it, so that a connection serves many fetches.

@@ -14,7 +14,7 @@ from upath import UPath
 fsspec.get_filesystem_class("howdah")
 
 
-class HowdahPath(UPath):  # type: ignore[misc, unused-ignore]
+class HowdahPath(UPath):  # type: ignore[misc, unused-ignore]  # may not be installed
     """A path of HDFS."""
 
     __slots__ = ()
