@@ -31,7 +31,7 @@ class VolumeWorkers:
         self._check_timeout_s = check_timeout_s
         self._lock = threading.Lock()
         self._checking: set[str] = set()
-        self._doomed: dict[str, SimpleQueue[ExtendedBlock]] = {
+        self._to_invalidate: dict[str, SimpleQueue[ExtendedBlock]] = {
             volume.storage_id: SimpleQueue() for volume in store.volumes.all
         }
 
@@ -54,12 +54,12 @@ class VolumeWorkers:
             if replica is None:
                 log.info("not deleting %s: this datanode does not have it", block)
             else:
-                self._doomed[replica.volume_id].put(block)
+                self._to_invalidate[replica.volume_id].put(block)
 
     def _delete(self, volume: Volume) -> None:
-        doomed = self._doomed[volume.storage_id]
+        queue = self._to_invalidate[volume.storage_id]
         while True:
-            block = doomed.get()
+            block = queue.get()
             try:
                 self._store.invalidate(block)
             except (errors.HowdahError, OSError) as error:
