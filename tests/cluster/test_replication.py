@@ -229,9 +229,6 @@ def test_every_replica_is_on_a_datanode_of_its_own(
 ) -> None:
     data = content(4 * MIB)
     write(fs, path, data)
-    # On a busy machine one more copy may be ordered before the last of a pipeline has told of
-    # its replica; what is too much goes again.
-    wait_until(lambda: all(len(block) == 3 for block in replicas_of(cluster, path)), 60)
     for block in replicas_of(cluster, path):
         assert len({replica.datanode for replica in block}) == len(block) == 3
         assert len({replica.read() for replica in block}) == 1

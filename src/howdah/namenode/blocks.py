@@ -22,7 +22,7 @@ and hands the orders out; `redundancy` has the blocks that need something.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable
 from typing import Final, NamedTuple
 
 from howdah.namenode.block_table import Block, BlockState, BlockTable
@@ -295,9 +295,7 @@ class BlockMap:
         """A datanode died, or was replaced: all its replicas are out of reach."""
         for storage in node.storages.values():
             self.storage_gone(storage)
-        self.deletions.started_anew(node)
-        for block_id in list(self._due):
-            self._not_due(block_id, node)
+        self._started_anew(node)
 
     def storage_gone(self, storage: Storage) -> None:
         """One volume failed, or its node died."""
@@ -311,10 +309,16 @@ class BlockMap:
 
     def orders_lost(self, node: Datanode) -> None:
         """It has registered anew."""
-        self.deletions.started_anew(node)
+        self._started_anew(node)
         for storage in node.storages.values():
             for block_id in storage.bad:
                 self.look(self.blocks[block_id])
+
+    def _started_anew(self, node: Datanode) -> None:
+        """What it has, its full report says."""
+        self.deletions.started_anew(node)
+        for block_id in [block_id for block_id, due in self._due.items() if node in due]:
+            self._not_due(block_id, node)
 
     # What clients say about the block that they write.
 
@@ -397,11 +401,11 @@ class BlockMap:
                 block.remove_replica(storage)
                 storage.block_ids.discard(block.block_id)
                 self._mark_bad(storage, block, BadReplica(block.generation_stamp))
+        due = {storage.node for storage in block.expected if storage.node.alive}
+        due.difference_update(storage.node for storage in block.replicas)
+        if due:
+            self._due[block.block_id] = due
         if block.state is BlockState.COMPLETE:
-            due = {storage.node for storage in block.expected if storage.node.alive}
-            due.difference_update(storage.node for storage in block.replicas)
-            if due:
-                self._due[block.block_id] = due
             block.expected = ()
             self.safe_count += len(block.replicas) >= self.min_replication
             self.look(block)
@@ -409,9 +413,9 @@ class BlockMap:
             block.expected = tuple(block.replicas)
             self._complete_if_safe(block)
 
-    def is_due(self, block: Block) -> bool:
-        """Whether a datanode of its last pipeline has yet to report its replica."""
-        return block.block_id in self._due
+    def due(self, block: Block) -> Collection[Datanode]:
+        """The datanodes of its last pipeline that have yet to report its replica."""
+        return self._due.get(block.block_id, ())
 
     def give_up_due(self, block: Block) -> None:
         """Nobody waits for such reports any more."""

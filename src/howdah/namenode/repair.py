@@ -80,6 +80,8 @@ class Repair:
         self._max_blocks = max_blocks_per_round
         self._busy_factor = busy_factor
         self._pending: dict[int, _Order] = {}
+        # Until when a block's last pipeline may take to report what it wrote.
+        self._due_until_ms: dict[int, int] = {}
         # Nodes that were told to take a copy of the block, in vain.
         self._failed: dict[int, set[str]] = {}
         self._has_scanned = False
@@ -167,6 +169,8 @@ class Repair:
         if need in (None, Need.MISSING):
             self._pending.pop(block_id, None)
             self._failed.pop(block_id, None)
+        if need not in (Need.LAST, Need.LOW):
+            self._due_until_ms.pop(block_id, None)
         return need
 
     def _find_missing(self, block_ids: list[int]) -> None:
@@ -238,9 +242,22 @@ class Repair:
         nodes = self._deleting()
         if nodes:
             self._map.deletions.return_surplus(block, nodes, told=False)
-        lacking = self._wanted(block) - block.replica_count
+        lacking = self._wanted(block) - block.replica_count - self._due(block, now_ms)
         if lacking > 0:
             self._order_copies(block, lacking, now_ms)
+
+    def _due(self, block: Block, now_ms: int) -> int:
+        """How many datanodes of the block's last pipeline are yet to report its replica:
+        they have as long as a copy has."""
+        count = len(self._map.due(block))
+        if count and now_ms >= self._due_until_ms.setdefault(
+            block.block_id, now_ms + self._pending_timeout_ms
+        ):
+            self._map.give_up_due(block)
+            count = 0
+        if not count:
+            self._due_until_ms.pop(block.block_id, None)
+        return count
 
     def _order_copies(self, block: Block, count: int, now_ms: int) -> None:
         """Have so many copies made elsewhere, unless some are under way."""
@@ -279,8 +296,14 @@ class Repair:
         return nodes[0]
 
     def _unfit(self, block: Block) -> set[str]:
-        """Nodes that have a replica which is bad or about to go: it is in the way."""
-        return {node.identity.uuid for node in self._registry if _is_in_the_way(node, block)}
+        """Nodes that have a replica which is bad or about to go: it is in the way; and those
+        that are about to report one."""
+        due = self._map.due(block)
+        return {
+            node.identity.uuid
+            for node in self._registry
+            if node in due or _is_in_the_way(node, block)
+        }
 
     def _drop_surplus(self, block: Block) -> None:
         """Drop from the fullest node of the rack that holds the most replicas; but first

@@ -20,15 +20,21 @@ class Cluster:
     """Datanodes, and a file of one block on some of them."""
 
     def __init__(
-        self, nodes: int, holders: int, wanted: int | None = None, volumes: int = 1
+        self,
+        nodes: int,
+        holders: int,
+        wanted: int | None = None,
+        volumes: int = 1,
+        silent: int = 0,
     ) -> None:
+        """`silent` of the holders have not reported yet when the file is complete."""
         self.namenode = InMemoryNamenode(Settings("", heartbeat_expiry_ms=10_000_000))
         self.nodes = [self.namenode.join(f"dn{n}", volumes=volumes) for n in range(nodes)]
-        self._write(holders)
+        self._write(holders, silent)
         if wanted is not None:
             self.set_replication(wanted)
 
-    def _write(self, replication: int) -> None:
+    def _write(self, replication: int, silent: int) -> None:
         self.namenode.call(
             "create",
             pb.CreateRequestProto(
@@ -47,13 +53,17 @@ class Cluster:
         assert isinstance(answer, pb.AddBlockResponseProto)
         self.block = answer.block.b
         self.block.numBytes = LENGTH
-        for place in answer.block.locs:
-            self.node(place.id.datanodeUuid).store(
-                self.block.blockId, self.block.generationStamp, LENGTH
-            )
+        pipeline = [self.node(place.id.datanodeUuid) for place in answer.block.locs]
+        self.silent = pipeline[len(pipeline) - silent :]
+        for node in pipeline:
+            if node not in self.silent:
+                self.has_written(node)
         self.namenode.call(
             "complete", pb.CompleteRequestProto(src="/file", clientName=CLIENT, last=self.block)
         )
+
+    def has_written(self, node: InMemoryDatanode) -> None:
+        node.store(self.block.blockId, self.block.generationStamp, LENGTH)
 
     def set_replication(self, replication: int) -> None:
         self.namenode.call(
@@ -124,6 +134,44 @@ def test_too_few_replicas_are_copied_to_nodes_without_one() -> None:
     assert source in holders
     assert len(targets) == 1
     assert not set(targets) & holders
+
+
+@pytest.mark.req("FS-015")
+def test_nothing_is_copied_while_the_pipeline_has_yet_to_report() -> None:
+    cluster = Cluster(nodes=5, holders=3, silent=2)
+    assert cluster.orders() == []
+    for node in cluster.silent:
+        cluster.has_written(node)
+    assert cluster.orders(PENDING_TIMEOUT_MS) == []
+
+
+@pytest.mark.req("FS-015")
+def test_what_a_pipeline_does_not_report_in_time_is_copied_elsewhere() -> None:
+    cluster = Cluster(nodes=5, holders=3, silent=2)
+    assert cluster.orders() == []
+    ((what, _, targets),) = cluster.orders(PENDING_TIMEOUT_MS)
+    assert what == "copy"
+    assert len(targets) == 2
+
+
+@pytest.mark.req("FS-015")
+def test_what_is_wanted_beyond_the_pipeline_is_copied_at_once() -> None:
+    cluster = Cluster(nodes=5, holders=2, silent=1, wanted=3)
+    ((_, _, targets),) = cluster.orders()
+    assert len(targets) == 1
+    assert cluster.silent[0].uuid not in targets
+
+
+@pytest.mark.req("FS-015")
+def test_datanode_of_the_pipeline_that_starts_anew_without_its_replica_is_not_waited_for() -> None:
+    cluster = Cluster(nodes=5, holders=3, silent=1)
+    (node,) = cluster.silent
+    node.register()
+    node.heartbeat()
+    node.report()
+    ((what, _, targets),) = cluster.orders()
+    assert what == "copy"
+    assert len(targets) == 1
 
 
 def test_too_many_replicas_are_deleted() -> None:
