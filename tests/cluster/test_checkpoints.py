@@ -12,11 +12,11 @@ import pytest
 from howdah import errors
 from howdah.client.namenode import NamenodeProxy
 from howdah.config import namenode_address
-from howdah.fs.administration import Administration
 from howdah.fs.api import FileSystem
-from howdah.namenode.client_protocol import ClientProtocol
+from howdah.fs.hdfs.administration import Administration
+from howdah.namenode.protocols.client import ClientProtocol
 from howdah.rpc.client import RpcClient
-from howdah.storage.files import Operation
+from howdah.storage.disk import Operation
 from howdah.testing import MiniCluster
 from howdah.testing.processes import is_running
 from howdah.testing.storage_faults import StorageAction
@@ -247,7 +247,7 @@ def test_a_start_passes_a_damaged_image_over_and_says_it(
     data[len(data) // 2] ^= 1
     newest.write_bytes(data)
     cluster.restart("namenode")
-    assert f"ERROR howdah.namenode.loading: cannot use {newest}" in cluster.log("namenode")
+    assert f"ERROR howdah.namenode.process.loading: cannot use {newest}" in cluster.log("namenode")
     assert newest.name not in images(cluster)
     for path in ("/in/the/image", "/behind/the/image"):
         assert fs.get_file_status(path).is_directory

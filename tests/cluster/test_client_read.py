@@ -17,7 +17,7 @@ import pytest
 
 import howdah
 from howdah import errors
-from howdah.client.input import DFSInputStream
+from howdah.client.reading.input import DFSInputStream
 from howdah.fs.streams import FSDataInputStream
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until

@@ -19,8 +19,8 @@ import pytest
 
 import howdah
 from howdah import errors
-from howdah.client import block_reader
-from howdah.client.input import DFSInputStream
+from howdah.client.reading import block_reader
+from howdah.client.reading.input import DFSInputStream
 from howdah.fs.streams import FSDataInputStream
 from howdah.testing import MiniCluster
 from howdah.testing.replicas import blocks_of, flip, replica_files, replicas_of

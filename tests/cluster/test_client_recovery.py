@@ -16,9 +16,9 @@ import pytest
 
 from howdah import errors
 from howdah.client.dfs import DFSClient
-from howdah.client.output import DFSOutputStream
-from howdah.client.replacement import Policy, ReplacementPolicy
-from howdah.client.settings import ClientSettings
+from howdah.client.settings.replacement import Policy, ReplacementPolicy
+from howdah.client.settings.settings import ClientSettings
+from howdah.client.writing.output import DFSOutputStream
 from howdah.config import namenode_address
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster

@@ -13,7 +13,7 @@ import pytest
 
 import howdah
 from howdah import errors
-from howdah.fs.hdfs import HdfsDataOutputStream, HdfsFileSystem
+from howdah.fs.hdfs.filesystem import HdfsDataOutputStream, HdfsFileSystem
 from howdah.options import CreateFlag, SyncFlag
 from howdah.testing import MiniCluster
 from howdah.testing.replicas import BEING_WRITTEN, blocks_of, replica_files

@@ -14,7 +14,7 @@ import pytest
 
 import howdah
 from howdah import errors
-from howdah.fs.hdfs import HdfsDataOutputStream
+from howdah.fs.hdfs.filesystem import HdfsDataOutputStream
 from howdah.fs.streams import FSDataOutputStream
 from howdah.testing import MiniCluster
 

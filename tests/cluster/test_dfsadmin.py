@@ -10,7 +10,7 @@ import pytest
 
 from howdah.cli.main import main
 from howdah.errors import SafeMode
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 

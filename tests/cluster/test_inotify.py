@@ -6,7 +6,7 @@ import pytest
 
 from howdah.errors import AccessDenied
 from howdah.fs.acl import parse_acl
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.inotify import (
     AppendEvent,
     CloseEvent,

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from howdah import errors
-from howdah.datanode.fault_points import Point
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.datanode.channel.fault_points import Point
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.faults import Action
 from howdah.testing.replicas import replicas_of

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 import pytest
 
 from howdah.client.dfs import DFSClient
-from howdah.client.pipeline_setup import PipelineSetup
-from howdah.client.settings import ClientSettings
+from howdah.client.settings.settings import ClientSettings
+from howdah.client.writing.pipeline_setup import PipelineSetup
 from howdah.config import namenode_address
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.options import CreateFlag
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until

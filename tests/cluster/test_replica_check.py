@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from howdah import errors
-from howdah.client.replica_check import ReplicaChecker, ReplicaFinding, ReplicaState
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.client.reading.replica_check import ReplicaChecker, ReplicaFinding, ReplicaState
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.replicas import replicas_of
 from howdah.testing.waiting import wait_until

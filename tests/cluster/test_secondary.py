@@ -23,13 +23,13 @@ from howdah import errors
 from howdah.cli.main import main
 from howdah.config import Configuration, namenode_address
 from howdah.fs.api import FileSystem
-from howdah.namenode.importing import import_checkpoint
-from howdah.namenode.loading import load
-from howdah.namenode.namenode_protocol import NamenodeProtocol
-from howdah.namenode.secondary import SecondaryServer, Stopped
+from howdah.namenode.process.importing import import_checkpoint
+from howdah.namenode.process.loading import load
+from howdah.namenode.process.secondary import SecondaryServer, Stopped
+from howdah.namenode.protocols.namenode import NamenodeProtocol
 from howdah.proto import namenode_pb2 as pb
 from howdah.rpc.client import RpcClient
-from howdah.storage.files import Operation
+from howdah.storage.disk import Operation
 from howdah.storage.version import NamenodeVersion
 from howdah.testing import MiniCluster
 from howdah.testing.storage_faults import StorageAction
@@ -455,7 +455,7 @@ def test_transfer_keeps_its_pace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         time.sleep(seconds)
 
     slow = SimpleNamespace(monotonic=time.monotonic, sleep=sleep)
-    monkeypatch.setattr("howdah.namenode.primary.time", slow)
+    monkeypatch.setattr("howdah.namenode.checkpoints.primary.time", slow)
     conf = {**CONF, "dfs.image.transfer.bandwidthPerSec": "400k"}
     with MiniCluster(datanodes=1, conf=conf) as cluster, cluster.connect() as fs:
         for number in range(5):

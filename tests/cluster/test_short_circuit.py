@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import howdah
-from howdah.client.input import DFSInputStream
-from howdah.client.read_statistics import ReadStatistics
+from howdah.client.reading.input import DFSInputStream
+from howdah.client.reading.statistics import ReadStatistics
 from howdah.fs.streams import FSDataInputStream
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
@@ -135,7 +135,7 @@ def held_blocks(cluster: MiniCluster) -> list[str]:
 def test_the_room_of_a_deleted_file_is_given_back(
     cluster: MiniCluster, fs: howdah.FileSystem, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("howdah.client.short_circuit._SWEEP_S", 0.05)
+    monkeypatch.setattr("howdah.client.shortcircuit.cache._SWEEP_S", 0.05)
     with fs.open(path) as stream:
         stream.read()
     assert held_blocks(cluster)

@@ -9,7 +9,7 @@ import pytest
 import howdah
 from howdah.cli.main import main
 from howdah.errors import SnapshotError, SnapshotReadOnly
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.snapshots import DiffType, SnapshotDiffEntry
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until

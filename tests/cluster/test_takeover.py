@@ -12,9 +12,9 @@ import pytest
 
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
-from howdah.namenode.importing import import_checkpoint
-from howdah.namenode.loading import load
-from howdah.namenode.secondary import SecondaryServer
+from howdah.namenode.process.importing import import_checkpoint
+from howdah.namenode.process.loading import load
+from howdah.namenode.process.secondary import SecondaryServer
 from howdah.testing import MiniCluster
 
 

@@ -9,7 +9,7 @@ import pytest
 from howdah import errors
 from howdah.cli.main import main
 from howdah.config import Configuration
-from howdah.namenode import upgrading
+from howdah.namenode.process import upgrading
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 

@@ -22,9 +22,9 @@ from typing import Any, Protocol
 import pytest
 
 from howdah.client.dfs import DFSClient
-from howdah.client.settings import ClientSettings
+from howdah.client.settings.settings import ClientSettings
 from howdah.config import namenode_address
-from howdah.datanode.fault_points import Point
+from howdah.datanode.channel.fault_points import Point
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.faults import Action, Fault

@@ -17,7 +17,7 @@ import pytest
 
 from howdah import errors
 from howdah.fs.api import FileSystem
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.proto import client_datanode_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.testing import MiniCluster

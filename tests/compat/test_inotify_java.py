@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from howdah.fs.acl import parse_acl
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
 
 pytestmark = pytest.mark.timeout(300)

@@ -11,7 +11,7 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.fs.local import LocalFileSystem
+from howdah.fs.local.filesystem import LocalFileSystem
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.kind("checksummed")]
 

@@ -23,7 +23,7 @@ import howdah
 from howdah.cli.main import main
 from howdah.client.namenode import NamenodeProxy
 from howdah.fs.acl import parse_acl
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.streams import SyncFlag
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.testing import MiniCluster

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from howdah.cli.main import main
-from howdah.storage import edits as ed
-from howdah.storage.edit_codec import BODIES, encode_record
-from howdah.storage.segments import Segment, SegmentWriter, read_segment
+from howdah.storage.edits import edits as ed
+from howdah.storage.edits.codec import BODIES, encode_record
+from howdah.storage.edits.segments import Segment, SegmentWriter, read_segment
 
 pytestmark = pytest.mark.timeout(700)
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from howdah.cli.main import main
-from howdah.storage import image_records as rec
-from howdah.storage.edits import (
+from howdah.storage.edits.edits import (
     AclEntry,
     AclKind,
     AclScope,
@@ -20,8 +19,9 @@ from howdah.storage.edits import (
     XAttr,
     XAttrNamespace,
 )
-from howdah.storage.fsimage import ImageReader, ImageWriter
-from howdah.storage.image_viewing_web import PREFIX, ImageTree, answer
+from howdah.storage.image import records as rec
+from howdah.storage.image.fsimage import ImageReader, ImageWriter
+from howdah.storage.viewers.web import PREFIX, ImageTree, answer
 
 pytestmark = pytest.mark.timeout(700)
 

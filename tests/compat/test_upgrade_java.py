@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from howdah.config import Configuration
-from howdah.namenode import upgrading
-from howdah.namenode.format import format_namenode
-from howdah.namenode.loading import load
-from howdah.storage import edits
-from howdah.storage.edit_codec import encode_record
+from howdah.namenode.process import upgrading
+from howdah.namenode.process.format import format_namenode
+from howdah.namenode.process.loading import load
+from howdah.storage.edits import edits
+from howdah.storage.edits.codec import encode_record
+from howdah.storage.edits.segments import SegmentWriter, list_segments
 from howdah.storage.layout import StorageDirectory
-from howdah.storage.segments import SegmentWriter, list_segments
 from howdah.storage.version import NamenodeVersion
 
 pytestmark = pytest.mark.timeout(300)

@@ -23,18 +23,19 @@ import pytest
 import howdah
 from howdah import errors
 from howdah.config import Configuration
-from howdah.namenode.format import format_namenode
-from howdah.namenode.image import write_image
-from howdah.namenode.importing import import_checkpoint
-from howdah.namenode.journal import Journal
-from howdah.namenode.loading import Loaded, load
-from howdah.storage import edits, files
-from howdah.storage.edit_codec import encode_record
-from howdah.storage.files import Operation
-from howdah.storage.image_files import save_image
+from howdah.namenode.images.image import write_image
+from howdah.namenode.log.journal import Journal
+from howdah.namenode.process.format import format_namenode
+from howdah.namenode.process.importing import import_checkpoint
+from howdah.namenode.process.loading import Loaded, load
+from howdah.storage import disk
+from howdah.storage.disk import Operation
+from howdah.storage.edits import edits
+from howdah.storage.edits.codec import encode_record
+from howdah.storage.edits.segments import SegmentWriter
+from howdah.storage.image.files import save_image
 from howdah.storage.layout import LOCK_NAME
 from howdah.storage.retention import Retention, purge
-from howdah.storage.segments import SegmentWriter
 from howdah.testing.site_faults import Crash, Fault, Gate, through
 
 WAIT_S = 20.0
@@ -237,7 +238,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No power is cut here, so nothing has to reach the disk; and the thread that ends
     with its process ends without a word."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
-    monkeypatch.setattr(files, "_fdatasync", lambda descriptor: None)
+    monkeypatch.setattr(disk, "_fdatasync", lambda descriptor: None)
     monkeypatch.setitem(SegmentWriter.__init__.__kwdefaults__, "preallocation_bytes", 4096)
     hook = threading.excepthook
 
@@ -411,13 +412,17 @@ def test_history_of_images_visits_every_step_of_one(tmp_path: Path) -> None:
 
 
 METADATA_PATH = (
-    *("storage/atomic.py", "storage/image_files.py", "storage/layout.py"),
-    *("storage/retention.py", "storage/segments.py"),
-    *("namenode/checkpoint.py", "namenode/checkpoint_directories.py"),
-    *("namenode/edit_log.py", "namenode/edit_segments.py", "namenode/format.py"),
-    *("namenode/image_server.py", "namenode/importing.py", "namenode/journal.py"),
-    *("namenode/loading.py", "namenode/restoring.py", "namenode/secondary.py"),
-    *("namenode/upgrading.py", "storage/transitions.py"),
+    *("storage/atomic.py", "storage/image/files.py", "storage/layout.py"),
+    *("storage/retention.py", "storage/edits/segments.py"),
+    *("namenode/checkpoints/checkpoint.py", "namenode/checkpoints/directories.py"),
+    *("namenode/log/edit_log.py", "namenode/log/edit_segments.py", "namenode/process/format.py"),
+    *(
+        "namenode/checkpoints/image_server.py",
+        "namenode/process/importing.py",
+        "namenode/log/journal.py",
+    ),
+    *("namenode/process/loading.py", "namenode/log/restoring.py", "namenode/process/secondary.py"),
+    *("namenode/process/upgrading.py", "storage/transitions.py"),
 )
 CHANGES = {
     *("rename", "replace", "unlink", "rmdir", "mkdir", "makedirs", "rmtree"),
@@ -432,7 +437,7 @@ def test_metadata_is_changed_through_the_seam_alone(module: str) -> None:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             owner = node.func.value
-            is_seam = isinstance(owner, ast.Name) and owner.id == "files"
+            is_seam = isinstance(owner, ast.Name) and owner.id == "disk"
             assert is_seam or node.func.attr not in CHANGES, f"{module}:{node.lineno}"
         if (
             isinstance(node, ast.Call)

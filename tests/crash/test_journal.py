@@ -12,14 +12,15 @@ from pathlib import Path
 import pytest
 
 from howdah.config import Configuration
-from howdah.namenode import restoring
-from howdah.namenode.format import format_namenode
-from howdah.namenode.journal import Journal
-from howdah.namenode.loading import load
-from howdah.storage import edits, files
-from howdah.storage.edit_codec import encode_record
+from howdah.namenode.log import restoring
+from howdah.namenode.log.journal import Journal
+from howdah.namenode.process.format import format_namenode
+from howdah.namenode.process.loading import load
+from howdah.storage import disk
+from howdah.storage.edits import edits
+from howdah.storage.edits.codec import encode_record
+from howdah.storage.edits.segments import list_segments, read_segment, recover_segment
 from howdah.storage.layout import StorageDirectory
-from howdah.storage.segments import list_segments, read_segment, recover_segment
 
 WAIT_S = 10.0
 
@@ -80,7 +81,7 @@ class Disks:
 @pytest.fixture
 def disks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Disks]:
     disks = Disks()
-    monkeypatch.setattr(files, "_fdatasync", disks.fdatasync)
+    monkeypatch.setattr(disk, "_fdatasync", disks.fdatasync)
     monkeypatch.setattr(os, "fsync", disks.fsync)
     yield disks
     disks.gate.set()
@@ -245,7 +246,7 @@ def test_defect_in_the_journals_thread_is_a_failure_and_no_silence(
     def broken(descriptor: int) -> None:
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr(files, "_fdatasync", broken)
+    monkeypatch.setattr(disk, "_fdatasync", broken)
     write(journal)
     watcher.wait(lambda: bool(watcher.failures))
     assert "a defect" in watcher.failures[0]

@@ -20,14 +20,15 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.namenode import upgrading
-from howdah.namenode.format import format_namenode
-from howdah.namenode.loading import load
-from howdah.storage import edits, files
-from howdah.storage.edit_codec import encode_record
-from howdah.storage.files import Operation
+from howdah.namenode.process import upgrading
+from howdah.namenode.process.format import format_namenode
+from howdah.namenode.process.loading import load
+from howdah.storage import disk
+from howdah.storage.disk import Operation
+from howdah.storage.edits import edits
+from howdah.storage.edits.codec import encode_record
+from howdah.storage.edits.segments import SegmentWriter
 from howdah.storage.layout import StorageDirectory
-from howdah.storage.segments import SegmentWriter
 from howdah.storage.version import NAMENODE_LAYOUT_VERSION, NamenodeVersion
 
 OLD_LAYOUT = -66
@@ -77,18 +78,18 @@ class Gate:
 
 @contextlib.contextmanager
 def through(gate: Gate) -> Iterator[None]:
-    files.gate = gate
+    disk.gate = gate
     try:
         yield
     finally:
-        files.gate = None
+        disk.gate = None
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No power is cut here, so nothing has to reach the disk."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
-    monkeypatch.setattr(files, "_fdatasync", lambda descriptor: None)
+    monkeypatch.setattr(disk, "_fdatasync", lambda descriptor: None)
     monkeypatch.setitem(SegmentWriter.__init__.__kwdefaults__, "preallocation_bytes", 4096)
 
 

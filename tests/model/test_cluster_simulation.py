@@ -16,8 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from howdah.storage.edit_codec import decode_record
-from howdah.storage.edits import AddOp, AppendOp
+from howdah.storage.edits.codec import decode_record
+from howdah.storage.edits.edits import AddOp, AppendOp
 from howdah.testing.simulator.cluster import (
     AMNESIA,
     CALM,

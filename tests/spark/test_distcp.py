@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from howdah.fs import paths
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark.layout import InvalidInput
 from howdah.spark.outcome import DuplicateFile
 from howdah.spark.tree_lock import is_lock

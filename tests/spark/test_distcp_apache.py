@@ -11,9 +11,9 @@ import pytest
 
 from howdah.config import Configuration
 from howdah.fs.acl import parse_acl
-from howdah.fs.administration import Administration
 from howdah.fs.api import FileSystem
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.administration import Administration
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.registry import connect
 from howdah.spark import Options, Outcome, compact, distcp, namespace, verify
 from howdah.spark.copying import CopyFailed

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark import filesystems
 from howdah.spark.staging import WORK_PREFIX, is_staging
 from howdah.spark.tree_lock import is_lock, places_of

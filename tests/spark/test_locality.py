@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from howdah.fs import paths
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark import Options, distcp, plan_files, verify, verifying
 from howdah.spark.entries import entries
 from howdah.spark.plan_files import OPEN_COST, PlanFiles

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from howdah.fs.administration import Administration
 from howdah.fs.glob import escape
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.administration import Administration
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark import Options, compact, distcp, namespace, verify
 from howdah.spark.copying import CopyFailed
 from howdah.spark.layout import InvalidInput

@@ -13,8 +13,8 @@ import pytest
 from howdah import errors
 from howdah.cli import namespace as command
 from howdah.config import Configuration
-from howdah.fs.administration import Administration
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.administration import Administration
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark import namespace
 from howdah.spark import namespace_reports as reports
 from howdah.spark.filesystems import Place

@@ -6,6 +6,7 @@ Rules, from the design:
 2. Imports point downward: `cli, web, spark, fsspec -> fs -> client -> rpc, transfer
    -> proto, errors` and `namenode, datanode, journalnode -> storage, rpc, transfer`.
 3. Servers import neither the client nor each other.
+4. Within a package rooms import downward, and none has more than about twenty files.
 """
 
 from __future__ import annotations
@@ -46,42 +47,38 @@ WORLD = {
     "uvloop",
 }
 
-# In these packages a module is pure unless it is named here as a shell.
+# In these packages a module, or all of a room, is pure unless it is named here as a shell.
 SHELLS = {
     "model": set[str](),
     "namenode": {
-        "aside",
-        "checkpoint",
-        "checkpoint_directories",
-        "edit_log",
-        "edit_segments",
-        "format",
-        "groups",
-        "image_senders",
-        "image_server",
-        "importing",
-        "journal",
-        "listening",
-        "loading",
-        "lookups",
-        "primary",
-        "racks",
-        "restoring",
-        "secondary",
-        "server",
-        "settings",
-        "upgrading",
-        "watching",
+        "checkpoints",
+        "log.edit_log",
+        "log.edit_segments",
+        "log.journal",
+        "log.restoring",
+        "log.watching",
+        "process.aside",
+        "process.format",
+        "process.groups",
+        "process.importing",
+        "process.listening",
+        "process.loading",
+        "process.lookups",
+        "process.racks",
+        "process.secondary",
+        "process.server",
+        "process.settings",
+        "process.upgrading",
     },
     "rpc": {"client", "notices", "server", "threaded", "wrong_port"},
     "storage": {
         "atomic",
-        "files",
-        "image_files",
-        "image_places",
+        "disk",
+        "edits.segments",
+        "image.files",
+        "image.places",
         "layout",
         "retention",
-        "segments",
         "transitions",
     },
     "transfer": {"checksum", "packed_kernel", "sockets"},
@@ -89,35 +86,35 @@ SHELLS = {
 # These packages are shells, but for what is named here.
 PURE = {
     "client": {
-        "actions",
-        "attempts",
-        "block_map",
         "blocks",
         "create_flags",
-        "excluded",
-        "naming",
-        "output_statistics",
-        "packetizer",
-        "pipeline",
-        "pipeline_rules",
-        "queues",
-        "ranges",
-        "recovery",
-        "replacement",
-        "restart",
-        "slow_nodes",
-        "unsynced",
+        "reading.attempts",
+        "reading.block_map",
+        "reading.ranges",
+        "settings.pipeline_rules",
+        "settings.replacement",
+        "writing.actions",
+        "writing.excluded",
+        "writing.naming",
+        "writing.packetizer",
+        "writing.pipeline",
+        "writing.queues",
+        "writing.recovery",
+        "writing.restart",
+        "writing.slow_nodes",
+        "writing.statistics",
+        "writing.unsynced",
     },
     "datanode": {
-        "block_files",
-        "block_recovery",
-        "commands",
-        "fault_points",
-        "messages",
-        "page_cache",
-        "replicas",
-        "report_schedule",
-        "write_plan",
+        "channel.commands",
+        "channel.fault_points",
+        "channel.messages",
+        "keeper.report_schedule",
+        "recovery.block_recovery",
+        "replicas.page_cache",
+        "replicas.replicas",
+        "replicas.write_plan",
+        "volumes.block_files",
     },
     "fs": {"capabilities", "data_codec", "glob", "path_handle", "status"},
     "spark": {
@@ -200,6 +197,50 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 
 
+# -- 4. rooms ------------------------------------------------------------------------
+
+# The rooms of each package, from the bottom to the top: a room imports only rooms that
+# stand before it. A module that lies in no room stands where its imports let it.
+ROOMS = {
+    "client": ("settings", "reading", "shortcircuit", "writing"),
+    "datanode": (
+        "channel",
+        "volumes",
+        "replicas",
+        "transfer",
+        "recovery",
+        "process",
+        "keeper",
+    ),
+    "fs": ("hdfs", "local", "memory"),
+    "namenode": (
+        "inodes",
+        "snapshots",
+        "tree",
+        "images",
+        "blocks",
+        "calls",
+        "writing",
+        "protocols",
+        "log",
+        "checkpoints",
+        "process",
+    ),
+    "storage": ("edits", "image", "viewers"),
+}
+# Rooms that know none of the others, though they stand above some.
+BY_THEMSELVES = {
+    ("fs", "local"),
+    ("fs", "memory"),
+    ("namenode", "log"),
+}
+LARGEST_ROOM = 21
+"""Files, with its `__init__`."""
+
+# What is still larger, or a circle.
+ROOMS_TO_DIVIDE = {"cli.dfs", "fs", "proto", "spark", "testing"}
+
+
 def modules() -> Iterator[str]:
     for path in sorted(ROOT.rglob("*.py")):
         if not path.name.endswith("_pb2.py"):
@@ -257,12 +298,17 @@ def package(module: str) -> str:
     return parts[1] if len(parts) > 1 else ""
 
 
+def is_named(names: set[str], own: list[str]) -> bool:
+    """True if the module is one of the names, or lies in a room that is."""
+    return any(".".join(own[:depth]) in names for depth in range(1, len(own) + 1))
+
+
 def is_pure(module: str) -> bool:
     own = module.split(".")[2:]
     if package(module) in SHELLS:
-        return not own or own[0] not in SHELLS[package(module)]
+        return not is_named(SHELLS[package(module)], own)
     if package(module) in PURE:
-        return bool(own) and own[0] in PURE[package(module)]
+        return is_named(PURE[package(module)], own)
     return package(module) in ("errors", "kinds", "keys", "options", "trash_names", "wording")
 
 
@@ -295,10 +341,10 @@ def test_pure_module_imports_pure_modules_only(module: str) -> None:
 
 
 # The public face imports what it shows.
-ROOMS = [module for module in modules() if package(module) not in ("__init__", "__main__")]
+BEHIND_THE_FACE = [m for m in modules() if package(m) not in ("__init__", "__main__")]
 
 
-@pytest.mark.parametrize("module", ROOMS)
+@pytest.mark.parametrize("module", BEHIND_THE_FACE)
 def test_imports_point_downward(module: str) -> None:
     here = package(module)
     targets = {package(name) for name in imports(module) if name.startswith("howdah.")}
@@ -320,3 +366,36 @@ def test_lists_name_modules_that_exist(packages: dict[str, set[str]], name: str)
         for member in members:
             module = f"howdah.{package_name}.{member}"
             assert path_of(module), f"{module} is listed as {name} and doesn't exist"
+
+
+def room(module: str) -> tuple[str, str]:
+    """The package and its room in which a module lies; `""` for none."""
+    parts = [part for part in module.split(".")[1:] if part != "__init__"]
+    if len(parts) > 1 and parts[1] in ROOMS.get(parts[0], ()):
+        return parts[0], parts[1]
+    return parts[0] if parts else "", ""
+
+
+@pytest.mark.parametrize("module", [m for m in modules() if room(m)[1]])
+def test_rooms_import_downward(module: str) -> None:
+    here = room(module)
+    order = ROOMS[here[0]]
+    for name in imports(module):
+        there = room(name) if name.startswith("howdah.") else ("", "")
+        if there[0] == here[0] and there[1] and there != here:
+            assert here not in BY_THEMSELVES, f"{name}: {here[1]} knows no other room"
+            assert order.index(there[1]) < order.index(here[1]), name
+
+
+def test_every_package_below_a_package_is_a_room() -> None:
+    for package_name, rooms in ROOMS.items():
+        below = {path.parent.name for path in (ROOT / package_name).glob("*/__init__.py")}
+        assert below == set(rooms)
+
+
+def test_rooms_are_small() -> None:
+    sizes = {
+        ".".join(path.parent.relative_to(ROOT).parts): len(list(path.parent.glob("*.py")))
+        for path in ROOT.rglob("__init__.py")
+    }
+    assert {name for name, size in sizes.items() if size > LARGEST_ROOM} <= ROOMS_TO_DIVIDE

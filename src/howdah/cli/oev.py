@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from howdah import errors
 from howdah.cli.main import EXIT_USAGE
 from howdah.cli.servers import Arguments
-from howdah.storage import edit_xml
-from howdah.storage.edit_codec import LAYOUT_VERSION, encode_record
-from howdah.storage.edit_viewing import Log, read_binary, read_xml
-from howdah.storage.edits import LoggedEdit, Opcode
-from howdah.storage.segment_scan import encode_header
+from howdah.storage.edits.codec import LAYOUT_VERSION, encode_record
+from howdah.storage.edits.edits import LoggedEdit, Opcode
+from howdah.storage.edits.segment_scan import encode_header
+from howdah.storage.viewers import edit_xml
+from howdah.storage.viewers.edits import Log, read_binary, read_xml
 
 if TYPE_CHECKING:
     from howdah.config import Configuration

@@ -19,14 +19,14 @@ from howdah import __version__, errors
 from howdah.cli.main import EXIT_FAILURE, EXIT_USAGE
 from howdah.cli.servers import Arguments
 from howdah.storage.atomic import replace_file, replacing
-from howdah.storage.fsimage import ImageReader
-from howdah.storage.image_files import md5_path
-from howdah.storage.image_places import PlacesOnDisk
-from howdah.storage.image_viewing import Columns, Places, PlacesInMemory, distribution, listing
-from howdah.storage.image_viewing_check import problems
-from howdah.storage.image_viewing_reverse import image_from_xml
-from howdah.storage.image_viewing_web import PREFIX, ImageTree, answer
-from howdah.storage.image_viewing_xml import as_xml
+from howdah.storage.image.files import md5_path
+from howdah.storage.image.fsimage import ImageReader
+from howdah.storage.image.places import PlacesOnDisk
+from howdah.storage.viewers.check import problems
+from howdah.storage.viewers.lines import Columns, Places, PlacesInMemory, distribution, listing
+from howdah.storage.viewers.reverse import image_from_xml
+from howdah.storage.viewers.web import PREFIX, ImageTree, answer
+from howdah.storage.viewers.xml import as_xml
 
 if TYPE_CHECKING:
     from argparse import Namespace

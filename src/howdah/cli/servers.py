@@ -117,7 +117,7 @@ def namenode(argv: list[str], conf: Configuration) -> int:
     log_to_stderr(options.log_level)
     check_configuration(conf)
     if options.upgrade or options.upgradeOnly or options.rollback or options.finalize:
-        from howdah.namenode import upgrading
+        from howdah.namenode.process import upgrading
 
         if options.upgrade or options.upgradeOnly:
             upgrading.upgrade(conf)
@@ -128,15 +128,15 @@ def namenode(argv: list[str], conf: Configuration) -> int:
         if not options.upgrade:
             return 0
     if options.format:
-        from howdah.namenode.format import format_namenode
+        from howdah.namenode.process.format import format_namenode
 
         format_namenode(conf, cluster_id=options.clusterid, force=options.force)
         return 0
     if options.importCheckpoint:
-        from howdah.namenode.importing import import_checkpoint
+        from howdah.namenode.process.importing import import_checkpoint
 
         import_checkpoint(conf)
-    from howdah.namenode.server import run
+    from howdah.namenode.process.server import run
 
     return run(conf, options.ready_file)
 

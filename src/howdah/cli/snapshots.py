@@ -12,7 +12,7 @@ from datetime import datetime
 import howdah
 from howdah.config import Configuration
 from howdah.errors import HowdahError, IllegalArgument
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.status import FileStatus, permission_string
 
 USAGE = {

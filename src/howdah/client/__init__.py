@@ -1,10 +1,14 @@
 """The DFS client: from a path and bytes to RPCs, packets and acks, and back.
 
-`dfs.DFSClient` opens files; `output` and `input` are its streams. Writing goes
-`packetizer` (bytes to packets, pure) -> `pipeline` (what happens next, pure) ->
-`streamer` (threads and sockets). Reading goes `locations` (which blocks, where) ->
-`block_reader` (one replica, checked) over connections that `peers` keeps. `namenode`
-is ClientProtocol, `lease` keeps leases alive, `checksum` sums whole files up.
+Rooms, from the bottom to the top:
 
-Nothing here knows the FileSystem interface, which is `howdah.fs`.
+- `settings`      what a client goes by
+- `reading`       input streams
+- `shortcircuit`  replicas of this machine, read from their files
+- `writing`       output streams
+
+`dfs.DFSClient` opens the streams; `namenode` is ClientProtocol as typed methods, `lease`
+keeps the leases of open files alive, `blocks` are blocks as clients know them, `peers` and
+`workers` connections and threads that streams share. Nothing here knows the FileSystem
+interface, which is `howdah.fs`.
 """

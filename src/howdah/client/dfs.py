@@ -20,7 +20,7 @@ from howdah import errors
 from howdah.client.create_flags import check_append, check_create
 from howdah.client.lease import LeaseRenewer
 from howdah.client.namenode import CLIENT_PROTOCOL, NamenodeProxy
-from howdah.client.settings import ClientSettings
+from howdah.client.settings.settings import ClientSettings
 from howdah.forks import PerProcess, made_once
 from howdah.options import CreateFlag
 from howdah.proto import types_pb2
@@ -30,15 +30,15 @@ from howdah.rpc.retry import RetryPolicy
 # The data path is imported by the first call that needs it: `dfs -ls` never does,
 # and it is half of what it would import.
 if TYPE_CHECKING:
-    from howdah.client.checksum import FileChecksumReader
-    from howdah.client.file_replicas import ReadContext
-    from howdah.client.hedged import HedgedReads
-    from howdah.client.input import DFSInputStream
-    from howdah.client.output import DFSOutputStream, OpenFile
     from howdah.client.peers import PeerCache
-    from howdah.client.readers import ReaderFactory
-    from howdah.client.replica_check import ReplicaChecker
-    from howdah.client.short_circuit import ShortCircuitCache
+    from howdah.client.reading.checksum import FileChecksumReader
+    from howdah.client.reading.file_replicas import ReadContext
+    from howdah.client.reading.hedged import HedgedReads
+    from howdah.client.reading.input import DFSInputStream
+    from howdah.client.reading.readers import ReaderFactory
+    from howdah.client.reading.replica_check import ReplicaChecker
+    from howdah.client.shortcircuit.cache import ShortCircuitCache
+    from howdah.client.writing.output import DFSOutputStream, OpenFile
     from howdah.transfer.checksum import ChecksumSpec
 
 _ALL_CLIENTS: weakref.WeakSet[DFSClient] = weakref.WeakSet()
@@ -154,7 +154,7 @@ class DFSClient:
         favored_nodes: Sequence[str] = (),
     ) -> DFSOutputStream:
         """Make a file and open it for writing."""
-        from howdah.client.output import OpenFile
+        from howdah.client.writing.output import OpenFile
 
         check_create(path, flags)
         checksum = self.checksum_spec()
@@ -203,7 +203,7 @@ class DFSClient:
         out: the namenode is recovering the file then, and the append can be tried again
         in a while.
         """
-        from howdah.client.output import OpenFile
+        from howdah.client.writing.output import OpenFile
 
         check_append(path, flags)
         checksum = self.checksum_spec()
@@ -230,7 +230,7 @@ class DFSClient:
         return self._opened(file, progress)
 
     def _opened(self, file: OpenFile, progress: Callable[[], None] | None) -> DFSOutputStream:
-        from howdah.client.output import DFSOutputStream
+        from howdah.client.writing.output import DFSOutputStream
 
         identity = self._identity.get()
 
@@ -252,15 +252,15 @@ class DFSClient:
 
     def open(self, path: str) -> DFSInputStream:
         """Open a file for reading; brings the locations of its first blocks."""
-        from howdah.client.input import DFSInputStream
-        from howdah.client.locations import FileLocations
+        from howdah.client.reading.input import DFSInputStream
+        from howdah.client.reading.locations import FileLocations
 
         return DFSInputStream(
             FileLocations(path, self.namenode, self.settings), self._read_context()
         )
 
     def _read_context(self) -> ReadContext:
-        from howdah.client.file_replicas import ReadContext
+        from howdah.client.reading.file_replicas import ReadContext
 
         return ReadContext(
             self.namenode,
@@ -273,7 +273,7 @@ class DFSClient:
     @made_once
     def _reader_factories(self) -> tuple[ReaderFactory, ...]:
         """The ways to a replica, the best one first."""
-        from howdah.client.block_reader import DatanodeReaders
+        from howdah.client.reading.block_reader import DatanodeReaders
 
         own = self.settings
         through_datanode = DatanodeReaders(
@@ -283,13 +283,13 @@ class DFSClient:
         )
         if not own.short_circuit.socket_path:
             return (through_datanode,)
-        from howdah.client.short_circuit_reader import ShortCircuitReaders
+        from howdah.client.shortcircuit.reader import ShortCircuitReaders
 
         return (ShortCircuitReaders(self._local_replicas, through_datanode), through_datanode)
 
     @made_once
     def _local_replicas(self) -> ShortCircuitCache:
-        from howdah.client.short_circuit import ShortCircuitCache
+        from howdah.client.shortcircuit.cache import ShortCircuitCache
 
         own = self.settings
         return ShortCircuitCache(own.short_circuit, lambda: self.client_name, own.socket_timeout_s)
@@ -297,7 +297,7 @@ class DFSClient:
     @made_once
     def hedged_reads(self) -> HedgedReads | None:
         """What makes positioned reads hedged, and counts them; None where they are off."""
-        from howdah.client.hedged import HedgedReads
+        from howdah.client.reading.hedged import HedgedReads
 
         own = self.settings
         if not own.hedged_read_threads:
@@ -306,13 +306,13 @@ class DFSClient:
 
     def replica_checker(self) -> ReplicaChecker:
         """Reader of replicas one by one, always from their datanodes; for one thread."""
-        from howdah.client.replica_check import ReplicaChecker
+        from howdah.client.reading.replica_check import ReplicaChecker
 
         return ReplicaChecker(self.namenode, self._reader_factories[-1], self.client_name)
 
     def checksums(self) -> FileChecksumReader:
         """Reader of whole files' checksums."""
-        from howdah.client.checksum import FileChecksumReader
+        from howdah.client.reading.checksum import FileChecksumReader
 
         return FileChecksumReader(self.namenode, self.settings)
 

@@ -2,7 +2,7 @@
 
 One method per RPC, named as Hadoop names it in Python's spelling. Blocks come and
 go as `howdah.client.blocks`; statuses and summaries stay protobuf, since only
-`howdah.fs.hdfs` looks into them and turns them into its own records.
+`howdah.fs.hdfs.filesystem` looks into them and turns them into its own records.
 
 Calls are repeated as `howdah.rpc.retry` says, under one call id each.
 """

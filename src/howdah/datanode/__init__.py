@@ -1,6 +1,14 @@
 """The datanode: a keeper that talks to namenodes, and a data process that moves bytes.
 
-`replicas`, `block_files`, `write_plan`, `messages`, `commands` and `reports` are
-pure. The data process is `data_server` and what it calls; the keeper is `keeper`
-and `namenode_actor`. `server` starts both.
+Rooms, from the bottom to the top; each imports only rooms above it in this list:
+
+- `channel`      what the two processes say to each other
+- `volumes`      data directories, each on a disk of its own
+- `replicas`     the replicas: their states, their files, and every change of both
+- `transfer`     the data port
+- `recovery`     block recovery
+- `process`      the data process
+- `keeper`       the keeper
+
+`settings` is what the rooms need to know of the configuration, `server` the whole datanode.
 """

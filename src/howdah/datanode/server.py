@@ -7,7 +7,7 @@ from pathlib import Path
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.datanode.keeper import Keeper
+from howdah.datanode.keeper.keeper import Keeper
 from howdah.transfer import checksum
 
 log = logging.getLogger(__name__)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from howdah import errors, keys
 from howdah.config import Configuration, check_protection
-from howdah.datanode.page_cache import DEFAULT_POLICY, CachePolicy
-from howdah.datanode.writers import STOP_TIMEOUT_S
+from howdah.datanode.replicas.page_cache import DEFAULT_POLICY, CachePolicy
+from howdah.datanode.replicas.writers import STOP_TIMEOUT_S
 
 
 @dataclass(frozen=True, slots=True)

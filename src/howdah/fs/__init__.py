@@ -2,6 +2,11 @@
 
 `api.FileSystem` is the interface, `status` its records, `streams` its streams,
 `builders` its builders; `paths` and `glob` know names and patterns and no filesystem.
-`registry.connect` chooses by URI scheme; `hdfs` is HDFS, `local` this machine's files
-with checksums (`local_raw` without), `memory` files of this process.
+`registry.connect` chooses by URI scheme. The rooms are what it chooses from:
+
+- `hdfs`    HDFS, by a DFS client
+- `local`   this machine's files, with checksums or without
+- `memory`  files of this process
+
+and `foreign` is what fsspec can open. Arrows: `hdfs, local, memory -> api -> streams, status`.
 """

@@ -18,7 +18,7 @@ from howdah.options import CreateFlag
 
 if TYPE_CHECKING:
     from howdah.fs.api import FileSystem, Progress
-    from howdah.fs.hdfs import HdfsFileSystem
+    from howdah.fs.hdfs.filesystem import HdfsFileSystem
     from howdah.fs.status import FileStatus
     from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 

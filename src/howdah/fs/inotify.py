@@ -27,7 +27,7 @@ from typing import ClassVar, Final
 from howdah import errors
 from howdah.client.namenode import NamenodeProxy
 from howdah.fs.acl import AclEntry
-from howdah.fs.hdfs_attributes import acl_entry, full_name
+from howdah.fs.hdfs.attributes import acl_entry, full_name
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 

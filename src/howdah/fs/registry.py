@@ -22,9 +22,9 @@ Factory = Callable[[str, Configuration, str | None], "FileSystem"]
 """Takes authority, configuration and user; the scheme is known."""
 
 _BUILT_IN = {
-    "file": "howdah.fs.local:LocalFileSystem",
-    "hdfs": "howdah.fs.hdfs:HdfsFileSystem",
-    "mem": "howdah.fs.memory:MemoryFileSystem",
+    "file": "howdah.fs.local.filesystem:LocalFileSystem",
+    "hdfs": "howdah.fs.hdfs.filesystem:HdfsFileSystem",
+    "mem": "howdah.fs.memory.filesystem:MemoryFileSystem",
 }
 _registered: dict[str, Factory] = {}
 

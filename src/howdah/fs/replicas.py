@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from howdah import errors
 from howdah.client.blocks import LocatedBlock
-from howdah.client.replica_check import ReplicaFinding, ReplicaState
+from howdah.client.reading.replica_check import ReplicaFinding, ReplicaState
 from howdah.fs.api import FileSystem
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.proto import types_pb2
 
 __all__ = ["Replica", "ReplicaFinding", "ReplicaState", "Replicas"]

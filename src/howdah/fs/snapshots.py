@@ -9,7 +9,7 @@ import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from howdah.fs.hdfs_status import name_of
+from howdah.fs.hdfs.status import name_of
 from howdah.fs.status import FileStatus
 from howdah.proto import types_pb2 as pb
 

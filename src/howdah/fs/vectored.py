@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 from howdah.options import FileRange
 
 if TYPE_CHECKING:
-    from howdah.client.vectored import Positioned
+    from howdah.client.reading.vectored import Positioned
 
 
 def read_ranges(
     stream: Positioned, ranges: Sequence[FileRange]
 ) -> list[Future[bytes | memoryview]]:
     """A future for each range, in their order; they were checked before."""
-    from howdah.client.ranges import DEFAULT_RULES
-    from howdah.client.vectored import read_vectored
+    from howdah.client.reading.ranges import DEFAULT_RULES
+    from howdah.client.reading.vectored import read_vectored
 
     return read_vectored(stream, ranges, DEFAULT_RULES)

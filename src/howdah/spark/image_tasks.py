@@ -16,9 +16,9 @@ from howdah.proto import fsimage_pb2 as pb
 from howdah.spark.filesystems import Place
 from howdah.spark.rows import Row, batches
 from howdah.spark.tree import DIRECTORY, FILE, SYMLINK
-from howdah.storage.fsimage import ImageReader
-from howdah.storage.fsimage_inodes import InodeDecoder, LoadedStrings
-from howdah.storage.image_records import DirectoryRecord, FileRecord, InodeRecord
+from howdah.storage.image.fsimage import ImageReader
+from howdah.storage.image.inodes import InodeDecoder, LoadedStrings
+from howdah.storage.image.records import DirectoryRecord, FileRecord, InodeRecord
 
 if TYPE_CHECKING:
     import pyarrow as pa

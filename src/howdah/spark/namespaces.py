@@ -38,7 +38,7 @@ from howdah.spark.image_tasks import (
 from howdah.spark.outcome import from_spark
 from howdah.spark.progress import Shown, listing_of
 from howdah.spark.tree import DIRECTORY, list_tree
-from howdah.storage.fsimage import ImageReader
+from howdah.storage.image.fsimage import ImageReader
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from howdah import errors
 from howdah.fs.api import FileSystem
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark.entries import SCHEMA, WHOLE, Entry, Kind, astuple_of, entries
 from howdah.spark.filesystems import Place
 from howdah.spark.layout import Found

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
 from howdah.fs import paths
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark.filesystems import Place
 from howdah.spark.rows import arrow_schema, batches
 

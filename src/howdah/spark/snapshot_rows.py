@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
 from howdah.fs.api import FileSystem
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark import rows
 from howdah.spark.entries import Entry, Kind, Sums, batches, decode, encode
 from howdah.spark.filesystems import Place

@@ -18,7 +18,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.fs.api import FileSystem
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.paths import shown
 from howdah.fs.status import FileStatus
 from howdah.spark.compaction_plan import KNOWN_HIDDEN, is_hidden

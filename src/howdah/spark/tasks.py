@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from howdah import errors
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
-from howdah.fs.local_checksums import summed_name
+from howdah.fs.local.checksums import summed_name
 from howdah.spark.compare import Action, Decision, Facts, Reason, decide
 from howdah.spark.copying import COMPOSITE, Copier, CopyFailed, Manner, ReadFailed
 from howdah.spark.counters import Counters

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
 from howdah.fs.api import FileSystem
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.status import FileStatus
 from howdah.proto import types_pb2
 from howdah.spark.entries import decode, encode

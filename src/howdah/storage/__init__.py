@@ -1,6 +1,13 @@
-"""Formats on disk: the edit log, VERSION, seen_txid, locks, durable replacement.
+"""Formats on disk: edit logs, namespace images, and the directories they are in.
 
-`edits` holds what a namespace change is, `edit_codec` its bytes, `segments` the
-files of a log, `layout` what stands around them in a storage directory, and
-`atomic` the one way in which a small file is replaced.
+Rooms, from the bottom to the top:
+
+- `edits`    what an edit is, its bytes, and the files of a log
+- `image`    a namespace image
+- `viewers`  both for people
+
+`disk` is every change of metadata files, `atomic` the one way in which a small file is
+replaced; `layout` and `version` are what stands around logs and images in a storage
+directory, `transitions` its way to another version, `retention` what may go;
+`primitives` the encodings that all Hadoop's files are made of.
 """

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from howdah.storage import files
+from howdah.storage import disk
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -31,7 +31,7 @@ _BUFFER_BYTES: Final = 1 << 16
 
 def fsync_directory(directory: Path) -> None:
     """Makes creations, renames and removals in a directory durable."""
-    files.sync_directory(directory)
+    disk.sync_directory(directory)
 
 
 @contextlib.contextmanager
@@ -50,9 +50,9 @@ def replacing(target: Path, *, mode: int = 0o644) -> Iterator[BinaryIO]:
         with file:
             yield file
             file.sync()
-        files.rename(temporary, target)
+        disk.rename(temporary, target)
     except BaseException:
-        files.unlink(temporary, missing_ok=True)
+        disk.unlink(temporary, missing_ok=True)
         raise
     fsync_directory(target.parent)
 
@@ -64,13 +64,13 @@ class NewFile(io.BufferedWriter):
         """Raises OSError."""
         self.path = path
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-        self._descriptor = files.open_file(path, flags, mode)
+        self._descriptor = disk.open_file(path, flags, mode)
         super().__init__(_Raw(self._descriptor, path), _BUFFER_BYTES)
 
     def sync(self) -> None:
         """What was written is on the disk."""
         self.flush()
-        files.sync(self._descriptor, self.path)
+        disk.sync(self._descriptor, self.path)
 
 
 class _Raw(io.RawIOBase):
@@ -89,7 +89,7 @@ class _Raw(io.RawIOBase):
 
     def write(self, data: ReadableBuffer, /) -> int:
         piece = bytes(data)
-        files.write(self._descriptor, piece, self._written_bytes, self._path)
+        disk.write(self._descriptor, piece, self._written_bytes, self._path)
         self._written_bytes += len(piece)
         return len(piece)
 
@@ -113,5 +113,5 @@ def rename_durably(source: Path, target: Path) -> None:
     """
     if target.exists():
         raise FileExistsError(f"{source} cannot be renamed to {target}, which exists")
-    files.rename(source, target)
+    disk.rename(source, target)
     fsync_directory(target.parent)

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from howdah import errors
-from howdah.storage import files
+from howdah.storage import disk
 from howdah.storage.atomic import fsync_directory, replace_file
 from howdah.storage.version import BlockPoolVersion, DatanodeVersion, NamenodeVersion
 
@@ -118,7 +118,7 @@ class StorageDirectory:
 
     def create(self) -> None:
         """Makes `current`, readable by the owner alone, and what is above it."""
-        files.make_directory(self.current, 0o700)
+        disk.make_directory(self.current, 0o700)
         fsync_directory(self.root)
 
     def is_locked_here(self) -> bool:
@@ -135,7 +135,7 @@ class StorageDirectory:
             raise errors.StorageLocked(
                 f"Storage directory {self.root} is in use by this process, {os.getpid()}"
             )
-        descriptor = files.open_file(self.lock_file, os.O_RDWR | os.O_CREAT)
+        descriptor = disk.open_file(self.lock_file, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -148,9 +148,9 @@ class StorageDirectory:
                 f"which has locked {self.lock_file}"
             ) from error
         try:
-            files.truncate(descriptor, 0, self.lock_file)
+            disk.truncate(descriptor, 0, self.lock_file)
             mine = f"{os.getpid()}@{socket.gethostname()}"
-            files.write(descriptor, mine.encode(), 0, self.lock_file)
+            disk.write(descriptor, mine.encode(), 0, self.lock_file)
         except BaseException:
             os.close(descriptor)
             raise

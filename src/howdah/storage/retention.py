@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from howdah.storage import files
-from howdah.storage.image_files import ImageFile, list_readable_images, md5_path
-from howdah.storage.segments import Segment, list_segments
+from howdah.storage import disk
+from howdah.storage.edits.segments import Segment, list_segments
+from howdah.storage.image.files import ImageFile, list_readable_images, md5_path
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +84,6 @@ def purge(
 
 def _remove(path: Path) -> None:
     try:
-        files.unlink(path, missing_ok=True)
+        disk.unlink(path, missing_ok=True)
     except OSError as error:
         log.warning("%s stays for now: %s", path, error)

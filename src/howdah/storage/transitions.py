@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from howdah import errors
-from howdah.storage import files
+from howdah.storage import disk
 from howdah.storage.atomic import fsync_directory
 from howdah.storage.layout import PREVIOUS_NAME, StorageDirectory
 
@@ -198,20 +198,20 @@ def finalize(storage: StorageDirectory) -> bool:
 
 
 def _move(storage: StorageDirectory, name: str, new_name: str) -> None:
-    files.rename(storage.root / name, storage.root / new_name)
+    disk.rename(storage.root / name, storage.root / new_name)
     fsync_directory(storage.root)
 
 
 def _remove(storage: StorageDirectory, name: str) -> None:
     if (storage.root / name).exists():
-        files.remove_tree(storage.root / name)
+        disk.remove_tree(storage.root / name)
         fsync_directory(storage.root)
 
 
 def _replace_current(storage: StorageDirectory, name: str) -> None:
     """VERSION goes first, so that what a crash leaves of `current` never counts as whole."""
     if storage.current.exists():
-        files.unlink(storage.version_file, missing_ok=True)
+        disk.unlink(storage.version_file, missing_ok=True)
         fsync_directory(storage.current)
         _remove(storage, storage.current.name)
     _move(storage, name, storage.current.name)

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 from howdah import errors
-from howdah.storage.edit_codec import LAYOUT_VERSION, OLDEST_READABLE_LAYOUT_VERSION
+from howdah.storage.edits.codec import LAYOUT_VERSION, OLDEST_READABLE_LAYOUT_VERSION
 
 NAMENODE_LAYOUT_VERSION: Final = LAYOUT_VERSION
 DATANODE_LAYOUT_VERSION: Final = -57

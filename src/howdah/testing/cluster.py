@@ -51,7 +51,7 @@ class LocalCluster:
     def format_if_new(self) -> None:
         """Make the namenode's directories, unless they were made before."""
         from howdah import keys
-        from howdah.namenode.format import format_namenode
+        from howdah.namenode.process.format import format_namenode
 
         conf = self.layout.server_conf("namenode")
         if not any(

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from howdah.datanode import fault_points
-from howdah.datanode.fault_points import Point
+from howdah.datanode.channel import fault_points
+from howdah.datanode.channel.fault_points import Point
 from howdah.transfer.sockets import Connection, PeerClosed
 
 

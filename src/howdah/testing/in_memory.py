@@ -21,23 +21,23 @@ from dataclasses import dataclass, field, replace
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.namenode.block_recovery import BlockRecovery
-from howdah.namenode.blocks import ReplicaState
-from howdah.namenode.client_protocol import ClientProtocol
-from howdah.namenode.cluster_identity import ClusterIdentity
-from howdah.namenode.core import Core, Settings
-from howdah.namenode.datanode_protocol import DatanodeProtocol
-from howdah.namenode.datanodes import Datanode
-from howdah.namenode.image import read_image, write_image
-from howdah.namenode.lease_recovery import LeaseRecovery
-from howdah.namenode.namespace import Namespace
-from howdah.namenode.permissions import Permissions
-from howdah.namenode.topology import RackMap
+from howdah.namenode.blocks.block_map import ReplicaState
+from howdah.namenode.blocks.datanodes import Datanode
+from howdah.namenode.blocks.topology import RackMap
+from howdah.namenode.calls.core import Core, Settings
+from howdah.namenode.calls.permissions import Permissions
+from howdah.namenode.images.image import read_image, write_image
+from howdah.namenode.protocols.client import ClientProtocol
+from howdah.namenode.protocols.cluster_identity import ClusterIdentity
+from howdah.namenode.protocols.datanode import DatanodeProtocol
+from howdah.namenode.tree.namespace import Namespace
+from howdah.namenode.writing.block_recovery import BlockRecovery
+from howdah.namenode.writing.lease_recovery import LeaseRecovery
 from howdah.proto import client_namenode_pb2, datanode_namenode_pb2, types_pb2
 from howdah.rpc.service import Deferred, Registry, Service
 from howdah.rpc.session import Call
-from howdah.storage import edits
-from howdah.storage.edit_codec import decode_record
+from howdah.storage.edits import edits
+from howdah.storage.edits.codec import decode_record
 from howdah.transfer import block_lists
 
 POOL_ID = "BP-1-127.0.0.1-1"

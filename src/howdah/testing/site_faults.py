@@ -7,7 +7,7 @@
         with through(Gate(Fault.EIO, at)):
             history()           # has to cope, or to say what is wrong
 
-A site is a call of `howdah.storage.files`: everything that changes a file of a metadata
+A site is a call of `howdah.storage.disk`: everything that changes a file of a metadata
 directory goes through it.
 """
 
@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from howdah.storage import files
-from howdah.storage.files import Operation
+from howdah.storage import disk
+from howdah.storage.disk import Operation
 
 
 class Fault(enum.Enum):
@@ -83,8 +83,8 @@ class Gate:
 @contextlib.contextmanager
 def through(gate: Gate) -> Iterator[None]:
     """Have all changes of metadata pass `gate`."""
-    files.gate = gate
+    disk.gate = gate
     try:
         yield
     finally:
-        files.gate = None
+        disk.gate = None

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from howdah.storage import files
-from howdah.storage.files import Operation
+from howdah.storage import disk
+from howdah.storage.disk import Operation
 
 
 class StorageAction(enum.StrEnum):
@@ -136,4 +136,4 @@ def _happen(action: StorageAction) -> None:
 
 def install(directory: Path, name: str) -> None:
     """Obey what is armed in `directory` from now on, in this process and its forks."""
-    files.gate = _Gate(directory, name)
+    disk.gate = _Gate(directory, name)

@@ -21,8 +21,8 @@ import pytest
 from howdah import errors
 from howdah.client.blocks import LocatedBlock, LocatedBlocks
 from howdah.client.dfs import DFSClient
-from howdah.client.settings import ClientSettings
-from howdah.fs.hdfs import HdfsDataOutputStream
+from howdah.client.settings.settings import ClientSettings
+from howdah.fs.hdfs.filesystem import HdfsDataOutputStream
 from howdah.fs.streams import FSDataInputStream
 from howdah.options import CreateFlag
 from howdah.proto import types_pb2

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.client.settings import ClientSettings
+from howdah.client.settings.settings import ClientSettings
 from howdah.config import Configuration
 from howdah.rpc.client import RpcClient
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from howdah.datanode import block_files
-from howdah.datanode.data_server import DataServer, listen
-from howdah.datanode.messages import Event
-from howdah.datanode.replicas import ReplicaMap
-from howdah.datanode.scan import scan_pool
+from howdah.datanode.channel.messages import Event
+from howdah.datanode.replicas.replicas import ReplicaMap
+from howdah.datanode.replicas.scan import scan_pool
+from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import DataSettings
-from howdah.datanode.store import BlockStore
-from howdah.datanode.volumes import Volume, VolumeSet
+from howdah.datanode.transfer.data_server import DataServer, listen
+from howdah.datanode.volumes import block_files
+from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
 from howdah.transfer.ops import NO_HINTS, CachingHints, ReadBlock, Stage, WriteBlock, encode_request

@@ -19,12 +19,14 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.datanode import replica_files, replica_recovery, store
-from howdah.datanode.data_server import listen
-from howdah.datanode.messages import ReplicaDeleted
-from howdah.datanode.page_cache import CachePolicy
-from howdah.datanode.replicas import ReplicaState
+from howdah.datanode.channel.messages import ReplicaDeleted
+from howdah.datanode.recovery import replica_recovery
+from howdah.datanode.replicas import files as replica_files
+from howdah.datanode.replicas import store
+from howdah.datanode.replicas.page_cache import CachePolicy
+from howdah.datanode.replicas.replicas import ReplicaState
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.transfer.data_server import listen
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 from howdah.transfer.ops import Stage, TransferBlock, WriteBlock, encode_request
 from howdah.transfer.packets import PacketHeader, encode_packet

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from howdah.config import Configuration
-from howdah.fs.memory import MemoryFileSystem
+from howdah.fs.memory.filesystem import MemoryFileSystem
 from howdah.fs.streams import FSDataOutputStream
 from howdah.testing.contract import Check, Subject, Traits, contract_parameters, run
 from howdah.testing.contract.machine import check_against_model

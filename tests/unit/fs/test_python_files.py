@@ -10,8 +10,8 @@ import pytest
 
 import howdah
 from howdah import errors
-from howdah.fs import memory
 from howdah.fs.api import FileSystem
+from howdah.fs.memory import filesystem as memory
 
 
 @pytest.fixture(params=["mem", "file", "memory"])

@@ -13,9 +13,10 @@ import pytest
 import howdah
 from howdah import errors
 from howdah.config import Configuration
-from howdah.fs import memory, tail
+from howdah.fs import tail
 from howdah.fs.api import FileSystem
-from howdah.fs.memory import MemoryFileSystem
+from howdah.fs.memory import filesystem as memory
+from howdah.fs.memory.filesystem import MemoryFileSystem
 from howdah.fs.streams import FSDataInputStream
 from howdah.fs.tail import Change, TailReader, follow
 

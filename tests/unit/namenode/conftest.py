@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from google.protobuf.message import Message
 
-from howdah.namenode.core import Settings
-from howdah.namenode.inodes import File
+from howdah.namenode.calls.core import Settings
+from howdah.namenode.inodes.inodes import File
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Deferred

@@ -8,7 +8,7 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.fs.memory import MemoryFileSystem, forget
+from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.spark.atomic import AtomicCopy
 from howdah.spark.copying import CopyFailed
 from howdah.spark.counters import Counters

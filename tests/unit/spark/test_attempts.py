@@ -12,7 +12,7 @@ import pytest
 from howdah.config import Configuration
 from howdah.errors import PathNotFound, UnsupportedOperation
 from howdah.fs.api import FileSystem
-from howdah.fs.memory import MemoryFileSystem, forget
+from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.fs.status import FileChecksum
 from howdah.spark import distcp, filesystems
 from howdah.spark.attempts import WholeFile, remove_unfinished, whole_file

@@ -11,7 +11,7 @@ import pytest
 from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
-from howdah.fs.memory import MemoryFileSystem, forget
+from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.spark import filesystems
 from howdah.spark.copying import Copier, CopyFailed, Manner, ReadFailed, SourceChanged
 from howdah.spark.counters import Counters

@@ -11,8 +11,8 @@ import pytest
 
 import howdah
 from howdah import errors
-from howdah.fs import memory
 from howdah.fs.api import FileSystem
+from howdah.fs.memory import filesystem as memory
 from howdah.fs.trash import Trash
 from howdah.spark.compaction_plan import came_name
 from howdah.spark.exchange import ChangedMeanwhile, Exchange

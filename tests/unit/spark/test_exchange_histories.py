@@ -17,8 +17,8 @@ import pytest
 
 import howdah
 from howdah import errors
-from howdah.fs import memory
 from howdah.fs.api import FileSystem
+from howdah.fs.memory import filesystem as memory
 from howdah.fs.streams import FSDataOutputStream
 from howdah.spark.compaction_plan import parse_name
 from howdah.spark.exchange import ChangedMeanwhile, Exchange, new_run

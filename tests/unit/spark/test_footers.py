@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import howdah
-from howdah.fs import memory
 from howdah.fs.api import FileSystem
+from howdah.fs.memory import filesystem as memory
 from howdah.spark.compaction_plan import Format
 from howdah.spark.footer_tasks import facts_of_all
 from howdah.spark.footers import Facts, TypesChanged, check_kinds

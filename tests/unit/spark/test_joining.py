@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import howdah
 from howdah import errors
-from howdah.fs import memory
 from howdah.fs.api import FileSystem
+from howdah.fs.memory import filesystem as memory
 from howdah.spark.joining import count, join
 from howdah.spark.joining_avro import (
     CorruptAvro,

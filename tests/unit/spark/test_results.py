@@ -10,7 +10,7 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.fs.memory import MemoryFileSystem, forget
+from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.spark import filesystems, results
 from howdah.spark.copying import CopyFailed, ReadFailed, SourceGone
 from howdah.spark.counters import Counters

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import howdah
-from howdah.fs import memory
 from howdah.fs.api import FileSystem
+from howdah.fs.memory import filesystem as memory
 from howdah.spark.compacted import Compacted
 from howdah.spark.compaction_plan import Contents, Plan, plan
 from howdah.spark.exchange import new_run

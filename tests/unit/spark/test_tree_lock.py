@@ -18,7 +18,7 @@ import howdah
 from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
-from howdah.fs.memory import MemoryFileSystem, forget
+from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.spark.lock_files import TreeLocked
 from howdah.spark.lock_holders import Holder
 from howdah.spark.tree_lock import (

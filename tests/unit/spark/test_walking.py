@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.fs.memory import MemoryFileSystem, forget
+from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.spark import filesystems, walking
 from howdah.spark.copying import CopyFailed, ReadFailed, SourceGone
 from howdah.spark.entries import Entry, Kind, decode, entries

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from howdah.storage import edits as ed
-from howdah.storage.edit_codec import BODIES
+from howdah.storage.edits import edits as ed
+from howdah.storage.edits.codec import BODIES
 
 # Fields that are narrower on disk than a long.
 _BITS = {

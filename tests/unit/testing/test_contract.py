@@ -13,8 +13,8 @@ import howdah
 from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
-from howdah.fs.memory import MemoryFileSystem
-from howdah.fs.memory_streams import MemoryInput, MemoryOutput
+from howdah.fs.memory.filesystem import MemoryFileSystem
+from howdah.fs.memory.streams import MemoryInput, MemoryOutput
 from howdah.fs.streams import FSDataOutputStream
 from howdah.testing import check_filesystem
 from howdah.testing.contract import ContractViolated, Outcome, Subject, all_checks
@@ -195,7 +195,7 @@ def test_a_broken_stream_is_caught(
 def test_a_slice_that_is_cut_instead_of_refused_is_caught(
     fs: FileSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("howdah.fs.memory.FSDataOutputStream", Cut)
+    monkeypatch.setattr("howdah.fs.memory.filesystem.FSDataOutputStream", Cut)
     assert "a_slice_outside_of_the_data_is_an_index_error" in failing(fs, "writing")
 
 
@@ -206,7 +206,7 @@ def test_a_length_that_leads_is_caught(fs: FileSystem, monkeypatch: pytest.Monke
         def readall(self) -> bytes:
             return super().readall()[:-1]
 
-    monkeypatch.setattr("howdah.fs.memory.MemoryInput", Leading)
+    monkeypatch.setattr("howdah.fs.memory.filesystem.MemoryInput", Leading)
     assert "the_length_never_says_more_than_can_be_read" in failing(fs, "sharing")
 
 
@@ -214,7 +214,7 @@ def test_a_time_that_does_not_follow_the_close_is_caught(
     fs: FileSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     times = iter(range(10**9, 0, -1))
-    monkeypatch.setattr("howdah.fs.memory.now_ms", lambda: next(times))
+    monkeypatch.setattr("howdah.fs.memory.filesystem.now_ms", lambda: next(times))
     name = "the_modification_time_is_when_the_store_handled_the_close"
     assert name in failing(fs, "metadata")
 

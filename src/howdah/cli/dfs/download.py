@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from howdah.cli.dfs.options import Parsed
 from howdah.cli.dfs.transfer import CopyCommand
-from howdah.fs.local import LocalFileSystem
+from howdah.fs.local.filesystem import LocalFileSystem
 
 
 class Get(CopyCommand):

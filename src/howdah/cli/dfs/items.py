@@ -200,7 +200,7 @@ class Filesystems:
 
     def _connect(self, location: paths.Location, uri: str) -> FileSystem:
         if location.scheme == "file":
-            from howdah.fs.local import LocalFileSystem
+            from howdah.fs.local.filesystem import LocalFileSystem
 
             return LocalFileSystem(location.authority, self._conf)
         if not location.authority:

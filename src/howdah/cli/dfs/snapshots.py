@@ -8,7 +8,7 @@ from howdah.cli.dfs.command import Command
 from howdah.cli.dfs.items import Item
 from howdah.cli.dfs.options import Parsed
 from howdah.cli.dfs.problems import CommandProblem, UsageProblem
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 
 
 class _SnapshotCommand(Command):

@@ -14,7 +14,7 @@ from howdah.cli.dfsadmin import datanodes, image, namenode, quotas, report, snap
 from howdah.cli.dfsadmin.command import EXIT_FAILURE, Cluster, Command, Failed, Usage
 from howdah.config import Configuration
 from howdah.errors import HowdahError
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 
 COMMANDS: Final[dict[str, Command]] = {
     **report.COMMANDS,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah.config import Configuration
-from howdah.fs.administration import Administration
-from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fs.hdfs.administration import Administration
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 
 EXIT_FAILURE: Final = 255
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.cli.dfsadmin.command import Cluster, Command, Usage
-from howdah.fs.administration import DatanodeAdministration
+from howdah.fs.hdfs.administration import DatanodeAdministration
 from howdah.proto import types_pb2
 from howdah.wording import byte_text
 

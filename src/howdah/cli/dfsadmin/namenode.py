@@ -9,7 +9,7 @@ from typing import Final
 from howdah import keys
 from howdah.cli.dfsadmin.command import Cluster, Command, Failed, Usage
 from howdah.cli.dfsadmin.quotas import size
-from howdah.fs.administration import Administration
+from howdah.fs.hdfs.administration import Administration
 
 _WAIT_S: Final = 0.5
 _ACTIONS: Final = {"enter": "enter", "leave": "leave", "get": "get", "forceexit": "force_exit"}

@@ -10,7 +10,7 @@ from howdah.model.attributes import ONE_WAY
 from howdah.model.quotas import PLACES
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.storage.edits import KEEP_QUOTA, AclKind, AclScope, XAttrNamespace
+from howdah.storage.edits.edits import KEEP_QUOTA, AclKind, AclScope, XAttrNamespace
 from howdah.testing.namespaces.histories import (
     BLOCK,
     Histories,

@@ -8,11 +8,11 @@ from howdah.model import acls as model_acls
 from howdah.model.entries import NAMENODE, Entry
 from howdah.model.namespace import ModelNamespace
 from howdah.model.quotas import count_begun, usage
-from howdah.namenode import acls, storage_policies, xattrs
-from howdah.namenode.features import Quota
-from howdah.namenode.inodes import Directory, File, INode, Symlink
-from howdah.namenode.namespace import Namespace
-from howdah.storage.edits import AclScope
+from howdah.namenode.inodes import acls, storage_policies, xattrs
+from howdah.namenode.inodes.features import Quota
+from howdah.namenode.inodes.inodes import Directory, File, INode, Symlink
+from howdah.namenode.tree.namespace import Namespace
+from howdah.storage.edits.edits import AclScope
 from howdah.testing.in_memory import InMemoryNamenode
 from howdah.testing.namespaces.fingerprint import shown_by
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from howdah.namenode.inodes import BlockState, Directory, File, INode, Symlink
-from howdah.namenode.namespace import Namespace
-from howdah.namenode.snapshot_views import DotSnapshot, root_view
-from howdah.namenode.snapshots import Snapshot
+from howdah.namenode.inodes.inodes import BlockState, Directory, File, INode, Symlink
+from howdah.namenode.snapshots.snapshots import Snapshot
+from howdah.namenode.tree.namespace import Namespace
+from howdah.namenode.tree.snapshot_views import DotSnapshot, root_view
 
 Fingerprint = dict[str, Any]
 

@@ -17,8 +17,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
 from howdah import errors
 from howdah.model.entries import Entry, Refused
 from howdah.model.namespace import ModelNamespace
-from howdah.namenode.core import Settings
-from howdah.namenode.inodes import File
+from howdah.namenode.calls.core import Settings
+from howdah.namenode.inodes.inodes import File
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Deferred

@@ -14,7 +14,7 @@ is promised no more; but what was synced is.
 from __future__ import annotations
 
 from howdah import errors
-from howdah.namenode.inodes import Block, BlockState, File
+from howdah.namenode.inodes.inodes import Block, BlockState, File
 from howdah.testing.in_memory import POOL_ID
 from howdah.testing.simulator.datanode import Datanode
 from howdah.testing.simulator.disk import Disk, Place, ReplicaFiles

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from howdah import errors
-from howdah.client.pipeline_rules import PipelineRules
-from howdah.client.replacement import ReplacementPolicy
-from howdah.namenode.core import Settings
-from howdah.namenode.inodes import BlockState, File
+from howdah.client.settings.pipeline_rules import PipelineRules
+from howdah.client.settings.replacement import ReplacementPolicy
+from howdah.namenode.calls.core import Settings
+from howdah.namenode.inodes.inodes import BlockState, File
 from howdah.options import CreateFlag
 from howdah.testing.in_memory import ManualClock
 from howdah.testing.simulator.checks import Checks

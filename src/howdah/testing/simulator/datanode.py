@@ -1,7 +1,7 @@
 """A simulated datanode: a machine with a disk, and the process that runs there (pure).
 
 The process serves WRITE_BLOCK (`receiving`), copies, reads and recoveries, and deals with
-the namenode as `howdah.datanode.namenode_actor` does: it registers, sends heartbeats and a
+the namenode as `howdah.datanode.keeper.namenode_actor` does: it registers, sends heartbeats and a
 full report, tells the news of its replicas in their order and again until it is heard, and
 obeys. Requests and orders are the real ones, in their protobuf form.
 
@@ -19,11 +19,8 @@ from typing import Any, TypeVar
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.datanode import reports
-from howdah.datanode.block_recovery import Answers, Candidate, Outcomes, agree
-from howdah.datanode.block_recovery import settle as result_of
-from howdah.datanode.commands import Register, decode_orders
-from howdah.datanode.messages import (
+from howdah.datanode.channel.commands import Register, decode_orders
+from howdah.datanode.channel.messages import (
     BlockSynchronized,
     CorruptFound,
     Event,
@@ -34,10 +31,13 @@ from howdah.datanode.messages import (
     ReplicaReceived,
     Transfer,
 )
-from howdah.datanode.replicas import ReplicaState
-from howdah.datanode.report_schedule import ReportSchedule
-from howdah.datanode.reports import BlockNews
-from howdah.datanode.volumes import Volume
+from howdah.datanode.keeper import reports
+from howdah.datanode.keeper.report_schedule import ReportSchedule
+from howdah.datanode.keeper.reports import BlockNews
+from howdah.datanode.recovery.block_recovery import Answers, Candidate, Outcomes, agree
+from howdah.datanode.recovery.block_recovery import settle as result_of
+from howdah.datanode.replicas.replicas import ReplicaState
+from howdah.datanode.volumes.volumes import Volume
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.testing.in_memory import CLUSTER, GIB, POOL_ID
@@ -118,7 +118,7 @@ class Datanode:
         self.world.kill(self.process)
 
     def announce_restart(self) -> None:
-        """Step 1 and 2 of `howdah.datanode.restart`; the process ends a little later."""
+        """Step 1 and 2 of `howdah.datanode.transfer.restart`; the process ends a little later."""
         until_ms = self.world.clock.wall_ms() + RESTART_EXPIRY_MS
         for holder in self.store.writers():
             if isinstance(holder, Receiver):
@@ -242,7 +242,7 @@ class Datanode:
     # --- recoveries, as their primary ---
 
     def recover(self, order: RecoverBlock) -> Steps[None]:
-        """`howdah.datanode.recovery_worker`: ask, agree, have it done, tell the keeper."""
+        """`howdah.datanode.recovery.worker`: ask, agree, have it done, tell the keeper."""
         answers: Answers = yield from self._ask(
             order.nodes, "initReplicaRecovery", lambda node: self._take_at(node, order)
         )

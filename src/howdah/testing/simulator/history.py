@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from howdah.storage import edits
+from howdah.storage.edits import edits
 
 
 class Violation(AssertionError):

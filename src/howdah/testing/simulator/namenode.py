@@ -11,10 +11,10 @@ from __future__ import annotations
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.namenode.core import Settings
+from howdah.namenode.calls.core import Settings
 from howdah.rpc.service import Deferred
-from howdah.storage import edits
-from howdah.storage.edit_codec import decode_record
+from howdah.storage.edits import edits
+from howdah.storage.edits.codec import decode_record
 from howdah.testing.in_memory import InMemoryNamenode, ManualClock, outcome
 from howdah.testing.simulator.history import History
 from howdah.testing.simulator.network import Network

@@ -1,6 +1,6 @@
 """A simulated client that reads a whole file (pure).
 
-The steps of `howdah.client.locations` and `file_replicas`, reduced to one pass over the
+The steps of `howdah.client.reading.locations` and `file_replicas`, reduced to one pass over the
 file: the length of a block that is being written is its datanodes' to say; a node that
 fails makes way for the next; a replica that does not fit its checksums is reported.
 """

@@ -1,9 +1,9 @@
 """WRITE_BLOCK at a simulated datanode: packets in, to the mirror, to the disk, acks back (pure).
 
-The steps of `howdah.datanode.receiver` and `responder` in their order: a packet goes to the
-mirror before it is verified and written; it is acknowledged when it is written here and
-acknowledged from behind; the last one when the replica is final. A mirror that fails is
-told as [SUCCESS, ERROR], and packets are taken on until the client hangs up.
+The steps of `howdah.datanode.transfer`, of `receiver` and `responder`, in their order: a
+packet goes to the mirror before it is verified and written; it is acknowledged when it is
+written here and acknowledged from behind; the last one when the replica is final. A mirror
+that fails is told as [SUCCESS, ERROR], and packets are taken on until the client hangs up.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from howdah import errors
-from howdah.datanode.messages import CorruptFound
+from howdah.datanode.channel.messages import CorruptFound
 from howdah.testing.simulator import rewriting
 from howdah.testing.simulator.network import End
 from howdah.testing.simulator.store import Packet, Store, Writer

@@ -1,6 +1,6 @@
 """Replicas that are written again or recovered, at a simulated datanode (pure).
 
-The steps of `howdah.datanode.reopening` and `replica_recovery` over the simulated store.
+The steps of `howdah.datanode.replicas.reopening` and `replica_recovery` over the simulated store.
 The rules are `Replica`'s own: `length_kept`, `check_whole`, `check_recovery`,
 `check_agreed` and the moves.
 """
@@ -8,10 +8,10 @@ The rules are `Replica`'s own: `length_kept`, `check_whole`, `check_recovery`,
 from __future__ import annotations
 
 from howdah import errors
-from howdah.datanode import block_files
-from howdah.datanode.block_recovery import Candidate
-from howdah.datanode.messages import ReplicaOpened, ReplicaReceived
-from howdah.datanode.replicas import Replica, ReplicaState
+from howdah.datanode.channel.messages import ReplicaOpened, ReplicaReceived
+from howdah.datanode.recovery.block_recovery import Candidate
+from howdah.datanode.replicas.replicas import Replica, ReplicaState
+from howdah.datanode.volumes import block_files
 from howdah.testing.in_memory import POOL_ID
 from howdah.testing.simulator.store import (
     Briefly,

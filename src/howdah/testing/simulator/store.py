@@ -1,4 +1,4 @@
-"""The replicas of a simulated datanode: `howdah.datanode.store` over a simulated disk (pure).
+"""The replicas of a simulated datanode: the real store over a simulated disk (pure).
 
 The same steps in the same order, as far as a crash between two of them, or another thread,
 could make a difference. What is allowed, what is cut, which bytes are written where and
@@ -15,16 +15,21 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from howdah import errors
-from howdah.datanode import block_files
-from howdah.datanode.messages import (
+from howdah.datanode.channel.messages import (
     CorruptFound,
     Event,
     ReplicaDeleted,
     ReplicaOpened,
     ReplicaReceived,
 )
-from howdah.datanode.replicas import Replica, ReplicaMap, ReplicaState, Tail
-from howdah.datanode.write_plan import check_sums_length, fresh_sums, last_sum_of, plan_write
+from howdah.datanode.replicas.replicas import Replica, ReplicaMap, ReplicaState, Tail
+from howdah.datanode.replicas.write_plan import (
+    check_sums_length,
+    fresh_sums,
+    last_sum_of,
+    plan_write,
+)
+from howdah.datanode.volumes import block_files
 from howdah.testing.in_memory import POOL_ID
 from howdah.testing.simulator.disk import Disk, Name, Place, ReplicaFiles
 from howdah.testing.simulator.tasks import PAUSE, Steps, Wait, World
@@ -141,7 +146,7 @@ class Opened:
 
 
 class Writer:
-    """The one writer of a replica: `howdah.datanode.replica_writer`."""
+    """The one writer of a replica: `howdah.datanode.replicas.writer`."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """A file that a simulated client writes: the real pipeline and packetizer in tasks (pure).
 
-What `howdah.client.streamer` and `output` do with threads: the streamer does what
+What `howdah.client.writing.streamer` and `output` do with threads: the streamer does what
 `Pipeline.next_action` says, an ack reader feeds it, the writer puts packets in and waits.
 Also the lease's renewal, and what a writer does when it has lost it.
 """
@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from howdah import errors
-from howdah.client.actions import (
+from howdah.client.blocks import LocatedBlock
+from howdah.client.namenode import NamenodeProxy
+from howdah.client.settings.pipeline_rules import PipelineRules
+from howdah.client.writing.actions import (
     Abandon,
     Action,
     Allocate,
@@ -22,11 +25,8 @@ from howdah.client.actions import (
     Replace,
     Send,
 )
-from howdah.client.blocks import LocatedBlock
-from howdah.client.namenode import NamenodeProxy
-from howdah.client.packetizer import OutgoingPacket, Packetizer
-from howdah.client.pipeline import Pipeline
-from howdah.client.pipeline_rules import PipelineRules
+from howdah.client.writing.packetizer import OutgoingPacket, Packetizer
+from howdah.client.writing.pipeline import Pipeline
 from howdah.options import CreateFlag
 from howdah.testing.simulator.clients import Client
 from howdah.testing.simulator.history import Told

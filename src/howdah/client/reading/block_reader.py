@@ -1,0 +1,293 @@
+"""Reads one range of one replica from one datanode, checking every chunk.
+
+The datanode answers READ_BLOCK with packets (`howdah.transfer.packets`) from the
+chunk that holds the first byte on; after an empty last packet the reader says
+that all sums were right, and the connection is closed, or kept for another read.
+
+Data goes straight from the socket into the caller's buffer and is checked there,
+as long as whole chunks fit; only what is left of a chunk at the end of a small
+read, and what precedes the first byte in its chunk, passes through a buffer here.
+A read that raises `ChecksumMismatch` may have left wrong bytes in the caller's
+buffer, but it never returns them.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from howdah import errors
+from howdah.client.peers import PeerCache
+from howdah.client.reading.readers import Interruptible, ReadRequest, ReadSource
+from howdah.transfer import sockets
+from howdah.transfer.checksum import ChecksumSpec, ChecksumType, verify_chunks
+from howdah.transfer.ops import ReadBlock, encode_request
+from howdah.transfer.packets import (
+    LENGTHS_BYTES,
+    PacketHeader,
+    check_lengths,
+    decode_header,
+    decode_lengths,
+)
+from howdah.transfer.responses import BlockOpResponse, encode_read_status, read_response
+from howdah.transfer.status import Status
+
+_log = logging.getLogger(__name__)
+_SCRATCH_BYTES = 64 * 1024
+_MAX_BYTES_PER_CHECKSUM = 16 * 1024 * 1024
+
+
+class DatanodeReaders:
+    """The way that always leads to a replica: a connection to its datanode."""
+
+    def __init__(self, peers: PeerCache, *, use_hostname: bool, timeout_s: float) -> None:
+        self._peers = peers
+        self._use_hostname = use_hostname
+        self._timeout_s = timeout_s
+
+    def open(self, request: ReadRequest) -> BlockReader:
+        """A reader that has the datanode's answer, and stands at the first byte."""
+        return BlockReader(
+            request, self._peers, use_hostname=self._use_hostname, timeout_s=self._timeout_s
+        )
+
+
+class BlockReader:
+    """Yields the bytes of a request, once, in order; a `ReplicaReader`."""
+
+    def __init__(
+        self, request: ReadRequest, peers: PeerCache, *, use_hostname: bool, timeout_s: float
+    ) -> None:
+        self.node = request.node
+        self.position = request.offset
+        self._path = request.path
+        self._block = request.block.block
+        self._end = request.offset + request.length_bytes
+        self._sums = memoryview(b"")
+        self._packet_left = 0
+        self._carry = memoryview(b"")
+        self._finished = False
+        self._address = request.node.connect_to(use_hostname=use_hostname)
+        self._timeout_s = timeout_s
+        self._peers = peers
+        self._keep = request.keep
+        self._cancellation = request.cancellation
+        self._connection, response = self._ask(
+            encode_request(
+                ReadBlock(
+                    self._block,
+                    request.client_name,
+                    request.offset,
+                    request.length_bytes,
+                    hints=request.hints,
+                    token=request.block.token,
+                )
+            )
+        )
+        self.source = ReadSource.LOCAL if _is_local(self._connection) else ReadSource.REMOTE
+        try:
+            # The range begins with a whole chunk, whose first bytes nobody asked for.
+            self._checksum, self._stream_position = self._take_response(response)
+            self._skip_to(request.offset)
+        except BaseException:
+            self._close_connection()
+            raise
+
+    @property
+    def remaining(self) -> int:
+        """Bytes of the range that were not read yet."""
+        return self._end - self.position
+
+    def _ask(self, request: bytes) -> tuple[sockets.Connection, BlockOpResponse]:
+        """Send the request, over a kept connection if there is one that still lives."""
+        while (kept := self._peers.take(self._address)) is not None:
+            try:
+                return kept, self._exchange(kept, request)
+            except sockets.PeerClosed:
+                if self._cancellation is not None:
+                    self._cancellation.check()
+        fresh = sockets.connect(
+            self._address,
+            connect_timeout_s=self._timeout_s,
+            read_timeout_s=self._timeout_s,
+            write_timeout_s=self._timeout_s,
+            dialing=self._watch,
+        )
+        return fresh, self._exchange(fresh, request)
+
+    def _exchange(self, connection: sockets.Connection, request: bytes) -> BlockOpResponse:
+        """The datanode's answer; the connection is closed if there is none."""
+        try:
+            self._watch(connection)
+            connection.send_all(request)
+            response = read_response(connection)
+            if self._cancellation is not None:
+                self._cancellation.is_answered = True
+            return response
+        except BaseException:
+            self._let_go()
+            connection.close()
+            raise
+
+    def _watch(self, waited_for: Interruptible) -> None:
+        """Whoever cancels the read ends this wait."""
+        if self._cancellation is not None:
+            self._cancellation.watch(waited_for)
+
+    def _let_go(self) -> None:
+        """Whoever cancels the read has to keep off the connection from now on."""
+        if self._cancellation is not None:
+            self._cancellation.release()
+
+    def _close_connection(self) -> None:
+        self._let_go()
+        self._connection.close()
+
+    def _take_response(self, response: BlockOpResponse) -> tuple[ChecksumSpec, int]:
+        if not response.is_success or response.read_checksum is None:
+            token = response.status is Status.ERROR_ACCESS_TOKEN
+            raise (errors.InvalidToken if token else errors.RemoteError)(
+                f"{self.node} refused to read {self._block.name} of {self._path}: "
+                f"{response.message or response.status.name}"
+            )
+        spec, first = response.read_checksum.checksum, response.read_checksum.chunk_offset
+        if not 0 < spec.bytes_per_checksum <= _MAX_BYTES_PER_CHECKSUM:
+            raise errors.ProtocolViolation(
+                f"{self.node} says that a checksum covers {spec.bytes_per_checksum} bytes"
+            )
+        aligned = self.position - self.position % spec.bytes_per_checksum
+        if spec.type is ChecksumType.NULL:
+            aligned = first
+        if not aligned <= first <= self.position:
+            raise errors.ProtocolViolation(
+                f"{self.node} starts {self._block.name} at {first}, asked was {self.position}"
+            )
+        return spec, first
+
+    def _skip_to(self, offset: int) -> None:
+        while self._stream_position < offset:
+            piece = self._receive_scratch()
+            unwanted = min(offset - (self._stream_position - len(piece)), len(piece))
+            self._carry = piece[unwanted:]
+
+    # --- reading --------------------------------------------------------------------
+
+    def read_into(self, buffer: memoryview) -> int:
+        """At least one byte of the range, unless it is at its end or `buffer` is empty."""
+        wanted = min(len(buffer), self.remaining)
+        if not wanted:
+            return 0
+        if not self._carry:
+            direct = self._direct_bytes(wanted)
+            if direct:
+                self._receive(buffer[:direct])
+                self.position += direct
+                self._finish_at_end()
+                return direct
+            self._carry = self._receive_scratch()
+        count = min(wanted, len(self._carry))
+        buffer[:count] = self._carry[:count]
+        self._carry = self._carry[count:]
+        self.position += count
+        self._finish_at_end()
+        return count
+
+    def _direct_bytes(self, wanted: int) -> int:
+        """How much of the current packet can go into the caller's buffer as it comes."""
+        if not self._packet_left:
+            self._next_packet()
+        if self._packet_left <= wanted:
+            return self._packet_left
+        return wanted - wanted % self._checksum.bytes_per_checksum
+
+    def _receive_scratch(self) -> memoryview:
+        """Some whole chunks, in a buffer of their own."""
+        if not self._packet_left:
+            self._next_packet()
+        chunk = self._checksum.bytes_per_checksum
+        count = min(self._packet_left, max(_SCRATCH_BYTES // chunk, 1) * chunk)
+        piece = memoryview(bytearray(count))
+        self._receive(piece)
+        return piece
+
+    def _receive(self, target: memoryview) -> None:
+        """Fill `target` with the next chunks of the packet, and check them."""
+        self._connection.recv_into_exactly(target)
+        count = self._checksum.sums_length(len(target))
+        sums, self._sums = self._sums[:count], self._sums[count:]
+        bad = verify_chunks(self._checksum, target, sums)
+        if bad >= 0:
+            raise errors.ChecksumMismatch(
+                f"Checksum error in {self._path}: {self._block.name} at {self.node} is corrupt "
+                f"at offset {self._stream_position + bad * self._checksum.bytes_per_checksum}"
+            )
+        self._packet_left -= len(target)
+        self._stream_position += len(target)
+
+    def _next_packet(self) -> None:
+        header, payload = self._read_header()
+        sums = check_lengths(header, payload)
+        if header.last_in_block or not header.data_length_bytes:
+            raise errors.ProtocolViolation(
+                f"{self.node} ended {self._block.name} of {self._path} at "
+                f"{self._stream_position}, {self._end - self._stream_position} bytes early"
+            )
+        if header.offset_in_block != self._stream_position or sums != self._checksum.sums_length(
+            header.data_length_bytes
+        ):
+            raise errors.ProtocolViolation(
+                f"{self.node} sent {header.data_length_bytes} bytes with {sums} bytes of sums for "
+                f"offset {header.offset_in_block} of {self._block.name}, "
+                f"expected was offset {self._stream_position}"
+            )
+        self._sums = memoryview(self._connection.recv_exactly(sums))
+        self._packet_left = header.data_length_bytes
+
+    def _read_header(self) -> tuple[PacketHeader, int]:
+        header_bytes, payload = decode_lengths(self._connection.recv_exactly(LENGTHS_BYTES))
+        header = decode_header(self._connection.recv_exactly(header_bytes), 0, header_bytes)
+        return header, payload
+
+    # --- the end ----------------------------------------------------------------------
+
+    def _finish_at_end(self) -> None:
+        """Take the empty last packet and say that all was well."""
+        if self.remaining or self._finished:
+            return
+        self._finished = True
+        clean = False
+        try:
+            if self._packet_left:
+                # The datanode sends whole chunks, so the packet has bytes behind the range.
+                self._connection.recv_exactly(self._packet_left)
+            header, _ = self._read_header()
+            if header.last_in_block:
+                summed = self._checksum.type is not ChecksumType.NULL
+                status = Status.CHECKSUM_OK if summed else Status.SUCCESS
+                self._connection.send_all(encode_read_status(status))
+                clean = not self._connection.has_read_ahead
+        except (errors.HowdahError, OSError) as error:
+            # Every byte is here and was right; how the datanode ends is its own affair.
+            _log.debug("%s: the end of %s: %s", self._path, self._block.name, error)
+        if clean and self._keep:
+            self._let_go()
+            self._peers.give_back(self._address, self._connection)
+        else:
+            self._close_connection()
+
+    def skip(self, count: int) -> None:
+        """Read `count` bytes for nothing, which is cheaper than a new connection."""
+        scratch = memoryview(bytearray(min(count, _SCRATCH_BYTES)))
+        while count:
+            count -= self.read_into(scratch[: min(count, len(scratch))])
+
+    def close(self) -> None:
+        """Let go of the connection; safe to repeat."""
+        if not self._finished:
+            self._finished = True
+            self._close_connection()
+
+
+def _is_local(connection: sockets.Connection) -> bool:
+    """Whether the datanode is on this machine."""
+    peer, here = (name.rpartition(":")[0] for name in (connection.peer, connection.local))
+    return peer == here or peer.startswith("127.")

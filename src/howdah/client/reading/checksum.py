@@ -1,0 +1,173 @@
+"""The checksum of a whole file, made of what datanodes say of its blocks.
+
+Mirrors Hadoop's two ways (`dfs.checksum.combine.mode`), so that equal content
+written by anybody gives the checksum that `hadoop fs -checksum` prints:
+
+- MD5MD5CRC: a datanode gives the MD5 of a block's chunk CRCs; the file's checksum is
+  the MD5 over those, and depends on chunk and block size, which its name tells. Hadoop
+  hashes the buffer that holds the block MD5s, unused room at its end included, and
+  since other clients' checksums are compared with ours, so do we: that buffer has 32
+  bytes and doubles when it is full.
+- COMPOSITE_CRC: a datanode gives the CRC of a block's bytes; they are joined to that of
+  the file's bytes, whatever chunks and blocks they came in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from dataclasses import dataclass
+
+from howdah import errors
+from howdah.client.blocks import LocatedBlock
+from howdah.client.namenode import NamenodeProxy
+from howdah.client.settings.settings import ClientSettings
+from howdah.transfer import sockets
+from howdah.transfer.blocks import DatanodeAddress
+from howdah.transfer.checksum import ChecksumType, combine
+from howdah.transfer.ops import BlockChecksum, BlockChecksumType, encode_request
+from howdah.transfer.responses import BlockChecksumResult, read_response
+
+MD5MD5CRC = "MD5MD5CRC"
+COMPOSITE_CRC = "COMPOSITE_CRC"
+_FIRST_BUFFER_BYTES = 32
+_WHOLE_FILE = (1 << 63) - 1
+_SNAPSHOTS = "/.snapshot/"
+
+
+@dataclass(frozen=True, slots=True)
+class CombinedChecksum:
+    """A file's checksum: the algorithm's name and the bytes, as Hadoop gives them."""
+
+    algorithm: str
+    value: bytes
+
+
+def combine_md5(results: list[BlockChecksumResult]) -> CombinedChecksum:
+    """MD5-of-…MD5-of-…CRC32C from the MD5 of each block, in order (pure)."""
+    first = results[0] if results else None
+    bytes_per_crc = first.bytes_per_crc if first else 0
+    # With one block nobody can tell how many CRCs a full one has.
+    crc_per_block = first.crc_per_block if first and len(results) > 1 else 0
+    kind = first.crc_type if first and first.crc_type is not None else ChecksumType.CRC32
+    joined = b"".join(result.checksum for result in results)
+    size = _FIRST_BUFFER_BYTES
+    while size < len(joined):
+        size *= 2
+    digest = hashlib.md5(joined.ljust(size, b"\0"), usedforsecurity=False).digest()
+    value = struct.pack(">iq", bytes_per_crc, crc_per_block) + digest
+    return CombinedChecksum(
+        f"MD5-of-{crc_per_block}MD5-of-{bytes_per_crc}{kind.name}",
+        # Its bytes are given out by Hadoop with such a buffer's unused room as well.
+        value.ljust(_FIRST_BUFFER_BYTES, b"\0"),
+    )
+
+
+def combine_crc(
+    path: str, results: list[BlockChecksumResult], lengths: list[int]
+) -> CombinedChecksum:
+    """COMPOSITE-CRC32C from the CRC and length of each block, in order (pure)."""
+    kinds = {result.crc_type for result in results}
+    kind = kinds.pop()
+    if kinds or kind is None or kind is ChecksumType.NULL:
+        raise errors.RemoteError(f"The blocks of {path} have CRCs that cannot be combined")
+    crc = 0
+    for result, length in zip(results, lengths, strict=True):
+        crc = combine(kind, crc, int.from_bytes(result.checksum, "big"), length)
+    return CombinedChecksum(f"COMPOSITE-{kind.name}", crc.to_bytes(4, "big"))
+
+
+class FileChecksumReader:
+    """Asks one datanode a block; the next one where that fails."""
+
+    def __init__(self, namenode: NamenodeProxy, settings: ClientSettings) -> None:
+        self._namenode = namenode
+        self._settings = settings
+
+    def read(self, path: str, length: int | None, combine_mode: str) -> CombinedChecksum | None:
+        """The checksum of the file, or of its first `length` bytes.
+
+        None where there is none: blocks without CRCs, or with CRCs of two kinds.
+        """
+        if combine_mode not in (MD5MD5CRC, COMPOSITE_CRC):
+            raise errors.IllegalArgument(
+                f"{combine_mode!r} is no way to combine checksums: "
+                f"{MD5MD5CRC} or {COMPOSITE_CRC} (dfs.checksum.combine.mode)"
+            )
+        blocks = self._blocks(path, _WHOLE_FILE if length is None else length)
+        kind = (
+            BlockChecksumType.MD5CRC
+            if combine_mode == MD5MD5CRC
+            else BlockChecksumType.COMPOSITE_CRC
+        )
+        results = [self._block_checksum(path, block, kind) for block in blocks]
+        if not results:
+            return combine_md5(results)
+        if combine_mode == COMPOSITE_CRC:
+            return combine_crc(path, results, [block.length_bytes for block in blocks])
+        sizes = {result.bytes_per_crc for result in results}
+        if len(sizes) > 1:
+            raise errors.RemoteError(
+                f"The blocks of {path} have checksums over {sorted(sizes)} bytes, "
+                f"which only {COMPOSITE_CRC} can combine"
+            )
+        kinds = {result.crc_type for result in results}
+        if len(kinds) > 1 or kinds == {ChecksumType.NULL}:
+            return None
+        return combine_md5(results)
+
+    def _blocks(self, path: str, length: int) -> list[LocatedBlock]:
+        """The blocks that hold the first `length` bytes, the last one cut to size."""
+        blocks: list[LocatedBlock] = []
+        offset = 0
+        while offset < length:
+            batch = self._namenode.get_block_locations(path, offset, length - offset)
+            if batch.erasure_coding_policy is not None:
+                raise errors.UnsupportedOperation(
+                    f"{path} is erasure coded ({batch.erasure_coding_policy}); "
+                    f"its checksum is not computed here"
+                )
+            if _SNAPSHOTS in path:
+                # The last block may have grown since.
+                length = min(length, batch.file_length)
+            new = [block for block in batch.blocks if block.offset >= offset]
+            if not new:
+                break
+            blocks += new
+            offset = blocks[-1].end
+        if blocks and blocks[-1].end > length:
+            last = blocks[-1]
+            blocks[-1] = last.with_block(last.block.with_length(length - last.offset))
+        return blocks
+
+    def _block_checksum(
+        self, path: str, block: LocatedBlock, kind: BlockChecksumType
+    ) -> BlockChecksumResult:
+        reasons: list[str] = []
+        for node in block.nodes:
+            try:
+                return self._ask(node, block, kind)
+            except (errors.HowdahError, OSError) as error:
+                reasons.append(f"{node}: {error}")
+        raise errors.BlockMissing(
+            f"No datanode could sum block {block.block.name} of {path}: "
+            f"{'; '.join(reasons) or 'no datanode has a live replica'}"
+        )
+
+    def _ask(
+        self, node: DatanodeAddress, block: LocatedBlock, kind: BlockChecksumType
+    ) -> BlockChecksumResult:
+        # The datanode reads the whole block's sums before it answers.
+        with sockets.connect(
+            node.connect_to(use_hostname=self._settings.use_datanode_hostname),
+            connect_timeout_s=self._settings.socket_timeout_s,
+            read_timeout_s=self._settings.socket_timeout_s,
+            write_timeout_s=self._settings.write_timeout_s,
+        ) as connection:
+            connection.send_all(encode_request(BlockChecksum(block.block, kind, token=block.token)))
+            response = read_response(connection)
+        if not response.is_success or response.block_checksum is None:
+            raise errors.RemoteError(response.message or response.status.name)
+        if response.block_checksum.checksum_type != kind:
+            raise errors.UnsupportedOperation(f"the datanode cannot give {kind.name}")
+        return response.block_checksum

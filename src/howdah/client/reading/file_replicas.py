@@ -1,0 +1,260 @@
+"""The replicas of one open file, as its stream reads them: which node, and what if it fails.
+
+The shell around `howdah.client.reading.attempts`: looks blocks up, opens readers by the first
+way that leads to a replica, reports corrupt replicas to the namenode (FS-100), waits
+and asks for locations anew when every node of a block has failed. Shared by sequential,
+positioned and hedged reads of a stream, from any thread.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from howdah import errors
+from howdah.client.blocks import LocatedBlock
+from howdah.client.namenode import NamenodeProxy
+from howdah.client.reading.attempts import Attempts, DeadNodes, NoneLeft
+from howdah.client.reading.hedged import SILENT_LOSSES, HedgedReads
+from howdah.client.reading.locations import FileLocations
+from howdah.client.reading.readers import (
+    Cancellation,
+    ReadCancelled,
+    ReaderFactory,
+    ReadRequest,
+    ReplicaReader,
+)
+from howdah.client.reading.statistics import ReadCounter
+from howdah.client.settings.settings import ClientSettings
+from howdah.transfer.blocks import DatanodeAddress
+from howdah.transfer.ops import CachingHints
+from howdah.transfer.sockets import PeerClosed
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadContext:
+    """What the input streams of one client share.
+
+    `factories` are the ways to a replica, the best one first; the last one always leads.
+    """
+
+    namenode: NamenodeProxy
+    settings: ClientSettings
+    client_name: str
+    factories: Sequence[ReaderFactory]
+    hedged: HedgedReads | None = None
+
+
+class FileReplicas:
+    """Opens readers on one file, and remembers what goes wrong. Thread-safe."""
+
+    def __init__(self, locations: FileLocations, context: ReadContext) -> None:
+        self.locations = locations
+        self.counter = ReadCounter()
+        settings = context.settings
+        self.hints = CachingHints(settings.drop_behind_reads, settings.readahead_bytes)
+        self._context = context
+        self._dead = DeadNodes(settings.dead_node_memory_s)
+        self._broke_off: dict[DatanodeAddress, int] = {}
+        self._silent_losses: Counter[DatanodeAddress] = Counter()
+
+    @property
+    def path(self) -> str:
+        return self.locations.path
+
+    def forked(self) -> None:
+        """This is a child's copy now: no thread of the parent will release a lock here."""
+        self.locations.forked()
+        self.counter.forked()
+
+    def attempts(self) -> Attempts:
+        """The history of a read that begins now."""
+        return Attempts(self._dead, self._context.settings.max_acquire_failures)
+
+    # --- choosing and opening -----------------------------------------------------------
+
+    def choose(self, offset: int, attempts: Attempts) -> tuple[LocatedBlock, DatanodeAddress]:
+        """The block that holds `offset` of the file, and the node to ask for it next.
+
+        Waits and asks the namenode anew where all nodes have failed. `BlockMissing` in
+        the end, or `ChecksumMismatch` where every replica is corrupt.
+        """
+        while True:
+            block = self.locations.block_at(offset)
+            node = attempts.next_node(block.nodes, time.monotonic())
+            if node is not None:
+                return block, node
+            self._none_left(block, attempts)
+
+    def another(
+        self, offset: int, attempts: Attempts, busy: Collection[DatanodeAddress]
+    ) -> tuple[LocatedBlock, DatanodeAddress] | None:
+        """A node beside those that are `busy` with the same read, if there is one."""
+        block = self.locations.block_at(offset)
+        node = attempts.next_node(block.nodes, time.monotonic(), busy)
+        return None if node is None else (block, node)
+
+    def open(
+        self,
+        offset: int,
+        length: int | None,
+        attempts: Attempts,
+        *,
+        keep: bool,
+        cancellation: Cancellation | None = None,
+    ) -> tuple[LocatedBlock, ReplicaReader]:
+        """A reader that stands at `offset` of the file, at the first node that works.
+
+        It ends with the block, or `length` bytes on where that comes first.
+        `ReadCancelled` when that is what happens meanwhile.
+        """
+        while True:
+            block, node = self.choose(offset, attempts)
+            count = block.end - offset if length is None else min(block.end - offset, length)
+            try:
+                return block, self.open_at(
+                    block, node, offset, count, keep=keep, cancellation=cancellation
+                )
+            except (errors.HowdahError, OSError) as error:
+                if cancellation is not None:
+                    cancellation.check()
+                self.failed(block, node, error, attempts)
+
+    def open_at(
+        self,
+        block: LocatedBlock,
+        node: DatanodeAddress,
+        offset: int,
+        count: int,
+        *,
+        keep: bool = True,
+        cancellation: Cancellation | None = None,
+    ) -> ReplicaReader:
+        """A reader of `count` bytes at one node."""
+        context = self._context
+        request = ReadRequest(
+            self.path,
+            block,
+            node,
+            offset - block.offset,
+            count,
+            context.client_name,
+            self.hints,
+            keep,
+            cancellation,
+        )
+        for factory in context.factories:
+            reader = factory.open(request)
+            if reader is not None:
+                return reader
+        raise errors.UnsupportedOperation(f"nothing here reads {block.block.name} from {node}")
+
+    # --- failures -----------------------------------------------------------------------
+
+    def failed(
+        self,
+        block: LocatedBlock,
+        node: DatanodeAddress,
+        error: errors.HowdahError | OSError,
+        attempts: Attempts,
+        *,
+        delivered: bool = False,
+    ) -> None:
+        """Take note that reading `block` from `node` failed, after it had `delivered` some.
+
+        Raises the error where another node would not help.
+        """
+        if isinstance(error, errors.FileChanged | ReadCancelled):
+            raise error
+        if isinstance(error, TimeoutError) and not isinstance(error, errors.HowdahError):
+            # Time-outs here have types of their own, so this is a signal handler's of the caller.
+            raise error
+        _log.warning("%s: reading %s from %s: %s", self.path, block.block.name, node, error)
+        self.counter.retried()
+        reason = str(error)
+        if isinstance(error, errors.ChecksumMismatch):
+            attempts.is_corrupt(node, reason)
+            self._report_corrupt(block, node)
+        elif isinstance(error, errors.InvalidToken) and attempts.may_renew_token():
+            # Tokens expire after some hours, which a stream may well live for.
+            attempts.broke_off(node, reason)
+            self.locations.refresh(block.offset)
+        elif delivered and isinstance(error, PeerClosed) and self._may_reconnect(block, node):
+            attempts.broke_off(node, reason)
+        else:
+            attempts.failed(node, reason, time.monotonic())
+
+    def lost(
+        self,
+        block: LocatedBlock,
+        node: DatanodeAddress,
+        attempts: Attempts,
+        *,
+        in_silence: bool,
+    ) -> None:
+        """A hedged read had its bytes from a node that was asked after `node`."""
+        if not in_silence:
+            self._silent_losses.pop(node, None)
+            return
+        self._silent_losses[node] += 1
+        if self._silent_losses[node] >= SILENT_LOSSES:
+            self._silent_losses.pop(node, None)
+            _log.warning(
+                "%s: %s said nothing in %d reads of %s that other nodes were asked for later and "
+                "answered; it is asked last from now on",
+                self.path,
+                node,
+                SILENT_LOSSES,
+                block.block.name,
+            )
+            attempts.failed(node, "it said nothing while others answered", time.monotonic())
+
+    def _may_reconnect(self, block: LocatedBlock, node: DatanodeAddress) -> bool:
+        """Once a block: datanodes end connections whose reader takes nothing for minutes."""
+        before = self._broke_off.get(node)
+        self._broke_off[node] = block.block.block_id
+        return before != block.block.block_id
+
+    def _report_corrupt(self, block: LocatedBlock, node: DatanodeAddress) -> None:
+        try:
+            self._context.namenode.report_bad_blocks([block.at(node)])
+        except (errors.HowdahError, OSError) as failure:
+            # The reader has other replicas; the datanode's scanner will find this one.
+            _log.warning("cannot report %s as corrupt: %s", block.block.name, failure)
+
+    def _none_left(self, block: LocatedBlock, attempts: Attempts) -> None:
+        """Every node of the block has failed. Returns when there is something to try."""
+        name = block.block.name
+        match attempts.none_left(block.nodes, time.monotonic()):
+            case NoneLeft.TRY_DEAD:
+                return
+            case NoneLeft.ALL_CORRUPT:
+                # Replicas that were reported, or made, since the locations were fetched.
+                now = self.locations.refresh(block.offset)
+                if attempts.corrupt.issuperset(now.nodes):
+                    raise errors.ChecksumMismatch(
+                        f"Every replica of {name} of {self.path} is corrupt: "
+                        f"{attempts.summary(block.nodes)}"
+                    )
+            case NoneLeft.GIVE_UP:
+                raise errors.BlockMissing(
+                    f"Could not obtain block {name} of {self.path}: {attempts.summary(block.nodes)}"
+                )
+            case NoneLeft.WAIT:
+                self._wait(block, attempts)
+
+    def _wait(self, block: LocatedBlock, attempts: Attempts) -> None:
+        """Until the namenode knows better, or for long enough to try all again."""
+        now = self.locations.refresh(block.offset)
+        if now.block == block.block and (attempts.next_node(now.nodes, time.monotonic()) is None):
+            window_s = self._context.settings.retry_window_s
+            time.sleep(attempts.pause_s(window_s, random.random()))
+            now = self.locations.refresh(block.offset)
+        # A block that was recovered or cut meanwhile was asked for wrongly until now.
+        attempts.forgive(now.nodes, time.monotonic())

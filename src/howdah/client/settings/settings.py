@@ -1,0 +1,178 @@
+"""The settings of a client, read once from the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from howdah import keys
+from howdah.client.settings.pipeline_rules import PipelineRules
+from howdah.client.settings.replacement import DEFAULT_POLICY, Policy, ReplacementPolicy
+from howdah.client.settings.short_circuit import NEVER, ShortCircuitSettings
+from howdah.config import Configuration
+from howdah.kinds import Key
+from howdah.transfer import MAX_PACKET_BYTES
+from howdah.transfer.blocks import DatanodeAddress
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    """What the streams and calls of one client go by. None: as the namenode says."""
+
+    use_datanode_hostname: bool = False
+    socket_timeout_s: float = 60.0
+    write_timeout_s: float = 480.0
+    timeout_per_node_s: float = 5.0
+    packet_data_bytes: int = 64 * 1024
+    max_packets_in_flight: int = 80
+    block_write_retries: int = 3
+    pipeline_recovery_retries: int = 5
+    replacement: ReplacementPolicy = DEFAULT_POLICY
+    exclude_nodes_s: float = 600.0
+    restart_timeout_s: float = 30.0
+    slow_acks: int = 10
+    hflush_to_disk: bool = False
+    lease_renewal_s: float = 30.0
+    lease_hard_limit_s: float = 1200.0
+    next_block_retries: int = 5
+    next_block_first_delay_s: float = 0.4
+    next_block_max_delay_s: float = 60.0
+    kept_connections: int = 16
+    keep_connections_s: float = 3.0
+    prefetch_bytes: int | None = None
+    max_acquire_failures: int = 3
+    retry_window_s: float = 3.0
+    dead_node_memory_s: float = 600.0
+    short_circuit: ShortCircuitSettings = NEVER
+    drop_behind_reads: bool | None = None
+    drop_behind_writes: bool | None = None
+    readahead_bytes: int | None = None
+    hedged_read_threads: int = 0
+    hedged_read_threshold_s: float = 0.5
+    vectored_min_seek_bytes: int = 64 * 1024
+    vectored_max_merged_bytes: int = 4 * 1024 * 1024
+    last_block_length_retries: int = 3
+    last_block_length_delay_s: float = 4.0
+    connect_timeout_s: float = 20.0
+    call_timeout_s: float = 60.0
+    connect_retries: int = 10
+    connect_retry_delay_s: float = 1.0
+    retriable_retries: int = 10
+    idle_limit_s: float = 10.0
+    max_response_bytes: int = 128 * 1024 * 1024
+    replication: int | None = None
+    block_size: int | None = None
+    bytes_per_checksum: int | None = None
+    checksum_type: str | None = None
+    checksum_combine_mode: str = "MD5MD5CRC"
+
+    def pipeline_rules(self, is_local: Callable[[DatanodeAddress], bool]) -> PipelineRules:
+        """What a pipeline goes by; `is_local` tells the nodes on this machine."""
+        return PipelineRules(
+            setup_retries=self.block_write_retries,
+            recovery_retries=self.pipeline_recovery_retries,
+            replacement=self.replacement,
+            exclude_s=self.exclude_nodes_s,
+            heartbeat_interval_s=self.socket_timeout_s / 2,
+            restart_timeout_s=self.restart_timeout_s,
+            is_local=is_local,
+            slow_acks=self.slow_acks,
+        )
+
+    def next_block_delays_s(self) -> Iterator[float]:
+        """The pauses between attempts that wait for a block to reach its replicas.
+
+        Hadoop waits 0.4 s, 0.8 s and so on, though a datanode's report is often only
+        milliseconds behind. So the first of those pauses is cut into short, growing ones.
+        """
+        longest_s = self.next_block_first_delay_s
+        short_s = longest_s / 128
+        while short_s < longest_s / 2:
+            yield short_s
+            short_s *= 2
+        for _ in range(self.next_block_retries):
+            yield longest_s
+            longest_s = min(longest_s * 2, self.next_block_max_delay_s)
+
+    @classmethod
+    def from_configuration(cls, conf: Configuration) -> ClientSettings:
+        """Hadoop's client keys; what nobody has set is left to the namenode's defaults."""
+
+        def own(key: Key[int]) -> int | None:
+            return conf.get(key) if conf.is_set(key) else None
+
+        call_timeout_s = (
+            conf.get(keys.IPC_CLIENT_RPC_TIMEOUT_MS)
+            if conf.is_set(keys.IPC_CLIENT_RPC_TIMEOUT_MS)
+            else 60.0
+        )
+        return cls(
+            use_datanode_hostname=conf.get(keys.DFS_CLIENT_USE_DATANODE_HOSTNAME),
+            socket_timeout_s=conf.get(keys.DFS_CLIENT_SOCKET_TIMEOUT),
+            write_timeout_s=conf.get(keys.DFS_DATANODE_SOCKET_WRITE_TIMEOUT),
+            # A packet with its header and sums must stay under what datanodes take.
+            packet_data_bytes=min(
+                conf.get(keys.DFS_CLIENT_WRITE_PACKET_SIZE), MAX_PACKET_BYTES // 2
+            ),
+            max_packets_in_flight=conf.get(keys.DFS_CLIENT_WRITE_MAX_PACKETS_IN_FLIGHT),
+            block_write_retries=conf.get(keys.DFS_CLIENT_BLOCK_WRITE_RETRIES),
+            pipeline_recovery_retries=conf.get(keys.DFS_CLIENT_PIPELINE_RECOVERY_MAX_RETRIES),
+            replacement=_replacement(conf),
+            exclude_nodes_s=conf.get(
+                keys.DFS_CLIENT_WRITE_EXCLUDE_NODES_CACHE_EXPIRY_INTERVAL_MILLIS
+            ),
+            restart_timeout_s=conf.get(keys.DFS_CLIENT_DATANODE_RESTART_TIMEOUT),
+            slow_acks=conf.get(keys.DFS_CLIENT_MARK_SLOWNODE_AS_BADNODE_THRESHOLD),
+            hflush_to_disk=conf.get(keys.HOWDAH_CLIENT_HFLUSH_TO_DISK),
+            lease_renewal_s=min(conf.get(keys.HOWDAH_NAMENODE_LEASE_SOFT_LIMIT) / 2, 30.0),
+            lease_hard_limit_s=conf.get(keys.DFS_NAMENODE_LEASE_HARD_LIMIT_SEC),
+            next_block_retries=conf.get(keys.DFS_CLIENT_BLOCK_WRITE_LOCATEFOLLOWINGBLOCK_RETRIES),
+            next_block_first_delay_s=conf.get(
+                keys.DFS_CLIENT_BLOCK_WRITE_LOCATEFOLLOWINGBLOCK_INITIAL_DELAY_MS
+            ),
+            next_block_max_delay_s=conf.get(
+                keys.DFS_CLIENT_BLOCK_WRITE_LOCATEFOLLOWINGBLOCK_MAX_DELAY_MS
+            ),
+            kept_connections=conf.get(keys.DFS_CLIENT_SOCKETCACHE_CAPACITY),
+            keep_connections_s=conf.get(keys.DFS_CLIENT_SOCKETCACHE_EXPIRYMSEC),
+            prefetch_bytes=conf.get(keys.DFS_CLIENT_READ_PREFETCH_SIZE),
+            max_acquire_failures=conf.get(keys.DFS_CLIENT_MAX_BLOCK_ACQUIRE_FAILURES),
+            retry_window_s=conf.get(keys.DFS_CLIENT_RETRY_WINDOW_BASE),
+            short_circuit=ShortCircuitSettings.from_configuration(conf),
+            drop_behind_reads=conf.get(keys.DFS_CLIENT_CACHE_DROP_BEHIND_READS),
+            drop_behind_writes=conf.get(keys.DFS_CLIENT_CACHE_DROP_BEHIND_WRITES),
+            readahead_bytes=conf.get(keys.DFS_CLIENT_CACHE_READAHEAD),
+            hedged_read_threads=conf.get(keys.DFS_CLIENT_HEDGED_READ_THREADPOOL_SIZE),
+            hedged_read_threshold_s=conf.get(keys.DFS_CLIENT_HEDGED_READ_THRESHOLD_MILLIS),
+            vectored_min_seek_bytes=conf.get(keys.FS_HDFS_VECTORED_READ_MIN_SEEK_SIZE),
+            vectored_max_merged_bytes=conf.get(keys.FS_HDFS_VECTORED_READ_MAX_MERGED_SIZE),
+            last_block_length_retries=conf.get(keys.DFS_CLIENT_RETRY_TIMES_GET_LAST_BLOCK_LENGTH),
+            last_block_length_delay_s=conf.get(
+                keys.DFS_CLIENT_RETRY_INTERVAL_MS_GET_LAST_BLOCK_LENGTH
+            ),
+            connect_timeout_s=conf.get(keys.IPC_CLIENT_CONNECT_TIMEOUT),
+            # 0 is for ever in Hadoop; nothing waits for ever here.
+            call_timeout_s=call_timeout_s or 3600.0,
+            connect_retries=conf.get(keys.IPC_CLIENT_CONNECT_MAX_RETRIES),
+            connect_retry_delay_s=conf.get(keys.IPC_CLIENT_CONNECT_RETRY_INTERVAL),
+            retriable_retries=conf.get(keys.DFS_CLIENT_RETRY_MAX_ATTEMPTS),
+            idle_limit_s=conf.get(keys.IPC_CLIENT_CONNECTION_MAXIDLETIME),
+            max_response_bytes=conf.get(keys.IPC_MAXIMUM_RESPONSE_LENGTH),
+            replication=own(keys.DFS_REPLICATION),
+            block_size=own(keys.DFS_BLOCKSIZE),
+            bytes_per_checksum=own(keys.DFS_BYTES_PER_CHECKSUM),
+            checksum_type=(
+                conf.get(keys.DFS_CHECKSUM_TYPE) if conf.is_set(keys.DFS_CHECKSUM_TYPE) else None
+            ),
+            checksum_combine_mode=conf.get(keys.DFS_CHECKSUM_COMBINE_MODE),
+        )
+
+
+def _replacement(conf: Configuration) -> ReplacementPolicy:
+    enabled = conf.get(keys.DFS_CLIENT_BLOCK_WRITE_REPLACE_DATANODE_ON_FAILURE_ENABLE)
+    policy = conf.get(keys.DFS_CLIENT_BLOCK_WRITE_REPLACE_DATANODE_ON_FAILURE_POLICY)
+    return ReplacementPolicy(
+        Policy(policy) if enabled else Policy.NEVER,
+        conf.get(keys.DFS_CLIENT_BLOCK_WRITE_REPLACE_DATANODE_ON_FAILURE_BEST_EFFORT),
+        conf.get(keys.DFS_CLIENT_BLOCK_WRITE_REPLACE_DATANODE_ON_FAILURE_MIN_REPLICATION),
+    )

@@ -1,0 +1,259 @@
+"""Replicas of datanodes on this machine, read from their files: the cache of what is open.
+
+Mirrors Hadoop's ShortCircuitCache. A replica is asked for once and shared by all who
+read it; `dfs.client.read.shortcircuit.streams.cache.size` of them stay open while nobody
+does, for `…expiry.ms` at most. One that its datanode changes or deletes is let go
+within seconds, for its room on the disk comes back only then; a thread that lives as
+long as there is anything idle sees to both.
+
+After a fork, the child begins with an empty cache: slots and connections are the
+parent's, and descriptors that the child has inherited are only closed there.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+from howdah.client.blocks import LocatedBlock
+from howdah.client.settings.short_circuit import ShortCircuitSettings
+from howdah.client.shortcircuit.datanode import LocalDatanode
+from howdah.client.shortcircuit.replica import LocalReplica, ReplicaKey, key_of
+from howdah.forks import PerProcess
+from howdah.transfer.blocks import DatanodeAddress
+
+_SWEEP_S = 5.0
+_SHORTEST_SWEEP_S = 0.05
+_REFUSED_S = 5.0
+"""How long a block that its datanode did not pass is not asked for again."""
+_MAX_REFUSED = 1024
+
+
+class ShortCircuitCache:
+    """Open local replicas of one client. Thread-safe; safe after a fork."""
+
+    def __init__(
+        self, settings: ShortCircuitSettings, client_name: Callable[[], str], timeout_s: float
+    ) -> None:
+        self.settings = settings
+        self._client_name = client_name
+        self._timeout_s = timeout_s
+        self._replicas: dict[ReplicaKey, LocalReplica] = {}
+        self._resetting = PerProcess(threading.Lock)
+        self._reset()
+
+    def _reset(self) -> None:
+        inherited = self._replicas
+        self._changed = threading.Condition()
+        self._replicas = {}
+        # Those that nobody reads, the longest idle one in front.
+        self._idle: OrderedDict[ReplicaKey, LocalReplica] = OrderedDict()
+        self._datanodes: dict[str, LocalDatanode] = {}
+        self._local_hosts: dict[str, bool] = {}
+        self._refused: OrderedDict[ReplicaKey, float] = OrderedDict()
+        self._sweeping = False
+        self._closed = False
+        while inherited:
+            inherited.popitem()[1].forget()
+        # Last, for who sees it believes that all of the above is this process's.
+        self._pid = os.getpid()
+
+    def _own(self) -> None:
+        """In a forked child: begin anew, for what there is belongs to the parent."""
+        if self._pid != os.getpid():
+            with self._resetting.get():
+                if self._pid != os.getpid():
+                    self._reset()
+
+    # --- getting and giving back ---
+
+    def acquire(self, block: LocatedBlock, node: DatanodeAddress) -> LocalReplica | None:
+        """The replica at `node`, to be given back by `release`.
+
+        None where it isn't on this machine, or its datanode does not pass it.
+        """
+        self._own()
+        if not block.length_bytes or not self._is_here(node.ip):
+            return None
+        key = key_of(block.block)
+        replica = self._find(key)
+        if replica is None:
+            if self._was_refused(key):
+                return None
+            replica = self._fetch(block, node)
+            if replica is None:
+                return None
+        if replica.length_bytes < block.length_bytes:
+            self.release(replica)
+            return None
+        return replica
+
+    def _find(self, key: ReplicaKey) -> LocalReplica | None:
+        gone = None
+        with self._changed:
+            replica = self._replicas.get(key)
+            if replica is not None and replica.is_revoked:
+                del self._replicas[key]
+                gone = self._idle.pop(key, None)
+                replica = None
+            if replica is not None:
+                self._idle.pop(key, None)
+                replica.readers += 1
+        if gone is not None:
+            gone.let_go()
+        return replica
+
+    def _fetch(self, block: LocatedBlock, node: DatanodeAddress) -> LocalReplica | None:
+        datanode = self._datanode(node)
+        if not datanode.is_usable:
+            return None
+        fetched = datanode.fetch(block.block, block.token)
+        if fetched is None:
+            self._note_refused(key_of(block.block))
+            return None
+        surplus: LocalReplica | None = None
+        with self._changed:
+            present = self._replicas.get(fetched.key)
+            if present is not None and not present.is_revoked:
+                # Somebody else was as fast.
+                surplus, fetched = fetched, present
+                self._idle.pop(present.key, None)
+            elif not self._closed:
+                if present is not None:
+                    surplus = self._idle.pop(present.key, None)
+                self._replicas[fetched.key] = fetched
+            fetched.readers += 1
+        if surplus is not None:
+            surplus.let_go()
+        return fetched
+
+    def release(self, replica: LocalReplica, *, stale: bool = False) -> None:
+        """Whoever acquired it reads no more. `stale`: nobody else shall either."""
+        if replica.pid != os.getpid():
+            return
+        gone: list[LocalReplica] = []
+        with self._changed:
+            replica.readers -= 1
+            shared = self._replicas.get(replica.key) is replica
+            if shared and stale:
+                del self._replicas[replica.key]
+                shared = False
+            if not replica.readers:
+                if not shared:
+                    gone.append(replica)
+                else:
+                    replica.idle_since_s = time.monotonic()
+                    self._idle[replica.key] = replica
+                    if len(self._idle) > self.settings.cache_size:
+                        gone.append(self._forget_longest_idle())
+                self._watch()
+        for one in gone:
+            one.let_go()
+
+    def _forget_longest_idle(self) -> LocalReplica:
+        key, replica = self._idle.popitem(last=False)
+        del self._replicas[key]
+        return replica
+
+    # --- where ---
+
+    def _is_here(self, host: str) -> bool:
+        here = self._local_hosts.get(host)
+        if here is None:
+            here = self._local_hosts[host] = is_local_address(host)
+        return here
+
+    def _datanode(self, node: DatanodeAddress) -> LocalDatanode:
+        path = self.settings.socket_path.replace("_PORT", str(node.transfer_port))
+        with self._changed:
+            datanode = self._datanodes.get(path)
+            if datanode is None:
+                datanode = self._datanodes[path] = LocalDatanode(
+                    path,
+                    client_name=self._client_name,
+                    timeout_s=self._timeout_s,
+                    disable_s=self.settings.disable_interval_s,
+                    check=not self.settings.skip_checksum,
+                )
+            return datanode
+
+    def _was_refused(self, key: ReplicaKey) -> bool:
+        until_s = self._refused.get(key)
+        return until_s is not None and time.monotonic() < until_s
+
+    def _note_refused(self, key: ReplicaKey) -> None:
+        with self._changed:
+            self._refused[key] = time.monotonic() + _REFUSED_S
+            self._refused.move_to_end(key)
+            while len(self._refused) > _MAX_REFUSED:
+                self._refused.popitem(last=False)
+
+    # --- what nobody reads ---
+
+    def _watch(self) -> None:
+        if not self._sweeping and not self._closed:
+            self._sweeping = True
+            threading.Thread(target=self._sweep, name="short-circuit cache", daemon=True).start()
+
+    def _sweep(self) -> None:
+        pause_s = min(max(self.settings.cache_expiry_s / 4, _SHORTEST_SWEEP_S), _SWEEP_S)
+        while True:
+            with self._changed:
+                self._changed.wait(pause_s)
+                gone = self._expired(time.monotonic() - self.settings.cache_expiry_s)
+                done = not self._idle
+                datanodes = list(self._datanodes.values())
+                if done:
+                    self._sweeping = False
+            for one in gone:
+                one.let_go()
+            if done:
+                for datanode in datanodes:
+                    datanode.end_unused()
+                return
+
+    def _expired(self, limit_s: float) -> list[LocalReplica]:
+        gone = [
+            replica
+            for replica in self._idle.values()
+            if replica.idle_since_s <= limit_s or replica.is_revoked
+        ]
+        for replica in gone:
+            del self._idle[replica.key]
+            del self._replicas[replica.key]
+        return gone
+
+    def close(self) -> None:
+        """Let go of all that nobody reads, and of the rest as soon as nobody does."""
+        self._own()
+        with self._changed:
+            self._closed = True
+            idle = list(self._idle.values())
+            datanodes = list(self._datanodes.values())
+            self._idle.clear()
+            self._replicas.clear()
+            self._changed.notify_all()
+        for replica in idle:
+            replica.close()
+        # Their segments end with them, and so do the slots.
+        for datanode in datanodes:
+            datanode.close()
+
+    def __len__(self) -> int:
+        """Replicas that are open and shared."""
+        return len(self._replicas)
+
+
+def is_local_address(host: str) -> bool:
+    """Whether an IP address is one of this machine: then a socket can be bound to it."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind((host, 0))
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,227 @@
+"""The two files of a replica that a datanode of this machine has passed to this process.
+
+Everything is read by position, so any number of threads can share it. Whole chunks are
+checked against the meta file. What was read counts only if `is_current` says so
+afterwards: until then the datanode had not begun to change the replica.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+import threading
+from collections.abc import Callable
+
+from howdah import errors
+from howdah.client.shortcircuit.segments import Slot
+from howdah.transfer.blocks import ExtendedBlock
+from howdah.transfer.checksum import SUM_BYTES, ChecksumSpec, ChecksumType, verify_chunks
+
+_META_HEADER = struct.Struct(">hBi")
+_META_VERSION = 1
+_SCRATCH_BYTES = 64 * 1024
+"""Up to here a copy costs less than care for every chunk."""
+_MAX_CHUNK_BYTES = 16 * 1024 * 1024
+UNCHECKED = ChecksumSpec(ChecksumType.NULL, 1)
+"""For reads that check nothing: every byte is a chunk of its own."""
+
+ReplicaKey = tuple[str, int, int]
+"""(pool id, block id, generation stamp)."""
+
+
+def key_of(block: ExtendedBlock) -> ReplicaKey:
+    return block.pool_id, block.block_id, block.generation_stamp
+
+
+class ReplicaRevoked(errors.HowdahError, OSError):
+    """The datanode changes the replica; what was read of it is to be forgotten."""
+
+
+class LocalReplica:
+    """Descriptors, checksum and length of one finalized replica. Owned by a cache."""
+
+    __slots__ = (
+        "_closed",
+        "_free",
+        "_lock",
+        "_map",
+        "block_fd",
+        "checksum",
+        "idle_since_s",
+        "key",
+        "length_bytes",
+        "meta_fd",
+        "pid",
+        "readers",
+        "slot",
+    )
+
+    def __init__(
+        self,
+        block: ExtendedBlock,
+        block_fd: int,
+        meta_fd: int,
+        slot: Slot | None,
+        free: Callable[[Slot], None],
+        *,
+        check: bool,
+    ) -> None:
+        """Takes the descriptors over, also where it raises; `free` gives the slot back.
+
+        `ChecksumMismatch` for a meta file that is none; `ReplicaRevoked` if the replica
+        is not, or no longer, the one that was asked for.
+        """
+        self.key = key_of(block)
+        self.block_fd = block_fd
+        self.meta_fd = meta_fd
+        self.slot = slot
+        self._free = free
+        self.pid = os.getpid()
+        self.readers = 0
+        self.idle_since_s = 0.0
+        self._closed = False
+        self._lock = threading.Lock()
+        self._map: mmap.mmap | None = None
+        try:
+            self.length_bytes = os.fstat(block_fd).st_size
+            spec = _decode_header(os.pread(meta_fd, _META_HEADER.size, 0))
+            self.checksum = spec if check else UNCHECKED
+            whole = _META_HEADER.size + spec.sums_length(self.length_bytes)
+            if self.length_bytes < block.length_bytes or os.fstat(meta_fd).st_size != whole:
+                raise ReplicaRevoked(f"{block} is not here, or not whole")
+            if not self.is_current:
+                raise ReplicaRevoked(f"{block} has just changed")
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def is_current(self) -> bool:
+        """Whether all that was read until now is the replica's."""
+        if self._closed:
+            return False
+        if self.slot is not None:
+            return self.slot.is_valid
+        # A datanode without shared memory: at least the length tells of an append.
+        return os.fstat(self.block_fd).st_size == self.length_bytes
+
+    @property
+    def is_revoked(self) -> bool:
+        """Whether the datanode said so; cheaper than `is_current`, which notices its death."""
+        return self._closed or (self.slot is not None and self.slot.is_revoked)
+
+    # --- reading ---
+
+    def read_into(self, offset: int, view: memoryview) -> None:
+        """Fill `view` with the bytes from `offset` on, checked. They are the replica's."""
+        start, stop = self._chunks_around(offset, offset + len(view))
+        if stop - start == len(view):
+            self._fill([view], start)
+            self._check(start, [view])
+        elif stop - start <= max(_SCRATCH_BYTES, 2 * self.checksum.bytes_per_checksum):
+            scratch = memoryview(bytearray(stop - start))
+            self._fill([scratch], start)
+            self._check(start, [scratch])
+            view[:] = scratch[offset - start : offset - start + len(view)]
+        else:
+            self._read_around(start, stop, offset, view)
+
+    def _read_around(self, start: int, stop: int, offset: int, view: memoryview) -> None:
+        """The first and the last chunk beside the caller's buffer, as far as they go beyond
+        it, and all others straight into it."""
+        chunk = self.checksum.bytes_per_checksum
+        end = offset + len(view)
+        head_end = start + chunk if start < offset else start
+        tail_start = end - end % chunk if stop > end else stop
+        head = memoryview(bytearray(head_end - start))
+        tail = memoryview(bytearray(stop - tail_start))
+        pieces = [head, view[head_end - offset : tail_start - offset], tail]
+        self._fill([piece for piece in pieces if piece], start)
+        self._check(start, pieces)
+        view[: head_end - offset] = head[offset - start :] if head else b""
+        view[tail_start - offset :] = tail[: end - tail_start]
+
+    def view(self, offset: int, count: int) -> memoryview:
+        """The same without copying: read-only memory that is the file's, checked."""
+        start, stop = self._chunks_around(offset, offset + count)
+        whole = memoryview(self._mapping())
+        self._check(start, [whole[start:stop]])
+        return whole[offset : offset + count]
+
+    def _chunks_around(self, offset: int, end: int) -> tuple[int, int]:
+        chunk = self.checksum.bytes_per_checksum
+        return offset - offset % chunk, min(end + -end % chunk, self.length_bytes)
+
+    def _mapping(self) -> mmap.mmap:
+        with self._lock:
+            if self._map is None:
+                self._map = mmap.mmap(self.block_fd, self.length_bytes, access=mmap.ACCESS_READ)
+            return self._map
+
+    def _fill(self, pieces: list[memoryview], offset: int) -> None:
+        while pieces:
+            count = os.preadv(self.block_fd, pieces, offset)
+            if not count:
+                raise ReplicaRevoked(f"the file of {_name(self.key)} ends at {offset}")
+            offset += count
+            while pieces and count >= len(pieces[0]):
+                count -= len(pieces.pop(0))
+            if count:
+                pieces[0] = pieces[0][count:]
+
+    def _check(self, start: int, pieces: list[memoryview]) -> None:
+        """Hold chunks, which lie one after the other from `start` on, against their sums."""
+        spec = self.checksum
+        if not spec.sum_bytes:
+            return
+        first = start // spec.bytes_per_checksum
+        wanted = spec.sums_length(sum(map(len, pieces)))
+        sums = memoryview(os.pread(self.meta_fd, wanted, _META_HEADER.size + first * SUM_BYTES))
+        for piece in pieces:
+            own, sums = sums[: spec.sums_length(len(piece))], sums[spec.sums_length(len(piece)) :]
+            # Sums that are not there fit nothing.
+            whole = len(own) == spec.sums_length(len(piece))
+            bad = verify_chunks(spec, piece, own) if whole else 0
+            if bad >= 0:
+                raise errors.ChecksumMismatch(
+                    f"{_name(self.key)} is corrupt at offset "
+                    f"{start + bad * spec.bytes_per_checksum}"
+                )
+            start += len(piece)
+
+    # --- the end ---
+
+    def let_go(self) -> None:
+        """Close the files and tell the datanode."""
+        self.close()
+        if self.slot is not None:
+            self._free(self.slot)
+
+    def close(self) -> None:
+        """Let go of the files; safe to repeat. Memory that `view` gave stays."""
+        with self._lock:
+            self.forget()
+
+    def forget(self) -> None:
+        """As `close`, in a forked child, where the lock may be a thread's that is not there."""
+        if self._closed:
+            return
+        self._closed = True
+        self._map = None
+        os.close(self.block_fd)
+        os.close(self.meta_fd)
+
+
+def _name(key: ReplicaKey) -> str:
+    return f"blk_{key[1]}_{key[2]}"
+
+
+def _decode_header(data: bytes) -> ChecksumSpec:
+    """How the replica is summed, as the head of a meta file says."""
+    if len(data) == _META_HEADER.size:
+        version, kind, bytes_per_checksum = _META_HEADER.unpack(data)
+        known = kind in ChecksumType._value2member_map_
+        if version == _META_VERSION and known and 0 < bytes_per_checksum <= _MAX_CHUNK_BYTES:
+            return ChecksumSpec(ChecksumType(kind), bytes_per_checksum)
+    raise errors.ChecksumMismatch(f"a meta file that begins with {data!r}")

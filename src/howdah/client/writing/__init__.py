@@ -1,0 +1,6 @@
+"""Output streams: from bytes to packets, pipelines and a completed file.
+
+`output` is the stream (DFSOutputStream in Hadoop), `streamer` its threads and sockets
+(DataStreamer); between them a state machine without either: `pipeline`, with `packetizer`,
+`queues`, `recovery` and `actions` (pure). Arrows: `output -> streamer -> pipeline -> actions`.
+"""

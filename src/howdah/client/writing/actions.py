@@ -1,0 +1,111 @@
+"""The words between a write pipeline's state machine and its shell (pure).
+
+The phases that the machine (`howdah.client.writing.pipeline`) goes through, and the actions
+that it asks of the shell (`howdah.client.writing.streamer`), as frozen values.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from howdah.client.blocks import LocatedBlock
+from howdah.client.writing.packetizer import OutgoingPacket
+from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.transfer.ops import Stage
+from howdah.transfer.packets import PacketHeader
+
+
+class Phase(enum.Enum):
+    """Where the stream stands with its current block."""
+
+    NO_BLOCK = "no block"
+    ALLOCATING = "a block was asked for"
+    ALLOCATED = "a block without a pipeline"
+    CONNECTING = "the pipeline is being opened"
+    ABANDONING = "the block could not be written anywhere"
+    STREAMING = "the pipeline is open"
+    BROKEN = "a datanode failed"
+    REPLACING = "another datanode was asked for"
+    FAILED = "the stream is over"
+
+
+@dataclass(frozen=True, slots=True)
+class SequencedPacket:
+    """A packet with its place in the stream."""
+
+    seqno: int
+    packet: OutgoingPacket
+
+    @property
+    def header(self) -> PacketHeader:
+        packet = self.packet
+        return PacketHeader(
+            packet.offset_in_block,
+            self.seqno,
+            packet.last_in_block,
+            len(packet.data),
+            packet.sync_block,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Allocate:
+    """Ask the namenode for a block behind `previous`."""
+
+    previous: ExtendedBlock | None
+    excluded: tuple[DatanodeAddress, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Connect:
+    """Open the pipeline of `block`, whose length is what is acknowledged of it.
+
+    At most `sent_bytes` of it may be on a datanode. Every stage but the creation of a
+    block needs a new generation stamp first, and the namenode told afterwards.
+    """
+
+    block: LocatedBlock
+    stage: Stage
+    sent_bytes: int
+
+    @property
+    def renews(self) -> bool:
+        """Whether the block gets a new generation stamp by this."""
+        return self.stage is not Stage.PIPELINE_SETUP_CREATE
+
+    @property
+    def only_finalizes(self) -> bool:
+        """Whether the datanodes finalize the block at once, and take no packets."""
+        return self.stage is Stage.PIPELINE_CLOSE_RECOVERY
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """Get one more datanode for `block`, none of `failed`, and have `source` copy to it."""
+
+    block: LocatedBlock
+    source: DatanodeAddress
+    failed: tuple[DatanodeAddress, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Abandon:
+    """Tell the namenode that `block` will not be written."""
+
+    block: ExtendedBlock
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send these packets, in order. They are on the ack queue already."""
+
+    packets: tuple[SequencedPacket, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """Send the packet that says nothing."""
+
+
+Action = Allocate | Connect | Replace | Abandon | Send | Heartbeat

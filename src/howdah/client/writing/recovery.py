@@ -1,0 +1,98 @@
+"""What is known of the recovery of one block's pipeline (pure).
+
+The failed datanodes with their reasons, how often the pipeline broke, which other nodes
+were tried, and who is waited for. `howdah.client.writing.pipeline` decides by it.
+"""
+
+from __future__ import annotations
+
+from howdah.client.blocks import LocatedBlock
+from howdah.client.writing.restart import RestartWait
+from howdah.transfer.blocks import DatanodeAddress
+
+MAX_REPLACEMENTS_TRIED = 3
+"""So many datanodes are tried as replacements in one recovery."""
+
+
+class Recovery:
+    """`retries` is how often a pipeline may break with no packet acknowledged in between."""
+
+    def __init__(self, retries: int, restart_timeout_s: float) -> None:
+        self.restart = RestartWait(restart_timeout_s)
+        self.replacement_due = False
+        self._retries = retries
+        self._breaks = 0
+        self._acked_before = -1
+        self._failed: dict[DatanodeAddress, str] = {}
+        self._restarting: set[DatanodeAddress] = set()
+        self._replacements_tried = 0
+
+    def begin_block(self) -> None:
+        """Nothing is held against any datanode in a new block."""
+        self._failed.clear()
+        self._restarting.clear()
+        self.restart.end()
+
+    # --- failures -------------------------------------------------------------------
+
+    @property
+    def failed(self) -> tuple[DatanodeAddress, ...]:
+        """The nodes that are not used for this block again."""
+        return tuple(self._failed)
+
+    @property
+    def reasons(self) -> str:
+        """Each failed node, and why."""
+        return "; ".join(f"{node} {reason}" for node, reason in self._failed.items())
+
+    def broke(self, last_acked_seqno: int) -> str | None:
+        """The pipeline broke; why that was once too often, if it was."""
+        if last_acked_seqno > self._acked_before:
+            self._acked_before = last_acked_seqno
+            self._breaks = 0
+        self._breaks += 1
+        if self._breaks <= self._retries:
+            return None
+        return (
+            f"broke {self._breaks} times with no packet acknowledged in between "
+            f"(dfs.client.pipeline.recovery.max-retries)"
+        )
+
+    def hold_against(self, node: DatanodeAddress, reason: str, *, restarts: bool = False) -> None:
+        """`node` failed; one that `restarts` may join another pipeline of the block later."""
+        self._failed[node] = reason
+        if restarts:
+            self._restarting.add(node)
+        if self.restart.node == node:
+            self.restart.end()
+
+    def mended(self) -> None:
+        """The pipeline is open again."""
+        self.replacement_due = False
+        self._replacements_tried = 0
+        self.restart.end()
+        for node in self._restarting:
+            self._failed.pop(node, None)
+        self._restarting.clear()
+
+    # --- replacements -----------------------------------------------------------------
+
+    def source(self, block: LocatedBlock) -> DatanodeAddress:
+        """Who is to copy the block to another node: another one at each attempt, and none
+        that is waited for, if there is a choice."""
+        nodes = [node for node in block.nodes if node != self.restart.node] or block.nodes
+        return nodes[self._replacements_tried % len(nodes)]
+
+    def replaced(self) -> None:
+        """Another node has joined."""
+        self.replacement_due = False
+        self._replacements_tried += 1
+
+    def not_replaced(self, *, another: bool) -> bool:
+        """An attempt at a replacement failed, and `another` node may be tried; true when
+        none is, and the pipeline has to do with the nodes that are left."""
+        self._replacements_tried += 1
+        if another and self._replacements_tried < MAX_REPLACEMENTS_TRIED:
+            return False
+        self.replacement_due = False
+        return True

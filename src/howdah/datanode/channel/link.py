@@ -1,0 +1,61 @@
+"""The channel between keeper and data process: a socket pair and its frames.
+
+Whoever dies closes its end, and the other one notices at once: the end of the
+channel is the end of both.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+
+from howdah import errors
+from howdah.datanode.channel.messages import Message, MessageBuffer, encode
+
+_RECEIVE_BYTES = 64 * 1024
+
+
+class LinkClosed(errors.HowdahError, ConnectionError):
+    """The other process is gone."""
+
+
+class Link:
+    """One end. Any thread sends; one thread receives."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._lock = threading.Lock()
+        self._buffer = MessageBuffer()
+
+    @classmethod
+    def pair(cls) -> tuple[Link, Link]:
+        left, right = socket.socketpair()
+        return cls(left), cls(right)
+
+    def fileno(self) -> int:
+        return self._sock.fileno()
+
+    def send(self, message: Message) -> None:
+        """`LinkClosed` when the other process is gone."""
+        data = encode(message)
+        try:
+            with self._lock:
+                self._sock.sendall(data)
+        except OSError as error:
+            raise LinkClosed(f"the other process of this datanode is gone: {error}") from error
+
+    def receive(self) -> list[Message]:
+        """Wait for messages; `LinkClosed` when no more will come."""
+        while True:
+            try:
+                data = self._sock.recv(_RECEIVE_BYTES)
+            except OSError as error:
+                raise LinkClosed(f"the other process of this datanode is gone: {error}") from error
+            if not data:
+                raise LinkClosed("the other process of this datanode is gone")
+            messages = self._buffer.feed(data)
+            if messages:
+                return messages
+
+    def close(self) -> None:
+        self._sock.close()

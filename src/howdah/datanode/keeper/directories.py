@@ -1,0 +1,220 @@
+"""The data directories of a datanode: found, locked, formatted, checked.
+
+A directory's `current/VERSION` ties it to a cluster and to this datanode's uuid;
+a block pool's own VERSION ties it to a namespace. A new directory gets its storage
+id at once, and its VERSION when a namenode has said which cluster this is.
+
+A directory that can't be used counts as a failed volume. One that belongs to
+somebody else (another cluster, another datanode, a running process) stops the
+start: to go on with the others would hide a mistake.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from howdah import errors
+from howdah.datanode.keeper import pool_upgrade
+from howdah.datanode.keeper.reports import Namespace
+from howdah.datanode.volumes.volumes import DISK_FULL, Volume, VolumeSet, is_about_the_disk
+from howdah.storage.layout import StorageDirectory, StorageLock, StorageState
+from howdah.storage.version import (
+    BlockPoolVersion,
+    DatanodeVersion,
+    new_datanode_uuid,
+    new_storage_id,
+)
+from howdah.transfer.blocks import StorageType
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Directory:
+    storage: StorageDirectory
+    volume: Volume
+    version: DatanodeVersion | None
+
+
+class DataDirectories:
+    """All data directories, locked for as long as the keeper lives."""
+
+    def __init__(
+        self,
+        directories: list[_Directory],
+        locks: list[StorageLock],
+        unusable: list[str],
+        *,
+        rolls_back: bool = False,
+    ) -> None:
+        self._rolls_back = rolls_back
+        self._directories = directories
+        self._locks = locks
+        self.unusable = unusable
+        """Directories that failed before they became volumes, with the reason."""
+        self.volumes = VolumeSet([directory.volume for directory in directories])
+        self.uuid = self._common_uuid()
+
+    @classmethod
+    def open(
+        cls,
+        paths: Sequence[tuple[str, Path]],
+        *,
+        reserved_bytes: int = 0,
+        tolerated: int = 0,
+        rolls_back: bool = False,
+    ) -> DataDirectories:
+        """Find and lock `paths`, each with the name of its storage type.
+
+        With `rolls_back` they follow a namenode that was rolled back.
+
+        Raises `StorageLocked` or `InconsistentStorage`; the latter also when more
+        directories than `tolerated` can't be used (-1: when none can).
+        """
+        directories: list[_Directory] = []
+        locks: list[StorageLock] = []
+        unusable: list[str] = []
+        try:
+            for kind, path in paths:
+                storage = StorageDirectory(path)
+                try:
+                    directories.append(_find(storage, StorageType[kind], reserved_bytes))
+                    locks.append(storage.lock())
+                except errors.HowdahError:
+                    raise
+                except OSError as error:
+                    directories[:] = [d for d in directories if d.storage is not storage]
+                    unusable.append(f"{path}: {error.strerror or error}")
+                    log.error("data directory %s cannot be used: %s", path, error)
+            allowed = len(paths) - 1 if tolerated < 0 else tolerated
+            if not directories or len(unusable) > allowed:
+                raise errors.InconsistentStorage(
+                    f"{len(unusable)} of {len(paths)} data directories cannot be used, and "
+                    f"dfs.datanode.failed.volumes.tolerated is {tolerated}: {'; '.join(unusable)}"
+                )
+            return cls(directories, locks, unusable, rolls_back=rolls_back)
+        except BaseException:
+            for lock in locks:
+                lock.release()
+            raise
+
+    def _common_uuid(self) -> str:
+        uuids = {d.version.datanode_uuid for d in self._directories if d.version is not None}
+        if len(uuids) > 1:
+            raise errors.InconsistentStorage(
+                "the data directories belong to different datanodes: "
+                + ", ".join(
+                    f"{d.volume.path} to {d.version.datanode_uuid}"
+                    for d in self._directories
+                    if d.version is not None
+                )
+            )
+        return uuids.pop() if uuids else new_datanode_uuid(secrets.randbelow)
+
+    def join(self, namespace: Namespace) -> list[tuple[Volume, str]]:
+        """Format what is new for the namenode's cluster, check what isn't, make its pool.
+
+        Returns the volumes for which the disk did not let it, and why. Raises
+        `InconsistentStorage` when a directory belongs to another cluster, and the `OSError`
+        of a process that has no descriptors or memory left.
+        """
+        failed: list[tuple[Volume, str]] = []
+        for directory in self._directories:
+            if directory.volume.failure is not None:
+                continue
+            try:
+                self._join(directory, namespace)
+            except errors.HowdahError:
+                raise
+            except OSError as error:
+                if not is_about_the_disk(error) and error.errno not in DISK_FULL:
+                    raise
+                log.error("%s cannot join %s: %s", directory.volume, namespace.pool_id, error)
+                failed.append((directory.volume, f"it cannot join {namespace.pool_id}: {error}"))
+        return failed
+
+    def _join(self, directory: _Directory, namespace: Namespace) -> None:
+        if directory.version is None:
+            self._format(directory, namespace)
+        elif directory.version.cluster_id != namespace.cluster_id:
+            raise errors.InconsistentStorage(
+                f"Incompatible clusterIDs in {directory.volume.path}: "
+                f"namenode clusterID = {namespace.cluster_id}; "
+                f"datanode clusterID = {directory.version.cluster_id}"
+            )
+        elif not directory.storage.version_file.exists():
+            # Unplugged since the start: nothing is made on its mount point.
+            log.error("%s has lost its VERSION; it is left alone", directory.volume)
+            return
+        self._make_pool(directory.volume, namespace)
+
+    def _format(self, directory: _Directory, namespace: Namespace) -> None:
+        version = DatanodeVersion(directory.volume.storage_id, namespace.cluster_id, self.uuid)
+        directory.storage.write_version(version, _now_ms())
+        directory.version = version
+        log.info("formatted %s for cluster %s", directory.volume, namespace.cluster_id)
+
+    def _make_pool(self, volume: Volume, namespace: Namespace) -> None:
+        pool_id = namespace.pool_id
+        slice_ = StorageDirectory(Path(volume.pool_path(pool_id)))
+        if slice_.root.exists():
+            pool_upgrade.follow(slice_, namespace, rolls_back=self._rolls_back)
+        volume.make_pool_directories(pool_id)
+        if slice_.version_file.exists():
+            return
+        slice_.write_version(
+            BlockPoolVersion(namespace.namespace_id, pool_id, namespace.ctime_ms), _now_ms()
+        )
+
+    def finalize_upgrade(self, pool_id: str) -> None:
+        """Give up what was kept of the time before an upgrade of the namenode."""
+        for volume in self.volumes.working():
+            pool_upgrade.finalize(StorageDirectory(Path(volume.pool_path(pool_id))))
+
+    def close(self) -> None:
+        for lock in self._locks:
+            lock.release()
+
+
+def _find(storage: StorageDirectory, kind: StorageType, reserved_bytes: int) -> _Directory:
+    with contextlib.suppress(FileNotFoundError):
+        # A disk that can't be read is a failed volume; what `state` refuses is a mistake.
+        os.listdir(storage.root)
+    state = storage.state()
+    version = None
+    match state:
+        case StorageState.UNFINISHED:
+            raise errors.InconsistentStorage(
+                f"Data directory {storage.root} is {state.value}; finish or roll that back with "
+                "the software that began it"
+            )
+        case StorageState.NORMAL:
+            version = storage.read_version(DatanodeVersion)
+        case StorageState.NOT_FORMATTED if not _is_blank(storage):
+            raise errors.InconsistentStorage(
+                f"Data directory {storage.root} is not empty and has no {storage.version_file}; "
+                "it is not touched"
+            )
+        case _:
+            storage.create()
+    storage_id = version.storage_id if version else new_storage_id(secrets.randbelow)
+    return _Directory(storage, Volume(str(storage.root), storage_id, kind, reserved_bytes), version)
+
+
+def _is_blank(storage: StorageDirectory) -> bool:
+    """A start that never met a namenode leaves an empty `current`, and no more."""
+    names = {path.name for path in storage.root.iterdir()}
+    return names <= {storage.current.name, storage.lock_file.name, "lost+found"} and not any(
+        storage.current.iterdir()
+    )
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

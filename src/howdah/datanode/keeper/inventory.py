@@ -1,0 +1,138 @@
+"""The keeper's own list of replicas, from which reports are made.
+
+Scanned by the keeper before it forks, so both processes start with the same list,
+and kept up by the data process's events. A full report of a million replicas is
+encoded from it without the data process noticing.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+from howdah.datanode.channel.gauges import Gauges
+from howdah.datanode.channel.messages import (
+    Event,
+    ReplicaDeleted,
+    ReplicaOpened,
+    ReplicaReceived,
+    VolumeFailed,
+)
+from howdah.datanode.replicas.replicas import Replica, ReplicaMap, ReplicaState
+from howdah.datanode.volumes.block_files import META_HEADER_BYTES
+from howdah.datanode.volumes.usage import UsageAsker, ask_all
+from howdah.datanode.volumes.volumes import Usage, Volume, VolumeSet
+from howdah.transfer.block_lists import ListedReplica
+from howdah.transfer.blocks import ExtendedBlock
+
+# What a replica's checksums take, as a part of its length: CRCs of 4 bytes for 512,
+# the default. An estimate is good enough for what a heartbeat says of a volume,
+# and the next scan counts again.
+_SUMS_PART = 128
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeState:
+    """A volume as a heartbeat describes it."""
+
+    volume: Volume
+    usage: Usage | None
+    """None where the volume has failed."""
+    pool_used_bytes: int
+    failure: str | None
+    hangs: bool = False
+    """It has not said in time how full it is."""
+
+
+class Inventory:
+    """Replicas and volumes as the keeper knows them. Any thread may ask."""
+
+    def __init__(self, volumes: VolumeSet, replicas: ReplicaMap, gauges: Gauges) -> None:
+        self.volumes = volumes
+        self._replicas = replicas
+        self._gauges = gauges
+        self._lock = threading.Lock()
+        self._askers = [self._asker(number, volume) for number, volume in enumerate(volumes.all)]
+
+    def _asker(self, number: int, volume: Volume) -> UsageAsker:
+        def ask() -> Usage:
+            return volume.usage(self._gauges.promised_bytes(number))
+
+        return UsageAsker(f"usage of {volume.path}", ask)
+
+    def apply(self, event: Event) -> None:
+        """Follow what the data process has done."""
+        with self._lock:
+            match event:
+                case ReplicaOpened(block, storage_id):
+                    self._put(block, storage_id, ReplicaState.RBW)
+                case ReplicaReceived(block, storage_id):
+                    self._put(block, storage_id, ReplicaState.FINALIZED)
+                case ReplicaDeleted(block, _):
+                    self._drop(block.pool_id, block.block_id)
+                case VolumeFailed(storage_id, reason):
+                    self.volumes[storage_id].failure = reason
+                    for pool_id, replica in self._replicas.of_volume(storage_id):
+                        self._drop(pool_id, replica.block_id)
+                case _:
+                    return
+
+    def _put(self, block: ExtendedBlock, storage_id: str, state: ReplicaState) -> None:
+        if self.volumes[storage_id].failure is not None:
+            # What was under way when the volume was left.
+            return
+        self._replicas.add_pool(block.pool_id)
+        self._drop(block.pool_id, block.block_id)
+        replica = Replica(
+            block.block_id, block.generation_stamp, state, storage_id, block.length_bytes
+        )
+        self._replicas.add(block.pool_id, replica)
+        self.volumes[storage_id].count(block.pool_id, _files_bytes(replica))
+
+    def _drop(self, pool_id: str, block_id: int) -> None:
+        replica = self._replicas.remove(pool_id, block_id)
+        if replica is not None:
+            self.volumes[replica.volume_id].count(pool_id, -_files_bytes(replica))
+
+    def listed(self, pool_id: str) -> dict[str, list[ListedReplica]]:
+        """What a full report says of each working volume, empty ones included."""
+        with self._lock:
+            lists: dict[str, list[ListedReplica]] = {
+                volume.storage_id: [] for volume in self.volumes.working()
+            }
+            for replica in self._replicas.of_pool(pool_id):
+                lists[replica.volume_id].append(
+                    ListedReplica(
+                        replica.block_id,
+                        replica.length_bytes,
+                        replica.generation_stamp,
+                        replica.state,
+                    )
+                )
+        return lists
+
+    def states(self, pool_id: str) -> list[VolumeState]:
+        """Every volume as it is now. One that can't even be asked counts as failed; one that
+        hangs is as it was, unless it has hung since the start."""
+        working = [
+            (volume, asker)
+            for volume, asker in zip(self.volumes.all, self._askers, strict=True)
+            if volume.failure is None
+        ]
+        answers = ask_all([asker for _, asker in working])
+        told = {volume: answer for (volume, _), answer in zip(working, answers, strict=True)}
+        states = []
+        for volume in self.volumes.all:
+            usage, failure, hangs = None, volume.failure, False
+            if volume in told:
+                answer = told[volume]
+                usage, hangs = answer.usage, answer.is_late
+                if usage is None:
+                    failure = str(answer.error or "it does not say how full it is")
+            used_bytes = volume.pool_used_bytes(pool_id)
+            states.append(VolumeState(volume, usage, used_bytes, failure, hangs))
+        return states
+
+
+def _files_bytes(replica: Replica) -> int:
+    return replica.length_bytes + replica.length_bytes // _SUMS_PART + META_HEADER_BYTES

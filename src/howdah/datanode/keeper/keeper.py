@@ -1,0 +1,341 @@
+"""The keeper: the datanode's first process, which talks to namenodes.
+
+    open the data directories -> listen -> scan -> fork the data process
+    -> an actor for each namenode -> pass events and commands on, until told to stop
+
+Everything that computes belongs here and not into the data process (reports, later
+scanners and web pages): one busy Python thread beside the data path costs it nearly
+all of its speed. When the data process dies, the keeper ends: a datanode that can't
+serve must not say that it lives.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import select
+import signal
+import socket
+import time
+from functools import partial
+from pathlib import Path
+
+from howdah import errors, exposure, keys
+from howdah.config import Configuration, namenode_address
+from howdah.datanode.channel.gauges import Gauges
+from howdah.datanode.channel.link import Link, LinkClosed
+from howdah.datanode.channel.messages import (
+    BlockSynchronized,
+    Command,
+    CorruptFound,
+    Message,
+    PoolServed,
+    ReplicaDeleted,
+    ReplicaOpened,
+    ReplicaReceived,
+    ReportAsked,
+    ShutdownAsked,
+    Stop,
+    VolumeFailed,
+)
+from howdah.datanode.keeper.directories import DataDirectories
+from howdah.datanode.keeper.inventory import Inventory
+from howdah.datanode.keeper.namenode_actor import ActorSettings, NamenodeActor
+from howdah.datanode.process.data_process import DataProcess, Inheritance
+from howdah.datanode.replicas.replicas import ReplicaMap
+from howdah.datanode.replicas.scan import scan_all
+from howdah.datanode.settings import DataSettings
+from howdah.datanode.transfer.data_server import listen
+from howdah.datanode.transfer.short_circuit_socket import effective_path, listen_local
+from howdah.datanode.volumes.volumes import VolumeSet
+from howdah.kinds import Address, Key
+from howdah.storage.atomic import replace_file
+from howdah.transfer.blocks import DatanodeAddress
+
+log = logging.getLogger(__name__)
+
+STOP_TIMEOUT_S = 8.0
+_WILDCARDS = ("0.0.0.0", "::", "")
+
+
+class Keeper:
+    """One datanode, seen from its parent process."""
+
+    def __init__(
+        self, conf: Configuration, ready_file: Path | None, *, rolls_back: bool = False
+    ) -> None:
+        self._conf = conf
+        self._rolls_back = rolls_back
+        self._ready_file = ready_file
+        self._settings = DataSettings.of(conf)
+        self._tolerated = conf.get(keys.DFS_DATANODE_FAILED_VOLUMES_TOLERATED)
+        self._stop_reason = ""
+        self._status = 0
+        self._data_pid = 0
+        self._for_restart = False
+        self._actors: list[NamenodeActor] = []
+
+    def run(self) -> int:
+        """Start, serve, stop; the exit status."""
+        self._wake_reader, self._wake_writer = os.pipe()
+        os.set_blocking(self._wake_writer, False)
+        paths = self._conf.get(keys.DFS_DATANODE_DATA_DIR)
+        directories = DataDirectories.open(
+            paths,
+            reserved_bytes=self._settings.reserved_bytes,
+            tolerated=self._tolerated,
+            rolls_back=self._rolls_back,
+        )
+        try:
+            self._begin(directories)
+            self._loop()
+            return self._end()
+        finally:
+            directories.close()
+
+    # --- starting ---
+
+    def _begin(self, directories: DataDirectories) -> None:
+        conf = self._conf
+        self._failed_at_start = len(directories.unusable)
+        volumes = directories.volumes
+        data_listener = self._listen(keys.DFS_DATANODE_ADDRESS)
+        ipc_listener = self._listen(keys.DFS_DATANODE_IPC_ADDRESS)
+        self._data_address = data_listener.getsockname()
+        bound = [listener.getsockname()[:2] for listener in (data_listener, ipc_listener)]
+        stranger_warning = exposure.warning("datanode", bound)
+        if stranger_warning:
+            log.warning("%s", stranger_warning)
+        local_listener = self._listen_locally()
+        self._ipc_address = ipc_listener.getsockname()
+        self._uuid = directories.uuid
+        replicas = ReplicaMap()
+        started_s = time.monotonic()
+        scan_all(volumes, replicas)
+        too_many = self._too_many_failures(volumes)
+        if too_many:
+            raise errors.InconsistentStorage(too_many)
+        log.info(
+            "found %d replicas on %d volumes in %.2f s",
+            len(replicas),
+            len(volumes.all),
+            time.monotonic() - started_s,
+        )
+        gauges = Gauges(len(volumes.all))
+        self._inventory = Inventory(volumes, replicas, gauges)
+        self._link, data_end = Link.pair()
+        inheritance = Inheritance(
+            data_listener,
+            local_listener,
+            ipc_listener,
+            volumes,
+            replicas,
+            gauges,
+            self._settings,
+        )
+        self._data_pid = os.fork()
+        if self._data_pid == 0:
+            self._become_data_process(inheritance, data_end)
+        data_end.close()
+        data_listener.close()
+        if local_listener is not None:
+            local_listener.close()
+        ipc_listener.close()
+        self._handle_signals()
+        self._actors = [
+            NamenodeActor(
+                address,
+                partial(self._node, address),
+                directories,
+                self._inventory,
+                gauges,
+                ActorSettings(
+                    conf.get(keys.DFS_HEARTBEAT_INTERVAL),
+                    conf.get(keys.DFS_BLOCKREPORT_INTERVALMSEC),
+                    conf.get(keys.DFS_BLOCKREPORT_SPLIT_THRESHOLD),
+                ),
+                command=self._command,
+                ready=self._write_ready,
+                stop=self.stop,
+            )
+            for address in namenode_addresses(conf)
+        ]
+        for actor in self._actors:
+            actor.start()
+
+    def _listen(self, key: Key[Address]) -> socket.socket:
+        try:
+            return listen(self._conf.get(key))
+        except errors.Unreachable as error:
+            raise errors.InvalidConfiguration(f"{key.name}: {error.message}") from error
+
+    def _listen_locally(self) -> socket.socket | None:
+        path = self._settings.local_socket_path
+        if path is None:
+            if self._conf.get(keys.DFS_CLIENT_READ_SHORTCIRCUIT):
+                log.warning(
+                    "short-circuit reads are configured (dfs.client.read.shortcircuit) but "
+                    "stay off: dfs.domain.socket.path is not set"
+                )
+            return None
+        path = effective_path(path, self._data_address[1])
+        log.info("readers on this machine connect to %s", path)
+        return listen_local(path)
+
+    def _become_data_process(self, inheritance: Inheritance, link: Link) -> None:
+        try:
+            self._link.close()
+            os.close(self._wake_reader)
+            os.close(self._wake_writer)
+            DataProcess(inheritance, link).run()
+        except BaseException:
+            # It must never go on as a second keeper.
+            log.exception("the data process ends on a defect")
+            os._exit(1)
+
+    def _handle_signals(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(
+                number, lambda received, _: self.stop(f"got {signal.Signals(received).name}", 0)
+            )
+        # Written to by the interpreter, so that a signal ends the wait in select.
+        signal.set_wakeup_fd(self._wake_writer, warn_on_full_buffer=False)
+
+    def _node(self, namenode: tuple[str, int]) -> DatanodeAddress:
+        """How others reach this datanode."""
+        host, port = self._data_address[:2]
+        if host in _WILDCARDS:
+            host = _address_towards(namenode)
+        name = self._conf.get(keys.DFS_DATANODE_HOSTNAME)
+        if not name:
+            name = "localhost" if host.startswith("127.") or host == "::1" else socket.getfqdn()
+        return DatanodeAddress(
+            host, name, self._uuid, port, info_port=0, ipc_port=self._ipc_address[1]
+        )
+
+    def _write_ready(self) -> None:
+        if self._ready_file is None:
+            return
+        told = {
+            "pid": os.getpid(),
+            "role": "datanode",
+            "data": "{}:{}".format(*self._data_address[:2]),
+            "ipc": "{}:{}".format(*self._ipc_address[:2]),
+            "uuid": self._uuid,
+        }
+        replace_file(self._ready_file, json.dumps(told).encode() + b"\n")
+
+    # --- serving ---
+
+    def stop(self, reason: str, status: int) -> None:
+        """Ask the main thread to end the datanode; from any thread."""
+        if not self._stop_reason:
+            self._stop_reason, self._status = reason, status
+        os.write(self._wake_writer, b"\0")
+
+    def _command(self, command: Command) -> None:
+        try:
+            self._link.send(command)
+        except LinkClosed as error:
+            self.stop(f"the data process is gone: {error}", 1)
+
+    def _loop(self) -> None:
+        while not self._stop_reason:
+            link = self._link.fileno()
+            ready, _, _ = select.select([link, self._wake_reader], [], [])
+            if link not in ready:
+                continue
+            try:
+                messages = self._link.receive()
+            except LinkClosed:
+                log.error("the data process %d of this datanode has died", self._data_pid)
+                self.stop("the data process has died", 1)
+                return
+            for message in messages:
+                self._handle(message)
+
+    def _handle(self, message: Message) -> None:
+        match message:
+            case ReplicaOpened() | ReplicaReceived() | ReplicaDeleted():
+                self._inventory.apply(message)
+                for actor in self._actors:
+                    actor.tell(message)
+            case CorruptFound():
+                for actor in self._actors:
+                    actor.tell(message)
+            case VolumeFailed():
+                self._inventory.apply(message)
+                for actor in self._actors:
+                    actor.volume_failed()
+                too_many = self._too_many_failures(self._inventory.volumes)
+                if too_many:
+                    self.stop(too_many, 1)
+            case ReportAsked(incremental):
+                for actor in self._actors:
+                    actor.report_now(full=not incremental)
+            case PoolServed(pool_id):
+                for actor in self._actors:
+                    actor.pool_served(pool_id)
+            case BlockSynchronized():
+                for actor in self._actors:
+                    if actor.name == message.ordered_by:
+                        actor.tell(message)
+            case ShutdownAsked(for_upgrade):
+                self._for_restart = for_upgrade
+                self.stop("an administrator asks for it", 0)
+            case _:
+                log.error("the data process sent %s, which is no event", type(message).__name__)
+
+    def _too_many_failures(self, volumes: VolumeSet) -> str:
+        """Why the datanode has to stop, or nothing."""
+        working = len(volumes.working())
+        failed = len(volumes.all) - working + self._failed_at_start
+        if working and (self._tolerated < 0 or failed <= self._tolerated):
+            return ""
+        reasons = "; ".join(f"{v}: {v.failure}" for v in volumes.all if v.failure is not None)
+        return (
+            f"{failed} volumes have failed and dfs.datanode.failed.volumes.tolerated is "
+            f"{self._tolerated}: {reasons}"
+        )
+
+    # --- stopping ---
+
+    def _end(self) -> int:
+        log.info("the datanode stops: %s", self._stop_reason)
+        for actor in self._actors:
+            actor.stop()
+        try:
+            self._link.send(Stop(self._for_restart))
+        except LinkClosed:
+            log.info("the data process is gone already")
+        deadline_s = time.monotonic() + STOP_TIMEOUT_S
+        while os.waitpid(self._data_pid, os.WNOHANG) == (0, 0):
+            if time.monotonic() > deadline_s:
+                log.error("the data process %d does not stop; it is killed", self._data_pid)
+                os.kill(self._data_pid, signal.SIGKILL)
+                os.waitpid(self._data_pid, 0)
+                break
+            time.sleep(0.005)
+        self._link.close()
+        return self._status
+
+
+def namenode_addresses(conf: Configuration) -> list[tuple[str, int]]:
+    """Where the namenodes take calls from datanodes."""
+    service = conf.get(keys.DFS_NAMENODE_SERVICERPC_ADDRESS)
+    return [service or namenode_address(conf)]
+
+
+def _address_towards(namenode: tuple[str, int]) -> str:
+    """The address of this machine by which the namenode would see it."""
+    # A datagram socket that is connected sends nothing; it just picks a route.
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect(namenode)
+            host: str = probe.getsockname()[0]
+            return host
+    except OSError as error:
+        raise errors.Unreachable(
+            f"no route from here to the namenode {namenode[0]}:{namenode[1]}: {error}"
+        ) from error

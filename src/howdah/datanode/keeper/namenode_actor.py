@@ -1,0 +1,384 @@
+"""What a datanode says to one namenode, for as long as it runs: one thread each.
+
+    CONNECT --versionRequest--> JOIN --registerDatanode--> SERVE
+       ^                                                     |
+       +------- unknown to the namenode (it restarted) ------+
+
+1. versionRequest tells which cluster and block pool this is; the data directories
+   are made ready for them, or the actor ends with an error. Then the data process
+   serves the block pool: clients may come as soon as the namenode knows this datanode.
+2. registerDatanode; then a heartbeat, so the namenode knows the volumes, and a full
+   block report when it grants a lease for one (`report_schedule`). After that the
+   datanode is ready.
+3. From then on: news of replicas at once, in the order in which they happened; a
+   heartbeat each interval, whose answer brings orders; a full report now and then.
+
+While the namenode is away, everything waits: news are kept (a full report makes up
+for them if it has forgotten this datanode), and it is called again after 50 ms,
+then twice as long each time, up to a second. It is back when it has answered a call.
+
+What it refuses is not said again: news of replicas are made good by the next full
+report, which comes the later the more is refused; a bad replica is found again by
+the next reader, and the end of a recovery by the next recovery.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from google.protobuf.message import Message
+
+from howdah import errors
+from howdah.datanode.channel.commands import (
+    FinalizeUpgrade,
+    Order,
+    Register,
+    Shutdown,
+    Unsupported,
+    decode_orders,
+)
+from howdah.datanode.channel.gauges import Gauges
+from howdah.datanode.channel.messages import (
+    BalanceBandwidth,
+    CheckVolumes,
+    Command,
+    Identity,
+    Invalidate,
+    LeaveVolume,
+    RecoverBlock,
+    ServePool,
+    Transfer,
+)
+from howdah.datanode.keeper import reports
+from howdah.datanode.keeper.directories import DataDirectories
+from howdah.datanode.keeper.inventory import Inventory
+from howdah.datanode.keeper.namenode_news import AWAY, News, NewsQueue
+from howdah.datanode.keeper.report_schedule import ReportSchedule
+from howdah.datanode.keeper.reports import Namespace
+from howdah.proto import datanode_namenode_pb2 as pb
+from howdah.rpc.client import RpcClient
+from howdah.transfer.blocks import DatanodeAddress
+
+log = logging.getLogger(__name__)
+
+PROTOCOL = "org.apache.hadoop.hdfs.server.protocol.DatanodeProtocol"
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
+_SERVING_TIMEOUT_S = 60.0
+M = TypeVar("M", bound=Message)
+
+
+@dataclass(frozen=True, slots=True)
+class ActorSettings:
+    heartbeat_s: float
+    report_s: float
+    report_split: int
+
+
+class _Unknown(Exception):
+    """The namenode doesn't know this datanode: register again."""
+
+
+class NamenodeActor:
+    """One namenode, as this datanode deals with it."""
+
+    def __init__(
+        self,
+        address: tuple[str, int],
+        node: Callable[[], DatanodeAddress],
+        directories: DataDirectories,
+        inventory: Inventory,
+        gauges: Gauges,
+        settings: ActorSettings,
+        *,
+        command: Callable[[Command], None],
+        ready: Callable[[], None],
+        stop: Callable[[str, int], None],
+    ) -> None:
+        self.name = f"{address[0]}:{address[1]}"
+        self._client = RpcClient(address, PROTOCOL)
+        self._node = node
+        self._directories = directories
+        self._inventory = inventory
+        self._gauges = gauges
+        self._settings = settings
+        self._command = command
+        self._ready = ready
+        self._stop_datanode = stop
+        self._changed = threading.Condition()
+        self._news = NewsQueue(
+            self.name,
+            {volume.storage_id: volume for volume in inventory.volumes.all},
+            node,
+            self._call,
+            self._refused,
+        )
+        self._served: set[str] = set()
+        self._stopping = False
+        self._heartbeat_due_s = 0.0
+        self._reports = ReportSchedule(settings.report_s)
+        self._is_ready = False
+        self._last_failure_ms = 0
+        self._registration = pb.DatanodeRegistrationProto()
+        self._namespace: Namespace | None = None
+        self._thread = threading.Thread(target=self._run, name=f"namenode {self.name}", daemon=True)
+
+    # --- from other threads ---
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        with self._changed:
+            self._stopping = True
+            self._changed.notify()
+
+    def tell(self, news: News) -> None:
+        """Pass this on to the namenode as soon as possible."""
+        with self._changed:
+            self._news.append(news)
+            self._changed.notify()
+
+    def pool_served(self, pool_id: str) -> None:
+        """The data process serves this block pool now."""
+        with self._changed:
+            self._served.add(pool_id)
+            self._changed.notify()
+
+    def report_now(self, *, full: bool) -> None:
+        """A heartbeat, and a full report if `full`, without waiting for their time."""
+        with self._changed:
+            self._heartbeat_due_s = 0.0
+            if full:
+                self._reports.ask()
+            self._changed.notify()
+
+    def volume_failed(self) -> None:
+        self._last_failure_ms = time.time_ns() // 1_000_000
+        self.report_now(full=False)
+
+    # --- the thread ---
+
+    def _run(self) -> None:
+        try:
+            self._live()
+        except Exception:
+            # A datanode that tells its namenode nothing had better be gone.
+            log.exception("dealing with namenode %s failed on a defect", self.name)
+            self._stop_datanode(f"nobody talks to namenode {self.name} any more", 1)
+
+    def _live(self) -> None:
+        pause_s = _FIRST_PAUSE_S
+        away = False
+        joined = False
+        while not self._stopping:
+            try:
+                if not joined:
+                    self._join()
+                    joined = True
+                # After a failure that is a heartbeat at least: it is back when it answers.
+                self._do_what_is_due()
+                if away:
+                    log.info("namenode %s is back", self.name)
+                away, pause_s = False, _FIRST_PAUSE_S
+                self._wait_for_more()
+            except _Unknown:
+                log.info("namenode %s does not know this datanode: registering again", self.name)
+                joined = False
+            except AWAY as error:
+                if not away:
+                    log.warning("namenode %s is away: %s", self.name, error)
+                away = True
+                self._heartbeat_due_s = 0.0
+                self._pause(pause_s)
+                pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+            except (
+                errors.InconsistentStorage,
+                errors.IncorrectVersion,
+                errors.DisallowedDatanode,
+            ) as error:
+                self._stop_datanode(f"namenode {self.name}: {error}", 1)
+                return
+            except (errors.HowdahError, OSError) as error:
+                log.error("namenode %s: %s; it is called again in 1 s", self.name, error)
+                self._pause(_LONGEST_PAUSE_S)
+
+    def _pause(self, seconds: float) -> None:
+        deadline_s = time.monotonic() + seconds
+        with self._changed:
+            while not self._stopping and (left_s := deadline_s - time.monotonic()) > 0:
+                self._changed.wait(left_s)
+
+    def _call(self, method: str, request: Message, response_type: type[M]) -> M:
+        try:
+            return self._client.call(method, request, response_type)
+        except errors.UnregisteredNode as error:
+            raise _Unknown from error
+
+    # --- joining ---
+
+    def _join(self) -> None:
+        info = self._client.call(
+            "versionRequest", pb.VersionRequestProto(), pb.VersionResponseProto
+        )
+        namespace = Namespace.from_proto(info.info)
+        if self._namespace is not None and self._namespace.pool_id != namespace.pool_id:
+            raise errors.InconsistentStorage(
+                f"its block pool was {self._namespace.pool_id} and is now {namespace.pool_id}"
+            )
+        if self._namespace is not None and self._namespace.ctime_ms != namespace.ctime_ms:
+            raise errors.InconsistentStorage(
+                "it was upgraded or rolled back: this datanode has to be started anew"
+            )
+        for volume, reason in self._directories.join(namespace):
+            self._command(LeaveVolume(volume.storage_id, reason))
+        node = self._node()
+        self._command(Identity(node))
+        self._command(ServePool(namespace.pool_id))
+        self._wait_until_served(namespace.pool_id)
+        answer = self._client.call(
+            "registerDatanode",
+            pb.RegisterDatanodeRequestProto(registration=reports.registration(node, namespace)),
+            pb.RegisterDatanodeResponseProto,
+        )
+        self._registration = answer.registration
+        self._namespace = namespace
+        log.info(
+            "registered with namenode %s as %s (%s), block pool %s",
+            self.name,
+            node,
+            node.uuid,
+            namespace.pool_id,
+        )
+        self._heartbeat_due_s = 0.0
+        self._reports.registered()
+
+    def _wait_until_served(self, pool_id: str) -> None:
+        with self._changed:
+            if not self._changed.wait_for(
+                lambda: self._stopping or pool_id in self._served, _SERVING_TIMEOUT_S
+            ):
+                raise errors.RemoteError(
+                    f"the data process does not serve {pool_id} within {_SERVING_TIMEOUT_S:g} s"
+                )
+
+    # --- serving ---
+
+    def _do_what_is_due(self) -> None:
+        namespace = self._namespace
+        assert namespace is not None, "served after joining"
+        now_s = time.monotonic()
+        if now_s >= self._heartbeat_due_s:
+            self._heartbeat(namespace)
+        if self._reports.may_report(now_s):
+            self._full_report(namespace)
+        self._news.tell_all(self._registration, namespace.pool_id)
+
+    def _wait_for_more(self) -> None:
+        with self._changed:
+            now_s = time.monotonic()
+            # A report that has no lease waits for the heartbeat that asks for one.
+            due_s = self._heartbeat_due_s
+            if not self._reports.wants_lease(now_s):
+                due_s = min(due_s, self._reports.next_s)
+            if not self._news and not self._stopping:
+                self._changed.wait(max(due_s - now_s, 0.0))
+
+    def _heartbeat(self, namespace: Namespace) -> None:
+        now_s = time.monotonic()
+        states = self._inventory.states(namespace.pool_id)
+        if any(state.hangs or state.failure != state.volume.failure for state in states):
+            self._command(CheckVolumes())
+        request = reports.heartbeat(
+            self._registration,
+            states,
+            connections=self._gauges.connections,
+            copies=self._gauges.copies,
+            want_report_lease=self._reports.wants_lease(now_s),
+            last_failure_ms=self._last_failure_ms,
+        )
+        answer = self._call("sendHeartbeat", request, pb.HeartbeatResponseProto)
+        self._heartbeat_due_s = now_s + self._settings.heartbeat_s
+        self._reports.granted(answer.fullBlockReportLeaseId)
+        for order in decode_orders(answer.cmds):
+            self._obey(order)
+
+    def _obey(self, order: Order) -> None:
+        match order:
+            case Register():
+                raise _Unknown
+            case Invalidate() | Transfer() | BalanceBandwidth():
+                self._command(order)
+            case RecoverBlock():
+                self._command(replace(order, ordered_by=self.name))
+            case Shutdown():
+                self._stop_datanode(f"namenode {self.name} says so", 0)
+            case FinalizeUpgrade(pool_id):
+                self._directories.finalize_upgrade(pool_id)
+            case Unsupported(name):
+                log.warning("namenode %s sent a %s, which is not supported", self.name, name)
+
+    def _full_report(self, namespace: Namespace) -> None:
+        started_s = time.monotonic()
+        try:
+            replicas, calls = self._report_all(namespace)
+        except AWAY:
+            self._reports.lost()
+            raise
+        except errors.InvalidReportLease as error:
+            # It came too late: the next heartbeat asks for another one.
+            log.warning("namenode %s wants no report now: %s", self.name, error)
+            self._reports.lost()
+            return
+        except errors.HowdahError as error:
+            self._refused(f"the report of {namespace.pool_id}", error)
+            return
+        self._reports.reported(started_s, int.from_bytes(os.urandom(4), "big") / 2**32)
+        log.info(
+            "reported %d replicas of %s to namenode %s in %d calls",
+            replicas,
+            namespace.pool_id,
+            self.name,
+            calls,
+        )
+        if not self._is_ready:
+            self._is_ready = True
+            self._ready()
+
+    def _refused(self, what: str, error: errors.HowdahError) -> None:
+        pause_s = self._reports.refused(time.monotonic())
+        log.error(
+            "namenode %s refuses %s: %s; a full report in %g s makes it good",
+            self.name,
+            what,
+            error,
+            pause_s,
+        )
+
+    def _report_all(self, namespace: Namespace) -> tuple[int, int]:
+        """(how many replicas were reported, in how many calls)"""
+        with self._changed:
+            # What has happened up to here is in the lists.
+            self._reports.begin()
+            lists = self._inventory.listed(namespace.pool_id)
+            self._news.drop_news_of_blocks()
+        requests = reports.full_reports(
+            self._registration,
+            namespace.pool_id,
+            self._inventory.volumes.working(),
+            lists,
+            report_id=int.from_bytes(os.urandom(8), "big", signed=True),
+            lease_id=self._reports.lease_id,
+            split_threshold=self._settings.report_split,
+        )
+        for request in requests:
+            answer = self._call("blockReport", request, pb.BlockReportResponseProto)
+            if answer.HasField("cmd"):
+                for order in decode_orders([answer.cmd]):
+                    self._obey(order)
+        return sum(map(len, lists.values())), len(requests)

@@ -1,0 +1,182 @@
+"""The data process: serves the data port and the IPC port, obeys the keeper.
+
+Forked by the keeper before either has a thread, with the listening sockets, the
+volumes and the scanned replicas. Ends with the keeper: when the channel closes,
+the keeper is gone, and a data process without one would serve blocks that nobody
+answers for.
+"""
+
+from __future__ import annotations
+
+import gc
+import getpass
+import logging
+import os
+import signal
+import socket
+from dataclasses import dataclass
+from typing import NoReturn
+
+from howdah.datanode.channel.gauges import Gauges
+from howdah.datanode.channel.link import Link, LinkClosed
+from howdah.datanode.channel.messages import (
+    BalanceBandwidth,
+    CheckVolumes,
+    Command,
+    Event,
+    Identity,
+    Invalidate,
+    LeaveVolume,
+    Message,
+    PoolServed,
+    RecoverBlock,
+    ServePool,
+    Stop,
+    Transfer,
+)
+from howdah.datanode.process.ipc import ClientDatanodeProtocol, service
+from howdah.datanode.process.volume_workers import VolumeWorkers
+from howdah.datanode.recovery import inter_datanode
+from howdah.datanode.recovery.inter_datanode import InterDatanodeProtocol
+from howdah.datanode.recovery.worker import RecoveryWorker
+from howdah.datanode.replicas.replicas import ReplicaMap
+from howdah.datanode.replicas.store import BlockStore
+from howdah.datanode.settings import DataSettings
+from howdah.datanode.transfer.copies import Copies
+from howdah.datanode.transfer.data_server import DataServer
+from howdah.datanode.transfer.restart import announce_restart
+from howdah.datanode.volumes.volumes import VolumeSet
+from howdah.rpc.service import Registry
+from howdah.rpc.threaded import ThreadedRpcServer
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Inheritance:
+    """What the keeper has ready when it forks."""
+
+    data_listener: socket.socket
+    local_listener: socket.socket | None
+    """The Unix domain socket for readers on this machine, where it is configured."""
+    ipc_listener: socket.socket
+    volumes: VolumeSet
+    replicas: ReplicaMap
+    gauges: Gauges
+    settings: DataSettings
+
+
+class DataProcess:
+    """The life of the child process."""
+
+    def __init__(self, inheritance: Inheritance, link: Link) -> None:
+        self._link = link
+        self._settings = inheritance.settings
+        self._store = BlockStore(
+            inheritance.volumes,
+            inheritance.replicas,
+            self._tell,
+            inheritance.settings.stop_timeout_s,
+        )
+        self._copies = Copies(self._store, inheritance.settings)
+        self._server = DataServer(inheritance.data_listener, self._store, inheritance.settings)
+        self._local_server: DataServer | None = None
+        if inheritance.local_listener is not None:
+            self._store.short_circuit.gives_files = True
+            # Idle segments keep a connection each: it has a limit, and a count, of its own.
+            self._local_server = DataServer(
+                inheritance.local_listener, self._store, inheritance.settings
+            )
+        self._protocol = ClientDatanodeProtocol(
+            self._store,
+            self._tell,
+            getpass.getuser(),
+            balance_bandwidth=inheritance.settings.balance_bandwidth,
+        )
+        self._recoveries = RecoveryWorker(self._store, inheritance.settings, self._tell)
+        services = [
+            service(self._protocol),
+            inter_datanode.service(InterDatanodeProtocol(self._store)),
+        ]
+        self._ipc = ThreadedRpcServer(inheritance.ipc_listener, Registry(services))
+        self._workers = VolumeWorkers(self._store, inheritance.settings.check_timeout_s)
+        self._store.volumes.on_hang = self._workers.check
+        self._connect_gauges(inheritance.gauges)
+
+    def _connect_gauges(self, gauges: Gauges) -> None:
+        self._server.on_count = gauges.set_connections
+        self._copies.on_count = gauges.set_copies
+        for number, volume in enumerate(self._store.volumes.all):
+            volume.on_promise = lambda count, number=number: gauges.set_promised_bytes(
+                number, count
+            )
+
+    def run(self) -> NoReturn:
+        """Until the keeper says so, or is gone."""
+        # The keeper decides about signals that the terminal sends to both.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        gc.freeze()  # what was inherited stays: no need to visit it, nor to unshare its pages
+        self._workers.start()
+        self._server.start()
+        if self._local_server is not None:
+            self._local_server.start()
+        self._ipc.start()
+        try:
+            while True:
+                for message in self._link.receive():
+                    self._obey(message)
+        except LinkClosed:
+            self._orphaned()
+
+    def _obey(self, message: Message) -> None:
+        command: Command | Event = message
+        match command:
+            case ServePool(pool_id):
+                self._store.serve_pool(pool_id)
+                self._tell(PoolServed(pool_id))
+            case Identity(node):
+                self._copies.source = self._recoveries.identity = node
+            case RecoverBlock():
+                self._recoveries.start(command)
+            case Invalidate(blocks):
+                self._workers.invalidate(blocks)
+            case Transfer():
+                self._copies.start(command)
+            case CheckVolumes():
+                self._workers.check()
+            case LeaveVolume(storage_id, reason):
+                self._store.trouble.leave(self._store.volumes[storage_id], reason)
+            case BalanceBandwidth(bytes_per_second):
+                log.info("balancing may take %d bytes a second", bytes_per_second)
+                self._protocol.balance_bandwidth = bytes_per_second
+            case Stop(for_restart):
+                if for_restart:
+                    announce_restart(self._store, self._settings)
+                self._stop()
+            case _:
+                log.error("the keeper sent %s, which is no command", type(command).__name__)
+
+    def _tell(self, event: Event) -> None:
+        try:
+            self._link.send(event)
+        except LinkClosed:
+            self._orphaned()
+
+    def _stop(self) -> NoReturn:
+        self._server.close()
+        if self._local_server is not None:
+            self._local_server.close()
+        self._ipc.close()
+        _exit(0)
+
+    def _orphaned(self) -> NoReturn:
+        log.error("the keeper of this datanode is gone; its data process ends")
+        _exit(1)
+
+
+def _exit(status: int) -> NoReturn:
+    """At once: other threads may be in the middle of a write, and files survive that."""
+    for handler in logging.getLogger().handlers:
+        handler.flush()
+    os._exit(status)

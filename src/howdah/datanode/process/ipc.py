@@ -1,0 +1,154 @@
+"""ClientDatanodeProtocol: the few calls that clients and administrators make here.
+
+Served by the data process, which is the one that knows how much of a replica that
+is being written can be read. What is for the keeper is passed on to it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from howdah import __version__, errors
+from howdah.datanode.channel.messages import Event, ReportAsked, ShutdownAsked
+from howdah.datanode.process.pool_removal import remove_pool
+from howdah.datanode.replicas.store import BlockStore
+from howdah.proto import client_datanode_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.rpc.service import Caller, Service
+from howdah.transfer.blocks import ExtendedBlock
+
+PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
+_UNSIGNED = (1 << 64) - 1
+
+
+class ClientDatanodeProtocol:
+    """Each method answers the call of its name."""
+
+    def __init__(
+        self,
+        store: BlockStore,
+        notify: Callable[[Event], None],
+        owner: str,
+        *,
+        balance_bandwidth: int = 0,
+    ) -> None:
+        self.balance_bandwidth = balance_bandwidth
+        """Bytes a second; nothing here moves blocks for balancing yet."""
+        self._store = store
+        self._notify = notify
+        self._owner = owner
+        self._started_s = time.monotonic()
+
+    def get_replica_visible_length(
+        self, request: pb.GetReplicaVisibleLengthRequestProto, caller: Caller
+    ) -> pb.GetReplicaVisibleLengthResponseProto:
+        """How much of a block can be read here; a file's reader asks while it is written."""
+        length = self._store.visible_length(ExtendedBlock.from_proto(request.block))
+        # -1, for a replica that waits for recovery, crosses as Java would write it.
+        return pb.GetReplicaVisibleLengthResponseProto(length=length & _UNSIGNED)
+
+    def get_datanode_info(
+        self, request: pb.GetDatanodeInfoRequestProto, caller: Caller
+    ) -> pb.GetDatanodeInfoResponseProto:
+        return pb.GetDatanodeInfoResponseProto(
+            localInfo=types_pb2.DatanodeLocalInfoProto(
+                softwareVersion=f"howdah {__version__}",
+                configVersion="core-site, hdfs-site",
+                uptime=int(time.monotonic() - self._started_s),
+            )
+        )
+
+    def get_volume_report(
+        self, request: pb.GetVolumeReportRequestProto, caller: Caller
+    ) -> pb.GetVolumeReportResponseProto:
+        self._check_administrator(caller, "getVolumeReport")
+        counts = self._store.block_counts()
+        answer = pb.GetVolumeReportResponseProto()
+        for volume in self._store.volumes.working():
+            usage = volume.usage()
+            answer.volumeInfo.add(
+                path=volume.path,
+                storageType=volume.storage_type.name,
+                usedSpace=usage.used_bytes,
+                freeSpace=usage.remaining_bytes,
+                reservedSpace=volume.reserved_bytes,
+                reservedSpaceForReplicas=volume.promised_bytes,
+                numBlocks=counts[volume.storage_id],
+            )
+        return answer
+
+    def get_block_local_path_info(
+        self, request: pb.GetBlockLocalPathInfoRequestProto, caller: Caller
+    ) -> pb.GetBlockLocalPathInfoResponseProto:
+        raise errors.AccessDenied(
+            "getBlockLocalPathInfo is not offered: block files are read through the datanode"
+        )
+
+    def trigger_block_report(
+        self, request: pb.TriggerBlockReportRequestProto, caller: Caller
+    ) -> pb.TriggerBlockReportResponseProto:
+        self._check_administrator(caller, "triggerBlockReport")
+        self._notify(ReportAsked(request.incremental))
+        return pb.TriggerBlockReportResponseProto()
+
+    def shutdown_datanode(
+        self, request: pb.ShutdownDatanodeRequestProto, caller: Caller
+    ) -> pb.ShutdownDatanodeResponseProto:
+        self._check_administrator(caller, "shutdownDatanode")
+        self._notify(ShutdownAsked(request.forUpgrade))
+        return pb.ShutdownDatanodeResponseProto()
+
+    def evict_writers(
+        self, request: pb.EvictWritersRequestProto, caller: Caller
+    ) -> pb.EvictWritersResponseProto:
+        """Their clients go on with the other datanodes of their pipelines."""
+        self._check_administrator(caller, "evictWriters")
+        for writer in self._store.writers.all():
+            writer.stop("an administrator has it end")
+        return pb.EvictWritersResponseProto()
+
+    def get_balancer_bandwidth(
+        self, request: pb.GetBalancerBandwidthRequestProto, caller: Caller
+    ) -> pb.GetBalancerBandwidthResponseProto:
+        return pb.GetBalancerBandwidthResponseProto(bandwidth=self.balance_bandwidth)
+
+    def delete_block_pool(
+        self, request: pb.DeleteBlockPoolRequestProto, caller: Caller
+    ) -> pb.DeleteBlockPoolResponseProto:
+        self._check_administrator(caller, "deleteBlockPool")
+        served = self._store.served_pools()
+        if not served:
+            raise errors.RetriableError(
+                "this datanode has yet to hear from a namenode which block pool is its own"
+            )
+        if request.blockPool in served:
+            raise errors.RemoteError(
+                f"The block pool {request.blockPool} is still running, and cannot be deleted"
+            )
+        try:
+            remove_pool(self._store.volumes.working(), request.blockPool, force=request.force)
+        except errors.HowdahError:
+            raise
+        except OSError as error:
+            raise errors.RemoteError(f"cannot delete {request.blockPool}: {error}") from error
+        return pb.DeleteBlockPoolResponseProto()
+
+    def refresh_namenodes(
+        self, request: pb.RefreshNamenodesRequestProto, caller: Caller
+    ) -> pb.RefreshNamenodesResponseProto:
+        self._check_administrator(caller, "refreshNamenodes")
+        raise errors.UnsupportedOperation(
+            "a datanode does not change its namenodes while it runs: stop it and start it anew"
+        )
+
+    def _check_administrator(self, caller: Caller, what: str) -> None:
+        if caller.user != self._owner:
+            raise errors.AccessDenied(
+                f"{what}: {caller.user} is not {self._owner}, who runs this datanode"
+            )
+
+
+def service(implementation: ClientDatanodeProtocol) -> Service:
+    descriptor = pb.DESCRIPTOR.services_by_name["ClientDatanodeProtocolService"]
+    return Service(PROTOCOL, 1, descriptor, implementation)

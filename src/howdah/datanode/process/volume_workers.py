@@ -1,0 +1,109 @@
+"""Deletions and checks of volumes, a thread for each: one disk that hangs keeps no other back.
+
+The keeper's orders come here because no thread waits for their end. A volume deletes one
+replica after the other. A check has a thread of its own, since the volume's worker may hang
+in a deletion, and a time: a volume that has said nothing by then is left.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable
+from queue import SimpleQueue
+
+from howdah import errors
+from howdah.datanode.replicas.store import BlockStore
+from howdah.datanode.volumes.volumes import Volume
+from howdah.transfer.blocks import ExtendedBlock
+
+log = logging.getLogger(__name__)
+
+CHECK_TIMEOUT_S = 600.0
+"""As Hadoop has it (`dfs.datanode.disk.check.timeout`)."""
+
+
+class VolumeWorkers:
+    """The background of a data process."""
+
+    def __init__(self, store: BlockStore, check_timeout_s: float = CHECK_TIMEOUT_S) -> None:
+        self._store = store
+        self._check_timeout_s = check_timeout_s
+        self._lock = threading.Lock()
+        self._checking: set[str] = set()
+        self._to_invalidate: dict[str, SimpleQueue[ExtendedBlock]] = {
+            volume.storage_id: SimpleQueue() for volume in store.volumes.all
+        }
+
+    def start(self) -> None:
+        for volume in self._store.volumes.all:
+            threading.Thread(
+                target=self._delete, args=(volume,), name=f"deletions of {volume.path}", daemon=True
+            ).start()
+
+    # --- deletions ---
+
+    def invalidate(self, blocks: Iterable[ExtendedBlock]) -> None:
+        """Delete these replicas, each when its volume comes to it."""
+        for block in blocks:
+            try:
+                replica = self._store.find(block)
+            except errors.HowdahError as error:
+                log.error("cannot delete %s: %s", block, error)
+                continue
+            if replica is None:
+                log.info("not deleting %s: this datanode does not have it", block)
+            else:
+                self._to_invalidate[replica.volume_id].put(block)
+
+    def _delete(self, volume: Volume) -> None:
+        queue = self._to_invalidate[volume.storage_id]
+        while True:
+            block = queue.get()
+            try:
+                self._store.invalidate(block)
+            except (errors.HowdahError, OSError) as error:
+                # The next report shows that it is there still.
+                log.error("cannot delete %s: %s", block, error)
+            except Exception:
+                # The only thread for these: what comes next must have its turn.
+                log.exception("deleting %s failed on a defect", block)
+
+    # --- checks ---
+
+    @property
+    def checking(self) -> set[str]:
+        """The volumes whose check is under way."""
+        with self._lock:
+            return set(self._checking)
+
+    def check(self) -> None:
+        """Have every volume prove itself, but those that are about to."""
+        for volume in self._store.volumes.working():
+            with self._lock:
+                if volume.storage_id in self._checking:
+                    continue
+                self._checking.add(volume.storage_id)
+            done = threading.Event()
+            threading.Thread(
+                target=self._check, args=(volume, done), name=f"check of {volume.path}", daemon=True
+            ).start()
+            threading.Thread(
+                target=self._watch, args=(volume, done), name=f"watch of {volume.path}", daemon=True
+            ).start()
+
+    def _check(self, volume: Volume, done: threading.Event) -> None:
+        try:
+            self._store.trouble.check(volume)
+        except Exception:
+            log.exception("checking %s failed on a defect", volume)
+        finally:
+            with self._lock:
+                self._checking.discard(volume.storage_id)
+            done.set()
+
+    def _watch(self, volume: Volume, done: threading.Event) -> None:
+        if not done.wait(self._check_timeout_s):
+            self._store.trouble.leave(
+                volume, f"it does not answer a check within {self._check_timeout_s:g} s"
+            )

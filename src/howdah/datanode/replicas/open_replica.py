@@ -1,0 +1,107 @@
+"""A replica opened for reading: its two files, and how much of them may be read.
+
+What may be read is fixed when the files are opened. A writer may go on meanwhile,
+which changes neither the bytes below that length nor, as far as this reader is
+concerned, the checksum of the last, partial chunk: both were noted together. Files
+that are renamed or unlinked stay readable until they are closed.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from howdah import errors
+from howdah.datanode.replicas.replicas import Replica, Tail
+from howdah.datanode.volumes import block_files
+from howdah.datanode.volumes.volumes import Volume
+from howdah.transfer.checksum import ChecksumSpec, crc, verify_chunks
+
+VERIFY_BYTES = 4 * 1024 * 1024
+"""Data that is verified at once."""
+
+
+@dataclass(slots=True)
+class OpenReplica:
+    """Descriptors, checksum and length; close it, or use it as a context manager."""
+
+    replica: Replica
+    volume: Volume
+    block_fd: int
+    meta_fd: int
+    checksum: ChecksumSpec
+    tail: Tail
+
+    @classmethod
+    def of(cls, replica: Replica, volume: Volume, paths: tuple[str, str]) -> OpenReplica:
+        """Open (block file, meta file). Raises what `os.open` does, and
+        `ChecksumMismatch` where the meta file is none."""
+        block_fd = os.open(paths[0], os.O_RDONLY)
+        try:
+            meta_fd = os.open(paths[1], os.O_RDONLY)
+            try:
+                header = os.pread(meta_fd, block_files.META_HEADER_BYTES, 0)
+                checksum = block_files.decode_meta_header(header)
+            except BaseException:
+                os.close(meta_fd)
+                raise
+        except BaseException:
+            os.close(block_fd)
+            raise
+        return cls(replica, volume, block_fd, meta_fd, checksum, replica.tail)
+
+    @property
+    def length_bytes(self) -> int:
+        return self.tail[0]
+
+    def sum_up_to(self, end: int) -> bytes:
+        """The checksum of the bytes of the last chunk before `end`, if that is in mid-chunk;
+        else nothing. Of data that fits the checksum which it has now: one of our own
+        making would hide damage. `ChecksumMismatch` if it doesn't.
+        """
+        spec = self.checksum
+        partial = end % spec.bytes_per_checksum
+        if not partial or not spec.sum_bytes:
+            return b""
+        start = end - partial
+        stop = min(start + spec.bytes_per_checksum, self.length_bytes)
+        data = os.pread(self.block_fd, stop - start, start)
+        length, present = self.tail
+        if stop != length or not present:
+            offset = block_files.sums_offset(spec, start // spec.bytes_per_checksum)
+            present = os.pread(self.meta_fd, spec.sum_bytes, offset)
+        if len(present) != spec.sum_bytes or verify_chunks(spec, data, present) >= 0:
+            raise errors.ChecksumMismatch(
+                f"the chunk at {start} of {self.replica!r} on {self.volume.path} "
+                "does not fit its checksum, so nothing can be appended to it"
+            )
+        return crc(spec.type, data[:partial]).to_bytes(spec.sum_bytes, "big")
+
+    def first_damaged(self, start: int) -> int | None:
+        """Where the first chunk begins, from `start` on, that does not fit its checksum; None
+        if all do. Of a replica that nobody writes; `start` is where a chunk begins."""
+        spec = self.checksum
+        if not spec.sum_bytes:
+            return None
+        step = max(VERIFY_BYTES // spec.bytes_per_checksum, 1) * spec.bytes_per_checksum
+        for offset in range(start, self.length_bytes, step):
+            wanted = min(step, self.length_bytes - offset)
+            data = os.pread(self.block_fd, wanted, offset)
+            sums_offset = block_files.sums_offset(spec, offset // spec.bytes_per_checksum)
+            sums = os.pread(self.meta_fd, spec.sums_length(wanted), sums_offset)
+            if len(data) < wanted or len(sums) < spec.sums_length(wanted):
+                return offset
+            bad = verify_chunks(spec, data, sums)
+            if bad >= 0:
+                return offset + bad * spec.bytes_per_checksum
+        return None
+
+    def close(self) -> None:
+        os.close(self.block_fd)
+        os.close(self.meta_fd)
+
+    def __enter__(self) -> OpenReplica:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

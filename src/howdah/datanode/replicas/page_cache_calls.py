@@ -1,0 +1,56 @@
+"""Tells the kernel what `page_cache` has decided.
+
+`sync_file_range` is not in Python's `os`; it comes from the C library. Where that has
+none, the kernel writes when it likes, and waiting for it is `fdatasync`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Iterable
+
+from howdah.datanode.replicas.page_cache import Advice, CacheAdvice
+
+_WAIT_BEFORE, _WRITE, _WAIT_AFTER = 1, 2, 4
+_FADVICE = {
+    Advice.SEQUENTIAL: os.POSIX_FADV_SEQUENTIAL,
+    Advice.WILL_NEED: os.POSIX_FADV_WILLNEED,
+    Advice.DONT_NEED: os.POSIX_FADV_DONTNEED,
+}
+SyncFileRange = Callable[[int, int, int, int], None]
+
+
+def _find_sync_file_range() -> SyncFileRange | None:
+    call = getattr(ctypes.CDLL(None, use_errno=True), "sync_file_range", None)
+    if call is None:
+        return None
+    call.argtypes = (ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint)
+    call.restype = ctypes.c_int
+
+    def sync_file_range(fd: int, offset: int, length_bytes: int, flags: int) -> None:
+        if call(fd, offset, length_bytes, flags) < 0:
+            code = ctypes.get_errno()
+            raise OSError(code, f"sync_file_range: {os.strerror(code)}")
+
+    return sync_file_range
+
+
+_sync_file_range = _find_sync_file_range()
+
+
+def tell(fd: int, advice: Iterable[CacheAdvice]) -> None:
+    """Pass it on, in order. `OSError` is the disk's: pages could not be written."""
+    for one in advice:
+        match one.what:
+            case Advice.START_WRITING:
+                if _sync_file_range is not None:
+                    _sync_file_range(fd, one.offset, one.length_bytes, _WRITE)
+            case Advice.FINISH_WRITING:
+                if _sync_file_range is None:
+                    os.fdatasync(fd)
+                else:
+                    flags = _WAIT_BEFORE | _WRITE | _WAIT_AFTER
+                    _sync_file_range(fd, one.offset, one.length_bytes, flags)
+            case what:
+                os.posix_fadvise(fd, one.offset, one.length_bytes, _FADVICE[what])

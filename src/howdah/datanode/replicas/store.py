@@ -1,0 +1,444 @@
+"""The replicas of this datanode and their files: the one place where both change.
+
+Locks, the outer one first:
+
+1. `Volume.changing`, one a volume: whoever makes, renames or removes files of replicas has
+   it, and nobody holds it while block data is read, written or synced. A disk that hangs
+   keeps nobody from the other volumes.
+2. `_lock`, that of the map: held for looks at it and changes of it, never over a call to
+   a disk. A replica changes in the map while both are held.
+
+A change goes to the files first and to the map when it is done, and is told to the keeper
+after that. Who finds a replica in the map and not its files came in between: it looks again
+while it has the volume's lock, and what is not there then is lost.
+
+Whatever a disk does wrong comes through `trouble`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from howdah import errors
+from howdah.datanode.channel.messages import Event, ReplicaDeleted, ReplicaOpened, ReplicaReceived
+from howdah.datanode.replicas.files import (
+    create_files,
+    delete_files,
+    free_names,
+    move_files,
+    sync_directories,
+    sync_files,
+)
+from howdah.datanode.replicas.open_replica import OpenReplica
+from howdah.datanode.replicas.replicas import Replica, ReplicaMap, ReplicaState
+from howdah.datanode.replicas.scan import quarantine, replica_paths
+from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
+from howdah.datanode.replicas.trouble import Trouble
+from howdah.datanode.replicas.writer import ReplicaWriter
+from howdah.datanode.replicas.writers import STOP_TIMEOUT_S, BriefHold, Stoppable, Writers
+from howdah.datanode.volumes.volumes import Volume, VolumeSet
+from howdah.transfer.blocks import ExtendedBlock, StorageType
+from howdah.transfer.checksum import ChecksumSpec
+
+log = logging.getLogger(__name__)
+
+
+class BlockStore:
+    """Creates, finds, finalizes and deletes replicas."""
+
+    def __init__(
+        self,
+        volumes: VolumeSet,
+        replicas: ReplicaMap,
+        notify: Callable[[Event], None],
+        stop_timeout_s: float = STOP_TIMEOUT_S,
+    ) -> None:
+        self.volumes = volumes
+        self._replicas = replicas
+        self._notify = notify
+        self._lock = threading.Lock()
+        self._served: set[str] = set()
+        self.writers = Writers(stop_timeout_s)
+        self.short_circuit = ShortCircuitRegistry()
+        """Local readers with files of their own; told before a finalized replica changes."""
+        self.trouble = Trouble(replicas, self._lock, self.short_circuit, notify, self._served)
+
+    # --- pools ---
+
+    def serve_pool(self, pool_id: str) -> None:
+        """From now on blocks of this pool may be read and written."""
+        with self._lock:
+            self._replicas.add_pool(pool_id)
+            self._served.add(pool_id)
+
+    def served_pools(self) -> list[str]:
+        return sorted(self._served)
+
+    def _check_pool(self, pool_id: str) -> None:
+        if pool_id not in self._served:
+            raise errors.ReplicaNotFound(
+                f"this datanode does not serve block pool {pool_id} "
+                f"(it serves {', '.join(sorted(self._served)) or 'none yet'})"
+            )
+
+    # --- looking ---
+
+    def visible_length(self, block: ExtendedBlock) -> int:
+        """Bytes of the replica that a reader may see; -1 where that isn't known."""
+        self._check_pool(block.pool_id)
+        with self._lock:
+            return self._replicas.get(block).visible_bytes
+
+    def length(self, block: ExtendedBlock) -> int:
+        """Bytes that are on disk."""
+        self._check_pool(block.pool_id)
+        with self._lock:
+            return self._replicas.get(block).length_bytes
+
+    def find(self, block: ExtendedBlock) -> Replica | None:
+        """The replica of the block's id, whatever its stamp."""
+        self._check_pool(block.pool_id)
+        with self._lock:
+            return self._replicas.find(block.pool_id, block.block_id)
+
+    def block_counts(self) -> dict[str, int]:
+        """Replicas on each volume."""
+        with self._lock:
+            return {
+                volume.storage_id: self._replicas.count_of_volume(volume.storage_id)
+                for volume in self.volumes.all
+            }
+
+    def open(self, block: ExtendedBlock) -> OpenReplica:
+        """The replica of `block` for reading. `ReplicaNotFound` if there is none.
+
+        A replica that moves (is made, finalized, reopened) between the look and the open
+        is looked up again.
+        """
+        self._check_pool(block.pool_id)
+        while True:
+            replica, volume, paths = self._look_up(block)
+            try:
+                return OpenReplica.of(replica, volume, paths)
+            except FileNotFoundError:
+                log.debug("%r is in the middle of a change, or lost", replica)
+            except OSError as error:
+                self.trouble.disk_failed(volume, error, block.pool_id, replica)
+                raise
+            with volume.changing:
+                now, _, paths = self._look_up(block)
+                if now is not replica:
+                    continue
+                try:
+                    return OpenReplica.of(replica, volume, paths)
+                except FileNotFoundError as error:
+                    missing = error
+            self.trouble.vanished(block.pool_id, replica, volume, missing)
+            raise errors.ReplicaNotFound(
+                f"Replica not found for {block}: {missing.filename} is gone from the disk"
+            ) from missing
+
+    def _look_up(self, block: ExtendedBlock) -> tuple[Replica, Volume, tuple[str, str]]:
+        with self._lock:
+            replica = self._replicas.get(block)
+            volume = self.volumes[replica.volume_id]
+            return replica, volume, replica_paths(volume, block.pool_id, replica)
+
+    # --- creating ---
+
+    def create(
+        self,
+        block: ExtendedBlock,
+        checksum: ChecksumSpec,
+        storage_type: StorageType,
+        *,
+        temporary: bool = False,
+        holder: Stoppable | None = None,
+    ) -> ReplicaWriter:
+        """A new, empty replica and its writer, which `holder` writes with.
+
+        `temporary` is for copies from other datanodes, which count only when they
+        are whole. `ReplicaExists`, `DiskOutOfSpace`, or the disk's `OSError`.
+        """
+        assert block.length_bytes >= 0, f"{block} has {block.length_bytes} bytes"
+        self._check_pool(block.pool_id)
+        self._give_way(block, holder)
+        try:
+            volume = self.volumes.choose(storage_type, block.length_bytes, self.disk_failed)
+            state = ReplicaState.TEMPORARY if temporary else ReplicaState.RBW
+            replica = Replica(block.block_id, block.generation_stamp, state, volume.storage_id)
+            replica.synced = False
+            volume.promise(block.length_bytes)
+            try:
+                with volume.changing:
+                    with self._lock:
+                        self._replicas.add(block.pool_id, replica)
+                        if holder is not None:
+                            self.writers.hold(block, holder)
+                    try:
+                        block_fd, meta_fd = create_files(volume, block.pool_id, replica, checksum)
+                    except BaseException:
+                        self._forget(block.pool_id, replica)
+                        raise
+            except BaseException as error:
+                volume.promise(-block.length_bytes)
+                if isinstance(error, OSError) and not isinstance(error, errors.HowdahError):
+                    self.disk_failed(volume, error)
+                raise
+        except BaseException:
+            self.writers.release(block, holder)
+            raise
+        if not temporary:
+            self._notify(ReplicaOpened(replica.as_block(block.pool_id), volume.storage_id))
+        return ReplicaWriter(
+            block.pool_id,
+            replica,
+            volume,
+            block_fd,
+            meta_fd,
+            checksum,
+            checksum,
+            promised_bytes=block.length_bytes,
+            holder=holder,
+            unsynced=(volume.rbw_path(block.pool_id),),
+        )
+
+    def _forget(self, pool_id: str, replica: Replica) -> None:
+        with self._lock:
+            if self._replicas.find(pool_id, replica.block_id) is replica:
+                self._replicas.remove(pool_id, replica.block_id)
+
+    def _give_way(self, block: ExtendedBlock, holder: Stoppable | None) -> None:
+        """An older replica of the block is deleted: one that this datanode was left with when
+        it fell out of a pipeline, or a copy that has been overtaken. Its writer goes first."""
+        with self._lock:
+            replica = self._replicas.find(block.pool_id, block.block_id)
+        if replica is None or replica.generation_stamp >= block.generation_stamp:
+            return
+        log.info("%r gives way to %s", replica, block)
+        if holder is None:
+            self.invalidate(replica.as_block(block.pool_id))
+            return
+        self.writers.claim(
+            block, holder, block.generation_stamp, why=f"{block} takes the place of its replica"
+        )
+        if replica.generation_stamp < block.generation_stamp:
+            self._delete(block.pool_id, replica, tell=replica.state is not ReplicaState.TEMPORARY)
+
+    # --- writing again ---
+
+    def claim(self, block: ExtendedBlock, holder: Stoppable, stamp: int) -> Replica:
+        """The replica of `block`, which `holder` alone writes from now on, under `stamp`.
+
+        `ReplicaNotFound` if there is none, or only an older one, and what `Writers.claim` raises.
+        """
+        self._check_pool(block.pool_id)
+        self.writers.claim(block, holder, stamp)
+        try:
+            with self._lock:
+                return self._replicas.get(block)
+        except BaseException:
+            self.writers.release(block, holder)
+            raise
+
+    def paths(self, pool_id: str, replica: Replica) -> tuple[str, str]:
+        """(block file, meta file), as they are named now."""
+        return replica_paths(self.volumes[replica.volume_id], pool_id, replica)
+
+    def rename(
+        self,
+        pool_id: str,
+        replica: Replica,
+        state: ReplicaState,
+        generation_stamp: int,
+        change: Callable[[], None],
+        *,
+        durable: bool = True,
+    ) -> None:
+        """Rename the replica's files to what `state` and `generation_stamp` call for, then
+        `change` it so. `ReplicaNotFound` if it was deleted meanwhile.
+
+        `durable`, since the namenode forgets the old stamp: a replica that has it still
+        after a power cut is stale, and what was synced in it is as good as lost.
+        """
+        volume = self.volumes[replica.volume_id]
+        try:
+            with volume.changing:
+                with self._lock:
+                    self._check_there(pool_id, replica)
+                    self.short_circuit.revoke(pool_id, replica.block_id)
+                directories = move_files(volume, pool_id, replica, state, generation_stamp)
+                with self._lock:
+                    # The volume may have been left meanwhile.
+                    self._check_there(pool_id, replica)
+                    change()
+            if durable:
+                sync_directories(directories)
+        except errors.HowdahError:
+            raise
+        except OSError as error:
+            self.disk_failed(volume, error)
+            raise
+
+    def _check_there(self, pool_id: str, replica: Replica) -> None:
+        if self._replicas.find(pool_id, replica.block_id) is not replica:
+            raise errors.ReplicaNotFound(f"{replica!r} of {pool_id} has just been deleted")
+
+    # --- ending a write ---
+
+    def finalize(self, writer: ReplicaWriter, *, durable: bool = False) -> ExtendedBlock:
+        """The replica is whole: close and rename its files, tell the keeper.
+
+        Meta file first: a finalized block file always has its checksums. `durable`
+        puts files and directory entries on the disk before (`synconclose`, hsync).
+        """
+        if durable:
+            writer.sync()
+        writer.close()
+        replica, pool_id = writer.replica, writer.pool_id
+        self.rename(
+            pool_id,
+            replica,
+            ReplicaState.FINALIZED,
+            replica.generation_stamp,
+            replica.finalize,
+            durable=durable,
+        )
+        block = replica.as_block(pool_id)
+        self.writers.release(block, writer.holder)
+        self._notify(ReplicaReceived(block, replica.volume_id))
+        return block
+
+    def sync(self, pool_id: str, replica: Replica) -> None:
+        """Both files of a finalized replica, and the way to them, are on the disk."""
+        paths = self.paths(pool_id, replica)
+        leaf = os.path.dirname(paths[0])
+        above = os.path.dirname(leaf)
+        try:
+            sync_files(paths)
+            sync_directories((leaf, above, os.path.dirname(above)))
+        except OSError as error:
+            self.disk_failed(self.volumes[replica.volume_id], error)
+            raise
+
+    def join_pipeline(self, writer: ReplicaWriter, acked_bytes: int) -> None:
+        """A copy for a client's pipeline is whole: it is a replica that is being written now,
+        without a writer until the pipeline comes. It is on the disk if the client had asked
+        for that where it was copied from."""
+        replica = writer.replica
+        if replica.synced:
+            writer.sync()
+        writer.close()
+        if replica.length_bytes < acked_bytes:
+            raise errors.ReplicaNotFound(
+                f"the copy {replica!r} lacks bytes that are acknowledged: "
+                f"{acked_bytes} were announced"
+            )
+        self.rename(
+            writer.pool_id,
+            replica,
+            ReplicaState.RBW,
+            replica.generation_stamp,
+            lambda: replica.join(acked_bytes),
+            durable=replica.synced,
+        )
+        self.writers.release(replica.as_block(writer.pool_id), writer.holder)
+        self._notify(ReplicaOpened(replica.as_block(writer.pool_id), replica.volume_id))
+
+    def abandon(self, writer: ReplicaWriter) -> None:
+        """The writer is gone. What a client has written stays as it is, to be
+        recovered; a copy from a datanode that isn't whole goes."""
+        writer.close()
+        if writer.replica.state is ReplicaState.TEMPORARY:
+            self._delete(writer.pool_id, writer.replica, tell=False)
+        self.writers.release(writer.replica.as_block(writer.pool_id), writer.holder)
+
+    def expect_back(self, pool_id: str, replica: Replica, until_ms: int) -> None:
+        """If this datanode is back before `until_ms`, its client goes on with the replica."""
+        volume = self.volumes[replica.volume_id]
+        path = volume.restart_path(pool_id, replica.block_id)
+        try:
+            Path(path).write_text(str(until_ms), "ascii")
+        except OSError as error:
+            # It will be one that waits for recovery, as after any other end.
+            log.warning("cannot write %s: %s", path, error)
+
+    def discard(self, writer: ReplicaWriter) -> None:
+        """The pipeline of a new replica never came about: nobody knows of the replica."""
+        writer.close()
+        assert not writer.replica.length_bytes, f"{writer.replica!r} has bytes"
+        self._delete(writer.pool_id, writer.replica, tell=True)
+        self.writers.release(writer.replica.as_block(writer.pool_id), writer.holder)
+
+    # --- deleting ---
+
+    def invalidate(self, block: ExtendedBlock) -> bool:
+        """Delete the replica of `block` when its writer is gone; False if there is none of this
+        generation. Raises what `Writers.claim` does."""
+        with self._lock:
+            replica = self._replicas.find(block.pool_id, block.block_id)
+        if replica is None or replica.generation_stamp != block.generation_stamp:
+            log.info("not deleting %s: this datanode has %r", block, replica)
+            return False
+        holder = BriefHold("a deletion")
+        stamp = block.generation_stamp
+        self.writers.claim(block, holder, stamp, why="its replica is to be deleted")
+        try:
+            if replica.generation_stamp != stamp:
+                return False
+            self._delete(block.pool_id, replica, tell=True)
+        finally:
+            self.writers.release(block, holder)
+        return True
+
+    def _delete(self, pool_id: str, replica: Replica, *, tell: bool) -> None:
+        volume = self.volumes[replica.volume_id]
+        with volume.changing:
+            with self._lock:
+                if self._replicas.find(pool_id, replica.block_id) is not replica:
+                    return
+                self._replicas.remove(pool_id, replica.block_id)
+                self.short_circuit.revoke(pool_id, replica.block_id)
+            # The next replica of this block may have files of the same names soon.
+            freed, paths = free_names(volume, pool_id, replica)
+        freed += delete_files(paths)
+        volume.count(pool_id, -freed)
+        if tell:
+            self._notify(ReplicaDeleted(replica.as_block(pool_id), volume.storage_id))
+
+    # --- trouble ---
+
+    def tell(self, event: Event) -> None:
+        """Pass something on to the keeper."""
+        self._notify(event)
+
+    def corrupt(self, pool_id: str, replica: Replica, reason: str) -> None:
+        self.trouble.corrupt(pool_id, replica, reason)
+
+    def quarantine(self, pool_id: str, replica: Replica, reason: str) -> None:
+        """Nobody can read the replica: its files are moved aside, and it is there no more."""
+        volume = self.volumes[replica.volume_id]
+        try:
+            with volume.changing:
+                with self._lock:
+                    if self._replicas.find(pool_id, replica.block_id) is not replica:
+                        return
+                    self.short_circuit.revoke(pool_id, replica.block_id)
+                    paths = replica_paths(volume, pool_id, replica)
+                freed = sum(os.path.getsize(path) for path in paths)
+                quarantine(volume, pool_id, list(paths), reason)
+                self._forget(pool_id, replica)
+        except OSError as error:
+            self.disk_failed(volume, error)
+            raise
+        log.error("%r of %s is given up, its files are moved aside: %s", replica, pool_id, reason)
+        volume.count(pool_id, -freed)
+        self._notify(ReplicaDeleted(replica.as_block(pool_id), volume.storage_id))
+
+    def disk_failed(self, volume: Volume, error: OSError) -> None:
+        """An operation on the volume's files failed: is it the file, or the volume?"""
+        self.trouble.disk_failed(volume, error)

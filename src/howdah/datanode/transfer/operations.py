@@ -1,0 +1,231 @@
+"""One data connection: reads operations and serves them, one after the other.
+
+Ends when the far end closes, stays silent for too long, or breaks the protocol,
+and after whatever leaves the stream in a state that nobody can go on from. An
+operation that fails before anything of its answer was sent is answered with an
+error, and the connection lives on.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+from howdah import errors
+from howdah.datanode.replicas.open_replica import OpenReplica
+from howdah.datanode.replicas.replicas import ReplicaState
+from howdah.datanode.replicas.store import BlockStore
+from howdah.datanode.settings import DataSettings
+from howdah.datanode.transfer.block_checksum import checksum_of_block
+from howdah.datanode.transfer.copies import copy_for_pipeline
+from howdah.datanode.transfer.receiver import BlockReceiver
+from howdah.datanode.transfer.sender import BlockSender
+from howdah.datanode.transfer.short_circuit import (
+    give_descriptors,
+    release_slot,
+    serve_segment,
+)
+from howdah.transfer.blocks import ExtendedBlock
+from howdah.transfer.ops import (
+    OP_HEADER_BYTES,
+    BlockChecksum,
+    OtherRequest,
+    ReadBlock,
+    Request,
+    TransferBlock,
+    WriteBlock,
+    decode_op_header,
+    decode_request,
+)
+from howdah.transfer.responses import BlockOpResponse, ReadChecksumInfo, decode_read_status
+from howdah.transfer.short_circuit import ReleaseSlot, RequestDescriptors, RequestSegment
+from howdah.transfer.sockets import Connection, PeerClosed, PeerSilent
+from howdah.transfer.status import Status
+from howdah.transfer.varint import read_delimited
+
+log = logging.getLogger(__name__)
+
+GROWTH_WAIT_S = 3.0
+"""How long a read waits for bytes that another node has already acknowledged."""
+_GROWTH_POLL_S = 0.002
+
+
+class Operations:
+    """Serves one connection."""
+
+    def __init__(self, connection: Connection, store: BlockStore, settings: DataSettings) -> None:
+        self._connection = connection
+        self._store = store
+        self._settings = settings
+
+    def serve(self) -> None:
+        """Until the connection is over; never raises for what the far end did."""
+        connection = self._connection
+        served = 0
+        request: Request | None = None
+        try:
+            while (request := self._next_request(served)) is not None:
+                if not self._serve(request):
+                    return
+                served += 1
+                request = None
+                if self._settings.keepalive_s <= 0:
+                    return
+        except (PeerClosed, PeerSilent) as error:
+            # A writer that is lost leaves a replica to recover; a reader just leaves.
+            level = logging.WARNING if isinstance(request, WriteBlock) else logging.INFO
+            log.log(level, "%s%s: %s", connection.peer, _during(request), error)
+        except errors.HowdahError as error:
+            log.warning("%s%s: %s", connection.peer, _during(request), error)
+        except OSError as error:
+            log.error("%s%s: %s", connection.peer, _during(request), error)
+
+    def _next_request(self, served: int) -> Request | None:
+        """None when the far end has nothing more to ask."""
+        connection, settings = self._connection, self._settings
+        connection.set_read_timeout(settings.keepalive_s if served else settings.socket_timeout_s)
+        try:
+            first = connection.recv_exactly(1)
+        except (PeerClosed, PeerSilent):
+            if served:
+                return None
+            raise
+        connection.set_read_timeout(settings.socket_timeout_s)
+        op = decode_op_header(first + connection.recv_exactly(OP_HEADER_BYTES - 1))
+        return decode_request(op, read_delimited(connection))
+
+    def _serve(self, request: Request) -> bool:
+        """True if the connection can carry another operation."""
+        match request:
+            case ReadBlock():
+                return self._read(request)
+            case WriteBlock():
+                BlockReceiver(self._connection, request, self._store, self._settings).run()
+                return True
+            case BlockChecksum():
+                return self._answer("opBlockChecksum", lambda: self._checksum(request))
+            case TransferBlock():
+                return self._answer("opTransferBlock", lambda: self._transfer(request))
+            case RequestDescriptors():
+                give_descriptors(self._connection, self._store, request)
+                return True
+            case ReleaseSlot():
+                release_slot(self._connection, self._store, request)
+                return True
+            case RequestSegment():
+                return serve_segment(self._connection, self._store, request)
+            case OtherRequest():
+                name = request.op.name
+        self._connection.send_all(
+            BlockOpResponse(
+                Status.ERROR_UNSUPPORTED, f"{name} is not supported by this datanode"
+            ).encode()
+        )
+        log.info("%s asked for %s, which is not supported", self._connection.peer, name)
+        # What may follow such a request is unknown.
+        return False
+
+    # --- reading ---
+
+    def _read(self, request: ReadBlock) -> bool:
+        settings, connection = self._settings, self._connection
+        try:
+            opened = self._open(request)
+        except (errors.HowdahError, OSError) as error:
+            return self._refuse(f"opReadBlock {request.block}", error)
+        with opened:
+            try:
+                sender = BlockSender(
+                    opened,
+                    request.offset,
+                    request.length_bytes,
+                    send_checksums=request.send_checksums,
+                    sendfile=settings.sendfile,
+                    cache=settings.cache,
+                    hints=request.hints,
+                )
+            except errors.IllegalArgument as error:
+                return self._refuse(f"opReadBlock {request.block}", error)
+            info = ReadChecksumInfo(sender.checksum, sender.start)
+            connection.send_all(BlockOpResponse(Status.SUCCESS, read_checksum=info).encode())
+            try:
+                self._send(sender, request, opened)
+                return self._verdict(request)
+            finally:
+                sender.finish()
+
+    def _send(self, sender: BlockSender, request: ReadBlock, opened: OpenReplica) -> None:
+        with self._store.trouble.reading(request.block.pool_id, opened):
+            sender.send(self._connection)
+
+    def _verdict(self, request: ReadBlock) -> bool:
+        """The reader's; it, and the next operation, may be here already."""
+        connection = self._connection
+        try:
+            status = decode_read_status(read_delimited(connection))
+        except PeerClosed:
+            # Readers that have what they want just hang up.
+            return False
+        if status not in (Status.SUCCESS, Status.CHECKSUM_OK):
+            log.warning("%s read %s and says %s", connection.peer, request.block, status.name)
+        return True
+
+    def _open(self, request: ReadBlock) -> OpenReplica:
+        """The replica, with as many bytes as are asked for if it is being written."""
+        wanted = request.offset + request.length_bytes
+        deadline_s = time.monotonic() + GROWTH_WAIT_S
+        while True:
+            opened = self._store.open(request.block)
+            growing = opened.replica.state is ReplicaState.RBW
+            if opened.length_bytes >= wanted or not growing or time.monotonic() > deadline_s:
+                return opened
+            # Its length was acknowledged by a node behind this one, which passes
+            # packets on before it writes them: the bytes are on their way.
+            opened.close()
+            time.sleep(_GROWTH_POLL_S)
+
+    # --- the rest ---
+
+    def _checksum(self, request: BlockChecksum) -> BlockOpResponse:
+        with (
+            self._store.open(request.block) as opened,
+            self._store.trouble.reading(request.block.pool_id, opened),
+        ):
+            return BlockOpResponse(
+                Status.SUCCESS, block_checksum=checksum_of_block(opened, request)
+            )
+
+    def _transfer(self, request: TransferBlock) -> BlockOpResponse:
+        sent = copy_for_pipeline(request, self._store, self._settings)
+        names = ", ".join(target.transfer_address for target in request.targets)
+        log.info("sent %s (%d bytes) to %s", request.block, sent, names)
+        return BlockOpResponse(Status.SUCCESS)
+
+    def _answer(self, what: str, compute: Callable[[], BlockOpResponse]) -> bool:
+        try:
+            response = compute()
+        except (errors.HowdahError, OSError) as error:
+            return self._refuse(what, error)
+        self._connection.send_all(response.encode())
+        return True
+
+    def _refuse(self, what: str, error: Exception) -> bool:
+        """Tell the far end, which may go on with something else."""
+        log.info("%s from %s: %s", what, self._connection.peer, error)
+        status = Status.ERROR
+        if isinstance(error, errors.UnsupportedOperation):
+            status = Status.ERROR_UNSUPPORTED
+        self._connection.send_all(BlockOpResponse(status, f"{what}: {error}").encode())
+        return True
+
+
+def _during(request: Request | None) -> str:
+    if request is None:
+        return ""
+    if isinstance(request, OtherRequest):
+        return f" during {request.op.name}"
+    if isinstance(request, ReleaseSlot | RequestSegment):
+        return f" during {type(request).__name__}"
+    block: ExtendedBlock = request.block
+    return f" during {type(request).__name__} of {block}"

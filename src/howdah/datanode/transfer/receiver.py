@@ -1,0 +1,342 @@
+"""WRITE_BLOCK: takes a block from a client or a datanode, and passes it on.
+
+The steps of a write at one datanode:
+
+1. open the replica (new, a finalized one for append, or, where a pipeline is built
+   anew, the one that its last pipeline left: see `reopening`);
+2. open the mirror, if targets are left, and wait for its answer;
+3. answer: SUCCESS, or ERROR with the first bad link;
+4. for whatever packets have arrived: pass them to the mirror, verify them if this
+   is the last node (or a copy, or if the file is summed in another way), write
+   them, sync them if one asks for it, ack them;
+5. the last packet finalizes the replica before its ack goes out.
+
+Two stages differ. PIPELINE_CLOSE_RECOVERY has no packets: its replica is final with
+step 1. TRANSFER_RBW and TRANSFER_FINALIZED are a copy from another datanode, which a
+client asked for: no answer before the packets and no acks, but a status when the copy
+is a member of the pipeline here and at every node behind.
+
+A client that goes away leaves an RBW replica behind, as long as it had got. A
+disk that fails is told as an ERROR ack for the packet that could not be written.
+A failing mirror is told by the responder, and doesn't end the write here. A client
+that comes back to build its pipeline anew stops whoever still serves the old one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from howdah import errors
+from howdah.datanode.channel.fault_points import Point, reach
+from howdah.datanode.channel.messages import CorruptFound
+from howdah.datanode.replicas import reopening
+from howdah.datanode.replicas.store import BlockStore
+from howdah.datanode.replicas.writer import ReplicaWriter
+from howdah.datanode.settings import DataSettings
+from howdah.datanode.transfer.mirror import Mirror, MirrorFailed
+from howdah.datanode.transfer.responder import (
+    LastResponder,
+    MirrorResponder,
+    Responder,
+    SilentResponder,
+)
+from howdah.transfer.ops import Stage, WriteBlock
+from howdah.transfer.packet_stream import Packet, PacketStream
+from howdah.transfer.responses import PIPELINE_READY, BlockOpResponse
+from howdah.transfer.sockets import Connection, Dialing, PeerClosed
+from howdah.transfer.status import Status
+
+log = logging.getLogger(__name__)
+
+
+class BlockReceiver:
+    """One WRITE_BLOCK on one connection."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        request: WriteBlock,
+        store: BlockStore,
+        settings: DataSettings,
+    ) -> None:
+        self._connection = connection
+        self._request = request
+        self._store = store
+        self._settings = settings
+        self._responder_in_use: Responder | None = None
+        self._mirror: Mirror | None = None
+        self._to_mirror: Connection | Dialing | None = None
+        self._is_copy = request.is_datanode or request.stage.is_transfer
+        self._stopped = ""
+        self._first = True
+        self._finalize_failure: Exception | None = None
+        self._name = f"{request.block} from {connection.peer}"
+
+    def stop(self, why: str) -> None:
+        """End this write from another thread, whatever it waits for."""
+        self._stopped = why
+        self._connection.shutdown()
+        if self._to_mirror is not None:
+            self._to_mirror.shutdown()
+
+    def announce_restart(self, until_ms: int, timeout_s: float) -> bool:
+        """This datanode will be back before `until_ms`: tell the client, which may wait for it,
+        and keep the replica for it. False if there is no client, or it could not be told."""
+        responder = self._responder_in_use
+        if self._is_copy or responder is None:
+            return False
+        self._store.expect_back(self._request.block.pool_id, self._writer.replica, until_ms)
+        return responder.say(Status.OOB_RESTART, timeout_s)
+
+    def run(self) -> None:
+        """Serve the operation. Raises what ends the connection; the caller logs it."""
+        try:
+            self._request.check_numbers()
+        except errors.IllegalArgument as error:
+            self._refuse(Status.ERROR, str(error))
+            raise
+        if not self._is_copy:
+            self._reach(Point.REBUILD if self._request.stage.is_recovery else Point.SET_UP)
+        if self._request.stage is Stage.PIPELINE_CLOSE_RECOVERY:
+            self._close_again()
+            return
+        try:
+            self._writer = self._open_replica()
+        except (errors.HowdahError, OSError) as error:
+            self._refuse(Status.ERROR, str(error))
+            raise
+        try:
+            self._open_mirror()
+            try:
+                self._writer.manage_cache(self._settings.cache, self._request.hints)
+                responder = self._responder_in_use = self._responder()
+            except (OSError, RuntimeError) as error:
+                # This process may have no more descriptors, or threads.
+                self._refuse(Status.ERROR, f"cannot begin to write {self._request.block}: {error}")
+                raise
+        except BaseException:
+            self._give_up_setup()
+            raise
+        finished = False
+        try:
+            try:
+                if not self._is_copy:
+                    self._connection.send_all(PIPELINE_READY.encode())
+                self._receive(responder)
+                responder.finish()
+                if self._finalize_failure is not None:
+                    raise self._finalize_failure
+                finished = True
+                if self._request.stage.is_transfer:
+                    # Who sent the copy tells the client.
+                    self._connection.send_all(self._all_have_it().encode())
+            finally:
+                if not finished:
+                    responder.abort()
+        except PeerClosed as error:
+            if self._stopped:
+                raise PeerClosed(f"it was stopped: {self._stopped}") from error
+            raise responder.failure or error from None
+        finally:
+            if not finished:
+                self._store.abandon(self._writer)
+            if self._mirror is not None:
+                self._mirror.close()
+            self._leave_cache()
+
+    def _leave_cache(self) -> None:
+        try:
+            self._writer.leave_cache()
+        except OSError as error:
+            self._store.disk_failed(self._writer.volume, error)
+
+    # --- setting up ---
+
+    def _open_replica(self) -> ReplicaWriter:
+        request, store = self._request, self._store
+        if self._is_copy:
+            return store.create(
+                request.block, request.checksum, request.storage_type, temporary=True, holder=self
+            )
+        match request.stage:
+            case Stage.PIPELINE_SETUP_CREATE:
+                return store.create(
+                    request.block, request.checksum, request.storage_type, holder=self
+                )
+            case Stage.PIPELINE_SETUP_APPEND:
+                return reopening.append(store, request, self)
+            case Stage.PIPELINE_SETUP_APPEND_RECOVERY:
+                return reopening.recover_append(store, request, self)
+            case Stage.PIPELINE_SETUP_STREAMING_RECOVERY:
+                return reopening.recover_streaming(store, request, self)
+        raise errors.UnsupportedOperation(
+            f"WRITE_BLOCK of {request.block} at stage {request.stage.name} is not supported"
+        )
+
+    def _close_again(self) -> None:
+        try:
+            reopening.recover_close(
+                self._store, self._request, self, durable=self._settings.sync_on_close
+            )
+        except (errors.HowdahError, OSError) as error:
+            self._refuse(Status.ERROR, str(error))
+            raise
+        self._open_mirror()
+        if self._mirror is not None:
+            self._mirror.close()
+        self._connection.send_all(PIPELINE_READY.encode())
+
+    def _all_have_it(self) -> BlockOpResponse:
+        if self._mirror is None:
+            return BlockOpResponse(Status.SUCCESS)
+        try:
+            return self._mirror.read_outcome()
+        except (errors.HowdahError, OSError) as error:
+            return BlockOpResponse(Status.ERROR, str(error), self._mirror.name)
+
+    def _wait_for_mirror(self, connection: Connection | Dialing) -> None:
+        self._to_mirror = connection
+        if self._stopped:
+            # It came between the two: nobody would end the waiting.
+            connection.shutdown()
+
+    def _open_mirror(self) -> None:
+        request = self._request
+        if not request.targets:
+            return
+        try:
+            self._mirror = Mirror.open(request, self._settings, self._wait_for_mirror)
+        except MirrorFailed as error:
+            if request.is_datanode:
+                # Nobody rebuilds the pipeline of a copy: one more replica is better than none.
+                log.warning("copying %s goes on without %s: %s", self._name, request.targets, error)
+                return
+            self._refuse(error.status, error.message, error.first_bad_link)
+            raise
+
+    def _give_up_setup(self) -> None:
+        if self._mirror is not None:
+            self._mirror.close()
+        self._leave_cache()
+        if self._request.stage is Stage.PIPELINE_SETUP_CREATE:
+            self._store.discard(self._writer)
+        else:
+            self._store.abandon(self._writer)
+
+    def _refuse(self, status: Status, message: str, first_bad_link: str = "") -> None:
+        if not self._request.is_datanode:
+            self._connection.send_all(BlockOpResponse(status, message, first_bad_link).encode())
+
+    def _responder(self) -> Responder:
+        if self._is_copy:
+            return SilentResponder(self._finalize)
+        replica = self._writer.replica
+        if self._mirror is None:
+            return LastResponder(self._connection, replica, self._finalize)
+        return MirrorResponder(self._connection, self._mirror, replica, self._finalize, self._name)
+
+    # --- packets ---
+
+    def _receive(self, responder: Responder) -> None:
+        stream = PacketStream(limit_bytes=self._settings.max_packet_bytes)
+        connection = self._connection
+        last = False
+        while not last:
+            stream.filled(connection.recv_some_into(stream.writable()))
+            packets: list[Packet] = []
+            while not last and (packet := stream.next_packet()) is not None:
+                packets.append(packet)
+                last = packet.header.last_in_block
+            if packets:
+                self._take(stream, packets, responder)
+        connection.push_back(stream.take_pending())
+
+    def _take(self, stream: PacketStream, packets: list[Packet], responder: Responder) -> None:
+        mirror = self._mirror
+        if mirror is not None and not mirror.failed:
+            try:
+                mirror.send(stream.span(packets[0].start, packets[-1].end))
+            except (errors.HowdahError, OSError) as error:
+                log.warning("cannot pass %s on to %s: %s", self._name, mirror.name, error)
+                mirror.failed = True
+                mirror.shutdown()
+        bad = self._verify(packets)
+        good = packets if bad < 0 else packets[:bad]
+        if good:
+            self._write(good, responder)
+        if bad >= 0:
+            self._tell_damage(packets[bad], responder)
+
+    def _verify(self, packets: Sequence[Packet]) -> int:
+        must = self._mirror is None or self._is_copy or self._writer.translates
+        return self._writer.verify(packets) if must else -1
+
+    def _write(self, packets: Sequence[Packet], responder: Responder) -> None:
+        writer = self._writer
+        sync = any(packet.header.sync_block for packet in packets)
+        try:
+            if not self._is_copy:
+                self._reach(self._point(packets))
+            writer.write(packets)
+            if sync:
+                writer.replica.synced = True
+                if not packets[-1].header.last_in_block:
+                    writer.sync()
+            responder.written(packets)
+        except errors.HowdahError:
+            raise
+        except OSError as error:
+            self._store.disk_failed(writer.volume, error)
+            responder.written(packets[:1], Status.ERROR)
+            responder.finish()
+            raise
+
+    def _point(self, packets: Sequence[Packet]) -> Point:
+        first, self._first = self._first, False
+        if packets[-1].header.last_in_block:
+            return Point.LAST_PACKET
+        return Point.FIRST_PACKET if first else Point.MIDDLE
+
+    def _reach(self, point: Point) -> None:
+        reach(point, self._request.block.block_id, len(self._request.targets))
+
+    def _tell_damage(self, packet: Packet, responder: Responder) -> None:
+        request = self._request
+        reason = (
+            f"packet {packet.header.seqno} at offset {packet.header.offset_in_block} of "
+            f"{self._name} does not fit its checksums"
+        )
+        if request.is_datanode and request.source is not None:
+            self._store.tell(CorruptFound(request.block, "", request.source, reason))
+        responder.written([packet], Status.ERROR_CHECKSUM)
+        responder.finish()
+        raise errors.ChecksumMismatch(reason)
+
+    def _check_whole(self) -> None:
+        announced, here = self._request.block.length_bytes, self._writer.replica.length_bytes
+        if self._is_copy and here < announced:
+            raise errors.ProtocolViolation(
+                f"the copy {self._name} ended after {here} bytes of {announced}"
+            )
+
+    def _finalize(self) -> Status:
+        try:
+            self._writer.start_writing_out()
+            if self._request.stage is Stage.TRANSFER_RBW:
+                self._store.join_pipeline(self._writer, self._request.block.length_bytes)
+            else:
+                self._check_whole()
+                # A block that was synced once, in this pipeline or before, is synced when it
+                # ends: after a power cut, a replica that is shorter than the namenode knows
+                # it would count as corrupt.
+                durable = self._settings.sync_on_close or self._writer.replica.synced
+                self._store.finalize(self._writer, durable=durable)
+                if not self._is_copy:
+                    self._reach(Point.CLOSE)
+        except errors.HowdahError as error:
+            self._finalize_failure = error
+        except OSError as error:
+            self._store.disk_failed(self._writer.volume, error)
+            self._finalize_failure = error
+        return Status.SUCCESS if self._finalize_failure is None else Status.ERROR

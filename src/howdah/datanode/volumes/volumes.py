@@ -1,0 +1,281 @@
+"""The volumes of a datanode: a directory each, on a disk of its own.
+
+A volume knows where its block files lie, how much room it has, and whether it
+still works. A new replica goes to the next volume of the wanted storage type
+that has room for a whole block (round-robin, as Hadoop's default does; the
+storage id that a client names is a hint which Hadoop's default ignores too).
+
+A disk that is full is not a broken disk. Any other error makes the volume prove
+itself with a small write: one bad sector, or one missing file, costs a replica, a
+dead or unplugged disk the volume.
+
+Used bytes are counted here, block and meta files together, from the scan at the
+start and each replica since; no walk over the directory is ever needed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from howdah import errors
+from howdah.datanode.volumes import block_files
+from howdah.storage.atomic import fsync_directory
+from howdah.transfer.blocks import StorageType
+
+DISK_FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
+# Failures of this process, which say nothing about the disk.
+_NOT_THE_DISK = DISK_FULL | frozenset(
+    (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EFBIG, errno.EINTR)
+)
+
+
+def is_about_the_disk(error: OSError) -> bool:
+    """Whether the volume must prove itself after this error."""
+    return error.errno not in _NOT_THE_DISK
+
+
+HANGS_AFTER_S = 5.0
+"""A call to a disk that takes longer is one to go round, though it may come back."""
+
+
+class Turn:
+    """A lock that says how long its present holder has had it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._since_s: float | None = None
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._since_s = time.monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        self._since_s = None
+        self._lock.release()
+
+    @property
+    def held_s(self) -> float:
+        since_s = self._since_s
+        return 0.0 if since_s is None else time.monotonic() - since_s
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Of one volume, in bytes, as a StorageReportProto has it."""
+
+    capacity_bytes: int
+    used_bytes: int
+    remaining_bytes: int
+    non_dfs_used_bytes: int
+
+
+class Volume:
+    """One data directory."""
+
+    def __init__(
+        self,
+        path: str,
+        storage_id: str,
+        storage_type: StorageType = StorageType.DISK,
+        reserved_bytes: int = 0,
+    ) -> None:
+        self.path = path
+        self.storage_id = storage_id
+        self.storage_type = storage_type
+        self.reserved_bytes = reserved_bytes
+        self.failure: str | None = None
+        self.changing = Turn()
+        """Held by whoever makes, renames or removes files of replicas."""
+        self._asking = Turn()
+        """Held by who asks the filesystem how full it is."""
+        self._lock = threading.Lock()
+        self._used_bytes: dict[str, int] = {}
+        self._promised_bytes = 0
+        self.on_promise: Callable[[int], None] | None = None
+        """Told of the promised bytes whenever they change."""
+
+    def __repr__(self) -> str:
+        return f"{self.path} ({self.storage_type.name}, {self.storage_id})"
+
+    # --- where things lie ---
+
+    def pool_path(self, pool_id: str) -> str:
+        return f"{self.path}/{block_files.CURRENT}/{pool_id}"
+
+    def rbw_path(self, pool_id: str) -> str:
+        return f"{self.pool_path(pool_id)}/{block_files.CURRENT}/{block_files.RBW}"
+
+    def finalized_path(self, pool_id: str) -> str:
+        return f"{self.pool_path(pool_id)}/{block_files.CURRENT}/{block_files.FINALIZED}"
+
+    def tmp_path(self, pool_id: str) -> str:
+        return f"{self.pool_path(pool_id)}/{block_files.TMP}"
+
+    def quarantine_path(self, pool_id: str) -> str:
+        return f"{self.pool_path(pool_id)}/{block_files.QUARANTINE}"
+
+    def finalized_directory(self, pool_id: str, block_id: int) -> str:
+        return f"{self.finalized_path(pool_id)}/{block_files.subdirectory(block_id)}"
+
+    def restart_path(self, pool_id: str, block_id: int) -> str:
+        name = block_files.restart_file_name(block_id)
+        return f"{self.pool_path(pool_id)}/{block_files.CURRENT}/{name}"
+
+    def make_pool_directories(self, pool_id: str) -> None:
+        """Durable: whatever is synced later must not vanish with a directory above it."""
+        paths = self.finalized_path(pool_id), self.rbw_path(pool_id), self.tmp_path(pool_id)
+        if all(os.path.isdir(path) for path in paths):
+            return
+        for path in paths:
+            os.makedirs(path, exist_ok=True)
+        pool = Path(self.pool_path(pool_id))
+        for directory in (pool / block_files.CURRENT, pool, pool.parent, pool.parent.parent):
+            fsync_directory(directory)
+
+    # --- room ---
+
+    def count(self, pool_id: str, change_bytes: int) -> None:
+        """Block and meta files of the pool have grown, or shrunk, by so much."""
+        with self._lock:
+            self._used_bytes[pool_id] = self._used_bytes.get(pool_id, 0) + change_bytes
+
+    def promise(self, change_bytes: int) -> None:
+        """Room that replicas being written will still take; negative gives it back.
+
+        Whoever is told may refuse the number: then nothing has changed.
+        """
+        with self._lock:
+            promised_bytes = self._promised_bytes + change_bytes
+            assert promised_bytes >= 0, f"{self} would have promised {promised_bytes} bytes"
+            if self.on_promise is not None:
+                self.on_promise(promised_bytes)
+            self._promised_bytes = promised_bytes
+
+    def promise_up_to(self, wanted_bytes: int) -> int:
+        """Hold that much room, or what is left; how much. A client says what it wants, and must
+        not take room from others that isn't there. `OSError` if the volume can't be asked."""
+        promised = max(min(wanted_bytes, self.usage().remaining_bytes), 0)
+        self.promise(promised)
+        return promised
+
+    @property
+    def promised_bytes(self) -> int:
+        return self._promised_bytes
+
+    def pool_used_bytes(self, pool_id: str) -> int:
+        return self._used_bytes.get(pool_id, 0)
+
+    def usage(self, promised_elsewhere_bytes: int = 0) -> Usage:
+        """From the filesystem, now. What others use counts against what is reserved for them.
+
+        `promised_elsewhere_bytes` are those that another process has promised.
+        """
+        with self._asking:
+            stat = os.statvfs(self.path)
+        total = stat.f_blocks * stat.f_frsize
+        free = stat.f_bavail * stat.f_frsize
+        with self._lock:
+            used = sum(self._used_bytes.values())
+            promised = self._promised_bytes + promised_elsewhere_bytes
+        capacity = max(total - self.reserved_bytes, 0)
+        others = max(total - stat.f_bfree * stat.f_frsize - used, 0)
+        still_reserved = max(self.reserved_bytes - others, 0)
+        remaining = min(capacity - used, free - still_reserved) - promised
+        return Usage(capacity, used, max(remaining, 0), max(others - self.reserved_bytes, 0))
+
+    # --- health ---
+
+    @property
+    def hangs(self) -> bool:
+        """Somebody waits for this disk, and has for so long that others had better not."""
+        return max(self.changing.held_s, self._asking.held_s) > HANGS_AFTER_S
+
+    def probe(self, pools: Iterable[str]) -> OSError | None:
+        """Why the volume can't be used, or None if it can.
+
+        An unplugged disk leaves its mount point behind, an empty directory on
+        another disk, so what must be there is looked for as well.
+        """
+        path = f"{self.path}/{block_files.CURRENT}/probe-{os.getpid()}-{threading.get_ident()}"
+        try:
+            for pool_id in pools:
+                os.stat(self.rbw_path(pool_id))
+            fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+            try:
+                os.pwrite(fd, b"probe", 0)
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+                os.unlink(path)
+        except OSError as error:
+            return error if is_about_the_disk(error) else None
+        return None
+
+
+class VolumeSet:
+    """All volumes of the datanode, failed ones included."""
+
+    def __init__(self, volumes: Sequence[Volume]) -> None:
+        assert volumes, "a datanode has at least one volume"
+        self.all = tuple(volumes)
+        self._by_id = {volume.storage_id: volume for volume in volumes}
+        self._lock = threading.Lock()
+        self._next: dict[StorageType, int] = {}
+        self.on_hang: Callable[[], None] = lambda: None
+        """Called when a volume was passed over because it hangs."""
+
+    def __getitem__(self, storage_id: str) -> Volume:
+        return self._by_id[storage_id]
+
+    def working(self) -> list[Volume]:
+        return [volume for volume in self.all if volume.failure is None]
+
+    def choose(
+        self,
+        storage_type: StorageType,
+        needed_bytes: int,
+        on_error: Callable[[Volume, OSError], None],
+    ) -> Volume:
+        """The next volume of this type with room for `needed_bytes`.
+
+        `DiskOutOfSpace` when none has; it says how much the emptiest has left. A
+        volume that can't be asked is passed over, after `on_error` was told of it, and so is
+        one that hangs.
+        """
+        candidates = [v for v in self.working() if v.storage_type is storage_type]
+        if not candidates:
+            raise errors.DiskOutOfSpace(
+                f"No more available volumes: this datanode has no working volume "
+                f"of type {storage_type.name}"
+            )
+        with self._lock:
+            start = self._next.get(storage_type, 0) % len(candidates)
+            self._next[storage_type] = start + 1
+        most = -1
+        broken: list[str] = []
+        for index in range(len(candidates)):
+            volume = candidates[(start + index) % len(candidates)]
+            if volume.hangs:
+                broken.append(f"{volume.path}: it has not answered for {HANGS_AFTER_S:g} s")
+                self.on_hang()
+                continue
+            try:
+                remaining = volume.usage().remaining_bytes
+            except OSError as error:
+                broken.append(f"{volume.path}: {error}")
+                on_error(volume, error)
+                continue
+            if remaining >= max(needed_bytes, 1):
+                return volume
+            most = max(most, remaining)
+        raise errors.DiskOutOfSpace(
+            f"Out of space: The volume of type {storage_type.name} with the most available space "
+            f"(={max(most, 0)} B) is less than the block size (={needed_bytes} B)."
+            + (f" Not readable: {'; '.join(broken)}" if broken else "")
+        )

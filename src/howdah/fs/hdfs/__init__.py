@@ -1,0 +1,28 @@
+"""HDFS as a FileSystem: its interface as calls of a DFS client.
+
+`filesystem` is the class; `attributes`, `links`, `snapshots`, `walk` and `administration`
+are its parts; `status` makes records of protocol messages. Arrows: `filesystem -> its parts
+-> status -> the client`.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from howdah.fs.hdfs.filesystem import HdfsFileSystem as HdfsFileSystem
+
+__all__ = ["HdfsFileSystem"]
+
+# What needs the status of a file alone shall not load the client, too.
+_HOME = {
+    "HdfsFileSystem": "howdah.fs.hdfs.filesystem",
+}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(home), name)

@@ -1,0 +1,507 @@
+"""`HdfsFileSystem`: the FileSystem interface over a DFS client (`hdfs://host:port`).
+
+Thin: each method is an RPC or a stream of `howdah.client`, and this module turns
+protobuf statuses into the records of `howdah.fs.status`. The umask
+(`fs.permissions.umask-mode`) is taken off here, as Hadoop's client does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from howdah import errors, keys
+from howdah.client.dfs import DFSClient
+from howdah.client.settings.settings import ClientSettings
+from howdah.config import DEFAULT_NAMENODE_PORT, Configuration
+from howdah.forks import made_once
+from howdah.fs import capabilities, paths
+from howdah.fs.api import Progress
+from howdah.fs.builders import HdfsCreateFileBuilder
+from howdah.fs.hdfs.snapshots import HdfsSnapshots
+from howdah.fs.hdfs.status import datanode_report, file_status, name_of
+from howdah.fs.links import follow_links, follow_links_above
+from howdah.fs.path_handle import PathHandle, check_handle, make_handle
+from howdah.fs.paths import PathLike
+from howdah.fs.status import (
+    BlockLocation,
+    ContentSummary,
+    DatanodeReport,
+    FileChecksum,
+    FileStatus,
+    FsStatus,
+    ServerDefaults,
+    TypeQuota,
+)
+from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
+from howdah.options import CreateFlag
+from howdah.proto import client_namenode_pb2, types_pb2
+from howdah.rpc.client import current_user
+
+if TYPE_CHECKING:
+    from howdah.client.writing.output import DFSOutputStream
+    from howdah.client.writing.statistics import OutputStatistics
+    from howdah.fs.hdfs.administration import Administration, OpenFileEntry
+    from howdah.fs.hdfs.walk import BatchedWalk
+    from howdah.fs.inotify import InotifyStream
+
+# Below it every file has its inode's number for a name, wherever it lies.
+_INODES = "/.reserved/.inodes"
+HOME_PREFIX = "/user"
+FILE_MODE = 0o666
+DIRECTORY_MODE = 0o777
+_READ_BUFFER_BYTES = 64 * 1024
+_NO_QUOTA = (1 << 64) - 1
+_ACTIONS = (
+    "NONE",
+    "EXECUTE",
+    "WRITE",
+    "WRITE_EXECUTE",
+    "READ",
+    "READ_EXECUTE",
+    "READ_WRITE",
+    "PERM_ALL",
+)
+_PATH_CAPABILITIES = frozenset(
+    (
+        capabilities.ACLS,
+        capabilities.APPEND,
+        capabilities.CHECKSUMS,
+        capabilities.CONCAT,
+        capabilities.LEASE_RECOVERABLE,
+        capabilities.PATH_HANDLES,
+        capabilities.PERMISSIONS,
+        capabilities.STORAGE_POLICY,
+        capabilities.TRUNCATE,
+        capabilities.XATTRS,
+    )
+)
+
+
+class HdfsDataOutputStream(FSDataOutputStream):
+    """The stream that HDFS gives (OS-025): a wrapper around a `DFSOutputStream`."""
+
+    def __init__(self, inner: DFSOutputStream) -> None:
+        super().__init__(inner)
+        self._dfs = inner
+
+    def current_block_replication(self) -> int:
+        """How many datanodes have the current block.
+
+        As many as its pipeline has left after failures; between blocks, what the file's
+        replication asks for. Raises `ClosedStream`.
+        """
+        return self._dfs.current_block_replication()
+
+    def statistics(self) -> OutputStatistics:
+        """What the stream has done so far: bytes, packets, syncs, recoveries."""
+        return self._dfs.statistics()
+
+
+class HdfsFileSystem(HdfsSnapshots):
+    """One HDFS, as one user."""
+
+    scheme = "hdfs"
+
+    def __init__(self, authority: str, conf: Configuration, user: str | None = None) -> None:
+        super().__init__()
+        host, _, port = authority.rpartition(":") if ":" in authority else (authority, "", "")
+        if not host or (port and not port.isdigit()):
+            raise errors.IllegalArgument(
+                f"hdfs://{authority} names no namenode: it must be hdfs://host:port"
+            )
+        if authority in conf.get(keys.DFS_NAMESERVICES):
+            raise errors.UnsupportedOperation(
+                f"hdfs://{authority} is a nameservice with several namenodes "
+                f"(dfs.nameservices), which is not supported yet; name one as hdfs://host:port"
+            )
+        self._authority = authority
+        self._conf = conf
+        self.user = user or current_user()
+        self._umask = paths.parse_umask(conf.get(keys.FS_PERMISSIONS_UMASK_MODE))
+        self._client = DFSClient.at(
+            (host.strip("[]"), int(port) if port else DEFAULT_NAMENODE_PORT),
+            ClientSettings.from_configuration(conf),
+            self.user,
+        )
+        self._namenode = self._client.namenode
+        self._follows_links = conf.get(keys.FS_CLIENT_RESOLVE_REMOTE_SYMLINKS)
+        self._makes_links = conf.get(keys.HOWDAH_CLIENT_SYMLINKS_ENABLED)
+
+    @property
+    def uri(self) -> str:
+        return f"hdfs://{self._authority}"
+
+    def __reduce__(self) -> tuple[type[HdfsFileSystem], tuple[str, Configuration, str]]:
+        """Pickled for another process, it is one that connects anew, as the same user."""
+        return type(self), (self._authority, self._conf, self.user)
+
+    @property
+    def client(self) -> DFSClient:
+        """The client underneath, for what the interface has no method for."""
+        return self._client
+
+    @made_once
+    def administration(self) -> Administration:
+        """What administrators ask of the namenode; most of it only the superuser may do."""
+        from howdah.fs.hdfs.administration import Administration
+
+        return Administration(self._namenode)
+
+    def list_open_files(self, path: PathLike = "/") -> Iterator[OpenFileEntry]:
+        """The files below `path` that somebody is writing. Only for the superuser."""
+        return self.administration.open_files(self.resolve(path))
+
+    def list_corrupt_files(self, path: PathLike = "/") -> Iterator[str]:
+        """The files below `path` that have lost every good replica of a block. Only for
+        the superuser."""
+        return self.administration.corrupt_files(self.resolve(path))
+
+    def inotify(self, last_txid: int | None = None) -> InotifyStream:
+        """What happens in the namespace from now on, or since transaction `last_txid`.
+
+        Only for the superuser. See `howdah.fs.inotify`.
+        """
+        from howdah.fs.inotify import InotifyStream
+
+        return InotifyStream(self._namenode, last_txid)
+
+    def resolve(self, path: PathLike) -> str:
+        """The same; raises `InvalidPath` for names that aren't UTF-8."""
+        resolved = super().resolve(path)
+        try:
+            if not resolved.isascii():
+                resolved.encode()
+        except UnicodeEncodeError:
+            raise errors.InvalidPath(
+                f"Invalid path name {paths.shown(resolved)}: names are UTF-8 on HDFS"
+            ) from None
+        return resolved
+
+    def home_directory(self) -> str:
+        return f"{HOME_PREFIX}/{self.user}"
+
+    def close(self) -> None:
+        super().close()
+        self._client.close()
+
+    # --- streams ----------------------------------------------------------------------
+
+    @follow_links
+    def create(
+        self,
+        path: PathLike,
+        *,
+        overwrite: bool = False,
+        replication: int | None = None,
+        block_size: int | None = None,
+        permission: int | None = None,
+        create_parent: bool = True,
+        buffer_size: int | None = None,
+        progress: Progress | None = None,
+        flags: CreateFlag = CreateFlag.NONE,
+        favored_nodes: Sequence[str] = (),
+    ) -> HdfsDataOutputStream:
+        """As for any filesystem. `favored_nodes` are datanodes (`host:port`, as they serve
+        data) that replicas are to be on; those that can't take one are passed over."""
+        mode = FILE_MODE if permission is None else permission
+        return HdfsDataOutputStream(
+            self._client.create(
+                self.resolve(path),
+                masked=mode & ~self._umask,
+                unmasked=mode,
+                overwrite=overwrite,
+                create_parent=create_parent,
+                replication=replication,
+                block_size=block_size,
+                progress=progress,
+                flags=flags,
+                favored_nodes=favored_nodes,
+            )
+        )
+
+    def create_file(self, path: PathLike) -> HdfsCreateFileBuilder:
+        return HdfsCreateFileBuilder(self, path)
+
+    @follow_links
+    def append(
+        self,
+        path: PathLike,
+        *,
+        new_block: bool = False,
+        sync_block: bool = False,
+        buffer_size: int | None = None,
+        progress: Progress | None = None,
+    ) -> HdfsDataOutputStream:
+        flags = CreateFlag.NEW_BLOCK if new_block else CreateFlag.NONE
+        if sync_block:
+            flags |= CreateFlag.SYNC_BLOCK
+        return HdfsDataOutputStream(self._client.append(self.resolve(path), progress, flags))
+
+    @follow_links
+    def truncate(self, path: PathLike, length: int) -> bool:
+        if length < 0:
+            raise errors.IllegalArgument(f"Cannot truncate {path} to a negative length: {length}")
+        return self._namenode.truncate(self.resolve(path), length, self._client.client_name)
+
+    def concat(self, target: PathLike, sources: Sequence[PathLike]) -> None:
+        try:
+            self._namenode.concat(self.resolve(target), [self.resolve(each) for each in sources])
+        except errors.UnresolvedPath:
+            where, (whole, *parts) = self._all_behind_links((target, *sources), last=True)
+            where.concat(whole, parts)
+
+    @follow_links
+    def recover_lease(self, path: PathLike) -> bool:
+        return self._namenode.recover_lease(self.resolve(path), self._client.client_name)
+
+    @follow_links
+    def is_file_closed(self, path: PathLike) -> bool:
+        return self._namenode.is_file_closed(self.resolve(path))
+
+    @follow_links
+    def _open_input(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
+        return FSDataInputStream(
+            self._client.open(self.resolve(path)), buffer_size or _READ_BUFFER_BYTES
+        )
+
+    def get_path_handle(
+        self, status: FileStatus, *, may_change: bool = True, may_move: bool = False
+    ) -> PathHandle:
+        return make_handle(status, may_change=may_change, may_move=may_move)
+
+    def open_path_handle(
+        self, handle: PathHandle, buffer_size: int | None = None
+    ) -> FSDataInputStream:
+        by_id = f"{_INODES}/{handle.file_id}"
+        try:
+            check_handle(handle, self.get_file_status(by_id if handle.may_move else handle.path))
+            # By its id, so that nothing that takes the path meanwhile is opened instead.
+            return self._open_input(by_id, buffer_size)
+        except errors.PathNotFound as error:
+            raise errors.InvalidPathHandle(f"{handle.path} is gone") from error
+
+    # --- namespace --------------------------------------------------------------------
+
+    @follow_links
+    def mkdirs(self, path: PathLike, permission: int | None = None) -> bool:
+        return self._mkdirs(path, permission, create_parent=True)
+
+    @follow_links
+    def mkdir(self, path: PathLike, permission: int | None = None) -> bool:
+        return self._mkdirs(path, permission, create_parent=False)
+
+    def _mkdirs(self, path: PathLike, permission: int | None, *, create_parent: bool) -> bool:
+        mode = DIRECTORY_MODE if permission is None else permission
+        return self._namenode.mkdirs(
+            self.resolve(path),
+            masked=mode & ~self._umask,
+            unmasked=mode,
+            create_parent=create_parent,
+        )
+
+    def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
+        try:
+            self._namenode.rename2(self.resolve(src), self.resolve(dst), overwrite=overwrite)
+        except errors.UnresolvedPath:
+            where, (source, target) = self._all_behind_links((src, dst), last=False)
+            where.rename(source, target, overwrite=overwrite)
+
+    @follow_links_above
+    def delete(self, path: PathLike, recursive: bool = False) -> bool:
+        return self._namenode.delete(self.resolve(path), recursive=recursive)
+
+    def get_file_status(self, path: PathLike) -> FileStatus:
+        resolved = self.resolve(path)
+        try:
+            proto = self._namenode.get_file_info(resolved)
+        except errors.UnresolvedPath:
+            where, followed = self.behind_links(resolved, last=True)
+            return dataclasses.replace(where.get_file_status(followed), path=resolved)
+        if proto is None:
+            raise errors.PathNotFound(f"File does not exist: {resolved}").about(resolved)
+        return file_status(proto, resolved)
+
+    def list_status_iter(self, path: PathLike) -> Iterator[FileStatus]:
+        resolved = self.resolve(path)
+        try:
+            page = self._namenode.get_listing(resolved, b"")
+        except errors.UnresolvedPath:
+            where, followed = self.behind_links(resolved, last=True)
+            for status in where.list_status_iter(followed):
+                below = status.path[len(followed) :].lstrip("/")
+                yield dataclasses.replace(status, path=paths.join(resolved, below))
+            return
+        while page is not None:
+            for proto in page.partialListing:
+                name = name_of(proto.path)
+                # Of a file the listing is the file itself, with an empty name.
+                yield file_status(proto, paths.join(resolved, name) if name else resolved)
+            if not page.remainingEntries or not page.partialListing:
+                return
+            page = self._namenode.get_listing(resolved, page.partialListing[-1].path)
+        raise errors.PathNotFound(f"File does not exist: {resolved}").about(resolved)
+
+    def list_with_writers(self, path: PathLike) -> Iterator[tuple[FileStatus, bool]]:
+        """What is in a directory, and whether it is a file that is open for writing."""
+        from howdah.fs.hdfs.open_files import list_with_writers
+
+        return list_with_writers(self._namenode, self.resolve(path))
+
+    def walk(
+        self, path: PathLike, on_error: Callable[[errors.HowdahError], object] | None = None
+    ) -> Iterator[tuple[str, list[FileStatus], list[FileStatus]]]:
+        return self._walks.walk(self.resolve(path), on_error)
+
+    @made_once
+    def _walks(self) -> BatchedWalk:
+        from howdah.fs.hdfs.walk import BatchedWalk
+
+        return BatchedWalk(self._namenode, self.list_status_iter)
+
+    @follow_links_above
+    def content_summary(self, path: PathLike) -> ContentSummary:
+        proto = self._namenode.get_content_summary(self.resolve(path))
+        return ContentSummary(
+            proto.length,
+            proto.fileCount,
+            proto.directoryCount,
+            proto.spaceConsumed,
+            _quota(proto.quota),
+            _quota(proto.spaceQuota),
+            proto.erasureCodingPolicy,
+            proto.snapshotLength,
+            proto.snapshotFileCount,
+            proto.snapshotDirectoryCount,
+            proto.snapshotSpaceConsumed,
+            tuple(
+                TypeQuota(
+                    types_pb2.StorageTypeProto.Name(each.type), _quota(each.quota), each.consumed
+                )
+                for each in proto.typeQuotaInfos.typeQuotaInfo
+            ),
+        )
+
+    # --- attributes -------------------------------------------------------------------
+
+    @follow_links
+    def set_permission(self, path: PathLike, mode: int) -> None:
+        self._namenode.set_permission(self.resolve(path), mode)
+
+    @follow_links
+    def set_owner(self, path: PathLike, owner: str | None = None, group: str | None = None) -> None:
+        if not owner and not group:
+            raise errors.IllegalArgument("set_owner needs an owner, a group, or both")
+        self._namenode.set_owner(self.resolve(path), owner or None, group or None)
+
+    @follow_links
+    def set_replication(self, path: PathLike, replication: int) -> bool:
+        return self._namenode.set_replication(self.resolve(path), replication)
+
+    @follow_links
+    def set_times(self, path: PathLike, mtime_ms: int = -1, atime_ms: int = -1) -> None:
+        self._namenode.set_times(self.resolve(path), mtime_ms, atime_ms)
+
+    @follow_links
+    def access(self, path: PathLike, mode: int) -> None:
+        if mode & ~(os.R_OK | os.W_OK | os.X_OK):
+            raise errors.IllegalArgument(f"{mode} is no combination of R_OK, W_OK and X_OK")
+        # R_OK, W_OK, X_OK are 4, 2, 1, as the numbers of FsActionProto.
+        self._namenode.check_access(self.resolve(path), _ACTIONS[mode])
+
+    # --- blocks and checksums -----------------------------------------------------------
+
+    @follow_links
+    def block_locations(
+        self, path: PathLike, start: int = 0, length: int | None = None
+    ) -> list[BlockLocation]:
+        if start < 0 or (length is not None and length < 0):
+            raise errors.IllegalArgument("start and length must not be negative")
+        resolved = self.resolve(path)
+        wanted = (1 << 63) - 1 - start if length is None else length
+        located = self._namenode.get_block_locations(resolved, start, wanted)
+        return [
+            BlockLocation(
+                offset=block.offset,
+                length=block.length_bytes,
+                hosts=tuple(node.hostname for node in block.nodes),
+                names=tuple(node.transfer_address for node in block.nodes),
+                topology_paths=tuple(
+                    f"{(node.location or '/default-rack').rstrip('/')}/{node.transfer_address}"
+                    for node in block.nodes
+                ),
+                storage_ids=block.storage_ids,
+                storage_types=tuple(kind.name for kind in block.storage_types),
+                cached_hosts=tuple(
+                    node.hostname
+                    for node, cached in zip(block.nodes, block.cached, strict=False)
+                    if cached
+                ),
+                corrupt=block.corrupt,
+            )
+            for block in located.blocks
+        ]
+
+    @follow_links
+    def get_file_checksum(
+        self, path: PathLike, *, length: int | None = None, combine_mode: str | None = None
+    ) -> FileChecksum | None:
+        combined = self._client.checksums().read(
+            self.resolve(path),
+            length,
+            combine_mode or self._client.settings.checksum_combine_mode,
+        )
+        return None if combined is None else FileChecksum(combined.algorithm, combined.value)
+
+    # --- the filesystem as a whole --------------------------------------------------------
+
+    def get_status(self) -> FsStatus:
+        stats = self._namenode.get_fs_stats()
+        return FsStatus(stats.capacity, stats.used, stats.remaining)
+
+    def set_safe_mode(self, action: str = "get", *, checked: bool = False) -> bool:
+        """`enter`, `leave`, `force_exit` or `get`; whether the namenode is in safe mode then.
+
+        `checked` wants the answer of the active namenode, where there are several.
+        """
+        name = f"SAFEMODE_{action.upper()}"
+        if name not in list(client_namenode_pb2.SafeModeActionProto.keys()):
+            raise errors.IllegalArgument(
+                f"There is no safe mode action {action!r}, only enter, leave, force_exit and get"
+            )
+        return self._namenode.set_safe_mode(name, checked=checked)
+
+    def server_defaults(self) -> ServerDefaults:
+        proto = self._client.server_defaults()
+        return ServerDefaults(
+            proto.blockSize,
+            proto.bytesPerChecksum,
+            types_pb2.ChecksumTypeProto.Name(proto.checksumType).removeprefix("CHECKSUM_"),
+            proto.replication,
+            proto.writePacketSize,
+            proto.fileBufferSize,
+            proto.trashInterval,
+        )
+
+    def datanode_report(self, kind: str = "live") -> list[DatanodeReport]:
+        name = kind.upper().replace("-", "_")
+        known = list(client_namenode_pb2.DatanodeReportTypeProto.keys())
+        if name not in known:
+            raise errors.IllegalArgument(
+                f"There is no report of {kind!r} datanodes, but: {', '.join(known).lower()}"
+            )
+        return [datanode_report(proto) for proto in self._namenode.get_datanode_report(name)]
+
+    def path_capabilities(self, path: PathLike) -> frozenset[str]:
+        own = (
+            _PATH_CAPABILITIES | {capabilities.SYMLINKS}
+            if self._makes_links
+            else _PATH_CAPABILITIES
+        )
+        return super().path_capabilities(path) | own
+
+
+def _quota(value: int) -> int:
+    return -1 if value == _NO_QUOTA else value

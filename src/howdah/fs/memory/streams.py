@@ -1,0 +1,200 @@
+"""The streams of an in-memory filesystem.
+
+A writer's bytes are its own until `hflush`, `hsync` or `close`; then they are in the
+file, and every reader that opens it finds them (OS-009). Streams that are open for
+reading keep the length that the file had when they were opened (OS-088), and the
+content of a file that was replaced.
+
+A stream that was put out of the file (by a delete, an overwrite, a lease that was
+taken from it) says so to its writer in every later call.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from threading import RLock
+
+from howdah import errors
+from howdah.fs import capabilities
+from howdah.fs.memory.tree import File
+from howdah.fs.plain_output import Writable
+from howdah.options import SyncFlag
+
+_INPUT = frozenset((capabilities.READ_BYTE_BUFFER, capabilities.PREAD_BYTE_BUFFER))
+
+
+class MemoryOutput:
+    """The inside of an `FSDataOutputStream` on a file in memory."""
+
+    def __init__(
+        self,
+        path: str,
+        file: File,
+        lock: RLock,
+        now_ms: Callable[[], int],
+        progress: Callable[[], None] | None = None,
+    ) -> None:
+        self._path = path
+        self._file = file
+        self._lock = lock
+        self._now_ms = now_ms
+        self._progress = progress
+        self._pending = bytearray()
+        self._closed = False
+        self._position = len(file.content)
+        file.writer = self
+
+    @property
+    def path(self) -> str:
+        return self._path
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def get_pos(self) -> int:
+        return self._position
+
+    def write(self, data: Writable) -> None:
+        with self._lock:
+            self._check()
+            self._pending += data
+            self._position += len(data)
+        if self._progress is not None:
+            self._progress()
+
+    def hflush(self) -> None:
+        """Show everything to new readers."""
+        with self._lock:
+            self._check()
+            self._store()
+
+    def hsync(self, flags: SyncFlag = SyncFlag.NONE) -> None:
+        """As `hflush`: the store is the memory of this process, and nothing outlives it."""
+        if flags:
+            raise errors.UnsupportedOperation(f"{self._path}: {flags} is for files with blocks")
+        self.hflush()
+
+    def close(self) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            try:
+                self._check_writer()
+                self._store()
+                self._file.writer = None
+            finally:
+                self._pending = bytearray()
+
+    def _store(self) -> None:
+        self._file.content += self._pending
+        self._pending.clear()
+        self._file.mtime_ms = self._now_ms()
+
+    def _check(self) -> None:
+        if self._closed:
+            raise errors.ClosedStream(f"{self._path} is closed")
+        self._check_writer()
+
+    def _check_writer(self) -> None:
+        if self._file.writer is not self:
+            raise errors.LeaseExpired(
+                f"{self._path} was deleted, overwritten or taken from the writer of this stream"
+            )
+
+    def has_capability(self, capability: str) -> bool:
+        return capability in (capabilities.HFLUSH, capabilities.HSYNC)
+
+    def set_drop_behind(self, drop: bool | None) -> None:
+        raise errors.UnsupportedOperation(f"{self._path}: memory does not offer set_drop_behind")
+
+
+class MemoryInput(io.RawIOBase):
+    """The inside of an `FSDataInputStream` on a file in memory."""
+
+    def __init__(self, path: str, file: File, lock: RLock) -> None:
+        super().__init__()
+        self._path = path
+        self._file = file
+        self._lock = lock
+        self._length = len(file.content)
+        self._position = 0
+
+    @property
+    def name(self) -> str:
+        return self._path
+
+    @property
+    def mode(self) -> str:
+        return "rb"
+
+    @property
+    def length(self) -> int:
+        """Bytes in the file, as of its opening."""
+        return self._length
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        self._check_open()
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Move. Beyond the end is allowed, and nothing is there."""
+        self._check_open()
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._length}.get(whence)
+        if base is None:
+            raise ValueError(f"whence must be 0, 1 or 2, not {whence}")
+        if base + offset < 0:
+            raise ValueError(f"cannot seek to {base + offset} in {self._path}")
+        self._position = base + offset
+        return self._position
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        count = self.pread_into(self.tell(), buffer)
+        self._position += count
+        return count
+
+    def readall(self) -> bytes:
+        data = self.pread(self.tell(), self._length)
+        self._position += len(data)
+        return data
+
+    def pread(self, offset: int, length: int) -> bytes:
+        """Up to `length` bytes from `offset`, fewer only at the end of the file."""
+        if offset < 0:
+            raise ValueError(f"cannot read from offset {offset}")
+        if length < 0:
+            raise ValueError(f"cannot read {length} bytes")
+        self._check_open()
+        with self._lock:
+            return bytes(self._file.content[offset : min(offset + length, self._length)])
+
+    def pread_into(self, offset: int, buffer: bytearray | memoryview) -> int:
+        """Fill `buffer` from `offset`; how many bytes, fewer only at the end of the file."""
+        view = memoryview(buffer).cast("B")
+        data = self.pread(offset, len(view))
+        view[: len(data)] = data
+        return len(data)
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise errors.ClosedStream(f"{self._path} is closed")
+
+    def has_capability(self, capability: str) -> bool:
+        return capability in _INPUT
+
+    def unbuffer(self) -> None:
+        """Nothing is held back."""
+
+    def set_drop_behind(self, drop: bool | None) -> None:
+        raise errors.UnsupportedOperation(f"{self._path}: memory does not offer set_drop_behind")
+
+    def set_readahead(self, length: int | None) -> None:
+        raise errors.UnsupportedOperation(f"{self._path}: memory does not offer set_readahead")

@@ -1,0 +1,342 @@
+"""The datanodes and their storages, as the namenode knows them (pure).
+
+Registration, heartbeats and death are events with a `now_ms`; commands wait in
+the node's queues until its next heartbeat takes them home.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from howdah import errors
+from howdah.namenode.inodes.columns import IdSet, PairQueue
+from howdah.namenode.inodes.inodes import Block
+
+
+@dataclass(frozen=True, slots=True)
+class DatanodeIdentity:
+    """How a datanode introduces itself. `uuid` is its own for ever; addresses may change."""
+
+    uuid: str
+    ip: str
+    hostname: str
+    transfer_port: int
+    info_port: int
+    ipc_port: int
+    info_secure_port: int = 0
+    software_version: str = ""
+
+    @property
+    def transfer_address(self) -> str:
+        return f"{self.ip}:{self.transfer_port}"
+
+
+@dataclass(frozen=True, slots=True)
+class StorageReport:
+    """One volume's figures from a heartbeat."""
+
+    storage_id: str
+    storage_type: int
+    failed: bool
+    capacity_bytes: int
+    used_bytes: int
+    remaining_bytes: int
+    pool_used_bytes: int
+    non_dfs_used_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class BadReplica:
+    """A replica that does not count: of an old generation stamp or another length, or
+    one whose data a reader found corrupt."""
+
+    generation_stamp: int
+    found_by_reader: bool = False
+
+
+class Storage:
+    """One volume of one datanode.
+
+    `block_ids` are the blocks of which it holds a good replica, `bad` those of which
+    it holds one that does not count. `reported`: it has told all that it has, from the
+    first replica to the last, since its node registered.
+    """
+
+    __slots__ = (
+        "bad",
+        "block_ids",
+        "capacity_bytes",
+        "failed",
+        "node",
+        "non_dfs_used_bytes",
+        "pool_used_bytes",
+        "remaining_bytes",
+        "reported",
+        "storage_id",
+        "storage_type",
+        "used_bytes",
+    )
+
+    def __init__(self, storage_id: str, storage_type: int, node: Datanode) -> None:
+        self.storage_id = storage_id
+        self.storage_type = storage_type
+        self.node = node
+        self.failed = False
+        self.reported = False
+        self.capacity_bytes = 0
+        self.used_bytes = 0
+        self.remaining_bytes = 0
+        self.pool_used_bytes = 0
+        self.non_dfs_used_bytes = 0
+        self.block_ids = IdSet()
+        self.bad: dict[int, BadReplica] = {}
+
+    def update(self, report: StorageReport) -> None:
+        self.storage_type = report.storage_type
+        self.failed = report.failed
+        self.capacity_bytes = report.capacity_bytes
+        self.used_bytes = report.used_bytes
+        self.remaining_bytes = report.remaining_bytes
+        self.pool_used_bytes = report.pool_used_bytes
+        self.non_dfs_used_bytes = report.non_dfs_used_bytes
+
+    def __repr__(self) -> str:
+        return f"<{self.storage_id} of {self.node.identity.transfer_address}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """An order to copy a replica to other nodes' storages."""
+
+    block: Block
+    targets: tuple[Storage, ...]
+
+
+@dataclass(slots=True)
+class Doomed:
+    """A replica of a block that is there, which is to go: where it was, and under which
+    generation stamp.
+
+    `is_surplus`: there is nothing wrong with it. `is_told`: its node was told to delete it,
+    and may do so at any time. `is_queued`: it is to be told, perhaps again.
+    """
+
+    storage: Storage
+    generation_stamp: int
+    is_surplus: bool
+    is_told: bool
+    is_queued: bool = True
+
+
+class Datanode:
+    """One datanode.
+
+    `doomed` are the replicas that it was told, or is about to be told, to delete, by
+    block; it goes by the block's id, on whichever volume the replica may be by then.
+    `to_delete` are those blocks in the order in which it is to be told; a few of them may
+    have been taken back since. `unwanted` are replicas that it is to be told to delete, as
+    no file has their blocks: (block id, generation stamp). `in_doubt` are blocks whose
+    replicas count again, though it may still delete them (see `deletions`).
+    """
+
+    __slots__ = (
+        "alive",
+        "cache_capacity_bytes",
+        "cache_used_bytes",
+        "doomed",
+        "identity",
+        "in_doubt",
+        "last_heartbeat_ms",
+        "last_report_ms",
+        "location",
+        "new_bandwidth",
+        "registered_ms",
+        "registrations",
+        "shown",
+        "storages",
+        "to_delete",
+        "to_transfer",
+        "transfers_running",
+        "unwanted",
+        "xceivers",
+    )
+
+    def __init__(self, identity: DatanodeIdentity, location: str, now_ms: int) -> None:
+        self.identity = identity
+        self.location = location
+        self.alive = True
+        self.last_heartbeat_ms = now_ms
+        self.last_report_ms: int | None = None
+        """When it last reported all that it has."""
+        self.new_bandwidth: int | None = None
+        """Bytes a second for balancing that it is to be told."""
+        self.storages: dict[str, Storage] = {}
+        self.xceivers = 0
+        self.transfers_running = 0
+        self.cache_capacity_bytes = 0
+        self.cache_used_bytes = 0
+        self.doomed: dict[int, Doomed] = {}
+        self.to_delete: deque[int] = deque()
+        self.unwanted = PairQueue()
+        self.in_doubt: set[int] = set()
+        self.registrations = 0
+        """How often it has registered."""
+        self.registered_ms = now_ms
+        self.to_transfer: deque[Transfer] = deque()
+        self.shown: tuple[object, object] | None = None
+        """What clients are shown of it, kept by `messages` from heartbeat to heartbeat."""
+
+    def storage(self, storage_id: str, storage_type: int) -> Storage:
+        """The storage of that id, made known if it is new."""
+        found = self.storages.get(storage_id)
+        if found is None:
+            found = self.storages[storage_id] = Storage(storage_id, storage_type, self)
+        return found
+
+    @property
+    def name(self) -> str:
+        return self.identity.transfer_address
+
+    @property
+    def capacity_bytes(self) -> int:
+        return sum(s.capacity_bytes for s in self.storages.values())
+
+    @property
+    def used_bytes(self) -> int:
+        return sum(s.used_bytes for s in self.storages.values())
+
+    @property
+    def remaining_bytes(self) -> int:
+        return sum(s.remaining_bytes for s in self.storages.values() if not s.failed)
+
+    @property
+    def pool_used_bytes(self) -> int:
+        return sum(s.pool_used_bytes for s in self.storages.values())
+
+    @property
+    def non_dfs_used_bytes(self) -> int:
+        return sum(s.non_dfs_used_bytes for s in self.storages.values())
+
+    @property
+    def deletions_waiting(self) -> int:
+        """Replicas that it is still to be told to delete."""
+        return len(self.to_delete) + len(self.unwanted)
+
+    @property
+    def block_count(self) -> int:
+        return sum(len(s.block_ids) for s in self.storages.values())
+
+    def __repr__(self) -> str:
+        return f"<datanode {self.name} at {self.location}>"
+
+
+class DatanodeRegistry:
+    """All datanodes that ever registered since the start, by uuid."""
+
+    def __init__(self, *, expiry_ms: int, stale_ms: int) -> None:
+        self.expiry_ms: Final = expiry_ms
+        self.stale_ms: Final = stale_ms
+        self._by_uuid: dict[str, Datanode] = {}
+
+    def __iter__(self) -> Iterator[Datanode]:
+        return iter(self._by_uuid.values())
+
+    def live(self) -> list[Datanode]:
+        return [node for node in self._by_uuid.values() if node.alive]
+
+    def dead(self) -> list[Datanode]:
+        return [node for node in self._by_uuid.values() if not node.alive]
+
+    def get(self, uuid: str) -> Datanode | None:
+        return self._by_uuid.get(uuid)
+
+    def by_ip(self, ip: str) -> Datanode | None:
+        """A live node at that address, if there is one."""
+        for node in self._by_uuid.values():
+            if node.alive and node.identity.ip == ip:
+                return node
+        return None
+
+    def named(self, name: str) -> Datanode | None:
+        """The live node of a name such as a client gives: an address or host name, and the
+        port for data, without which any node of that host will do."""
+        for node in self._by_uuid.values():
+            own = node.identity
+            names = (own.ip, own.hostname)
+            if node.alive and (
+                name in names or name in [f"{n}:{own.transfer_port}" for n in names]
+            ):
+                return node
+        return None
+
+    def known(self, uuid: str, address: str) -> Datanode:
+        """The live node of that uuid. Raises UnregisteredNode: it must register (again)."""
+        node = self._by_uuid.get(uuid)
+        if node is None or not node.alive:
+            raise errors.UnregisteredNode(
+                f"Data node {address} ({uuid}) is not registered or was declared dead"
+            )
+        return node
+
+    def register(
+        self, identity: DatanodeIdentity, location: str, now_ms: int
+    ) -> tuple[Datanode, list[Datanode]]:
+        """A node came (back). Returns it, and nodes that it displaces: those that
+        were known under the same address with another uuid."""
+        displaced = [
+            node
+            for node in self._by_uuid.values()
+            if node.identity.transfer_address == identity.transfer_address
+            and node.identity.uuid != identity.uuid
+        ]
+        for old in displaced:
+            old.alive = False
+            del self._by_uuid[old.identity.uuid]
+        if identity.uuid not in self._by_uuid:
+            self._by_uuid[identity.uuid] = Datanode(identity, location, now_ms)
+        node = self._by_uuid[identity.uuid]
+        node.identity = identity
+        node.location = location
+        node.alive = True
+        node.last_heartbeat_ms = now_ms
+        node.registrations += 1
+        node.registered_ms = now_ms
+        node.to_transfer.clear()
+        for storage in node.storages.values():
+            storage.reported = False
+        return node, displaced
+
+    def heartbeat(
+        self, node: Datanode, reports: Iterable[StorageReport], xceivers: int, now_ms: int
+    ) -> list[Storage]:
+        """The node lives, and these are its storages.
+
+        Returns those that are out of reach: failed, or taken out of the node while it
+        was down; the latter are forgotten.
+        """
+        node.last_heartbeat_ms = now_ms
+        node.xceivers = xceivers
+        named = set()
+        for report in reports:
+            named.add(report.storage_id)
+            node.storage(report.storage_id, report.storage_type).update(report)
+        gone = [storage for storage in node.storages.values() if storage.failed]
+        if named:
+            for storage_id in node.storages.keys() - named:
+                gone.append(node.storages.pop(storage_id))
+        return gone
+
+    def expire(self, now_ms: int) -> list[Datanode]:
+        """Declare dead whom nobody has heard for too long; those that just died."""
+        died = []
+        for node in self._by_uuid.values():
+            if node.alive and now_ms - node.last_heartbeat_ms > self.expiry_ms:
+                node.alive = False
+                died.append(node)
+        return died
+
+    def is_stale(self, node: Datanode, now_ms: int) -> bool:
+        return now_ms - node.last_heartbeat_ms > self.stale_ms

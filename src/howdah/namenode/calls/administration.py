@@ -1,0 +1,167 @@
+"""What an administrator asks about the cluster as a whole (pure).
+
+Which datanodes may take part, how fast they may move blocks, what is lost, and a
+dump of what the namenode knows. All of it is for the superuser. Reading and writing
+files is the shell's part: `Aside` does it without holding up anybody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Final, Protocol
+
+from howdah import errors
+from howdah.namenode.blocks.hosts import Hosts
+from howdah.namenode.blocks.redundancy import Need
+from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.metasave import metasave
+from howdah.namenode.inodes import paths
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.rpc.service import Caller
+
+MAX_CORRUPT_FILES: Final = 100
+SLICE_BLOCKS: Final = 10_000
+
+Done = Callable[[errors.HowdahError | None], None]
+
+
+class Aside(Protocol):
+    """What waits for files and name servers, beside the loop."""
+
+    def read_hosts(self, done: Callable[[Hosts | errors.HowdahError], None]) -> None:
+        """Read both host files anew, and call back on the loop."""
+
+    def read_events(
+        self, from_txid: int, done: Callable[[pb.EventsListProto | errors.HowdahError], None]
+    ) -> None:
+        """What happened from this transaction on, as far as it is durable."""
+
+    def write_log_file(self, name: str, text: str, done: Done) -> None:
+        """Write a file into the log directory, and call back on the loop."""
+
+
+class Administration:
+    """The operations; `aside` is None where there are no files."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self.aside: Aside | None = None
+
+    def check_superuser(self, caller: Caller, what: str) -> None:
+        core = self._core
+        core.permissions.check_superuser(core.identity(caller), what)
+
+    def _files(self, what: str) -> Aside:
+        if self.aside is None:
+            raise errors.UnsupportedOperation(f"there are no files here: cannot {what}")
+        return self.aside
+
+    # Datanodes.
+
+    def refresh_nodes(self, caller: Caller, done: Done) -> None:
+        """Read the host files, and turn away who is not in them any more."""
+        self.check_superuser(caller, "refresh the datanodes")
+
+        def apply(found: Hosts | errors.HowdahError) -> None:
+            if isinstance(found, errors.HowdahError):
+                done(found)
+                return
+            try:
+                self.apply_hosts(found)
+            except errors.HowdahError as error:
+                done(error)
+            else:
+                done(None)
+
+        self._files("refresh the datanodes").read_hosts(apply)
+
+    def apply_hosts(self, hosts: Hosts) -> None:
+        """From now on these are the lists. Raises UnsupportedOperation, with nothing
+        changed, if a live datanode would have to be decommissioned."""
+        core = self._core
+        leaving = [
+            node.name for node in core.datanodes.live() if hosts.to_decommission(node.identity)
+        ]
+        if leaving:
+            raise errors.UnsupportedOperation(
+                f"decommissioning is not supported, and dfs.hosts.exclude names "
+                f"{', '.join(leaving)}: nothing was changed. Stop a datanode once its blocks "
+                f"have replicas elsewhere, or take it out of dfs.hosts"
+            )
+        core.hosts = hosts
+        for node in core.datanodes.live():
+            if not hosts.allows(node.identity):
+                node.alive = False
+                core.blocks.node_gone(node)
+        core.update_safe_mode()
+
+    def set_balancer_bandwidth(self, caller: Caller, bytes_per_second: int) -> None:
+        """Each live datanode is told so with its next heartbeat."""
+        self.check_superuser(caller, "set the balancer's bandwidth")
+        for node in self._core.datanodes.live():
+            node.new_bandwidth = bytes_per_second
+
+    # What happens.
+
+    def read_events(
+        self,
+        caller: Caller,
+        from_txid: int,
+        done: Callable[[pb.EventsListProto | errors.HowdahError], None],
+    ) -> None:
+        """The events of the edits from this transaction on; one answer's worth."""
+        self.check_superuser(caller, "watch the namespace")
+        self._files("watch the namespace").read_events(from_txid, done)
+
+    def last_txid(self, caller: Caller) -> int:
+        self.check_superuser(caller, "watch the namespace")
+        return self._core.last_txid
+
+    # Blocks.
+
+    def corrupt_files(
+        self, caller: Caller, path: str, cookie: str
+    ) -> Generator[None, None, tuple[list[str], str]]:
+        """Files below `path` with a block of which no good replica is left, one page of
+        them, and the cookie for the next one. In slices: there may be many blocks in
+        question."""
+        self.check_superuser(caller, "list corrupt files")
+        core = self._core
+        if core.safe_mode.on and not core.safe_mode.manual:
+            raise errors.RemoteError(
+                "Cannot run listCorruptFileBlocks because replication queues have not been "
+                "initialized."
+            )
+        top = paths.join(paths.split(path or "/"))
+        try:
+            after = int(cookie or "0")
+        except ValueError as error:
+            raise errors.IllegalArgument(f"{cookie!r} is no cookie of this call") from error
+        lost: list[int] = []
+        yield from core.repair.sort()
+        missing = list(core.blocks.redundancy.queues[Need.MISSING])
+        for number, block_id in enumerate(missing, 1):
+            block = core.namespace.blocks.get(block_id)
+            if block_id > after and block is not None and not block.replica_count:
+                lost.append(block_id)
+            if number % SLICE_BLOCKS == 0:
+                yield
+        found: list[str] = []
+        for block_id in sorted(lost):
+            block = core.namespace.blocks.get(block_id)
+            if block is None or not core.namespace.is_attached(block.file):
+                continue
+            file_path = block.file.path
+            if file_path == top or paths.is_under(file_path, top):
+                if len(found) == MAX_CORRUPT_FILES:
+                    break
+                found.append(file_path)
+                after = block_id
+        return found, str(after)
+
+    def save_meta(self, caller: Caller, name: str, done: Done) -> None:
+        """Write what is known of datanodes and blocks to a file of the log directory."""
+        self.check_superuser(caller, "save the metadata as text")
+        if not name or name in (".", "..") or "/" in name or "\0" in name:
+            raise errors.IllegalArgument(f"{name!r} is not the name of a file in the log directory")
+        self._files("save the metadata as text").write_log_file(name, metasave(self._core), done)

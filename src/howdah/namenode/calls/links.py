@@ -1,0 +1,61 @@
+"""createSymlink: checks first, then an edit (pure). Links are followed by clients alone."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from howdah import errors
+from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.tree import check_names, require_parent
+from howdah.namenode.inodes import paths
+from howdah.namenode.inodes.inodes import MODE_MASK, Directory
+from howdah.rpc.service import Caller
+from howdah.storage.edits import edits
+
+LINK_MODE: Final = 0o777
+"""Nobody asks for the mode of a link: that of its target counts."""
+
+
+class LinkCalls:
+    """Operations that make links."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def create(
+        self, caller: Caller, link: str, target: str, *, parent_mode: int, create_parent: bool
+    ) -> None:
+        """A link at `link` to `target`, which need not be there, and may be a URI."""
+        core = self._core
+        if not target:
+            raise errors.RemoteError("Invalid symlink target")
+        if target == paths.RESERVED or target.startswith(paths.RESERVED + "/"):
+            raise errors.InvalidPath(f"Invalid target name: {target}")
+        paths.check_length("createSymlink", link)
+        paths.check_length("createSymlink", target)
+        core.safe_mode.check(f"Cannot create symlink {link}")
+        who, found = core.resolve_to_change(caller, link, creates=True, follows=False)
+        if found.inode is not None:
+            raise errors.PathExists(f"failed to create link {found.path}: the path exists")
+        if not create_parent:
+            require_parent(found)
+        core.check_parent_write(who, found)
+        check_names(core, found)
+        core.check_new_names(found)
+        now_ms = core.clock.wall_ms()
+        core.make_parents(who, found, len(found.components) - 1, parent_mode & MODE_MASK, now_ms)
+        parent = core.namespace.find(paths.parent_of(found.path))
+        assert isinstance(parent, Directory), "its parents exist now"
+        core.check_room(parent)
+        core.commit(
+            edits.SymlinkOp(
+                core.new_inode_id(),
+                found.path,
+                target,
+                now_ms,
+                now_ms,
+                edits.Permission(who.user, parent.group, LINK_MODE),
+                rpc_client_id=caller.client_id,
+                rpc_call_id=caller.call_id,
+            )
+        )

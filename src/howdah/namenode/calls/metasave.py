@@ -1,0 +1,124 @@
+"""`dfsadmin -metasave`: what the namenode knows of datanodes and blocks, as text (pure).
+
+The lines are laid out as Hadoop's, whose users search them. Blocks that are under
+construction are not in it, and no block is ever postponed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from howdah.namenode.blocks.datanodes import Datanode
+from howdah.namenode.blocks.redundancy import Need
+from howdah.namenode.blocks.topology import DEFAULT_RACK
+from howdah.namenode.calls.core import Core
+from howdah.namenode.inodes.inodes import Block
+from howdah.wording import byte_text, java_date, percent_text
+
+_EMPTY_CACHE: Final = "0(0 B) 0(0 B) 100.00% 0(0 B)"
+
+
+def metasave(core: Core) -> str:
+    """The whole text."""
+    return "".join(f"{line}\n" for line in _lines(core))
+
+
+def _lines(core: Core) -> Iterator[str]:
+    inodes, blocks = len(core.namespace.inodes), len(core.namespace.blocks)
+    yield (
+        f"{inodes} files and directories, {blocks} blocks = {inodes + blocks} total "
+        "filesystem objects"
+    )
+    yield f"Live Datanodes: {len(core.datanodes.live())}"
+    yield f"Dead Datanodes: {len(core.datanodes.dead())}"
+    waiting, missing, corrupt = _in_question(core)
+    yield f"Metasave: Blocks waiting for reconstruction: {len(waiting)}"
+    yield from map(_block_line, waiting)
+    yield f"Metasave: Blocks currently missing: {len(missing)}"
+    yield from map(_block_line, missing)
+    yield "Mis-replicated blocks that have been postponed:"
+    pending = core.repair.under_way()
+    yield f"Metasave: Blocks being reconstructed: {len(pending)}"
+    late_ms = core.settings.pending_copy_ms + core.clock.monotonic_ms() - core.clock.wall_ms()
+    for block_id, deadline_ms, copies in pending:
+        block = core.namespace.blocks.get(block_id)
+        name = block.name if block is not None else f"blk_{block_id}"
+        begun = java_date(deadline_ms - late_ms)
+        yield f"{name} StartTime: {begun} NumReconstructInProgress: {copies}"
+    doomed = [(node, _waiting_deletion(node)) for node in core.datanodes]
+    doomed = [(node, replicas) for node, replicas in doomed if replicas]
+    count = sum(len(replicas) for _, replicas in doomed)
+    yield f"Metasave: Blocks {count} waiting deletion from {len(doomed)} datanodes."
+    for node, replicas in doomed:
+        yield node.name
+        for block_id, stamp in replicas:
+            yield f"[blk_{block_id}_{stamp}]"
+    yield "Corrupt Blocks:"
+    for block in corrupt:
+        yield from _corrupt_lines(block)
+    nodes = list(core.datanodes)
+    yield f"Metasave: Number of datanodes: {len(nodes)}"
+    for node in nodes:
+        yield _node_line(core, node)
+
+
+def _in_question(core: Core) -> tuple[list[Block], list[Block], list[Block]]:
+    """Complete blocks with too few replicas, with none, and with bad ones."""
+    core.repair.counts()
+    needs = core.blocks.redundancy
+    missing = set(needs.queues[Need.MISSING])
+    low = {*needs.queues[Need.LAST], *needs.queues[Need.LOW]}
+
+    def found(block_ids: set[int]) -> list[Block]:
+        blocks = map(core.namespace.blocks.get, sorted(block_ids))
+        return [block for block in blocks if block is not None]
+
+    return found(low), found(missing), found(needs.corrupt)
+
+
+def _waiting_deletion(node: Datanode) -> list[tuple[int, int]]:
+    """Block id and generation stamp of what it was told, or is to be told, to delete."""
+    told = [(block_id, doomed.generation_stamp) for block_id, doomed in node.doomed.items()]
+    return [*told, *node.unwanted]
+
+
+def _block_line(block: Block) -> str:
+    places = [f" {storage.node.name} : " for storage in block.replicas]
+    places += [f" {storage.node.name}(corrupt) : " for storage in block.corrupt]
+    live, excess = len(block.replicas), max(len(block.replicas) - block.file.replication, 0)
+    return (
+        f"{block.file.path}: {block.name}{'' if live else ' MISSING'} (replicas: live: {live} "
+        f"decommissioning and decommissioned: 0 corrupt: {len(block.corrupt)} "
+        f"in excess: {excess} maintenance mode: 0) {''.join(places)}"
+    )
+
+
+def _corrupt_lines(block: Block) -> Iterator[str]:
+    total = len(block.replicas) + len(block.corrupt)
+    for storage in block.corrupt:
+        by_reader = storage.bad[block.block_id].found_by_reader
+        yield (
+            f"Block={block.block_id}\tSize={block.length_bytes}\tNode={storage.node.name}"
+            f"\tStorageID={storage.storage_id}"
+            f"\tStorageState={'FAILED' if storage.failed else 'NORMAL'}"
+            f"\tTotalReplicas={total}"
+            f"\tReason={'CORRUPTION_REPORTED' if by_reader else 'GENSTAMP_MISMATCH'}"
+        )
+
+
+def _node_line(core: Core, node: Datanode) -> str:
+    capacity, used, left = node.capacity_bytes, node.used_bytes, node.remaining_bytes
+    share = 100 * used / capacity if capacity else 100.0
+    rack = "" if node.location == DEFAULT_RACK else f" {node.location}"
+    silent_ms = core.clock.monotonic_ms() - node.last_heartbeat_ms
+    line = (
+        f"{node.name}{rack} IN {capacity}({byte_text(capacity)}) {used}({byte_text(used)}) "
+        f"{percent_text(share)} {left}({byte_text(left)}) {_EMPTY_CACHE} "
+        f"{java_date(core.clock.wall_ms() - silent_ms)}"
+    )
+    if node.to_transfer:
+        line += f" {len(node.to_transfer)} blocks to be replicated;"
+    if node.deletions_waiting:
+        line += f" {node.deletions_waiting} blocks to be invalidated;"
+    return line

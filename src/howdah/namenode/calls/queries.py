@@ -1,0 +1,335 @@
+"""What clients ask about the tree (pure). The only edit here is an access time."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from howdah import errors
+from howdah.namenode.blocks import topology
+from howdah.namenode.blocks.datanodes import Datanode, Storage
+from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.permissions import Access, Identity
+from howdah.namenode.inodes import paths, storage_policies
+from howdah.namenode.inodes.features import Quota
+from howdah.namenode.inodes.inodes import Block, BlockState, Directory, File, INode, Symlink
+from howdah.namenode.tree.snapshot_views import (
+    DotSnapshot,
+    SnapshotDirectory,
+    SnapshotFile,
+    dead_entries,
+)
+from howdah.rpc.service import Caller
+from howdah.storage.edits import edits
+
+SLICE_INODES = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One page of a directory, in order; `remaining` entries come after it.
+
+    Files in it may be given by their ids. `policy_above` is the directory's storage policy.
+    """
+
+    entries: list[INode | int]
+    names: list[str]
+    remaining: int
+    policy_above: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A block, where in the file it begins, and its places, nearest first."""
+
+    block: Block
+    offset_bytes: int
+    places: list[Storage]
+    is_corrupt: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Locations:
+    """What `getBlockLocations` says; `length_bytes` is without a block being written."""
+
+    file: File
+    length_bytes: int
+    blocks: list[Located]
+    last: Located | None
+    is_final: bool = False
+    """Whatever happens to the last block, the length stays."""
+
+
+@dataclass(slots=True)
+class Summary:
+    """Counts of a subtree."""
+
+    length_bytes: int = 0
+    files: int = 0
+    links: int = 0
+    directories: int = 0
+    consumed_bytes: int = 0
+
+
+class Queries:
+    """Operations that look."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def file_info(self, caller: Caller, path: str, *, follows: bool = True) -> INode | None:
+        try:
+            _, found = self._core.resolve_checked(caller, path, follows=follows)
+        except errors.PathThroughFile:
+            # Here alone the superuser is told that nothing is there, as Hadoop has it.
+            if self._core.identity(caller).is_superuser:
+                return None
+            raise
+        return found.inode
+
+    def is_closed(self, caller: Caller, path: str) -> bool:
+        _, found = self._core.resolve_checked(caller, path)
+        return not self._core.require_file(found).under_construction
+
+    def check_access(self, caller: Caller, path: str, access: Access) -> None:
+        who, found = self._core.resolve_checked(caller, path)
+        if found.inode is None:
+            raise errors.PathNotFound(f"Path not found: {found.path}")
+        self._core.permissions.check(who, found.inode, access)
+
+    def link_target(self, caller: Caller, path: str) -> str:
+        """What the link says; of a path that goes through one, where that leads."""
+        try:
+            inode = self.file_info(caller, path, follows=False)
+        except errors.UnresolvedPath as error:
+            return error.message
+        if inode is None:
+            raise errors.PathNotFound(f"File does not exist: {path}")
+        if not isinstance(inode, Symlink):
+            raise errors.RemoteError(f"Path {path} is not a symbolic link")
+        return inode.target
+
+    def listing(self, caller: Caller, path: str, start_after: str) -> Listing | None:
+        """Up to `dfs.ls.limit` entries behind `start_after`; None if there is no such path."""
+        core = self._core
+        who, found = core.resolve_checked(caller, path)
+        inode = found.inode
+        if inode is None:
+            if found.components[-1] == paths.DOT_SNAPSHOT and found.parent is not None:
+                raise errors.SnapshotError(
+                    f"Directory is not a snapshottable directory: {found.parent.path}"
+                )
+            return None
+        if not isinstance(inode, Directory):
+            return Listing([inode], [""], 0)
+        core.permissions.check(who, inode, Access.READ | Access.EXECUTE)
+        page, remaining = inode.names_after(start_after, core.settings.listing_limit)
+        entries = inode.pick(page)
+        policy = storage_policies.effective_id(inode)
+        return Listing(entries, page, remaining, policy)
+
+    def block_locations(
+        self, caller: Caller, path: str, offset_bytes: int, length_bytes: int
+    ) -> Locations:
+        """Blocks that cover the range, each with its replicas nearest to the caller first."""
+        core = self._core
+        if offset_bytes < 0 or length_bytes < 0:
+            raise errors.IllegalArgument(
+                f"Negative offset or length is not supported. File: {path}"
+            )
+        who, found = core.resolve_checked(caller, path)
+        file = core.require_file(found)
+        core.permissions.check_readable(who, file)
+        if isinstance(file, SnapshotFile):
+            return self._locations_then(file, offset_bytes, length_bytes, caller.address)
+        self._touch(found.path, file)
+        found_blocks = self._locations(file, offset_bytes, length_bytes, caller.address)
+        if not all(located.places for located in found_blocks.blocks):
+            # Not lost, as far as one can say: their datanodes are still to report.
+            core.safe_mode.check(f"Zero blocklocations for {path}")
+        return found_blocks
+
+    def all_locations(self, file: File, client_ip: str) -> Locations:
+        """Of the whole file, for a listing: that does not count as reading it."""
+        if isinstance(file, SnapshotFile):
+            return self._locations_then(file, 0, file.length_bytes, client_ip)
+        return self._locations(file, 0, file.length_bytes, client_ip)
+
+    def _locations(
+        self, file: File, offset_bytes: int, length_bytes: int, client_ip: str
+    ) -> Locations:
+        last = file.last_block
+        total = file.length_bytes
+        # Of a block that is cut the length is known: nobody has to ask its datanodes,
+        # whose replicas may be longer still.
+        if last is not None and not last.is_readable_to_the_end:
+            total -= last.length_bytes
+        end = offset_bytes + length_bytes
+        located = []
+        position = 0
+        for block in file.blocks:
+            if position >= end:
+                break
+            if position + block.length_bytes > offset_bytes:
+                located.append(self._locate(block, position, client_ip))
+            position += block.length_bytes
+        last_located = None
+        if last is not None and located and located[-1].block == last:
+            last_located = located[-1]
+        elif last is not None:
+            start = total - last.length_bytes if last.is_readable_to_the_end else total
+            last_located = self._locate(last, start, client_ip)
+        return Locations(file, total, located, last_located)
+
+    def _locations_then(
+        self, file: SnapshotFile, offset_bytes: int, length_bytes: int, client_ip: str
+    ) -> Locations:
+        """Of a file in a snapshot: its last block may be longer by now."""
+        end = min(offset_bytes + length_bytes, file.length_bytes)
+        located = []
+        last = None
+        position = 0
+        for block in file.blocks:
+            if position >= file.length_bytes:
+                break
+            last = self._locate(block, position, client_ip)
+            if position < end and position + block.length_bytes > offset_bytes:
+                located.append(last)
+            position += block.length_bytes
+        return Locations(file, file.length_bytes, located, last, is_final=True)
+
+    def _touch(self, path: str, file: File) -> None:
+        """Access times are kept to a precision, not for every read, and not for paths
+        that have become so long that the log may not be able to name them."""
+        core = self._core
+        precision = core.settings.atime_precision_ms
+        now_ms = core.clock.wall_ms()
+        if len(path) > paths.MAX_PATH_CHARACTERS:
+            return
+        if precision and not core.safe_mode.on and now_ms > file.atime_ms + precision:
+            core.commit(edits.TimesOp(path, -1, now_ms))
+
+    def _locate(self, block: Block, offset_bytes: int, client_ip: str) -> Located:
+        places = list(block.replicas)
+        if block.state is not BlockState.COMPLETE:
+            held = {storage.node for storage in places}
+            places += [s for s in block.expected if s.node not in held and s.node.alive]
+        is_corrupt = not places and bool(block.corrupt)
+        if is_corrupt:
+            places = list(block.corrupt)
+        return Located(block, offset_bytes, self.nearest_first(places, client_ip), is_corrupt)
+
+    def nearest_first(self, places: list[Storage], client_ip: str) -> list[Storage]:
+        """Sorted by distance from the client, stale nodes last, equals shuffled (FS-089)."""
+        core = self._core
+        if len(places) < 2:
+            return places
+        now_ms = core.clock.monotonic_ms()
+        client = core.datanodes.by_ip(client_ip)
+        name = client.identity.uuid if client is not None else client_ip
+        location = client.location if client is not None else core.racks.client_location(client_ip)
+
+        def rank(storage: Storage) -> tuple[bool, int]:
+            node = storage.node
+            far = topology.distance(location, name, node.location, node.identity.uuid)
+            return core.datanodes.is_stale(node, now_ms), far
+
+        by_node = {storage.node: storage for storage in places}
+        nodes = list(by_node)
+        core.dice.shuffle(nodes)
+        return sorted((by_node[node] for node in nodes), key=rank)
+
+    def content_summary(
+        self, caller: Caller, path: str
+    ) -> Generator[None, None, tuple[Summary, Summary]]:
+        """Counts of a subtree, in slices that let others in between: of what is there, and
+        of what only snapshots have of it."""
+        core = self._core
+        who, found = core.resolve_checked(caller, path, follows=False)
+        live, kept = Summary(), Summary()
+        dead: list[INode | int] = []
+        yield from self._sum_up(live, [core.require(found)], dead, who)
+        yield from self._sum_up(kept, dead, dead, None)
+        return live, kept
+
+    def _sum_up(
+        self,
+        summary: Summary,
+        stack: list[INode | int],
+        dead: list[INode | int],
+        who: Identity | None,
+    ) -> Generator[None, None, None]:
+        """Count what is on the stack and below; what only snapshots have of it goes to
+        `dead`. `who`, if told, has to be allowed to look into the directories."""
+        namespace = self._core.namespace
+        files, snapshots = namespace.inodes.files, namespace.snapshots
+        measuring = namespace.measuring
+        seen = 0
+        while stack:
+            entry = stack.pop()
+            seen += 1
+            if seen % SLICE_INODES == 0:
+                yield
+            if isinstance(entry, int):
+                measure = None if entry in snapshots.versions else files.measure(entry)
+                if measure is not None:
+                    summary.files += 1
+                    summary.length_bytes += measure[1]
+                    summary.consumed_bytes += measure[0] * measure[1]
+                    continue
+                file = files.get(entry)
+                if file is None:
+                    continue  # It was deleted meanwhile.
+                entry = file
+            inode = entry
+            if isinstance(inode, Directory):
+                if who is not None:
+                    self._core.permissions.check(who, inode, Access.READ | Access.EXECUTE)
+                summary.directories += 1
+                stack.extend(inode.contents())
+                if snapshots.dead_in and not isinstance(inode, SnapshotDirectory | DotSnapshot):
+                    dead.extend(dead_entries(namespace, inode))
+            elif isinstance(inode, SnapshotFile):
+                summary.files += 1
+                summary.length_bytes += inode.length_bytes
+                summary.consumed_bytes += inode.length_bytes * inode.replication
+            elif isinstance(inode, File):
+                summary.files += 1
+                summary.length_bytes += inode.length_bytes
+                # A block that is being written takes a whole one, as for quotas.
+                count = measuring.file_bytes(inode) * measuring.replication(inode)
+                summary.consumed_bytes += count
+            else:
+                summary.links += 1
+
+    def quota(self, path: str) -> Quota | None:
+        """The bounds of a path, if it is a directory that has any."""
+        inode = self._core.resolve(path).inode
+        return inode.quota if isinstance(inode, Directory) else None
+
+    def open_files(self, caller: Caller, after_id: int, path: str) -> tuple[list[File], bool]:
+        """One page of the files that are being written under `path`, by inode id, and
+        whether there are more. Only for the superuser."""
+        core = self._core
+        core.permissions.check_superuser(core.identity(caller), "list open files")
+        top = paths.join(paths.split(path or "/"))
+        found: list[File] = []
+        for inode_id in core.leases.held():
+            inode = core.namespace.inodes.get(inode_id)
+            if inode_id <= after_id or not isinstance(inode, File):
+                continue
+            if not core.namespace.is_attached(inode):
+                continue
+            if inode.path != top and not paths.is_under(inode.path, top):
+                continue
+            if len(found) == core.settings.open_files_limit:
+                return found, True
+            found.append(inode)
+        return found, False
+
+    def datanodes(self, kind: str) -> list[Datanode]:
+        """Nodes by state: `all`, `live` or `dead`; none is ever decommissioned here. Those
+        that may not take part any more are not among them."""
+        registry = self._core.datanodes
+        by_kind = {"all": list(registry), "live": registry.live(), "dead": registry.dead()}
+        return [node for node in by_kind.get(kind, []) if self._core.hosts.allows(node.identity)]

@@ -1,0 +1,70 @@
+"""setQuota: the superuser bounds a directory (pure)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from howdah import errors
+from howdah.namenode.calls.core import Core
+from howdah.namenode.inodes.features import UNLIMITED
+from howdah.namenode.inodes.inodes import Directory
+from howdah.rpc.service import Caller
+from howdah.storage.edits import edits
+from howdah.storage.edits.edits import KEEP_QUOTA, StorageKind
+
+RESET: Final = -1
+"""A bound that is taken away."""
+
+
+class QuotaCalls:
+    """The operation on quotas; `quotas` and `tally` see to their being kept."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def set(
+        self,
+        caller: Caller,
+        path: str,
+        names: int,
+        space_bytes: int,
+        kind: StorageKind | None,
+    ) -> None:
+        """Bound names and space; or, with `kind`, the space on that type of storage.
+
+        `RESET` takes a bound away, `KEEP_QUOTA` leaves one. A bound may be below what is
+        used: then nothing more is let in.
+        """
+        core = self._core
+        core.permissions.check_superuser(core.identity(caller), "set quotas")
+        core.safe_mode.check(f"Cannot set quota on {path}")
+        for count in (names, space_bytes):
+            if count < RESET:
+                raise errors.IllegalArgument(
+                    f"Illegal value for nsQuota or ssQuota : {names} and {space_bytes}"
+                )
+        _, found = core.resolve_to_change(caller, path)
+        directory = found.inode
+        if directory is None:
+            raise errors.PathNotFound(f"Directory does not exist: {found.path}")
+        if not isinstance(directory, Directory):
+            raise errors.PathIsNotDirectory(f"`{found.path}': Is not a directory")
+        if kind is not None:
+            if names != KEEP_QUOTA or kind is StorageKind.RAM_DISK:
+                raise errors.UnsupportedOperation(
+                    f"Failed to set quota by storage type {kind.name} on {found.path}: "
+                    "names have none, nor has memory"
+                )
+            if space_bytes != KEEP_QUOTA:
+                core.commit(edits.SetQuotaByStorageTypeOp(found.path, kind, space_bytes))
+            return
+        if not found.components and names == RESET:
+            raise errors.IllegalArgument("Cannot clear namespace quota on root.")
+        have = directory.quota
+        had = (UNLIMITED, UNLIMITED) if have is None else (have.namespace, have.space_bytes)
+        wanted = (
+            had[0] if names == KEEP_QUOTA else names,
+            had[1] if space_bytes == KEEP_QUOTA else space_bytes,
+        )
+        if wanted != had:
+            core.commit(edits.SetQuotaOp(found.path, *wanted))

@@ -1,0 +1,411 @@
+"""Checkpoints by fork: the namenode goes on while a frozen copy writes the image (D6).
+
+1. the log is rolled: what was committed so far ends with transaction N
+2. the process forks; the child's memory is the namespace after N, and stays so
+3. the child writes `fsimage.ckpt_N` to every name directory, says how it went
+   through a pipe, and ends
+4. when the log is durable up to N, a thread gives the image its sum and its name,
+   and removes what no start needs any more
+
+An image may come from a secondary namenode as well (`accept`). One at a time is made
+or taken, and none that is older than what is there.
+
+The loop stands still for 1 and 2 only, of which the fork is nearly all. The child
+has none of the parent's descriptors, writes no log, and leaves by `os._exit`. It
+gives up when its parent is gone. A child that fails is logged, and the next check
+tries again; one that takes too long, as on a mount that has died, is killed. Even
+then it may live until the mount is back: nobody waits for it, and no second child
+joins it there. A crash anywhere leaves the images that were there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NoReturn
+
+from howdah import errors
+from howdah.namenode.images.image import write_image
+from howdah.namenode.log.name_directories import Directories
+from howdah.namenode.tree.namespace import Namespace
+from howdah.storage.image.files import (
+    WrittenImage,
+    discard_unfinished,
+    finish_image,
+    list_images,
+    write_unfinished,
+)
+from howdah.storage.image.sections import Sink
+from howdah.storage.retention import Retention, purge
+
+log = logging.getLogger(__name__)
+
+Done = Callable[[errors.HowdahError | None], None]
+
+_MAX_TOLD_BYTES: Final = 1 << 20
+_REAPING_S: Final = 5.0
+"""So long a child that was killed is waited for when the namenode stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointSettings:
+    """When a checkpoint is due, and how images are written and kept."""
+
+    transactions: int
+    period_s: float
+    check_period_s: float
+    codec: str
+    retention: Retention
+    timeout_s: float = 0.0
+    """How long a child may take; 0: for ever."""
+
+
+class Checkpoints:
+    """Makes the images of one running namenode. Everything but `finish` is the loop's."""
+
+    def __init__(
+        self,
+        namespace: Namespace,
+        namespace_id: int,
+        directories: Directories,
+        settings: CheckpointSettings,
+        *,
+        image_txid: int | None,
+        last_txid: Callable[[], int],
+        roll: Callable[[], int],
+        when_durable: Callable[[Callable[[], None]], None],
+    ) -> None:
+        """`roll` begins a new segment and returns its first transaction; `when_durable`
+        calls back when all that was committed so far is durable."""
+        self._namespace = namespace
+        self._namespace_id = namespace_id
+        self.directories = directories
+        self._settings = settings
+        self._last_txid = last_txid
+        self._roll = roll
+        self._when_durable = when_durable
+        self._image_txid = image_txid or 0
+        self._image_s = self._newest_image_s()
+        self._next_check_s = time.monotonic() + settings.check_period_s
+        self._running: _Running | None = None
+        self._taking = False
+        self._waiting: list[Done] = []
+        self.last_pause_s = 0.0
+        """How long the loop stood still for the last one."""
+
+    @property
+    def image_txid(self) -> int:
+        """The transaction of the newest image."""
+        return self._image_txid
+
+    @property
+    def busy(self) -> bool:
+        """Whether an image is being made or taken."""
+        return self._running is not None or self._taking
+
+    @property
+    def image_age_s(self) -> float | None:
+        """How long ago the newest image was written; None where there is none."""
+        age_s = time.monotonic() - self._image_s
+        return None if age_s == float("inf") else age_s
+
+    def _newest_image_s(self) -> float:
+        """When the newest image was written, on the monotonic clock."""
+        images = list_images(self.directories.images())
+        if not images:
+            return -float("inf")
+        return time.monotonic() - max(0.0, time.time() - images[0].path.stat().st_mtime)
+
+    # What the namenode asks for.
+
+    def tick(self) -> None:
+        """Begin a checkpoint if one is due, and end one that takes too long."""
+        now_s = time.monotonic()
+        if self._running is not None:
+            self._watch(self._running, now_s)
+        if now_s < self._next_check_s or self.busy:
+            return
+        self._next_check_s = now_s + self._settings.check_period_s
+        uncovered = self._last_txid() - self._image_txid
+        # The record that begins a segment changes nothing.
+        if uncovered >= self._settings.transactions or (
+            uncovered > 1 and now_s - self._image_s >= self._settings.period_s
+        ):
+            self._start()
+
+    def _watch(self, running: _Running, now_s: float) -> None:
+        limit_s = self._settings.timeout_s
+        if not limit_s or running.killed or running.status is not None:
+            return
+        if now_s >= running.began_s + limit_s:
+            running.killed = True
+            os.kill(running.pid, signal.SIGKILL)
+            log.error("checkpoint process %d is killed after %g s", running.pid, limit_s)
+            waiting, running.waiting = running.waiting, []
+            self._tell(waiting, f"process {running.pid} took longer than {limit_s:g} s")
+
+    def is_recent(self, window_ms: int, gap: int) -> bool:
+        """True if the newest image is at most so old, and lacks at most so many edits."""
+        age_ms = (time.monotonic() - self._image_s) * 1000
+        return age_ms <= window_ms and self._image_txid >= self._last_txid() - gap
+
+    def save(self, done: Done) -> None:
+        """Make an image of what is committed by now, and then call `done`."""
+        if self._running is not None and self._running.killed:
+            self._tell([done], f"process {self._running.pid} hangs and cannot be killed")
+            return
+        self._waiting.append(done)
+        if not self.busy:
+            self._start()
+
+    def accept(self, txid: int) -> str | None:
+        """An image of `txid` is offered: why not, or None. Then `taken` has to follow."""
+        if self.busy:
+            return "another image is being made or uploaded"
+        if txid <= self._image_txid:
+            return f"there is an image of transaction {self._image_txid} already"
+        self._taking = True
+        return None
+
+    def taken(self, txid: int | None) -> None:
+        """What was accepted is there now, under its name; or it is not, with None."""
+        self._taking = False
+        if txid is not None:
+            self._has_image(txid)
+        if self._waiting:
+            self._start()
+
+    def _has_image(self, txid: int) -> None:
+        self._image_txid = txid
+        self._image_s = time.monotonic()
+
+    def stop(self) -> None:
+        """End a child that still writes; what it wrote is removed at the next start."""
+        running, self._running = self._running, None
+        if running is not None and running.status is None:
+            asyncio.get_running_loop().remove_reader(running.pipe)
+            os.close(running.pipe)
+            os.kill(running.pid, signal.SIGKILL)
+            deadline_s = time.monotonic() + _REAPING_S
+            while os.waitpid(running.pid, os.WNOHANG) == (0, 0):
+                if time.monotonic() > deadline_s:
+                    log.error("checkpoint process %d hangs; it is left behind", running.pid)
+                    break
+                time.sleep(0.01)
+
+    # One checkpoint.
+
+    def _start(self) -> None:
+        began_s = time.perf_counter()
+        waiting, self._waiting = self._waiting, []
+        txid = self._roll() - 1
+        directories = self.directories.images()
+        try:
+            reading, writing = os.pipe()
+        except OSError as error:
+            self._tell(waiting, f"cannot make a pipe: {error}")
+            return
+        try:
+            # What is there now is there to stay, but for little: the collector does not
+            # visit it any more, and so its pages stay shared.
+            gc.collect(1)
+            gc.freeze()
+            pid = os.fork()
+        except OSError as error:
+            os.close(reading)
+            os.close(writing)
+            self._tell(waiting, f"cannot fork: {error}")
+            return
+        if pid == 0:
+            self._be_the_child(writing, txid, directories)
+        os.close(writing)
+        os.set_blocking(reading, False)
+        self.last_pause_s = time.perf_counter() - began_s
+        log.info(
+            "checkpoint at transaction %d by process %d, after a pause of %.1f ms",
+            txid,
+            pid,
+            self.last_pause_s * 1000,
+        )
+        running = self._running = _Running(txid, pid, reading, waiting, directories)
+        self._when_durable(lambda: self._became_durable(running))
+        asyncio.get_running_loop().add_reader(reading, self._hear, running)
+
+    def _be_the_child(self, pipe: int, txid: int, directories: Sequence[Path]) -> NoReturn:
+        status = 1
+        try:
+            gc.disable()
+            signal.set_wakeup_fd(-1)
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, signal.SIG_DFL)
+            # The parent's sockets and files: a connection that the parent closes has to
+            # be closed, and its port free again when it dies.
+            os.closerange(3, pipe)
+            os.closerange(pipe + 1, os.sysconf("SC_OPEN_MAX"))
+            os.write(pipe, _written_by_child(self, txid, os.getppid(), directories))
+            status = 0
+        except BaseException as error:  # noqa: BLE001 - the child must never go on as a namenode
+            told = {"error": f"{type(error).__name__}: {error}"}
+            os.write(pipe, json.dumps(told).encode())
+        finally:
+            os._exit(status)
+
+    def write(self, sink: Sink, txid: int, go_on: Callable[[], None]) -> None:
+        """The namespace as it is now, as the image of `txid`."""
+        write_image(
+            self._namespace,
+            self._namespace_id,
+            txid,
+            sink,
+            codec=self._settings.codec,
+            go_on=go_on,
+        )
+
+    def _hear(self, running: _Running) -> None:
+        """The child said something, or its end of the pipe is closed."""
+        try:
+            data = os.read(running.pipe, _MAX_TOLD_BYTES)
+        except BlockingIOError:
+            return
+        if data:
+            running.told += data
+            return
+        asyncio.get_running_loop().remove_reader(running.pipe)
+        os.close(running.pipe)
+        _, status = os.waitpid(running.pid, 0)
+        running.status = os.waitstatus_to_exitcode(status)
+        self._go_on(running)
+
+    def _became_durable(self, running: _Running) -> None:
+        running.durable = True
+        self._go_on(running)
+
+    def _go_on(self, running: _Running) -> None:
+        if running is not self._running or running.status is None or not running.durable:
+            return
+        loop = asyncio.get_running_loop()
+        written = running.written()
+        if isinstance(written, str):
+            # One that was killed could not clean up.
+            discarded = loop.run_in_executor(
+                None, discard_unfinished, running.directories, running.txid
+            )
+            told_why = None if running.killed else written  # Who waited knows already.
+            discarded.add_done_callback(lambda _: self._end(running, told_why))
+            return
+        for directory, why in written.failed:
+            log.error("no image in %s: %s", directory, why)
+        future = loop.run_in_executor(None, self.finish, written)
+        future.add_done_callback(lambda done: self._finished(running, written, done))
+
+    def finish(self, written: WrittenImage) -> None:
+        """Give an image its name, and remove what it makes superfluous. On a thread, for
+        it waits for disks. Raises OSError if it has its name nowhere."""
+        finish_image(written)
+        purge(self.directories.images(), self.directories.edits(), self._settings.retention)
+
+    def _finished(
+        self, running: _Running, written: WrittenImage, done: asyncio.Future[None]
+    ) -> None:
+        error = done.exception()
+        if error is not None:
+            if not isinstance(error, OSError):
+                log.error("finishing an image failed on a defect", exc_info=error)
+            self._end(running, f"{type(error).__name__}: {error}")
+            return
+        self._has_image(written.txid)
+        log.info("the image of transaction %d has %d bytes", written.txid, written.size_bytes)
+        self._end(running, None)
+
+    def _end(self, running: _Running, why: str | None) -> None:
+        self._running = None
+        self._tell(running.waiting, why)
+        if self._waiting:
+            self._start()
+
+    @staticmethod
+    def _tell(waiting: list[Done], why: str | None) -> None:
+        error = None
+        if why is not None:
+            log.error("the checkpoint failed: %s", why)
+            error = errors.CheckpointFailed(f"the namespace could not be saved: {why}")
+        for done in waiting:
+            done(error)
+
+
+class _Running:
+    """A child at work."""
+
+    __slots__ = (
+        "began_s",
+        "directories",
+        "durable",
+        "killed",
+        "pid",
+        "pipe",
+        "status",
+        "told",
+        "txid",
+        "waiting",
+    )
+
+    def __init__(
+        self, txid: int, pid: int, pipe: int, waiting: list[Done], directories: Sequence[Path]
+    ) -> None:
+        self.directories = directories
+        self.txid = txid
+        self.pid = pid
+        self.pipe = pipe
+        self.waiting = waiting
+        self.told = b""
+        self.status: int | None = None
+        self.durable = False
+        self.began_s = time.monotonic()
+        self.killed = False
+
+    def written(self) -> WrittenImage | str:
+        """What it made by its own account, or why it made nothing."""
+        failed = f"process {self.pid} ended with status {self.status}"
+        try:
+            told = json.loads(self.told or b"{}")
+            if self.status == 0 and "error" not in told:
+                return WrittenImage(
+                    self.txid,
+                    told["md5"],
+                    told["size_bytes"],
+                    tuple(map(Path, told["directories"])),
+                    tuple((Path(directory), why) for directory, why in told["failed"]),
+                )
+            return str(told.get("error", failed))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            # It died while it spoke.
+            return f"{failed}, and said {self.told[:100]!r}"
+
+
+class _Orphaned(Exception):
+    """The namenode is gone, and another one may be at work."""
+
+
+def _written_by_child(
+    checkpoints: Checkpoints, txid: int, parent: int, directories: Sequence[Path]
+) -> bytes:
+    def go_on() -> None:
+        if os.getppid() != parent:
+            raise _Orphaned
+
+    written = write_unfinished(directories, txid, lambda sink: checkpoints.write(sink, txid, go_on))
+    told = {
+        "md5": written.md5,
+        "size_bytes": written.size_bytes,
+        "directories": [str(directory) for directory in written.directories],
+        "failed": [(str(directory), why) for directory, why in written.failed],
+    }
+    return json.dumps(told).encode()

@@ -1,0 +1,335 @@
+"""`/imagetransfer` of the namenode: images and segments go out, images come in (shell).
+
+What is asked for is looked up and moved on a thread, at the pace that is allowed. An
+image that comes in is taken in these steps, and a crash in any leaves what was there:
+
+1. the loop accepts it: it is newer than what there is, and no other one is under way
+2. its bytes are written as `fsimage.ckpt_N` in every image directory, and synced
+3. length and sum are as the other side says, and the image is of this filesystem and
+   of transaction N; else it is removed again
+4. it gets its sum and its name, and what it makes superfluous is removed
+
+Refusals are those that Hadoop's secondary namenode understands: 403 for another
+filesystem, 409 for an image that is not needed, 410 for all else.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from howdah import errors
+from howdah.namenode.log.edit_segments import find_finished
+from howdah.namenode.log.name_directories import Directories
+from howdah.storage.image.files import (
+    WrittenImage,
+    discard_unfinished,
+    list_readable_images,
+    read_sum,
+    unfinished_name,
+    write_unfinished,
+)
+from howdah.storage.image.fsimage import ImageReader
+from howdah.storage.image.sections import Sink
+from howdah.web.http import CONTINUE, Body, Request, head, plain
+from howdah.web.image_transfer import (
+    FILE_NAME_HEADER,
+    MD5_HEADER,
+    EditsWanted,
+    ImageOffered,
+    ImageWanted,
+    Pace,
+    Patience,
+    parse_transfer,
+)
+from howdah.web.server import Exchange
+
+log = logging.getLogger(__name__)
+
+FORBIDDEN: Final = 403
+CONFLICT: Final = 409
+GONE: Final = 410
+
+
+class ImageTaker(Protocol):
+    """The checkpoints of a namenode."""
+
+    def accept(self, txid: int) -> str | None: ...
+
+    def taken(self, txid: int | None) -> None: ...
+
+    def finish(self, written: WrittenImage) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class TransferSettings:
+    """How fast, and how long one side waits for the other; 0 is without a limit."""
+
+    bytes_per_s: int
+    to_standby_bytes_per_s: int
+    timeout_s: float
+
+
+class ImageServer:
+    """Makes the exchanges of one namenode."""
+
+    def __init__(
+        self,
+        storage_info: str,
+        namespace_id: int,
+        directories: Directories,
+        taker: ImageTaker,
+        durable_txid: Callable[[], int],
+        settings: TransferSettings,
+        may_send: Callable[[str], bool] = lambda peer: True,
+    ) -> None:
+        """`may_send` says of an address whether images are taken from it."""
+        self._may_send = may_send
+        self._storage_info = storage_info
+        self._namespace_id = namespace_id
+        self._directories = directories
+        self._taker = taker
+        self._durable_txid = durable_txid
+        self._settings = settings
+
+    def __call__(self, request: Request) -> bytes | Exchange:
+        """On the loop."""
+        if request.method not in ("GET", "PUT"):
+            return plain(405, "images are fetched with GET and sent with PUT")
+        if request.method == "PUT" and not self._may_send(request.peer):
+            why = (
+                f"images are taken from this machine and from the hosts of configured namenodes, "
+                f"and {request.peer} is none of them: see dfs.namenode.secondary.http-address"
+            )
+            log.warning("an image is refused: %s", why)
+            return self._refused(request, FORBIDDEN, why)
+        try:
+            transfer = parse_transfer(request)
+        except (errors.IllegalArgument, errors.UnsupportedOperation) as error:
+            return self._refused(request, GONE, error.message)
+        if transfer.storage_info not in (None, self._storage_info):
+            log.warning("a transfer for %s is refused", transfer.storage_info)
+            why = (
+                f"This namenode has storage info {self._storage_info} but the secondary "
+                f"expected {transfer.storage_info}"
+            )
+            return self._refused(request, FORBIDDEN, why)
+        if isinstance(transfer, ImageOffered):
+            return self._take(request, transfer)
+        bytes_per_s = self._settings.bytes_per_s
+        if isinstance(transfer, ImageWanted) and transfer.to_new_standby:
+            bytes_per_s = self._settings.to_standby_bytes_per_s
+        return FileOut(lambda: self._find(transfer), bytes_per_s, self._settings.timeout_s)
+
+    def _refused(self, request: Request, status: int, why: str) -> bytes | Exchange:
+        """A body has to be read first: else the other side would not see the answer."""
+        if request.method == "GET":
+            return plain(status, why)
+        return Unwanted(request, plain(status, why))
+
+    def _find(self, wanted: ImageWanted | EditsWanted) -> Path:
+        """Raises PathNotFound."""
+        if isinstance(wanted, EditsWanted):
+            path = find_finished(self._directories.edits(), wanted.first_txid, wanted.last_txid)
+            if path is None:
+                raise errors.PathNotFound(
+                    f"there is no segment of transactions {wanted.first_txid} to {wanted.last_txid}"
+                )
+            return path
+        for image in list_readable_images(self._directories.images()):
+            if wanted.txid in (None, image.txid):
+                return image.path
+        raise errors.PathNotFound(f"there is no image of transaction {wanted.txid}")
+
+    def _take(self, request: Request, offered: ImageOffered) -> Exchange:
+        if offered.md5 is None:
+            return Unwanted(request, plain(GONE, f"an image comes with its {MD5_HEADER}"))
+        if offered.txid > self._durable_txid():
+            why = f"the log has not reached transaction {offered.txid}"
+            return Unwanted(request, plain(GONE, why))
+        refusal = self._taker.accept(offered.txid)
+        if refusal is not None:
+            log.info("an image of transaction %d is refused: %s", offered.txid, refusal)
+            return Unwanted(request, plain(CONFLICT, refusal))
+        return ImageIn(
+            request,
+            offered,
+            self._namespace_id,
+            self._directories.images(),
+            self._taker,
+            self._settings,
+        )
+
+
+class FileOut:
+    """Sends a file."""
+
+    def __init__(self, find: Callable[[], Path], bytes_per_s: int, timeout_s: float) -> None:
+        self._find = find
+        self._bytes_per_s = bytes_per_s
+        self._timeout_s = timeout_s
+        self._answer = b""
+
+    def run(self, connection: socket.socket, received: bytes) -> None:
+        try:
+            path = self._find()
+            file = open(path, "rb", buffering=0)  # noqa: SIM115 - closed below
+        except OSError as error:
+            log.warning("cannot send what was asked for: %s", error)
+            self._answer = plain(GONE, str(error))
+            return
+        with file:
+            size_bytes = file.seek(0, 2)
+            headers: dict[str, str | int] = {
+                "Content-Type": "application/octet-stream",
+                "Content-Length": size_bytes,
+                "Content-Disposition": f"attachment; filename={path.name}",
+                FILE_NAME_HEADER: path.name,
+            }
+            md5 = read_sum(path)
+            if md5 is not None:
+                headers[MD5_HEADER] = md5
+            connection.sendall(head(200, headers))
+            pace = Pace(self._bytes_per_s)
+            patience = Patience(size_bytes, self._bytes_per_s, self._timeout_s, time.monotonic())
+            sent = 0
+            while sent < size_bytes:
+                count = min(pace.piece_bytes, size_bytes - sent)
+                moved = connection.sendfile(file, sent, count)
+                if not moved:
+                    raise OSError(f"{path} has become shorter")
+                sent += moved
+                patience.check(time.monotonic())
+                time.sleep(pace.delay_s(moved, time.monotonic()))
+        log.info("sent %s, %d bytes", path, size_bytes)
+
+    def done(self) -> bytes:
+        return self._answer
+
+
+class Unwanted:
+    """Reads a body to its end and then says why it is not taken."""
+
+    def __init__(self, request: Request, answer: bytes) -> None:
+        self._request = request
+        self._answer = answer
+
+    def run(self, connection: socket.socket, received: bytes) -> None:
+        if "expect" in self._request.headers:
+            return
+        try:
+            body = Body(self._request)
+            body.feed(received)
+            buffer = bytearray(1 << 16)
+            while not body.complete:
+                body.feed(_receive(connection, buffer))
+        except errors.ProtocolViolation as error:
+            log.info("the body of a request is not read to its end: %s", error)
+
+    def done(self) -> bytes:
+        return self._answer
+
+
+class ImageIn:
+    """Receives an image that was accepted, checks it, and gives it its name."""
+
+    def __init__(
+        self,
+        request: Request,
+        offered: ImageOffered,
+        namespace_id: int,
+        directories: Sequence[Path],
+        taker: ImageTaker,
+        settings: TransferSettings,
+    ) -> None:
+        self._request = request
+        self._offered = offered
+        self._namespace_id = namespace_id
+        self._directories = directories
+        self._taker = taker
+        self._settings = settings
+        self._failure: str | None = "the transfer was broken off"
+
+    def run(self, connection: socket.socket, received: bytes) -> None:
+        offered = self._offered
+        try:
+            written = write_unfinished(
+                self._directories,
+                offered.txid,
+                lambda sink: self._receive_all(connection, received, sink),
+            )
+            for directory, why in written.failed:
+                log.error("no image in %s: %s", directory, why)
+            try:
+                self._check(written)
+            except BaseException:
+                discard_unfinished(written.directories, written.txid)
+                raise
+            self._taker.finish(written)
+        except (errors.HowdahError, OSError) as error:
+            self._failure = str(error)
+            log.error("the image of transaction %d is not taken: %s", offered.txid, error)
+        else:
+            self._failure = None
+            log.info("took the image of transaction %d, %d bytes", offered.txid, offered.size_bytes)
+
+    def done(self) -> bytes:
+        if self._failure is None:
+            self._taker.taken(self._offered.txid)
+            return plain(200, f"took the image of transaction {self._offered.txid}")
+        self._taker.taken(None)
+        return plain(GONE, self._failure)
+
+    def _receive_all(self, connection: socket.socket, received: bytes, sink: Sink) -> None:
+        if "expect" in self._request.headers:
+            connection.sendall(CONTINUE)
+        body = Body(self._request)
+        left_bytes = self._offered.size_bytes
+        settings = self._settings
+        pace = Pace(settings.bytes_per_s)
+        patience = Patience(left_bytes, settings.bytes_per_s, settings.timeout_s, time.monotonic())
+        buffer = bytearray(pace.piece_bytes)
+        data = body.feed(received)
+        while True:
+            left_bytes -= len(data)
+            if left_bytes < 0:
+                raise errors.ProtocolViolation("the image is longer than it says")
+            if data:
+                sink.write(data)
+            if body.complete:
+                break
+            patience.check(time.monotonic())
+            time.sleep(pace.delay_s(len(data), time.monotonic()))
+            data = body.feed(_receive(connection, buffer))
+        if left_bytes:
+            raise errors.ProtocolViolation(f"the image lacks {left_bytes} bytes of its length")
+
+    def _check(self, written: WrittenImage) -> None:
+        """Raises CorruptImage, InconsistentStorage."""
+        offered = self._offered
+        if written.md5 != offered.md5:
+            raise errors.CorruptImage(
+                f"the image was damaged on its way: its sum is {written.md5}, and should "
+                f"be {offered.md5}"
+            )
+        path = written.directories[0] / unfinished_name(written.txid)
+        with open(path, "rb", buffering=0) as file:
+            found = ImageReader(file, str(path)).namesystem()
+        if (found.namespace_id, found.txid) != (self._namespace_id, offered.txid):
+            raise errors.InconsistentStorage(
+                f"the image is of namespace {found.namespace_id} after transaction "
+                f"{found.txid}, and not of {self._namespace_id} after {offered.txid}"
+            )
+
+
+def _receive(connection: socket.socket, buffer: bytearray) -> bytes:
+    """What comes next. Raises OSError at the end of the connection."""
+    count = connection.recv_into(buffer)
+    if not count:
+        raise ConnectionResetError("the connection ended within the body of a request")
+    return bytes(memoryview(buffer)[:count])

@@ -1,0 +1,416 @@
+"""The namespace to the records of an image and back (pure).
+
+What the namespace does not know is refused by name when an image has it; see
+`_refuse_…`. Blocks of an open file get the state that a replay of the log gives
+them: the last one is under construction, those before it wait for replicas.
+
+Deleted inodes that `Namespace.reap` has not come to yet are in no image.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from howdah import errors
+from howdah.namenode.images.restored_snapshots import RestoredSnapshots
+from howdah.namenode.images.rows import Filling, Gathering, Impossible, attached
+from howdah.namenode.images.snapshots import SnapshotRecords
+from howdah.namenode.inodes.features import UNLIMITED, Quota
+from howdah.namenode.inodes.file_blocks import edit_blocks
+from howdah.namenode.inodes.inodes import (
+    ROOT_INODE_ID,
+    BlockState,
+    Directory,
+    File,
+    INode,
+    Symlink,
+    Traits,
+)
+from howdah.namenode.tree.namespace import Namespace
+from howdah.storage.edits.edits import EditBlock
+from howdah.storage.image import records as rec
+from howdah.storage.image.columns import FileColumns
+from howdah.storage.image.fsimage import ImageReader, ImageWriter
+from howdah.storage.image.name_order import in_order
+from howdah.storage.image.sections import Sink, Source
+
+# What Hadoop writes for the block ids of a time that this namespace never had.
+_LEGACY_GENERATION_STAMP: Final = 1000
+_NO_LEGACY_BLOCKS: Final = 0
+_NO_STRIPED_BLOCKS: Final = -(1 << 63)
+
+_NO_QUOTA: Final = Quota()
+REAP_INODES: Final = 10_000
+
+
+# Writing.
+
+
+def write_image(
+    namespace: Namespace,
+    namespace_id: int,
+    txid: int,
+    sink: Sink,
+    *,
+    codec: str = "",
+    go_on: Callable[[], None] = lambda: None,
+) -> None:
+    """Write the namespace as it is, which is as it was after transaction `txid`.
+
+    `go_on` is called now and then, and may raise to give up. Raises
+    UnsupportedOperation for a codec that is not there.
+    """
+    writer = ImageWriter(sink, codec=codec)
+    writer.namesystem(
+        rec.NamesystemRecord(
+            namespace_id=namespace_id,
+            legacy_generation_stamp=_LEGACY_GENERATION_STAMP,
+            generation_stamp=namespace.generation_stamp,
+            legacy_generation_stamp_limit=_NO_LEGACY_BLOCKS,
+            last_block_id=namespace.last_block_id,
+            txid=txid,
+            last_striped_block_id=_NO_STRIPED_BLOCKS,
+        )
+    )
+    writer.erasure_coding(namespace.erasure_coding_policies)
+    records = SnapshotRecords(namespace)
+    if namespace.snapshots.roots:
+        # What waits to be freed must not look as if a snapshot had it.
+        while namespace.must_reap:
+            namespace.reap(REAP_INODES)
+            go_on()
+
+    count = sum(1 for _ in attached(namespace, go_on))
+    found = Gathering(namespace, writer.permission).inodes(go_on)
+    writer.inodes(
+        namespace.last_inode_id,
+        count,
+        (part if isinstance(part, FileColumns) else _record(namespace, part) for part in found),
+    )
+    writer.children(_children(attached(namespace, go_on), records))
+    writer.open_files(
+        rec.OpenFileRecord(inode_id, namespace.inodes[inode_id].path)
+        for inode_id in namespace.leases.held()
+        if inode_id in namespace.inodes and namespace.is_attached(namespace.inodes[inode_id])
+    )
+    writer.snapshots(
+        records.snapshots(),
+        records.diffs(attached(namespace, go_on)) if namespace.snapshots.count else None,
+        records.references,
+    )
+    writer.secrets(rec.SecretsRecord())
+    writer.cache(rec.CacheRecord())
+    writer.finish()
+
+
+def _children(
+    inodes: Iterable[INode | int], records: SnapshotRecords
+) -> Iterator[rec.ChildrenRecord]:
+    for node in inodes:
+        if isinstance(node, Directory) and node.entries:
+            entries = [node.entries[name] for name in in_order(node.sorted_names())]
+            children = [entry if isinstance(entry, int) else entry.inode_id for entry in entries]
+            if not records.has_references:
+                yield rec.ChildrenRecord(node.inode_id, children)
+                continue
+            listed = rec.ChildrenRecord(node.inode_id, [])
+            for inode_id in children:
+                reference = records.live_reference(inode_id, node)
+                if reference is None:
+                    listed.children.append(inode_id)
+                else:
+                    listed.references.append(reference)
+            yield listed
+
+
+def _record(namespace: Namespace, inode: INode) -> rec.InodeRecord:
+    if isinstance(inode, File):
+        last = inode.last_block
+        source = None if last is None else namespace.snapshots.source_of(last.block_id)
+        return rec.FileRecord(
+            inode.inode_id,
+            inode.name,
+            inode.owner,
+            inode.group,
+            inode.mode,
+            inode.mtime_ms,
+            inode.atime_ms,
+            inode.replication,
+            inode.block_size_bytes,
+            edit_blocks(inode.blocks),
+            inode.storage_policy_id,
+            inode.writer,
+            inode.writer_machine,
+            last is not None and last.truncating,
+            None if source is None else edit_blocks([namespace.blocks[source]])[0],
+            inode.acl,
+            inode.xattrs,
+        )
+    if isinstance(inode, Directory):
+        is_root = inode.inode_id == ROOT_INODE_ID
+        quota = inode.quota or _NO_QUOTA
+        names = quota.namespace
+        if is_root and names == UNLIMITED:
+            names = rec.ROOT_NAMESPACE_QUOTA
+        return rec.DirectoryRecord(
+            inode.inode_id,
+            inode.name,
+            inode.owner,
+            inode.group,
+            inode.mode,
+            inode.mtime_ms,
+            namespace_quota=names,
+            space_quota_bytes=quota.space_bytes,
+            quotas_by_kind=tuple(sorted(quota.by_kind_bytes.items())),
+            acl=inode.acl,
+            xattrs=inode.xattrs,
+        )
+    assert isinstance(inode, Symlink), inode
+    return rec.SymlinkRecord(
+        inode.inode_id,
+        inode.name,
+        inode.owner,
+        inode.group,
+        inode.mode,
+        inode.mtime_ms,
+        inode.atime_ms,
+        inode.target,
+    )
+
+
+# Reading.
+
+
+def read_image(source: Source, name: str) -> tuple[Namespace, rec.NamesystemRecord]:
+    """A namespace from an image, and the image's counters.
+
+    Raises CorruptImage for what cannot be, UnsupportedOperation for what the
+    namespace does not know, IncorrectVersion.
+    """
+    reader = ImageReader(source, name)
+    counters = reader.namesystem()
+    _refuse_in_image(reader, counters, name)
+    namespace = Namespace()
+    namespace.generation_stamp = counters.generation_stamp
+    namespace.last_block_id = counters.last_block_id
+    namespace.rolling_upgrade_start_ms = counters.rolling_upgrade_start_ms
+    namespace.erasure_coding_policies = reader.erasure_coding()
+    try:
+        filling = Filling(namespace.inodes, reader.permission)
+        for found in reader.inodes_in_bulk():
+            if isinstance(found, FileColumns):
+                filling.add(found)
+                namespace.last_inode_id = max(namespace.last_inode_id, *found.ids)
+            else:
+                _add_inode(namespace, found)
+        namespace.last_inode_id = max(namespace.last_inode_id, reader.last_inode_id())
+        restored = RestoredSnapshots(namespace, reader)
+        for listed in reader.children():
+            _add_children(namespace, filling, listed, restored)
+        restored.restore()
+        _check_tree(namespace, filling)
+        _end_leases(namespace)
+        namespace.tally.count_all(namespace.inodes)
+    except OverflowError as error:
+        raise errors.CorruptImage(f"image {name} is damaged: a number is too large") from error
+    except _Refused as error:
+        raise errors.UnsupportedOperation(f"image {name} cannot be loaded: {error}") from None
+    except Impossible as error:
+        raise errors.CorruptImage(f"image {name} is damaged: {error}") from None
+    return namespace, counters
+
+
+class _Refused(Exception):
+    """The image has what the namespace does not know."""
+
+
+def _add_inode(namespace: Namespace, record: rec.InodeRecord) -> None:
+    if record.inode_id == ROOT_INODE_ID:
+        _set_root(namespace, record)
+        return
+    if record.inode_id in namespace.inodes:
+        raise Impossible(f"it has inode {record.inode_id} twice")
+    if not record.name or "/" in record.name:
+        raise Impossible(f"inode {record.inode_id} has the name {record.name!r}")
+    namespace.inodes[record.inode_id] = _inode(namespace, record)
+    namespace.last_inode_id = max(namespace.last_inode_id, record.inode_id)
+
+
+def _set_root(namespace: Namespace, record: rec.InodeRecord) -> None:
+    root = namespace.root
+    if not isinstance(record, rec.DirectoryRecord) or record.name:
+        raise Impossible("its root is no root")
+    root.owner = record.owner
+    root.group = record.group
+    root.mode = record.mode
+    root.mtime_ms = record.mtime_ms
+    _set_features(root, record)
+
+
+def _inode(namespace: Namespace, record: rec.InodeRecord) -> INode:
+    if isinstance(record, rec.FileRecord):
+        return _file(namespace, record)
+    if isinstance(record, rec.DirectoryRecord):
+        directory = Directory(
+            record.inode_id,
+            record.name,
+            record.owner,
+            record.group,
+            record.mode,
+            record.mtime_ms,
+        )
+        _set_features(directory, record)
+        return directory
+    assert isinstance(record, rec.SymlinkRecord), record
+    link = Symlink(
+        record.inode_id,
+        record.name,
+        record.owner,
+        record.group,
+        record.mode,
+        record.mtime_ms,
+        record.target,
+    )
+    link.atime_ms = record.atime_ms
+    return link
+
+
+def _set_features(directory: Directory, record: rec.DirectoryRecord) -> None:
+    names = record.namespace_quota
+    if directory.inode_id == ROOT_INODE_ID and names == rec.ROOT_NAMESPACE_QUOTA:
+        names = UNLIMITED
+    quota = Quota(names, record.space_quota_bytes, dict(record.quotas_by_kind))
+    if quota.is_set:
+        directory.quota = quota
+    if record.acl:
+        directory.acl = record.acl
+    if record.xattrs:
+        directory.xattrs = record.xattrs
+
+
+def _file(namespace: Namespace, record: rec.FileRecord) -> File:
+    _refuse_in_file(record)
+    traits = Traits(
+        sys.intern(record.owner),
+        sys.intern(record.group),
+        record.mode,
+        record.replication,
+        record.block_size_bytes,
+    )
+    file = namespace.inodes.files.new(
+        record.inode_id, record.name, traits, record.mtime_ms, record.atime_ms
+    )
+    file.storage_policy_id = record.storage_policy_id
+    if record.acl:
+        file.acl = record.acl
+    if record.xattrs:
+        file.xattrs = record.xattrs
+    is_open = record.writer is not None
+    state = BlockState.COMMITTED if is_open else BlockState.COMPLETE
+    blocks = namespace.blocks
+    for told in record.blocks:
+        if told.block_id in blocks:
+            raise Impossible(f"block {told.block_id} is in two files")
+        block = blocks.new(
+            told.block_id, told.length_bytes, told.generation_stamp, file.inode_id, state
+        )
+        file.blocks.append(block)
+    if record.writer is not None:
+        file.writer = record.writer
+        file.writer_machine = record.writer_machine
+        namespace.leases.grant(record.writer, file.inode_id)
+        if file.blocks:
+            file.blocks[-1].state = BlockState.UNDER_CONSTRUCTION
+            file.blocks[-1].truncating = record.truncating
+            if record.truncating and record.source is not None:
+                _add_source(namespace, file, record.source)
+    return file
+
+
+def _add_source(namespace: Namespace, file: File, source: EditBlock) -> None:
+    """The file's last block is to be a copy. A snapshot may have the source, or nobody
+    but the file any more."""
+    if source.block_id in namespace.blocks:
+        raise Impossible(f"block {source.block_id} is in two files")
+    namespace.blocks.new(
+        source.block_id,
+        source.length_bytes,
+        source.generation_stamp,
+        file.inode_id,
+        BlockState.COMPLETE,
+    )
+    namespace.snapshots.copies[file.block_ids[-1]] = source.block_id
+
+
+def _add_children(
+    namespace: Namespace,
+    filling: Filling,
+    listed: rec.ChildrenRecord,
+    restored: RestoredSnapshots,
+) -> None:
+    parent = namespace.inodes.directories.get(listed.parent_id)
+    if parent is None:
+        raise Impossible(f"it lists children of {listed.parent_id}, which is no directory")
+    filling.enter(parent, [*listed.children, *map(restored.referred, listed.references)])
+
+
+def _check_tree(namespace: Namespace, filling: Filling) -> None:
+    """Every inode hangs under the root, or in a snapshot."""
+    dead = namespace.snapshots.dead_of
+    for inode_id in filling.homeless():
+        if inode_id not in dead:
+            raise Impossible(f"inode {inode_id} is in no directory")
+    held = namespace.inodes
+    rooted: set[INode] = {namespace.root}
+    rooted.update(d for d in held.directories.values() if d.parent is None)
+    for inode in (*held.directories.values(), *held.links.values()):
+        if inode.parent is None:
+            if inode is not namespace.root and inode.inode_id not in dead:
+                raise Impossible(f"inode {inode.inode_id} is in no directory")
+            continue
+        climbed = []
+        node = inode.parent
+        while node not in rooted:
+            climbed.append(node)
+            if node.parent is None or len(climbed) > len(namespace.inodes):
+                raise Impossible(f"inode {inode.inode_id} does not hang under the root")
+            node = node.parent
+        rooted.update(climbed)
+
+
+def _end_leases(namespace: Namespace) -> None:
+    """What only snapshots have nobody writes."""
+    if namespace.snapshots.count:
+        for inode_id in namespace.leases.held():
+            if not namespace.is_attached(namespace.inodes[inode_id]):
+                namespace.leases.release(inode_id)
+
+
+# What there is no place for.
+
+
+def _refuse_in_image(reader: ImageReader, counters: rec.NamesystemRecord, name: str) -> None:
+    secrets, cache = reader.secrets(), reader.cache()
+    for has_it, what in (
+        (cache.pools or cache.directives, "pools of centralised caching"),
+        (secrets.keys or secrets.tokens, "delegation tokens"),
+        (
+            counters.legacy_generation_stamp_limit != _NO_LEGACY_BLOCKS,
+            "blocks from before Hadoop 2",
+        ),
+        (
+            counters.last_striped_block_id not in (None, _NO_STRIPED_BLOCKS),
+            "erasure coded blocks",
+        ),
+    ):
+        if has_it:
+            raise errors.UnsupportedOperation(
+                f"image {name} cannot be loaded: it has {what}, which are not supported"
+            )
+
+
+def _refuse_in_file(record: rec.FileRecord) -> None:
+    if record.erasure_coding_policy_id is not None:
+        raise _Refused(f"file {record.name!r} is erasure coded")

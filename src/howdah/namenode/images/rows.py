@@ -1,0 +1,266 @@
+"""An image's files into the tables of a namespace and back, many at once (pure).
+
+Of a file that has what most files have nothing is made but its rows and its name: the
+columns of `image_columns` go into rows, and come from them, in strides.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from typing import Final
+
+from howdah.namenode.inodes import block_table
+from howdah.namenode.inodes.block_table import BlockState
+from howdah.namenode.inodes.columns import MASK, SHIFT
+from howdah.namenode.inodes.files import (
+    ATIME,
+    BLOCK,
+    MTIME,
+    PARENT,
+    SEVERAL,
+    TRAITS,
+    WIDTH,
+    File,
+    FileTable,
+    Traits,
+)
+from howdah.namenode.inodes.inodes import Directory, INode, Inodes
+from howdah.namenode.tree.namespace import Namespace
+from howdah.storage.image.columns import BATCH, FileColumns
+
+Permission = Callable[[int], tuple[str, str, int]]
+
+_COMPLETE: Final = BlockState.COMPLETE << 1 | 1
+
+
+class Impossible(Exception):
+    """The image contradicts itself."""
+
+
+class Filling:
+    """Files go into these tables.
+
+    Everything here raises Impossible, and OverflowError for numbers that are too large.
+    """
+
+    def __init__(self, inodes: Inodes, permission: Permission) -> None:
+        """`permission` takes the image's word for owner, group and mode apart."""
+        self._inodes = inodes
+        self._files = inodes.files
+        self._marks = _Marks(inodes.files, permission)
+
+    def add(self, columns: FileColumns) -> None:
+        """Closed files with their blocks, in no directory yet."""
+        ids, names = columns.ids, columns.names
+        self._check(ids, names)
+        rows = array("q", bytes(8 * WIDTH * len(ids)))
+        looks = zip(
+            columns.permissions, columns.replications, columns.block_sizes_bytes, strict=True
+        )
+        rows[TRAITS::WIDTH] = array("q", map(self._marks.__getitem__, looks))
+        rows[MTIME::WIDTH] = array("q", columns.mtimes_ms)
+        rows[ATIME::WIDTH] = array("q", columns.atimes_ms)
+        owners: Sequence[int] = ids
+        if columns.block_counts is None and min(columns.block_ids) > 0:
+            rows[BLOCK::WIDTH] = array("q", columns.block_ids)
+        else:
+            counts = columns.block_counts or [1] * len(ids)
+            rows[BLOCK::WIDTH] = array("q", self._several(columns, counts))
+            owners = [
+                inode_id for inode_id, count in zip(ids, counts, strict=True) for _ in range(count)
+            ]
+        try:
+            self._files.rows.fill(ids, rows, names)
+        except KeyError as error:
+            raise Impossible(f"it has inode {error.args[0]} twice") from None
+        self._add_blocks(columns, owners)
+        if any(columns.storage_policy_ids):
+            for inode_id, policy_id in zip(ids, columns.storage_policy_ids, strict=True):
+                if policy_id:
+                    self._files[inode_id].storage_policy_id = policy_id
+
+    def _check(self, ids: Sequence[int], names: Sequence[str]) -> None:
+        if not all(names) or "/" in "".join(names):
+            bad = next(name for name in names if not name or "/" in name)
+            raise Impossible(f"an inode has the name {bad!r}")
+        for others in (self._inodes.directories, self._inodes.links):
+            if not others.keys().isdisjoint(ids):
+                raise Impossible(f"it has inode {min(others.keys() & set(ids))} twice")
+
+    def _several(self, columns: FileColumns, counts: Sequence[int]) -> Iterator[int]:
+        """What the files' rows say of their blocks; lists of more than one are put aside."""
+        begin = 0
+        for inode_id, count in zip(columns.ids, counts, strict=True):
+            block_ids = columns.block_ids[begin : begin + count]
+            begin += count
+            if count == 1 and block_ids[0] > 0:
+                yield block_ids[0]
+            elif count:
+                self._files.block_lists[inode_id] = array("q", block_ids)
+                yield SEVERAL
+            else:
+                yield 0
+
+    def _add_blocks(self, columns: FileColumns, owners: Sequence[int]) -> None:
+        width = block_table.WIDTH
+        rows = array("q", bytes(8 * width * len(owners)))
+        rows[block_table.FILE :: width] = array("q", owners)
+        rows[block_table.LENGTH :: width] = array("q", columns.lengths_bytes)
+        rows[block_table.STAMP :: width] = array(
+            "q", [stamp << 3 | _COMPLETE for stamp in columns.generation_stamps]
+        )
+        try:
+            self._files.blocks.rows.fill(columns.block_ids, rows)
+        except KeyError as error:
+            raise Impossible(f"block {error.args[0]} is in two files") from None
+
+    def enter(self, parent: Directory, children: Sequence[int]) -> None:
+        """Put inodes into a directory."""
+        pages, entries, parent_id = self._files.rows.pages, parent.entries, parent.inode_id
+        before = len(entries)
+        for inode_id in children:
+            page = pages.get(inode_id >> SHIFT)
+            at = (inode_id & MASK) * WIDTH
+            if page is None or not page[at + TRAITS] & 1:
+                self._enter_other(parent, inode_id)
+                continue
+            if page[at + PARENT]:
+                raise Impossible(f"inode {inode_id} is in two directories")
+            page[at + PARENT] = parent_id
+            entries[page.names[inode_id & MASK]] = inode_id
+        if len(entries) != before + len(children):
+            raise Impossible(f"directory {parent_id} has a name twice")
+
+    def _enter_other(self, parent: Directory, inode_id: int) -> None:
+        child = self._inodes.get(inode_id)
+        if child is None:
+            raise Impossible(f"child {inode_id} of directory {parent.inode_id} is not there")
+        if child.parent is not None or not child.name:
+            raise Impossible(f"inode {inode_id} is in two directories")
+        parent.entries[child.name] = child
+        child.parent = parent
+
+    def homeless(self) -> Iterator[int]:
+        """The files that are in no directory."""
+        for number, page in self._files.rows.pages.items():
+            parents, marks = page[PARENT::WIDTH], page[TRAITS::WIDTH]
+            for place, parent_id in enumerate(parents):
+                if not parent_id and marks[place] & 1:
+                    yield (number << SHIFT) + place
+
+
+class Gathering:
+    """Files come from these tables, and the rest of the tree with them."""
+
+    def __init__(self, namespace: Namespace, permission: Callable[[str, str, int], int]) -> None:
+        """`permission` makes one number of owner, group and mode, as the image has it."""
+        self._namespace = namespace
+        self._files = namespace.inodes.files
+        self._looks = _Looks(self._files, permission)
+
+    def inodes(self, go_on: Callable[[], None]) -> Iterator[FileColumns | INode]:
+        """The whole tree, every directory before what is in it: columns of the files that
+        have what all have, and the other inodes one by one. Takes the permissions of one
+        when all before were taken."""
+        files = self._files
+        features = files.features
+        ids: list[int] = []
+        for entry in attached(self._namespace, go_on):
+            if isinstance(entry, int) and entry not in features:
+                ids.append(entry)
+                if len(ids) == BATCH:
+                    yield self._columns(ids)
+                    ids = []
+                continue
+            if ids:
+                yield self._columns(ids)
+                ids = []
+            yield files[entry] if isinstance(entry, int) else entry
+        if ids:
+            yield self._columns(ids)
+
+    def _columns(self, ids: list[int]) -> FileColumns:
+        files = self._files
+        pages, block_pages = files.rows.pages, files.blocks.rows.pages
+        rows, block_rows = array("q"), array("q")
+        names = []
+        for inode_id in ids:
+            page = pages[inode_id >> SHIFT]
+            at = (inode_id & MASK) * WIDTH
+            rows += page[at : at + WIDTH]
+            names.append(page.names[inode_id & MASK])
+        block_ids: Sequence[int] = rows[BLOCK::WIDTH]
+        counts: list[int] | None = None
+        if min(block_ids) <= 0:
+            lists = [
+                files.block_lists[i] if b == SEVERAL else (b,) if b else ()
+                for i, b in zip(ids, block_ids, strict=True)
+            ]
+            counts = list(map(len, lists))
+            block_ids = list(chain.from_iterable(lists))
+        for block_id in block_ids:
+            page = block_pages[block_id >> SHIFT]
+            at = (block_id & MASK) * block_table.WIDTH
+            block_rows += page[at : at + block_table.WIDTH]
+        looks = [self._looks[mark] for mark in rows[TRAITS::WIDTH]]
+        return FileColumns(
+            ids,
+            names,
+            rows[MTIME::WIDTH],
+            rows[ATIME::WIDTH],
+            [permission for permission, _, _ in looks],
+            [replication for _, replication, _ in looks],
+            [block_size_bytes for _, _, block_size_bytes in looks],
+            [0] * len(ids),
+            block_ids,
+            [stamp >> 3 for stamp in block_rows[block_table.STAMP :: block_table.WIDTH]],
+            block_rows[block_table.LENGTH :: block_table.WIDTH],
+            counts,
+        )
+
+
+def attached(namespace: Namespace, go_on: Callable[[], None]) -> Iterator[INode | int]:
+    """The whole tree, and what only snapshots have: every directory before what is in
+    it, files by their ids."""
+    todo: list[INode | int] = [namespace.root]
+    for inode in namespace.snapshots.dead_inodes():
+        todo.append(inode.inode_id if isinstance(inode, File) else inode)
+    while todo:
+        entry = todo.pop()
+        yield entry
+        if isinstance(entry, Directory):
+            go_on()
+            todo.extend(entry.entries.values())
+
+
+class _Looks(dict[int, tuple[int, int, int]]):
+    """Permission, replication and block size by what a row has of them."""
+
+    def __init__(self, files: FileTable, permission: Callable[[str, str, int], int]) -> None:
+        self._files = files
+        self._permission = permission
+
+    def __missing__(self, mark: int) -> tuple[int, int, int]:
+        traits = self._files.traits[mark >> 1]
+        look = self[mark] = (
+            self._permission(traits.owner, traits.group, traits.mode),
+            traits.replication,
+            traits.block_size_bytes,
+        )
+        return look
+
+
+class _Marks(dict[tuple[int, int, int], int]):
+    """What rows have of permission, replication and block size."""
+
+    def __init__(self, files: FileTable, permission: Permission) -> None:
+        self._files = files
+        self._permission = permission
+
+    def __missing__(self, key: tuple[int, int, int]) -> int:
+        bits, replication, block_size_bytes = key
+        traits = Traits(*self._permission(bits), replication, block_size_bytes)
+        mark = self[key] = self._files.number_of(traits) << 1 | 1
+        return mark

@@ -1,0 +1,503 @@
+"""Files, as rows of a table (pure; see `columns`, FS-025).
+
+A namespace has millions of files. A `File` is a view of a row: made when somebody
+asks, and thrown away. All views of a row are equal, and have the same hash, so compare
+them with `==`, never with `is`.
+
+A row holds the parent's id, the times, the block, and the number of the file's traits:
+owner, group, mode, replication and block size, which most files of a directory share.
+The name is the very string that is the key in its directory. What few files have
+(`features`, more than one block) is beside the table.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, overload
+
+from howdah.namenode.inodes.block_table import LENGTH, Block, BlockTable
+from howdah.namenode.inodes.block_table import WIDTH as BLOCK_WIDTH
+from howdah.namenode.inodes.columns import MASK, SHIFT, Page, Table
+from howdah.namenode.inodes.features import NO_FEATURES, Features
+from howdah.namenode.inodes.inode import INode
+
+if TYPE_CHECKING:
+    from howdah.namenode.inodes.inodes import Directory
+
+# The numbers of a row.
+WIDTH: Final = 5
+PARENT: Final = 0
+"""The parent's inode id; 0 while it has none."""
+TRAITS: Final = 1
+"""The number of its traits << 1 | whether the row is there."""
+MTIME: Final = 2
+ATIME: Final = 3
+BLOCK: Final = 4
+"""0, the id of the only block, or `SEVERAL`."""
+
+SEVERAL: Final = -1
+
+
+class Traits(NamedTuple):
+    """What most files share with their neighbours."""
+
+    owner: str
+    group: str
+    mode: int
+    replication: int
+    block_size_bytes: int
+
+
+Glance = tuple[Traits, int, int, int, Features]
+"""Traits, time of modification, of access, length and features."""
+
+
+class FileTable:
+    """The files of a namespace by inode id."""
+
+    __slots__ = ("_numbers", "block_lists", "blocks", "directories", "features", "rows", "traits")
+
+    def __init__(self, directories: dict[int, Directory]) -> None:
+        """`directories` are those that files can be in, by inode id."""
+        self.rows: Final = Table(WIDTH, TRAITS, named=True)
+        self.blocks: Final = BlockTable(self)
+        self.directories: Final = directories
+        self.features: Final[dict[int, Features]] = {}
+        self.block_lists: Final[dict[int, array[int]]] = {}
+        """The ids of the blocks of files with more than one."""
+        self.traits: Final[list[Traits]] = []
+        self._numbers: Final[dict[Traits, int]] = {}
+
+    def number_of(self, traits: Traits) -> int:
+        """By which rows know the traits. They are kept for good: there are not many."""
+        number = self._numbers.get(traits)
+        if number is None:
+            number = self._numbers[traits] = len(self.traits)
+            self.traits.append(traits)
+        return number
+
+    def new(
+        self, inode_id: int, name: str, traits: Traits, mtime_ms: int, atime_ms: int = 0
+    ) -> File:
+        """Add a file. Raises OverflowError for a number of more than 64 bits."""
+        rows = self.rows
+        page = rows.page_for(inode_id)
+        at = (inode_id & MASK) * WIDTH
+        assert not page[at + TRAITS] & 1, f"there is a file {inode_id} already"
+        page[at + PARENT] = 0
+        page[at + MTIME] = mtime_ms
+        page[at + ATIME] = atime_ms
+        page[at + BLOCK] = 0
+        page.names[inode_id & MASK] = name
+        page[at + TRAITS] = self.number_of(traits) << 1 | 1
+        rows.added(page)
+        return _view(self, inode_id, page, at)
+
+    def get(self, inode_id: int) -> File | None:
+        page = self.rows.pages.get(inode_id >> SHIFT)
+        at = (inode_id & MASK) * WIDTH
+        if page is None or not page[at + TRAITS] & 1:
+            return None
+        return _view(self, inode_id, page, at)
+
+    def __getitem__(self, inode_id: int) -> File:
+        page = self.rows.pages[inode_id >> SHIFT]
+        at = (inode_id & MASK) * WIDTH
+        if not page[at + TRAITS] & 1:
+            raise KeyError(inode_id)
+        # As `_view`, which every path would call.
+        file = _new(File)
+        file.inode_id = inode_id
+        file.table = self
+        file._page = page
+        file._at = at
+        return file
+
+    def glance(self, inode_id: int) -> Glance:
+        """What answers show of a file. For listings: a view would cost half as much again."""
+        page = self.rows.pages[inode_id >> SHIFT]
+        return self.glance_at(inode_id, page, (inode_id & MASK) * WIDTH)
+
+    def glance_at(self, inode_id: int, page: Page, at: int) -> Glance:
+        block_id = page[at + BLOCK]
+        if block_id > 0:
+            blocks = self.blocks.rows.pages.get(block_id >> SHIFT)
+            length = 0 if blocks is None else blocks[(block_id & MASK) * BLOCK_WIDTH + LENGTH]
+        else:
+            length = self[inode_id].length_bytes if block_id else 0
+        return (
+            self.traits[page[at + TRAITS] >> 1],
+            page[at + MTIME],
+            page[at + ATIME],
+            length,
+            self.features.get(inode_id, NO_FEATURES),
+        )
+
+    def measure(self, inode_id: int) -> tuple[int, int] | None:
+        """Replication and length in bytes, of a file that has nothing but what all have:
+        so it is closed, and has no policy of its own. None for others, and if it is gone.
+
+        For those who walk over a million files; it takes a tenth of making views.
+        """
+        page = self.rows.pages.get(inode_id >> SHIFT)
+        at = (inode_id & MASK) * WIDTH
+        if page is None or inode_id in self.features or not page[at + TRAITS] & 1:
+            return None
+        block_id = page[at + BLOCK]
+        replication = self.traits[page[at + TRAITS] >> 1].replication
+        if block_id > 0:
+            page = self.blocks.rows.pages[block_id >> SHIFT]
+            return replication, page[(block_id & MASK) * BLOCK_WIDTH + LENGTH]
+        return replication, self[inode_id].length_bytes if block_id else 0
+
+    def adopt(self, file: File) -> None:
+        """Take a file in that was made by itself, with its blocks."""
+        alone = file.table
+        if alone is self:
+            return
+        blocks = list(file.blocks)
+        name, parent_id, features = file.name, file._page[file._at + PARENT], file.features
+        adopted = self.new(file.inode_id, name, file.traits, file.mtime_ms, file.atime_ms)
+        adopted._page[adopted._at + PARENT] = parent_id
+        if features is not NO_FEATURES:
+            self.features[file.inode_id] = features
+        file.table, file._page, file._at = self, adopted._page, adopted._at
+        for block in blocks:
+            own = self.blocks.get(block.block_id)
+            if own is None:
+                own = self.blocks.new(
+                    block.block_id,
+                    block.length_bytes,
+                    block.generation_stamp,
+                    file.inode_id,
+                    block.state,
+                )
+            file.blocks.append(own)
+
+    def remove(self, inode_id: int) -> bool:
+        """Take a file out; False if it is not there. Its blocks are not touched."""
+        self.features.pop(inode_id, None)
+        self.block_lists.pop(inode_id, None)
+        return self.rows.remove(inode_id)
+
+
+class File(INode):
+    """A file; `writer` is set while somebody writes it (its lease holder)."""
+
+    __slots__ = ("_at", "_page", "inode_id", "table")
+
+    inode_id: int
+    table: FileTable
+    _page: Page
+    _at: int
+
+    def __init__(
+        self,
+        inode_id: int,
+        name: str,
+        owner: str,
+        group: str,
+        mode: int,
+        mtime_ms: int,
+        *,
+        replication: int,
+        block_size_bytes: int,
+        storage_policy_id: int = 0,
+    ) -> None:
+        """A file by itself, in no namespace yet."""
+        traits = Traits(owner, group, mode, replication, block_size_bytes)
+        made = FileTable({}).new(inode_id, name, traits, mtime_ms)
+        self.inode_id = inode_id
+        self.table, self._page, self._at = made.table, made._page, made._at
+        self.storage_policy_id = storage_policy_id
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, File)
+            and self.inode_id == other.inode_id
+            and self._page is other._page
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.inode_id)
+
+    # What the row holds.
+
+    @property
+    def name(self) -> str:
+        return self._page.names[self.inode_id & MASK]
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._page.names[self.inode_id & MASK] = name
+
+    @property
+    def parent(self) -> Directory | None:
+        return self.table.directories.get(self._page[self._at + PARENT])
+
+    @parent.setter
+    def parent(self, parent: Directory | None) -> None:
+        if parent is None:
+            self._page[self._at + PARENT] = 0
+            return
+        self._page[self._at + PARENT] = parent.inode_id
+        # A file by itself, in a directory by itself.
+        self.table.directories.setdefault(parent.inode_id, parent)
+
+    @property
+    def mtime_ms(self) -> int:
+        return self._page[self._at + MTIME]
+
+    @mtime_ms.setter
+    def mtime_ms(self, mtime_ms: int) -> None:
+        self._page[self._at + MTIME] = mtime_ms
+
+    @property
+    def atime_ms(self) -> int:
+        return self._page[self._at + ATIME]
+
+    @atime_ms.setter
+    def atime_ms(self, atime_ms: int) -> None:
+        self._page[self._at + ATIME] = atime_ms
+
+    # What its traits say.
+
+    @property
+    def traits(self) -> Traits:
+        return self.table.traits[self._page[self._at + TRAITS] >> 1]
+
+    @traits.setter
+    def traits(self, traits: Traits) -> None:
+        is_there = self._page[self._at + TRAITS] & 1
+        self._page[self._at + TRAITS] = self.table.number_of(traits) << 1 | is_there
+
+    @property
+    def owner(self) -> str:
+        return self.traits.owner
+
+    @owner.setter
+    def owner(self, owner: str) -> None:
+        self.traits = self.traits._replace(owner=owner)
+
+    @property
+    def group(self) -> str:
+        return self.traits.group
+
+    @group.setter
+    def group(self, group: str) -> None:
+        self.traits = self.traits._replace(group=group)
+
+    @property
+    def mode(self) -> int:
+        return self.traits.mode
+
+    @mode.setter
+    def mode(self, mode: int) -> None:
+        self.traits = self.traits._replace(mode=mode)
+
+    @property
+    def replication(self) -> int:
+        return self.traits.replication
+
+    @replication.setter
+    def replication(self, replication: int) -> None:
+        self.traits = self.traits._replace(replication=replication)
+
+    @property
+    def block_size_bytes(self) -> int:
+        return self.traits.block_size_bytes
+
+    @block_size_bytes.setter
+    def block_size_bytes(self, block_size_bytes: int) -> None:
+        self.traits = self.traits._replace(block_size_bytes=block_size_bytes)
+
+    def glance(self) -> Glance:
+        """What answers show of a file, in one call."""
+        return self.table.glance_at(self.inode_id, self._page, self._at)
+
+    # What few have.
+
+    @property
+    def features(self) -> Features:
+        return self.table.features.get(self.inode_id, NO_FEATURES)
+
+    @features.setter
+    def features(self, features: Features) -> None:
+        if features is NO_FEATURES:
+            self.table.features.pop(self.inode_id, None)
+        else:
+            self.table.features[self.inode_id] = features
+
+    @property
+    def writer(self) -> str | None:
+        features = self.table.features.get(self.inode_id)
+        return None if features is None else features.writer
+
+    @writer.setter
+    def writer(self, writer: str | None) -> None:
+        self._set_feature("writer", writer)
+
+    @property
+    def writer_machine(self) -> str:
+        """Where the writer is; it goes with the writer."""
+        return self.features.writer_machine
+
+    @writer_machine.setter
+    def writer_machine(self, machine: str) -> None:
+        assert self.writer is not None, f"nobody writes {self.path}"
+        self.features.writer_machine = machine
+
+    def begin_writing(self, writer: str, machine: str) -> None:
+        """Somebody writes it from now on."""
+        features = self.features
+        if features is NO_FEATURES:
+            features = self.table.features[self.inode_id] = Features()
+        features.writer, features.writer_machine = writer, machine
+
+    def end_writing(self) -> None:
+        """Nobody writes it any more."""
+        features = self.table.features.get(self.inode_id)
+        if features is not None:
+            features.writer, features.writer_machine = None, ""
+            if features.is_empty:
+                del self.table.features[self.inode_id]
+
+    @property
+    def under_construction(self) -> bool:
+        return self.writer is not None
+
+    # Blocks.
+
+    @property
+    def blocks(self) -> FileBlocks:
+        """In order. What is done to this list is done to the file."""
+        return FileBlocks(self)
+
+    @blocks.setter
+    def blocks(self, blocks: Iterable[Block]) -> None:
+        self.block_ids = [block.block_id for block in blocks]
+
+    @property
+    def last_block(self) -> Block | None:
+        block_id = self._page[self._at + BLOCK]
+        if block_id == 0:
+            return None
+        return self.table.blocks[self.block_ids[-1]]
+
+    @property
+    def block_ids(self) -> Sequence[int]:
+        block_id = self._page[self._at + BLOCK]
+        if block_id == 0:
+            return ()
+        if block_id == SEVERAL:
+            return self.table.block_lists.get(self.inode_id, ())
+        return (block_id,)
+
+    @block_ids.setter
+    def block_ids(self, block_ids: Sequence[int]) -> None:
+        lists = self.table.block_lists
+        if not block_ids:
+            lists.pop(self.inode_id, None)
+            self._page[self._at + BLOCK] = 0
+        elif len(block_ids) == 1 and block_ids[0] > 0:
+            lists.pop(self.inode_id, None)
+            self._page[self._at + BLOCK] = block_ids[0]
+        else:
+            lists[self.inode_id] = array("q", block_ids)
+            self._page[self._at + BLOCK] = SEVERAL
+
+    @property
+    def length_bytes(self) -> int:
+        """Sum of the blocks' lengths; of a block being written, what was synced so far."""
+        block_id = self._page[self._at + BLOCK]
+        if block_id > 0:
+            page = self.table.blocks.rows.pages.get(block_id >> SHIFT)
+            return page[(block_id & MASK) * BLOCK_WIDTH + LENGTH] if page is not None else 0
+        pages = self.table.blocks.rows.pages
+        return sum(
+            [
+                pages[block_id >> SHIFT][(block_id & MASK) * BLOCK_WIDTH + LENGTH]
+                for block_id in self.block_ids
+            ]
+        )
+
+
+class FileBlocks(Sequence[Block]):
+    """The blocks of one file, in order."""
+
+    __slots__ = ("_file",)
+
+    def __init__(self, file: File) -> None:
+        self._file = file
+
+    def __len__(self) -> int:
+        return len(self._file.block_ids)
+
+    @overload
+    def __getitem__(self, place: int) -> Block: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Block]: ...
+    def __getitem__(self, place: int | slice) -> Block | list[Block]:
+        blocks = self._file.table.blocks
+        if isinstance(place, slice):
+            return [blocks[block_id] for block_id in self._file.block_ids[place]]
+        return blocks[self._file.block_ids[place]]
+
+    def __iter__(self) -> Iterator[Block]:
+        blocks = self._file.table.blocks
+        return iter([blocks[block_id] for block_id in self._file.block_ids])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        raise TypeError("a file's blocks change")
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+    @property
+    def are_complete_but_last(self) -> bool:
+        """True if all of them are safe, whatever the last one is."""
+        return self._file.table.blocks.unfinished.isdisjoint(self._file.block_ids[:-1])
+
+    def append(self, block: Block) -> None:
+        block.file_id = self._file.inode_id
+        several = self._file.table.block_lists.get(self._file.inode_id)
+        if several is not None:
+            several.append(block.block_id)
+        else:
+            self._file.block_ids = [*self._file.block_ids, block.block_id]
+
+    def extend(self, blocks: Iterable[Block]) -> None:
+        """Append blocks, which may be another file's until now."""
+        added = list(blocks)
+        for block in added:
+            block.file_id = self._file.inode_id
+        self._file.block_ids = [*self._file.block_ids, *[block.block_id for block in added]]
+
+    def clear(self) -> None:
+        self._file.block_ids = ()
+
+    def pop(self) -> Block:
+        """Take the last one off."""
+        last = self[-1]
+        several = self._file.table.block_lists.get(self._file.inode_id)
+        if several is not None and len(several) > 2:
+            del several[-1]
+        else:
+            self._file.block_ids = self._file.block_ids[:-1]
+        return last
+
+
+_new: Final[Callable[[type[File]], File]] = object.__new__
+
+
+def _view(table: FileTable, inode_id: int, page: Page, at: int) -> File:
+    file = _new(File)
+    file.inode_id = inode_id
+    file.table = table
+    file._page = page
+    file._at = at
+    return file

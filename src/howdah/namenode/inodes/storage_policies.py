@@ -1,0 +1,144 @@
+"""Storage policies: on which types of storage the replicas of a file belong (pure).
+
+Mirrors Hadoop's fixed set. A policy names the types for the first replicas, the last
+of them for all further ones, and where to go instead if a type has no room. An inode
+without a policy of its own has that of the nearest directory above that has one; where
+none has, it is `HOT`, but clients are told 0, "unspecified".
+
+A file keeps its policy's id beside its mode. A directory keeps it in an extended
+attribute of the `system` namespace, as Hadoop's image and clients' copies expect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from howdah.namenode.inodes import xattrs
+from howdah.namenode.inodes.features import NO_FEATURES
+from howdah.namenode.inodes.inodes import Directory, File, INode, Symlink
+from howdah.storage.edits.edits import StorageKind, XAttr, XAttrNamespace
+
+UNSPECIFIED: Final = 0
+ON_THE_WIRE: Final = {
+    StorageKind.DISK: 1,
+    StorageKind.SSD: 2,
+    StorageKind.ARCHIVE: 3,
+    StorageKind.RAM_DISK: 4,
+    StorageKind.PROVIDED: 5,
+    StorageKind.NVDIMM: 6,
+}
+"""Numbers of `StorageTypeProto`, by which datanodes report their storages."""
+ATTRIBUTE: Final = (XAttrNamespace.SYSTEM, "hsm.block.storage.policy.id")
+
+
+@dataclass(frozen=True, slots=True)
+class StoragePolicy:
+    """`on_create` is where a new block goes if `kinds` has no room, `on_repair` a copy.
+
+    With `fixed` a file has the policy from its creation on, and keeps it.
+    """
+
+    policy_id: int
+    name: str
+    kinds: tuple[StorageKind, ...]
+    on_create: tuple[StorageKind, ...] = ()
+    on_repair: tuple[StorageKind, ...] = ()
+    fixed: bool = False
+
+    def wanted(self, replication: int) -> list[StorageKind]:
+        """A type for each replica."""
+        last = self.kinds[-1]
+        return [*self.kinds[:replication], *([last] * (replication - len(self.kinds)))]
+
+    def __str__(self) -> str:
+        def listed(kinds: tuple[StorageKind, ...]) -> str:
+            return f"[{', '.join(kind.name for kind in kinds)}]"
+
+        return (
+            f"BlockStoragePolicy{{{self.name}:{self.policy_id}, storageTypes={listed(self.kinds)}, "
+            f"creationFallbacks={listed(self.on_create)}, "
+            f"replicationFallbacks={listed(self.on_repair)}}}"
+        )
+
+
+_DISK, _SSD, _ARCHIVE = StorageKind.DISK, StorageKind.SSD, StorageKind.ARCHIVE
+_PROVIDED = (StorageKind.PROVIDED, _DISK)
+
+POLICIES: Final = {
+    policy.policy_id: policy
+    for policy in (
+        StoragePolicy(1, "PROVIDED", _PROVIDED, _PROVIDED, _PROVIDED),
+        StoragePolicy(2, "COLD", (_ARCHIVE,)),
+        StoragePolicy(5, "WARM", (_DISK, _ARCHIVE), (_DISK, _ARCHIVE), (_DISK, _ARCHIVE)),
+        StoragePolicy(7, "HOT", (_DISK,), (), (_ARCHIVE,)),
+        StoragePolicy(10, "ONE_SSD", (_SSD, _DISK), (_SSD, _DISK), (_SSD, _DISK)),
+        StoragePolicy(12, "ALL_SSD", (_SSD,), (_DISK,), (_DISK,)),
+        StoragePolicy(14, "ALL_NVDIMM", (StorageKind.NVDIMM,), (_DISK,), (_DISK,)),
+        StoragePolicy(
+            15, "LAZY_PERSIST", (StorageKind.RAM_DISK, _DISK), (_DISK,), (_DISK,), fixed=True
+        ),
+    )
+}
+HOT: Final = POLICIES[7]
+
+
+def by_name(name: str) -> StoragePolicy | None:
+    return next((p for p in POLICIES.values() if p.name == name.upper()), None)
+
+
+def own_id(inode: INode) -> int:
+    """The inode's own policy; 0 if it has none."""
+    if not isinstance(inode, Directory):
+        return inode.storage_policy_id
+    for xattr in inode.xattrs:
+        if xattrs.name_of(xattr) == ATTRIBUTE and xattr.value:
+            return xattr.value[0]
+    return UNSPECIFIED
+
+
+def effective_id(inode: INode) -> int:
+    """The inode's own policy or that of a directory above; 0 if none has one."""
+    node: INode | None = None if isinstance(inode, Symlink) else inode
+    while node is not None:
+        # Every listing asks this of every entry, and hardly anything has features.
+        if node.features is not NO_FEATURES and (found := own_id(node)):
+            return found
+        node = node.parent
+    return UNSPECIFIED
+
+
+def of(inode: INode) -> StoragePolicy:
+    """The policy that counts for the inode."""
+    return POLICIES.get(effective_id(inode), HOT)
+
+
+def kinds_on_create(file: File) -> tuple[list[int], list[int]]:
+    """Where a new block of the file goes, by numbers on the wire: a type for each replica,
+    and the types to take where there is none of those.
+
+    Nothing is written to memory: it would have to be carried to a disk later. What is to
+    be there goes where the policy would have it if memory were full.
+    """
+    policy = of(file)
+    instead = policy.on_create[0] if policy.on_create else policy.kinds[-1]
+    wanted = [
+        instead if kind is StorageKind.RAM_DISK else kind
+        for kind in policy.wanted(file.replication)
+    ]
+    return [ON_THE_WIRE[kind] for kind in wanted], [ON_THE_WIRE[kind] for kind in policy.on_create]
+
+
+def name_on_the_wire(number: int) -> str:
+    """`ARCHIVE` for 3."""
+    return next((kind.name for kind, found in ON_THE_WIRE.items() if found == number), str(number))
+
+
+def set_on(inode: INode, policy_id: int) -> None:
+    """Give the inode a policy of its own, or take it away with 0."""
+    if not isinstance(inode, Directory):
+        inode.storage_policy_id = policy_id
+        return
+    mark = XAttr(*ATTRIBUTE, bytes([policy_id]))
+    without = xattrs.without(inode.xattrs, (mark,))
+    inode.xattrs = xattrs.with_set(without, (mark,)) if policy_id else without

@@ -1,0 +1,31 @@
+"""Lists of extended attributes, as an inode has them (pure). No name is in one twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from howdah.storage.edits.edits import XAttr, XAttrNamespace
+
+UNREADABLE_BY_SUPERUSER: Final = (XAttrNamespace.SECURITY, "hdfs.unreadable.by.superuser")
+"""On a file: its bytes are not for the superuser, who may do all else with it."""
+
+
+def with_set(have: Sequence[XAttr], new: Sequence[XAttr]) -> tuple[XAttr, ...]:
+    """The attributes of an inode that is given `new` ones, which come first."""
+    names = {name_of(xattr) for xattr in new}
+    return (*new, *(xattr for xattr in have if name_of(xattr) not in names))
+
+
+def without(have: Sequence[XAttr], unwanted: Sequence[XAttr]) -> tuple[XAttr, ...]:
+    names = {name_of(xattr) for xattr in unwanted}
+    return tuple(xattr for xattr in have if name_of(xattr) not in names)
+
+
+def full_name(xattr: XAttr) -> str:
+    """With its namespace: `user.mark`."""
+    return f"{xattr.namespace.name.lower()}.{xattr.name}"
+
+
+def name_of(xattr: XAttr) -> tuple[XAttrNamespace, str]:
+    return xattr.namespace, xattr.name

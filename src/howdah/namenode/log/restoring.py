@@ -1,0 +1,250 @@
+"""A directory that failed and works again, or is new: made like the others (shell; FS-030).
+
+It may have come back as it was (an NFS server that was away): then it gets the
+segments that it missed. Or it is empty (another disk): then all is copied under
+another name, which becomes `current` when it is complete, so that a crash leaves
+either an empty directory or a whole one.
+
+All of this happens on a thread for each directory, beside the journal's: no answer waits
+for the copies, and a mount that hangs holds up nothing but its own return.
+
+1. the log is rolled; what ended before that is copied (`begin`)
+2. the next roll lets the directory join in, and it has every edit from there on
+   (`take_ready`)
+3. what ended between the two rolls is copied (`complete`). Until then the directory
+   counts as failing, and a start that had it alone would say what is missing
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+from howdah import errors
+from howdah.namenode.log.edit_log import STALE, copy_missing, set_aside
+from howdah.storage import disk
+from howdah.storage.atomic import fsync_directory
+from howdah.storage.edits.segments import Segment, list_segments
+from howdah.storage.image.files import list_images, md5_path
+from howdah.storage.layout import FILLING_NAME, StorageDirectory, StorageLock, StorageState
+from howdah.storage.version import NamenodeVersion
+
+log = logging.getLogger(__name__)
+
+_ALL: Final = 1 << 63
+_PASSES: Final = 5
+
+
+class Restorations:
+    """Directories on their way back, known by their `current`. The journal's thread calls;
+    `failures` and `wait` are anybody's."""
+
+    def __init__(self, on_ready: Callable[[], None] = lambda: None) -> None:
+        """`on_ready` is called, on a thread, when a directory waits for the next roll."""
+        self._on_ready = on_ready
+        self._changed = threading.Condition()
+        self._busy: set[Path] = set()
+        self._ready: list[Path] = []
+        self._incomplete: dict[Path, str] = {}
+        self._failures: dict[Path, str] = {}
+        self._locks: list[StorageLock] = []
+        self._closed = False
+
+    def failures(self) -> dict[Path, str]:
+        """Why directories are not what they should be yet."""
+        with self._changed:
+            return {**self._failures, **self._incomplete}
+
+    def incomplete(self) -> list[Path]:
+        """Those that take part and still lack segments."""
+        with self._changed:
+            return list(self._incomplete)
+
+    def begin(self, current: Path, source: Path, before_txid: int) -> None:
+        """Make a directory that takes no part whole, up to a segment's beginning."""
+
+        def ready() -> None:
+            self._ready.append(current)
+            self._failures.pop(current, None)
+            log.warning("edits directory %s is restored, and joins in at the next roll", current)
+
+        def failed(why: str) -> None:
+            self._failures[current] = why
+
+        with self._changed:
+            if current in self._busy or current in self._ready:
+                return
+            self._busy.add(current)
+        self._start(current, source, before_txid, ready, failed, self._on_ready)
+
+    def take_ready(self) -> list[Path]:
+        """Those that can join in with the segment that is begun now."""
+        with self._changed:
+            ready, self._ready = self._ready, []
+            for current in ready:
+                self._incomplete[current] = "it lacks the segments before it joined in again"
+            return ready
+
+    def complete(self, current: Path, source: Path, before_txid: int) -> None:
+        """Give one that takes part again what ended before it did."""
+
+        def whole() -> None:
+            self._incomplete.pop(current, None)
+            log.warning("edits directory %s is complete again", current)
+
+        def failed(why: str) -> None:
+            self._incomplete[current] = why
+
+        with self._changed:
+            if current in self._busy:
+                return
+            self._busy.add(current)
+        self._start(current, source, before_txid, whole, failed, lambda: None)
+
+    def dropped(self, current: Path) -> None:
+        """It failed again."""
+        with self._changed:
+            self._incomplete.pop(current, None)
+
+    def _start(
+        self,
+        current: Path,
+        source: Path,
+        before_txid: int,
+        done: Callable[[], None],
+        failed: Callable[[str], None],
+        then: Callable[[], None],
+    ) -> None:
+        def run() -> None:
+            why: str | None = "its thread ended"
+            locks: list[StorageLock] = []
+            try:
+                locks = restore(current.parent, source.parent, before_txid)
+                why = None
+            except (OSError, errors.HowdahError) as error:
+                log.warning("edits directory %s is still failing: %s", current, error)
+                why = str(error)
+            except Exception as error:
+                log.exception("restoring %s failed on a defect", current)
+                why = f"{type(error).__name__}: {error}"
+            finally:
+                with self._changed:
+                    self._busy.discard(current)
+                    self._locks += locks
+                    if self._closed:
+                        self._release()
+                    elif why is None:
+                        done()
+                    else:
+                        failed(why)
+                    self._changed.notify_all()
+            if why is None and not self._closed:
+                then()
+
+        log.info("edits directory %s is restored from %s", current, source)
+        threading.Thread(target=run, name=f"restore {current.parent}", daemon=True).start()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Until no thread is at work; False if one still is."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._busy, timeout_s)
+
+    def close(self) -> None:
+        """Give the locks up; threads that hang are left alone."""
+        with self._changed:
+            self._closed = True
+            self._release()
+
+    def _release(self) -> None:
+        for lock in self._locks:
+            lock.release()
+        self._locks.clear()
+
+
+def restore(root: Path, working: Path, before_txid: int = _ALL) -> list[StorageLock]:
+    """Make `root` have what `working` has, of the segments that began before `before_txid`
+    (all of which have ended).
+
+    The result is the lock that was taken, if this process had none there any more.
+    Raises OSError if the directory still fails, InconsistentStorage if what is
+    there now is something else, StorageLocked if somebody else has it.
+    """
+    directory, source = StorageDirectory(root), StorageDirectory(working)
+    state = directory.state()
+    if state not in (StorageState.NORMAL, StorageState.EMPTY):
+        raise errors.InconsistentStorage(f"{root} is {state.value}")
+    locks = [] if directory.is_locked_here() else [directory.lock()]
+    try:
+        if state is StorageState.EMPTY:
+            fill(directory, source, before_txid)
+        else:
+            _catch_up(directory, source, before_txid)
+    except BaseException:
+        for lock in locks:
+            lock.release()
+        raise
+    return locks
+
+
+def fill(directory: StorageDirectory, source: StorageDirectory, before_txid: int = _ALL) -> None:
+    """Make an empty directory a copy of one that is complete."""
+    filling = directory.root / FILLING_NAME
+    if filling.exists():
+        disk.remove_tree(filling)
+    disk.make_directory(filling, 0o700)
+
+    def wanted() -> list[Path]:
+        images = list_images([source.current])
+        return [
+            *_finished(list_segments(source.current), before_txid),
+            *(path for image in images for path in (md5_path(image.path), image.path)),
+        ]
+
+    _copy_all(wanted, filling)
+    for small in (source.seen_txid_file, source.version_file):
+        copy_missing(small, filling)
+    disk.rename(filling, directory.current)
+    fsync_directory(directory.root)
+    log.warning("%s was empty, and is filled from %s now", directory.root, source.root)
+
+
+def _catch_up(directory: StorageDirectory, source: StorageDirectory, before_txid: int) -> None:
+    version = source.read_version(NamenodeVersion)
+    found = directory.read_version(NamenodeVersion)
+    if found != version:
+        raise errors.InconsistentStorage(f"{directory.root} is of another filesystem: {found}")
+    names = {segment.path.name for segment in list_segments(source.current)}
+    for segment in list_segments(directory.current):
+        if segment.first_txid < before_txid and segment.path.name not in names:
+            # It ended elsewhere in another way.
+            set_aside(segment.path, STALE)
+    _copy_all(lambda: _finished(list_segments(source.current), before_txid), directory.current)
+
+
+def _finished(segments: Iterable[Segment], before_txid: int) -> list[Path]:
+    return [
+        segment.path
+        for segment in segments
+        if not segment.in_progress and segment.first_txid < before_txid
+    ]
+
+
+def _copy_all(wanted: Callable[[], list[Path]], target: Path) -> None:
+    """Copy what is wanted, while checkpoints may come and make some of it superfluous."""
+    for _ in range(_PASSES):
+        missing = [path for path in wanted() if not (target / path.name).exists()]
+        if not missing:
+            return
+        for path in missing:
+            try:
+                copy_missing(path, target)
+            except FileNotFoundError:
+                if path.exists():
+                    raise
+                log.info("%s was purged before it was copied", path)
+    raise errors.InconsistentStorage(
+        f"{target} could not be filled: what it lacks was purged again and again meanwhile"
+    )

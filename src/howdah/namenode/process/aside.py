@@ -1,0 +1,112 @@
+"""What an administrator's calls want of files and name servers (shell).
+
+It happens on a thread beside the loop, which hears of it when it is done. The host
+files are those of `dfs.hosts` and `dfs.hosts.exclude`; the log directory is
+`HADOOP_LOG_DIR`, and without that `hadoop.tmp.dir`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from howdah import errors, keys
+from howdah.config import Configuration
+from howdah.namenode.blocks.hosts import HostEntry, Hosts, parse_hosts
+from howdah.namenode.calls.administration import Done
+from howdah.namenode.log.watching import Watching
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.storage.atomic import replace_file
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+def read_hosts(conf: Configuration) -> Hosts:
+    """Both lists. Raises InvalidConfiguration for a file that cannot be used."""
+    return Hosts(
+        _entries(conf.get(keys.DFS_HOSTS), keys.DFS_HOSTS.name),
+        _entries(conf.get(keys.DFS_HOSTS_EXCLUDE), keys.DFS_HOSTS_EXCLUDE.name),
+    )
+
+
+def _entries(path: str | None, key: str) -> tuple[HostEntry, ...]:
+    if not path:
+        return ()
+    try:
+        text = Path(path).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise errors.InvalidConfiguration(f"{key}: {path} cannot be read: {error}") from error
+    return parse_hosts(text, path, _addresses_of)
+
+
+def _addresses_of(name: str) -> list[str]:
+    try:
+        return [str(found[4][0]) for found in socket.getaddrinfo(name, None)]
+    except (OSError, UnicodeError) as error:
+        log.warning("the host %s has no address: %s", name, error)
+        return []
+
+
+class AsideFiles:
+    """`administration.Aside` for a namenode with a configuration."""
+
+    def __init__(
+        self,
+        conf: Configuration,
+        edits_directories: Callable[[], list[Path]],
+        durable_txid: Callable[[], int],
+    ) -> None:
+        """`edits_directories` are those that work."""
+        self._conf = conf
+        self._watching = Watching(
+            edits_directories, conf.get(keys.DFS_NAMENODE_INOTIFY_MAX_EVENTS_PER_RPC)
+        )
+        self._durable_txid = durable_txid
+
+    def read_hosts(self, done: Callable[[Hosts | errors.HowdahError], None]) -> None:
+        run_aside(lambda: read_hosts(self._conf), done)
+
+    def read_events(
+        self, from_txid: int, done: Callable[[pb.EventsListProto | errors.HowdahError], None]
+    ) -> None:
+        durable_txid = self._durable_txid()
+        run_aside(lambda: self._watching.events(from_txid, durable_txid), done)
+
+    def write_log_file(self, name: str, text: str, done: Done) -> None:
+        path = self.log_directory() / name
+
+        def write() -> None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, text.encode())
+            log.info("wrote %s", path)
+
+        run_aside(write, done)
+
+    def log_directory(self) -> Path:
+        return Path(os.environ.get("HADOOP_LOG_DIR") or self._conf.get(keys.HADOOP_TMP_DIR))
+
+
+def run_aside(work: Callable[[], T], done: Callable[[T | errors.HowdahError], None]) -> None:
+    """`work` on a thread, then `done` with what came of it on the loop. Whatever that is,
+    whoever waits hears of it."""
+
+    def finished(future: asyncio.Future[T]) -> None:
+        error = future.exception()
+        if error is None:
+            done(future.result())
+        elif isinstance(error, errors.HowdahError):
+            done(error)
+        elif isinstance(error, OSError):
+            done(errors.RemoteError(str(error)))
+        else:
+            log.error("work beside the loop failed on a defect", exc_info=error)
+            done(errors.RemoteError(f"{type(error).__name__}: {error}"))
+
+    asyncio.get_running_loop().run_in_executor(None, work).add_done_callback(finished)

@@ -1,0 +1,107 @@
+"""`howdah namenode -format`: a new, empty filesystem (shell)."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import socket
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from howdah import errors, keys
+from howdah.config import Configuration
+from howdah.namenode.images.image import write_image
+from howdah.namenode.process.settings import image_codec
+from howdah.namenode.tree.namespace import Namespace
+from howdah.storage import disk, transitions
+from howdah.storage.atomic import fsync_directory
+from howdah.storage.image.files import save_image
+from howdah.storage.image.sections import Sink
+from howdah.storage.layout import VERSION_NAME, StorageDirectory, StorageState
+from howdah.storage.version import (
+    NamenodeVersion,
+    new_block_pool_id,
+    new_cluster_id,
+    new_namespace_id,
+)
+
+log = logging.getLogger(__name__)
+
+
+def format_namenode(
+    conf: Configuration, *, cluster_id: str | None = None, force: bool = False
+) -> NamenodeVersion:
+    """Make every name and edits directory an empty filesystem of one new identity.
+
+    Raises InconsistentStorage if a directory holds something and `force` is not
+    given; StorageLocked if a namenode runs on one; InvalidConfiguration where
+    `dfs.namenode.support.allow.format` forbids it.
+    """
+    if not conf.get(keys.DFS_NAMENODE_SUPPORT_ALLOW_FORMAT):
+        raise errors.InvalidConfiguration(
+            f"{keys.DFS_NAMENODE_SUPPORT_ALLOW_FORMAT.name} = false "
+            f"(from {conf.source(keys.DFS_NAMENODE_SUPPORT_ALLOW_FORMAT.name)}): "
+            "this filesystem is not formatted"
+        )
+    roots: list[Path] = list(
+        dict.fromkeys(
+            [*conf.get(keys.DFS_NAMENODE_NAME_DIR), *conf.get(keys.DFS_NAMENODE_EDITS_DIR)]
+        )
+    )
+    codec = image_codec(conf)
+    storages = [StorageDirectory(root) for root in roots]
+    _check_free(storages, force=force)
+    now_ms = time.time_ns() // 1_000_000
+    version = NamenodeVersion(
+        namespace_id=new_namespace_id(secrets.randbelow),
+        cluster_id=cluster_id or new_cluster_id(secrets.randbelow),
+        block_pool_id=new_block_pool_id(secrets.randbelow, _own_address(), now_ms),
+        ctime_ms=0,
+    )
+    image_roots = conf.get(keys.DFS_NAMENODE_NAME_DIR)
+
+    def write(sink: Sink) -> None:
+        write_image(Namespace(), version.namespace_id, 0, sink, codec=codec)
+
+    for storage in storages:
+        disk.make_directory(storage.root)
+        with storage.lock():
+            if storage.current.exists():
+                _erase(storage.current)
+            # Nothing of another filesystem is left to be rolled back to.
+            for name in transitions.ASIDE:
+                if (storage.root / name).exists():
+                    disk.remove_tree(storage.root / name)
+            storage.create()
+            storage.write_seen_txid(0)
+            if storage.root in image_roots:
+                save_image([storage.current], 0, write)
+            storage.write_version(version, now_ms)
+        log.info("formatted %s as %s", storage.root, version.cluster_id)
+    return version
+
+
+def _check_free(storages: Sequence[StorageDirectory], *, force: bool) -> None:
+    for storage in storages:
+        state = storage.state()
+        if state not in (StorageState.MISSING, StorageState.EMPTY) and not force:
+            raise errors.InconsistentStorage(
+                f"{storage.root} is not empty ({state.value}); -force formats it all the same, "
+                "and loses what it holds"
+            )
+
+
+def _erase(directory: Path) -> None:
+    """VERSION goes first: what a crash leaves of an erased directory is not formatted."""
+    disk.unlink(directory / VERSION_NAME, missing_ok=True)
+    fsync_directory(directory)
+    disk.remove_tree(directory)
+
+
+def _own_address() -> str:
+    """An address for the block pool's name; it says where the pool came from, no more."""
+    try:
+        return socket.gethostbyname(socket.gethostname())
+    except OSError:
+        return "127.0.0.1"

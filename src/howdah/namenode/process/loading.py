@@ -1,0 +1,268 @@
+"""From directories to a namespace: what happens between start and serving (shell).
+
+1. lock every name directory, and see that all are of one filesystem; an empty one
+   is new, and is filled from the others
+2. load the newest sound image; one that is damaged is named and passed over
+3. put the log after it together from all directories (`edit_log`)
+4. replay its edits through `Namespace.apply`, as live calls would
+5. make all directories alike, so that the next start can be from any one of them
+
+A directory that cannot be reached stops the start, for it may be the only one that
+holds the last edits: whoever knows better takes it out of the configuration.
+An image with what is not supported stops it too: an older one would only hide it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from howdah import errors
+from howdah.namenode.images.image import read_image
+from howdah.namenode.log.edit_log import EditLog
+from howdah.namenode.log.restoring import fill
+from howdah.namenode.tree.namespace import EditDoesNotFit, Namespace
+from howdah.storage import transitions
+from howdah.storage.edits import edits
+from howdah.storage.edits.segments import list_segments
+from howdah.storage.image.files import check_image, list_images, remove_unfinished
+from howdah.storage.image.files import set_aside as set_image_aside
+from howdah.storage.layout import StorageDirectory, StorageLock, StorageState
+from howdah.storage.version import NAMENODE_LAYOUT_VERSION, NamenodeVersion
+
+log = logging.getLogger(__name__)
+
+REMEMBERED_CALLS = 100_000
+
+
+@dataclass(slots=True)
+class Loaded:
+    """What a start found."""
+
+    namespace: Namespace
+    version: NamenodeVersion
+    last_txid: int
+    name_directories: list[Path]
+    edits_directories: list[Path]
+    locks: list[StorageLock]
+    image_txid: int | None = None
+    answered_calls: deque[tuple[bytes, int]] = field(
+        default_factory=lambda: deque(maxlen=REMEMBERED_CALLS)
+    )
+
+
+def load(
+    name_directories: Sequence[Path],
+    edits_directories: Sequence[Path],
+    *,
+    of_secondary: bool = False,
+    upgrades: bool = False,
+) -> Loaded:
+    """Lock, check, recover, replay. On an error every lock is given back.
+
+    In directories `of_secondary` nobody says how far the log should reach: Hadoop's
+    has no `seen_txid`. Those of an older layout are refused, unless the caller `upgrades`
+    them. Raises InconsistentStorage, IncorrectVersion, StorageLocked, CorruptEditLog.
+    """
+    locks: list[StorageLock] = []
+    try:
+        roots = list(dict.fromkeys([*name_directories, *edits_directories]))
+        storages = [StorageDirectory(root) for root in roots]
+        _end_transitions(storages)
+        formatted, empty = _by_state(storages)
+        for storage in storages:
+            locks.append(storage.lock())
+        version = _common_version(formatted)
+        if version.layout_version != NAMENODE_LAYOUT_VERSION and not upgrades:
+            raise errors.IncorrectVersion(
+                f"{formatted[0].root} has layout version {version.layout_version}, of an older "
+                f"Hadoop, and this software writes {NAMENODE_LAYOUT_VERSION}: start once with "
+                "'howdah namenode -upgrade', which keeps what was there until "
+                "'howdah dfsadmin -finalizeUpgrade'"
+            )
+        logs = [storage for storage in formatted if storage.root in edits_directories]
+        if not logs:
+            raise errors.InconsistentStorage(
+                f"no edits directory is formatted, and {formatted[0].root} has no log"
+            )
+        seen = 0 if of_secondary else _seen_txid(logs)
+        namespace, image_txid = _load_image(
+            [storage.current for storage in formatted if storage.root in name_directories], version
+        )
+        current = [StorageDirectory(root).current for root in edits_directories]
+        images = [StorageDirectory(root).current for root in name_directories]
+        loaded = Loaded(namespace, version, image_txid or 0, images, current, locks, image_txid)
+        edit_log = EditLog(logs, loaded.last_txid + 1)
+        _replay(edit_log, loaded)
+        if loaded.last_txid < seen - 1:
+            raise errors.CorruptEditLog(
+                f"the edit log in {loaded.edits_directories[0]} ends at transaction "
+                f"{loaded.last_txid}, but it had reached {seen}: its tail is lost"
+            )
+        _check_rolling_upgrade(namespace)
+        edit_log.mend()
+        _fill(empty, logs)
+        namespace.reap(len(namespace.inodes) * 2 + 1)
+        return loaded
+    except BaseException:
+        for lock in locks:
+            lock.release()
+        raise
+
+
+def _end_transitions(storages: Sequence[StorageDirectory]) -> None:
+    """What a crash interrupted of an upgrade or rollback is ended in all of them."""
+    states = {storage: storage.state() for storage in storages}
+    if StorageState.UNFINISHED not in states.values():
+        return
+    for storage, state in states.items():
+        if state is StorageState.MISSING:
+            # It may be the one that says which way the others have to go.
+            raise errors.InconsistentStorage(
+                f"name directory {storage.root} is missing: {_advice(state, has_others=True)}"
+            )
+    with contextlib.ExitStack() as held:
+        for storage in storages:
+            held.enter_context(storage.lock())
+        transitions.recover(storages)
+
+
+def _check_rolling_upgrade(namespace: Namespace) -> None:
+    if namespace.rolling_upgrade_start_ms is not None:
+        raise errors.UnsupportedOperation(
+            "a rolling upgrade is under way, which is not supported: start Hadoop's namenode "
+            "once more, end it with 'hdfs dfsadmin -rollingUpgrade finalize' (or roll it back), "
+            "and move then"
+        )
+
+
+def _load_image(
+    directories: Sequence[Path], version: NamenodeVersion
+) -> tuple[Namespace, int | None]:
+    """The newest sound image of all directories; an empty namespace if there is no image.
+
+    Raises CorruptImage if there are images and none is sound.
+    """
+    for directory in directories:
+        remove_unfinished(directory)
+    images = list_images(directories)
+    damaged: list[Path] = []
+    for image in images:
+        try:
+            check_image(image.path)
+            with open(image.path, "rb", buffering=0) as file:
+                namespace, counters = read_image(file, str(image.path))
+        except errors.CorruptImage as error:
+            log.error("cannot use %s: %s", image.path, error)
+            damaged.append(image.path)
+            continue
+        except errors.HowdahError:
+            raise  # What is not supported: an older image would only hide it.
+        except OSError as error:
+            log.error("cannot read the image %s: %s", image.path, error)
+            continue
+        if counters.namespace_id != version.namespace_id:
+            raise errors.InconsistentStorage(
+                f"image {image.path} is of namespace {counters.namespace_id}, its directory "
+                f"of {version.namespace_id}"
+            )
+        if counters.txid != image.txid:
+            log.error("image %s is of transaction %d", image.path, counters.txid)
+            continue
+        log.info("loaded %s with %d inodes", image.path, len(namespace.inodes))
+        # Only now: an image that counts as one of those to keep has to be sound.
+        for path in damaged:
+            set_image_aside(path)
+        return namespace, image.txid
+    if images:
+        raise errors.CorruptImage(
+            "none of the images can be used: " + ", ".join(str(image.path) for image in images)
+        )
+    return Namespace(), None
+
+
+def _fill(empty: Sequence[StorageDirectory], logs: Sequence[StorageDirectory]) -> None:
+    """Copy a whole directory into each empty one. One that cannot be filled stays empty,
+    and the journal does without it."""
+    for storage in empty:
+        try:
+            whole = [
+                source
+                for source in logs
+                if not any(segment.in_progress for segment in list_segments(source.current))
+            ]
+            if not whole:
+                raise OSError(None, "no other directory has a log that is finished")
+            fill(storage, whole[0])
+        except OSError as error:
+            log.error("%s cannot be filled: %s", storage.root, error)
+
+
+def _by_state(
+    storages: Sequence[StorageDirectory],
+) -> tuple[list[StorageDirectory], list[StorageDirectory]]:
+    """The formatted ones and the empty ones. Raises InconsistentStorage for others."""
+    states = [(storage, storage.state()) for storage in storages]
+    formatted = [storage for storage, state in states if state is StorageState.NORMAL]
+    empty = [storage for storage, state in states if state is StorageState.EMPTY]
+    for storage, state in states:
+        if not formatted or (storage not in formatted and storage not in empty):
+            raise errors.InconsistentStorage(
+                f"name directory {storage.root} is {state.value}: "
+                + _advice(state, has_others=bool(formatted))
+            )
+    return formatted, empty
+
+
+def _advice(state: StorageState, *, has_others: bool) -> str:
+    if not has_others:
+        return "format it first with 'howdah namenode -format'"
+    if state is StorageState.MISSING:
+        return (
+            "mount it; or, if it is lost for good, make it an empty directory, "
+            "which is then filled from the others, or take it out of the configuration"
+        )
+    return "empty it, to have it filled from the other directories"
+
+
+def _seen_txid(logs: Sequence[StorageDirectory]) -> int:
+    """The highest of what the directories have seen; one that has seen less is stale."""
+    seen = {storage.root: storage.read_seen_txid() for storage in logs}
+    highest = max(seen.values(), default=0)
+    for root, txid in seen.items():
+        if txid < highest:
+            log.warning(
+                "%s is stale: its log had reached %d, that of others %d", root, txid, highest
+            )
+    return highest
+
+
+def _common_version(storages: Sequence[StorageDirectory]) -> NamenodeVersion:
+    first = storages[0].read_version(NamenodeVersion)
+    for other in storages[1:]:
+        found = other.read_version(NamenodeVersion)
+        if found != first:
+            raise errors.InconsistentStorage(
+                f"{storages[0].root} and {other.root} are of different filesystems: "
+                f"{first} and {found}"
+            )
+    return first
+
+
+def _replay(edit_log: EditLog, loaded: Loaded) -> None:
+    namespace = loaded.namespace
+    for segment, placed in edit_log.edits():
+        edit = placed.logged.edit
+        try:
+            namespace.apply(edit)
+        except (EditDoesNotFit, errors.UnsupportedOperation) as error:
+            raise errors.CorruptEditLog(
+                f"{segment.path}, offset {placed.offset}, transaction {placed.logged.txid}: {error}"
+            ) from error
+        if isinstance(edit, edits.RetryableEdit) and edit.rpc_client_id:
+            loaded.answered_calls.append((edit.rpc_client_id, edit.rpc_call_id))
+        loaded.last_txid = placed.logged.txid

@@ -1,0 +1,66 @@
+"""Settings that an administrator has read anew while the namenode runs (pure).
+
+Hadoop has a protocol for each kind of them. Of what they are about the namenode has
+the groups of users; the rest it refuses, and says what there is not. As in Hadoop
+anybody may ask, who passes the authorization of services, of which there is none here:
+all that it changes is when the namenode looks something up.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from howdah import errors
+from howdah.namenode.calls.core import Core
+from howdah.proto import refresh_pb2 as pb
+from howdah.rpc.service import Caller, Service
+
+AUTHORIZATION: Final = "org.apache.hadoop.security.authorize.RefreshAuthorizationPolicyProtocol"
+USER_MAPPINGS: Final = "org.apache.hadoop.security.RefreshUserMappingsProtocol"
+CALL_QUEUE: Final = "org.apache.hadoop.ipc.RefreshCallQueueProtocol"
+
+
+class Refreshing:
+    """The methods of all three protocols."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def refresh_user_to_groups_mappings(
+        self, request: pb.RefreshUserToGroupsMappingsRequestProto, caller: Caller
+    ) -> pb.RefreshUserToGroupsMappingsResponseProto:
+        """Whoever calls from now on has the groups that the system knows by then."""
+        self._core.forget_identities()
+        return pb.RefreshUserToGroupsMappingsResponseProto()
+
+    def refresh_super_user_groups_configuration(
+        self, request: pb.RefreshSuperUserGroupsConfigurationRequestProto, caller: Caller
+    ) -> pb.RefreshSuperUserGroupsConfigurationResponseProto:
+        """Nobody may act for somebody else here, so there is nothing to read anew."""
+        return pb.RefreshSuperUserGroupsConfigurationResponseProto()
+
+    def refresh_service_acl(
+        self, request: pb.RefreshServiceAclRequestProto, caller: Caller
+    ) -> pb.RefreshServiceAclResponseProto:
+        raise errors.AuthorizationFailed("Service Level Authorization not enabled!")
+
+    def refresh_call_queue(
+        self, request: pb.RefreshCallQueueRequestProto, caller: Caller
+    ) -> pb.RefreshCallQueueResponseProto:
+        raise errors.UnsupportedOperation(
+            "calls are served in the order in which they come: there is no call queue to refresh"
+        )
+
+
+def refresh_services(core: Core) -> list[Service]:
+    """All three protocols, as a server offers them."""
+    refreshing = Refreshing(core)
+    services = pb.DESCRIPTOR.services_by_name
+    return [
+        Service(protocol, 1, services[name], refreshing)
+        for protocol, name in (
+            (AUTHORIZATION, "RefreshAuthorizationPolicyProtocolService"),
+            (USER_MAPPINGS, "RefreshUserMappingsProtocolService"),
+            (CALL_QUEUE, "RefreshCallQueueProtocolService"),
+        )
+    ]

@@ -1,0 +1,83 @@
+"""What the namenode's web server says of it: figures of the core as plain values (pure)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from howdah import __version__
+from howdah.namenode.blocks.datanodes import Datanode
+from howdah.namenode.calls.core import Core
+from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, NodeStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the core does not know."""
+
+    cluster_id: str
+    block_pool_id: str
+    host_and_port: str
+    started_ms: int
+    durable_txid: int
+    image_txid: int
+    image_ms: int
+    upgrade_finalized: bool
+    edits_directories: tuple[EditsDirectoryStatus, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def namenode_status(core: Core, around: Surroundings) -> NamenodeStatus:
+    """As of now."""
+    counts = core.repair.counts()
+    now_ms = core.clock.monotonic_ms()
+    return NamenodeStatus(
+        version=__version__,
+        cluster_id=around.cluster_id,
+        block_pool_id=around.block_pool_id,
+        safe_mode=core.safe_mode.on,
+        safe_mode_status=core.safe_mode.status() if core.safe_mode.on else "",
+        last_txid=core.last_txid,
+        durable_txid=around.durable_txid,
+        inodes=len(core.namespace.inodes),
+        blocks=len(core.namespace.blocks),
+        under_replicated_blocks=counts.low_redundancy,
+        corrupt_blocks=counts.corrupt,
+        missing_blocks=counts.missing,
+        open_files=core.leases.open_files,
+        edits_directories=around.edits_directories,
+        datanodes=[_node(core, node, now_ms) for node in core.datanodes],
+        host_and_port=around.host_and_port,
+        started_ms=around.started_ms,
+        image_txid=around.image_txid,
+        image_ms=around.image_ms,
+        future_bytes=core.safe_mode.future_bytes,
+        missing_single_blocks=counts.missing_single,
+        pending_blocks=core.repair.pending_count,
+        pending_deletion_blocks=core.deletions_waiting,
+        upgrade_finalized=around.upgrade_finalized,
+        snapshots=core.namespace.snapshots.count,
+        snapshottable_directories=len(core.namespace.snapshots.roots),
+        warnings=around.warnings,
+    )
+
+
+def _node(core: Core, node: Datanode, now_ms: int) -> NodeStatus:
+    identity = node.identity
+    return NodeStatus(
+        name=node.name,
+        rack=node.location,
+        live=node.alive,
+        last_heartbeat_s=(now_ms - node.last_heartbeat_ms) / 1000,
+        capacity_bytes=node.capacity_bytes,
+        used_bytes=node.used_bytes,
+        remaining_bytes=node.remaining_bytes,
+        blocks=node.block_count,
+        uuid=identity.uuid,
+        info_address=f"{identity.ip}:{identity.info_port}",
+        version=identity.software_version,
+        stale=core.datanodes.is_stale(node, now_ms),
+        connections=node.xceivers,
+        non_dfs_used_bytes=node.non_dfs_used_bytes,
+        pool_used_bytes=node.pool_used_bytes,
+        failed_volumes=sum(storage.failed for storage in node.storages.values()),
+    )

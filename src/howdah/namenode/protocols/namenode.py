@@ -1,0 +1,158 @@
+"""NamenodeProtocol: what a secondary namenode asks (pure).
+
+    rollEditLog -> getEditLogManifest, then image and segments over HTTP, and back
+
+All of it but the version is for the superuser. What a backup node would ask, which Hadoop
+has besides, is refused by name.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from howdah import errors
+from howdah.namenode.calls.core import Core
+from howdah.namenode.protocols.cluster_identity import ClusterIdentity
+from howdah.proto import datanode_namenode_pb2 as server_pb
+from howdah.proto import namenode_pb2 as pb
+from howdah.rpc.service import Caller, Deferred
+
+log = logging.getLogger(__name__)
+
+FirstAndLast = tuple[int, int]
+
+
+class CheckpointSource(Protocol):
+    """The shell's part. Nothing of it waits for a disk."""
+
+    def roll_edits(self) -> int: ...
+
+    def image_txid(self) -> int: ...
+
+    def is_upgrade_finalized(self) -> bool: ...
+
+    def list_finished(
+        self,
+        since_txid: int,
+        told: Callable[[Sequence[FirstAndLast] | errors.HowdahError], None],
+    ) -> None:
+        """Find the finished segments that hold `since_txid` and what follows it."""
+
+
+class NamenodeProtocol:
+    """The namenode as its helpers see it."""
+
+    PROTOCOL = "org.apache.hadoop.hdfs.server.protocol.NamenodeProtocol"
+
+    def __init__(self, core: Core, cluster: ClusterIdentity, source: CheckpointSource) -> None:
+        self._core = core
+        self._cluster = cluster
+        self._source = source
+
+    def _check(self, caller: Caller, what: str) -> None:
+        self._core.permissions.check_superuser(self._core.identity(caller), what)
+
+    def version_request(
+        self, request: server_pb.VersionRequestProto, caller: Caller
+    ) -> server_pb.VersionResponseProto:
+        """For anybody: balancers and benchmarks of other users ask, too."""
+        return server_pb.VersionResponseProto(info=self._cluster.namespace_info())
+
+    def get_transaction_id(
+        self, request: pb.GetTransactionIdRequestProto, caller: Caller
+    ) -> pb.GetTransactionIdResponseProto:
+        self._check(caller, "ask for the last transaction")
+        return pb.GetTransactionIdResponseProto(txId=self._core.last_txid)
+
+    def get_most_recent_checkpoint_tx_id(
+        self, request: pb.GetMostRecentCheckpointTxIdRequestProto, caller: Caller
+    ) -> pb.GetMostRecentCheckpointTxIdResponseProto:
+        self._check(caller, "ask for the last checkpoint")
+        return pb.GetMostRecentCheckpointTxIdResponseProto(txId=self._source.image_txid())
+
+    def roll_edit_log(
+        self, request: pb.RollEditLogRequestProto, caller: Caller
+    ) -> pb.RollEditLogResponseProto:
+        """A new segment; all before it is finished when the answer is there."""
+        self._check(caller, "roll the edit log")
+        self._core.safe_mode.check("Log not rolled")
+        first_txid = self._source.roll_edits()
+        return pb.RollEditLogResponseProto(
+            signature=server_pb.CheckpointSignatureProto(
+                blockPoolId=self._cluster.block_pool_id,
+                mostRecentCheckpointTxId=self._source.image_txid(),
+                curSegmentTxId=first_txid,
+                storageInfo=self._cluster.storage_info(),
+            )
+        )
+
+    def get_edit_log_manifest(
+        self, request: pb.GetEditLogManifestRequestProto, caller: Caller
+    ) -> Deferred:
+        self._check(caller, "list the edit log")
+        answer = Deferred()
+        last_txid = self._core.last_txid
+
+        def told(segments: Sequence[FirstAndLast] | errors.HowdahError) -> None:
+            if isinstance(segments, errors.HowdahError):
+                answer.settle(segments)
+                return
+            manifest = server_pb.RemoteEditLogManifestProto(
+                logs=[
+                    server_pb.RemoteEditLogProto(startTxId=first, endTxId=last, isInProgress=False)
+                    for first, last in segments
+                ],
+                committedTxnId=last_txid,
+            )
+            answer.settle(pb.GetEditLogManifestResponseProto(manifest=manifest))
+
+        self._source.list_finished(request.sinceTxId, told)
+        return answer
+
+    def get_block_keys(
+        self, request: pb.GetBlockKeysRequestProto, caller: Caller
+    ) -> pb.GetBlockKeysResponseProto:
+        """There are none: blocks are read without tokens, which a balancer has to be told."""
+        self._check(caller, "ask for block keys")
+        none = server_pb.ExportedBlockKeysProto(
+            isBlockTokenEnabled=False,
+            keyUpdateInterval=0,
+            tokenLifeTime=0,
+            currentKey=server_pb.BlockKeyProto(keyId=0, expiryDate=0, keyBytes=b""),
+        )
+        return pb.GetBlockKeysResponseProto(keys=none)
+
+    def is_upgrade_finalized(
+        self, request: pb.IsUpgradeFinalizedRequestProto, caller: Caller
+    ) -> pb.IsUpgradeFinalizedResponseProto:
+        self._check(caller, "ask for the upgrade")
+        return pb.IsUpgradeFinalizedResponseProto(
+            isUpgradeFinalized=self._source.is_upgrade_finalized()
+        )
+
+    def is_rolling_upgrade(
+        self, request: pb.IsRollingUpgradeRequestProto, caller: Caller
+    ) -> pb.IsRollingUpgradeResponseProto:
+        """Never: a rolling upgrade cannot be begun here."""
+        self._check(caller, "ask for the upgrade")
+        return pb.IsRollingUpgradeResponseProto(isRollingUpgrade=False)
+
+    def error_report(
+        self, request: pb.ErrorReportRequestProto, caller: Caller
+    ) -> pb.ErrorReportResponseProto:
+        self._check(caller, "report an error")
+        log.error(
+            "%s at %s reports error %d: %s",
+            server_pb.NamenodeRegistrationProto.NamenodeRoleProto.Name(request.registration.role),
+            request.registration.rpcAddress,
+            request.errorCode,
+            request.msg,
+        )
+        return pb.ErrorReportResponseProto()
+
+    def start_checkpoint(self, request: pb.StartCheckpointRequestProto, caller: Caller) -> Deferred:
+        raise errors.UnsupportedOperation(
+            "backup and checkpoint nodes are not supported: run a secondary namenode"
+        )

@@ -1,0 +1,81 @@
+"""The edits that change what an inode has, and not which paths there are (pure).
+
+`namespace` applies them with all others. As it does, they check nothing but that the
+path is there.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+from howdah.namenode.inodes import acls, xattrs
+from howdah.namenode.inodes.inodes import File, INode
+from howdah.storage.edits import edits
+
+
+class AttributeEdits:
+    """`existing` and `file` find the inode of an edit, or raise EditDoesNotFit."""
+
+    def __init__(
+        self,
+        existing: Callable[[str, edits.Edit], INode],
+        file: Callable[[str, edits.Edit], File],
+    ) -> None:
+        self._existing = existing
+        self._file = file
+        self.appliers: Final[dict[type[edits.Edit], Callable[[Any], None]]] = {
+            edits.SetReplicationOp: self._set_replication,
+            edits.SetPermissionsOp: self._set_permissions,
+            edits.SetOwnerOp: self._set_owner,
+            edits.TimesOp: self._times,
+            edits.SetAclOp: self._set_acl,
+            edits.SetXAttrOp: self._set_xattr,
+            edits.RemoveXAttrOp: self._remove_xattr,
+        }
+
+    def _set_replication(self, op: edits.SetReplicationOp) -> None:
+        self._file(op.path, op).replication = op.replication
+
+    def _set_permissions(self, op: edits.SetPermissionsOp) -> None:
+        self._existing(op.path, op).mode = op.mode
+
+    def _set_owner(self, op: edits.SetOwnerOp) -> None:
+        inode = self._existing(op.path, op)
+        if op.owner is not None:
+            inode.owner = sys.intern(op.owner)
+        if op.group is not None:
+            inode.group = sys.intern(op.group)
+
+    def _times(self, op: edits.TimesOp) -> None:
+        inode = self._existing(op.path, op)
+        if op.mtime_ms != -1:
+            inode.mtime_ms = op.mtime_ms
+        if op.atime_ms != -1:
+            inode.atime_ms = op.atime_ms
+
+    def _set_acl(self, op: edits.SetAclOp) -> None:
+        inode = self._existing(op.path, op)
+        if op.entries:
+            inode.mode, inode.acl = acls.stored_as(inode.mode, op.entries)
+        else:
+            inode.mode, inode.acl = acls.without_acl(inode.mode, inode.acl), ()
+
+    def _set_xattr(self, op: edits.SetXAttrOp) -> None:
+        inode = self._existing(op.path, op)
+        inode.xattrs = xattrs.with_set(inode.xattrs, op.xattrs)
+
+    def _remove_xattr(self, op: edits.RemoveXAttrOp) -> None:
+        inode = self._existing(op.path, op)
+        inode.xattrs = xattrs.without(inode.xattrs, op.xattrs)
+
+
+def begin_with(
+    inode: INode, acl: tuple[edits.AclEntry, ...], attributes: tuple[edits.XAttr, ...]
+) -> None:
+    """What a new inode has besides its mode."""
+    if acl:
+        inode.mode, inode.acl = acls.stored_as(inode.mode, acl)
+    if attributes:
+        inode.xattrs = attributes

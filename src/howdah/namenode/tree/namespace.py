@@ -1,0 +1,548 @@
+"""The tree of files and directories, and `apply(edit)`: its only change (D4).
+
+The live call, the replay at start and a standby all come through `apply`, so it
+checks nothing about users, quotas or modes: a request was checked before it
+became an edit. It does check that an edit fits the tree, and raises
+`EditDoesNotFit` when it does not: a log that contradicts itself must stop a
+start, not be repaired by guesswork.
+
+Deleting takes an inode off the tree at once and frees what hung below it in
+slices (`reap`), so that a huge tree stops nobody.
+
+Pure: no clock, no files; times come with the edits.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from howdah import errors
+from howdah.namenode.inodes import paths, storage_policies
+from howdah.namenode.inodes.edit_errors import EditDoesNotFit as EditDoesNotFit
+from howdah.namenode.inodes.features import Quota
+from howdah.namenode.inodes.inodes import (
+    LAST_RESERVED_BLOCK_ID,
+    LAST_RESERVED_GENERATION_STAMP,
+    ROOT_INODE_ID,
+    Block,
+    BlockState,
+    Directory,
+    File,
+    INode,
+    Inodes,
+    Symlink,
+    Traits,
+)
+from howdah.namenode.snapshots.edits import SnapshotEdits
+from howdah.namenode.snapshots.snapshots import Snapshots
+from howdah.namenode.tree import quotas
+from howdah.namenode.tree.attribute_edits import AttributeEdits, begin_with
+from howdah.namenode.tree.leases import LeaseRegistry
+from howdah.namenode.tree.measuring import Measuring
+from howdah.namenode.tree.tally import Tally
+from howdah.storage.edits import edits
+from howdah.storage.image.records import ErasureCodingPolicyRecord
+
+
+class Namespace:
+    """One namespace. `root` is there from the start; edits make the rest."""
+
+    def __init__(self, leases: LeaseRegistry | None = None) -> None:
+        self.root: Final = Directory(ROOT_INODE_ID, "", "", "", 0o755, 0)
+        self.inodes: Final = Inodes()
+        self.inodes[ROOT_INODE_ID] = self.root
+        self._files: Final = self.inodes.files
+        self.blocks: Final = self._files.blocks
+        self.leases: Final = leases if leases is not None else LeaseRegistry()
+        self.last_inode_id = ROOT_INODE_ID
+        self.last_block_id = LAST_RESERVED_BLOCK_ID
+        self.generation_stamp = LAST_RESERVED_GENERATION_STAMP
+        self.snapshots: Final = Snapshots(self._free_block, self.leases.release)
+        self.measuring: Final = Measuring(self.snapshots)
+        self.tally: Final = Tally(self.find, self.snapshots, self.measuring)
+        self.snapshots.changing = self.tally.changing
+        self.rolling_upgrade_start_ms: int | None = None
+        """Of one that is under way; a start on it is refused."""
+        # Not used here; kept for whoever reads the next image.
+        self.erasure_coding_policies: tuple[ErasureCodingPolicyRecord, ...] = ()
+        self._detached: deque[INode] = deque()
+        self._freed: list[Block] = []
+        self._appliers: Final[dict[type[edits.Edit], Callable[[Any], None]]] = {
+            edits.AddOp: self._add,
+            edits.CloseOp: self._close,
+            edits.AddBlockOp: self._add_block,
+            edits.UpdateBlocksOp: self._update_blocks,
+            edits.AppendOp: self._append,
+            edits.SetQuotaOp: self._set_quota,
+            edits.SetQuotaByStorageTypeOp: self._set_quota_by_type,
+            edits.SetStoragePolicyOp: self._set_storage_policy,
+            edits.TruncateOp: self._truncate,
+            edits.ConcatDeleteOp: self._concat_delete,
+            edits.ReassignLeaseOp: self._reassign_lease,
+            edits.MkdirOp: self._mkdir,
+            edits.SymlinkOp: self._symlink,
+            edits.RenameOldOp: self._rename_old,
+            edits.RenameOp: self._rename,
+            edits.DeleteOp: self._delete,
+            edits.SetGenstampV2Op: self._set_generation_stamp,
+            edits.AllocateBlockIdOp: self._allocate_block_id,
+            edits.RollingUpgradeStartOp: self._rolling_upgrade_start,
+            edits.RollingUpgradeFinalizeOp: self._rolling_upgrade_end,
+            edits.StartLogSegmentOp: self._no_change,
+            edits.EndLogSegmentOp: self._no_change,
+            **AttributeEdits(self.existing, self._file).appliers,
+        }
+        self._snapshot_edits: Final = SnapshotEdits(self)
+        self._appliers.update(self._snapshot_edits.appliers)
+
+    # Looking.
+
+    def find(self, path: str) -> INode | None:
+        """The inode at `path`, or None. Symbolic links are not followed."""
+        node: INode | int | None = self.root
+        for name in path.split("/"):
+            if name:
+                if not isinstance(node, Directory):
+                    return None
+                node = node.entries.get(name)
+        return self._files[node] if isinstance(node, int) else node
+
+    def trail(self, components: list[str]) -> list[INode | None]:
+        """The root and the inodes along `components`; None from the first that is not there.
+
+        Always of length `len(components) + 1`. A file in the middle counts as
+        the end of the trail: what would lie below it is None.
+        """
+        found: list[INode | None] = [self.root]
+        node: INode | None = self.root
+        for name in components:
+            entry = node.entries.get(name) if isinstance(node, Directory) else None
+            node = self._files[entry] if isinstance(entry, int) else entry
+            found.append(node)
+        return found
+
+    def is_attached(self, inode: INode) -> bool:
+        """True unless the inode, or a directory above it, was deleted."""
+        node: INode | None = inode
+        while node is not None:
+            if node is self.root:
+                return True
+            node = node.parent
+        return False
+
+    # Changing.
+
+    def apply(self, edit: edits.Edit) -> None:
+        """Make the change. Raises EditDoesNotFit, UnsupportedOperation for edits of
+        features that are not there."""
+        applier = self._appliers.get(type(edit))
+        if applier is None:
+            raise errors.UnsupportedOperation(
+                f"the edit {edit.opcode.name} is of a feature that is not supported: {edit}"
+            )
+        if self.snapshots.count:
+            self._snapshot_edits.keep(edit)
+        if not self.tally.directories:
+            applier(edit)
+            return
+        noted = self.tally.before(edit)
+        applier(edit)
+        self.tally.after(noted)
+
+    def reap(self, max_inodes: int) -> list[Block]:
+        """Free up to `max_inodes` deleted inodes; the blocks that no file has any more."""
+        snapshots = self.snapshots
+        if snapshots.must_trim:
+            self._detached.extend(snapshots.trim(max_inodes))
+        while self._detached and max_inodes > 0:
+            node = self._detached[-1]
+            if isinstance(node, Directory) and node.entries and not snapshots.roots:
+                # One by one: there may be a million.
+                self._detached.append(node.take_child())
+                continue
+            self._detached.pop()
+            max_inodes -= 1
+            self.tally.directories.discard(node.inode_id)
+            if snapshots.roots:
+                self._detached.extend(snapshots.forget(node))
+            if isinstance(node, Directory):
+                self._detached.extend(snapshots.orphans(node))
+                node.children.clear()
+            elif isinstance(node, File):
+                self.leases.release(node.inode_id)
+                for block_id in node.block_ids:
+                    self._free_block(block_id)
+                node.block_ids = ()
+            self.inodes.remove(node.inode_id)
+        freed, self._freed = self._freed, []
+        return freed
+
+    def _free_block(self, block_id: int) -> None:
+        block = self.blocks.pop(block_id)
+        if block is not None:
+            self._freed.append(block)
+
+    @property
+    def must_reap(self) -> bool:
+        """True while `reap` has work."""
+        return bool(self._detached or self._freed or self.snapshots.must_trim)
+
+    # The edits, one by one.
+
+    def _parent(self, path: str, edit: edits.Edit) -> tuple[Directory, str]:
+        head, _, name = path.rpartition("/")
+        parent = self.find(head)
+        if not isinstance(parent, Directory) or not name:
+            raise EditDoesNotFit(f"{edit.opcode.name} of {path}: there is no such directory")
+        return parent, name
+
+    def existing(self, path: str, edit: edits.Edit) -> INode:
+        inode = self.find(path)
+        if inode is None:
+            raise EditDoesNotFit(f"{edit.opcode.name} of {path}: there is no such path")
+        return inode
+
+    def _file(self, path: str, edit: edits.Edit) -> File:
+        inode = self.existing(path, edit)
+        if not isinstance(inode, File):
+            raise EditDoesNotFit(f"{edit.opcode.name} of {path}: it is no file")
+        return inode
+
+    def _check_new(self, inode_id: int, name: str, parent: Directory, edit: edits.Edit) -> None:
+        if name in parent.entries:
+            raise EditDoesNotFit(f"{edit.opcode.name}: {name} exists in {parent.path}")
+        if inode_id <= self.last_inode_id and inode_id in self.inodes:
+            raise EditDoesNotFit(f"{edit.opcode.name}: there is an inode {inode_id} already")
+
+    def _attach(self, inode: INode, parent: Directory, edit: edits.Edit) -> None:
+        self._check_new(inode.inode_id, inode.name, parent, edit)
+        self.last_inode_id = max(self.last_inode_id, inode.inode_id)
+        self.inodes[inode.inode_id] = inode
+        parent.add(inode)
+        if self.snapshots.count:
+            self.snapshots.linked(inode)
+
+    def _detach(self, inode: INode) -> None:
+        """Take the inode off the tree. A single file's lease ends at once; those
+        further down end when `reap` comes to them."""
+        assert inode.parent is not None, "the root stays"
+        if self.snapshots.count:
+            self.snapshots.unlink(inode, moved=False)
+        inode.parent.remove(inode)
+        if isinstance(inode, File):
+            self.leases.release(inode.inode_id)
+        if not self.snapshots.count or not self.snapshots.stays(inode):
+            self._detached.append(inode)
+
+    def detached(self, inodes: Iterable[INode]) -> None:
+        """These have no link any more, neither in the tree nor in a snapshot."""
+        self._detached.extend(inodes)
+
+    def _add(self, op: edits.AddOp) -> None:
+        parent, name = self._parent(op.path, op)
+        old = parent.child(name)
+        if old is not None:
+            if not op.overwrite or not isinstance(old, File):
+                raise EditDoesNotFit(f"OP_ADD of {op.path}: the path exists")
+            self._detach(old)
+        self._check_new(op.inode_id, name, parent, op)
+        traits = Traits(
+            sys.intern(op.permission.owner),
+            sys.intern(op.permission.group),
+            op.permission.mode,
+            op.replication,
+            op.block_size_bytes,
+        )
+        file = self._files.new(op.inode_id, name, traits, op.mtime_ms, op.atime_ms)
+        self.last_inode_id = max(self.last_inode_id, op.inode_id)
+        parent.add(file)
+        if self.snapshots.count:
+            self.snapshots.linked(file)
+        if op.storage_policy_id:
+            file.storage_policy_id = op.storage_policy_id
+        begin_with(file, op.acl, op.xattrs)
+        file.begin_writing(op.client_name, op.client_machine)
+        parent.mtime_ms = op.mtime_ms
+        self._set_blocks(file, op.blocks, BlockState.UNDER_CONSTRUCTION)
+        self.leases.grant(op.client_name, file.inode_id)
+
+    def _close(self, op: edits.CloseOp) -> None:
+        file = self._file(op.path, op)
+        self._set_blocks(file, op.blocks, BlockState.COMPLETE)
+        for block in file.blocks:
+            block.state = BlockState.COMPLETE
+            self._is_cut(file, block)
+        file.mtime_ms = op.mtime_ms
+        file.atime_ms = op.atime_ms
+        file.end_writing()
+        self.leases.release(file.inode_id)
+
+    def _is_cut(self, file: File, block: Block) -> None:
+        if block.truncating:
+            block.truncating = False
+            if self.snapshots.copies:
+                self.snapshots.copied(file)
+
+    def _add_block(self, op: edits.AddBlockOp) -> None:
+        file = self._file(op.path, op)
+        before = op.penultimate_block
+        if before is not None:
+            if not file.blocks or file.blocks[-1].block_id != before.block_id:
+                raise EditDoesNotFit(f"OP_ADD_BLOCK of {op.path}: {before} is not its last block")
+            last = file.blocks[-1]
+            last.length_bytes = before.length_bytes
+            last.generation_stamp = before.generation_stamp
+            last.state = max(last.state, BlockState.COMMITTED)
+        elif file.blocks:
+            raise EditDoesNotFit(f"OP_ADD_BLOCK of {op.path}: it has blocks already")
+        self._new_block(file, op.last_block, BlockState.UNDER_CONSTRUCTION)
+
+    def _update_blocks(self, op: edits.UpdateBlocksOp) -> None:
+        self._set_blocks(self._file(op.path, op), op.blocks, BlockState.UNDER_CONSTRUCTION)
+
+    def _append(self, op: edits.AppendOp) -> None:
+        file = self._file(op.path, op)
+        if file.writer is not None:
+            raise EditDoesNotFit(f"OP_APPEND of {op.path}: {file.writer} writes it")
+        file.begin_writing(op.client_name, op.client_machine)
+        self.leases.grant(op.client_name, file.inode_id)
+        if file.blocks and not op.new_block:
+            last = file.blocks[-1]
+            if last.length_bytes < file.block_size_bytes:
+                last.state = BlockState.UNDER_CONSTRUCTION
+
+    def _truncate(self, op: edits.TruncateOp) -> None:
+        file = self._file(op.path, op)
+        if file.writer is not None:
+            raise EditDoesNotFit(f"OP_TRUNCATE of {op.path}: {file.writer} writes it")
+        if not 0 <= op.new_length_bytes < file.length_bytes:
+            raise EditDoesNotFit(
+                f"OP_TRUNCATE of {op.path} to {op.new_length_bytes} bytes: "
+                f"it has {file.length_bytes}"
+            )
+        length = file.length_bytes
+        while file.blocks and length - file.blocks[-1].length_bytes >= op.new_length_bytes:
+            length -= file.blocks[-1].length_bytes
+            self._drop_last_block(file)
+        cut = op.truncate_block
+        if (cut is None) is not (length == op.new_length_bytes):
+            raise EditDoesNotFit(f"OP_TRUNCATE of {op.path} does not say where it cuts: {op}")
+        file.mtime_ms = op.timestamp_ms
+        if cut is None:
+            return
+        last = file.blocks[-1]
+        kept = last.length_bytes - (length - op.new_length_bytes)
+        if cut.block_id != last.block_id:
+            if not self.snapshots.holds(file, last.block_id):
+                raise errors.UnsupportedOperation(
+                    f"OP_TRUNCATE of {op.path} copies {last.name} to block {cut.block_id}: "
+                    "blocks that are in no snapshot are cut in place only"
+                )
+            file.blocks.pop()
+            self._new_block(file, cut, BlockState.UNDER_CONSTRUCTION)
+            self.snapshots.copies[cut.block_id] = last.block_id
+            last = file.blocks[-1]
+        last.length_bytes = kept
+        last.state = BlockState.UNDER_CONSTRUCTION
+        last.truncating = True
+        self.generation_stamp = max(self.generation_stamp, cut.generation_stamp)
+        file.begin_writing(op.client_name, op.client_machine)
+        self.leases.grant(op.client_name, file.inode_id)
+
+    def _concat_delete(self, op: edits.ConcatDeleteOp) -> None:
+        target = self._file(op.target, op)
+        parent = target.parent
+        assert parent is not None, "it is attached"
+        for path in op.sources:
+            source = self._file(path, op)
+            if source == target or source.writer is not None or target.writer is not None:
+                raise EditDoesNotFit(f"OP_CONCAT_DELETE of {path} to {op.target}")
+            target.blocks.extend(source.blocks)
+            source.blocks.clear()
+            self._detach(source)
+        target.mtime_ms = op.timestamp_ms
+        parent.mtime_ms = op.timestamp_ms
+
+    def _reassign_lease(self, op: edits.ReassignLeaseOp) -> None:
+        file = self._file(op.path, op)
+        if file.writer is None:
+            raise EditDoesNotFit(f"OP_REASSIGN_LEASE of {op.path}: nobody writes it")
+        self.leases.release(file.inode_id)
+        file.writer = op.new_holder
+        self.leases.grant(op.new_holder, file.inode_id)
+
+    def _mkdir(self, op: edits.MkdirOp) -> None:
+        parent, name = self._parent(op.path, op)
+        directory = Directory(
+            op.inode_id,
+            name,
+            op.permission.owner,
+            op.permission.group,
+            op.permission.mode,
+            op.timestamp_ms,
+        )
+        begin_with(directory, op.acl, op.xattrs)
+        self._attach(directory, parent, op)
+        parent.mtime_ms = op.timestamp_ms
+
+    def _symlink(self, op: edits.SymlinkOp) -> None:
+        parent, name = self._parent(op.path, op)
+        link = Symlink(
+            op.inode_id,
+            name,
+            op.permission.owner,
+            op.permission.group,
+            op.permission.mode,
+            op.mtime_ms,
+            op.target,
+        )
+        link.atime_ms = op.atime_ms
+        self._attach(link, parent, op)
+        parent.mtime_ms = op.mtime_ms
+
+    def _rename_old(self, op: edits.RenameOldOp) -> None:
+        self._move(op.src, op.dst, op.timestamp_ms, overwrite=False, edit=op)
+
+    def _rename(self, op: edits.RenameOp) -> None:
+        overwrite = edits.RenameFlag.OVERWRITE in op.options
+        self._move(op.src, op.dst, op.timestamp_ms, overwrite=overwrite, edit=op)
+
+    def _move(
+        self, src: str, dst: str, timestamp_ms: int, *, overwrite: bool, edit: edits.Edit
+    ) -> None:
+        inode = self.existing(src, edit)
+        if inode is self.root or paths.is_under(dst, src):
+            raise EditDoesNotFit(f"{edit.opcode.name}: {src} cannot go to {dst}")
+        parent, name = self._parent(dst, edit)
+        old = parent.child(name)
+        if old is not None:
+            if not overwrite:
+                raise EditDoesNotFit(f"{edit.opcode.name}: {dst} exists")
+            self._detach(old)
+        source = inode.parent
+        assert source is not None, f"{src} is attached"
+        if self.snapshots.count:
+            self.snapshots.unlink(inode, moved=True)
+        source.remove(inode)
+        source.mtime_ms = timestamp_ms
+        inode.name = name
+        parent.add(inode)
+        if self.snapshots.count:
+            self.snapshots.linked(inode)
+        parent.mtime_ms = timestamp_ms
+
+    def _delete(self, op: edits.DeleteOp) -> None:
+        inode = self.existing(op.path, op)
+        parent = inode.parent
+        if parent is None:
+            raise EditDoesNotFit("OP_DELETE of the root")
+        self._detach(inode)
+        parent.mtime_ms = op.timestamp_ms
+
+    def directory(self, path: str, edit: edits.Edit) -> Directory:
+        inode = self.existing(path, edit)
+        if not isinstance(inode, Directory):
+            raise EditDoesNotFit(f"{edit.opcode.name} of {path}: it is no directory")
+        return inode
+
+    def _set_quota(self, op: edits.SetQuotaOp) -> None:
+        directory = self.directory(op.path, op)
+        quota = directory.quota
+        self._bound(directory, quotas.bounds_after(quota, op.namespace_quota, op.space_quota_bytes))
+
+    def _set_quota_by_type(self, op: edits.SetQuotaByStorageTypeOp) -> None:
+        directory = self.directory(op.path, op)
+        quota = directory.quota if directory.quota is not None else Quota()
+        if op.space_quota_bytes >= 0:
+            quota.by_kind_bytes[op.storage_kind] = op.space_quota_bytes
+        else:
+            quota.by_kind_bytes.pop(op.storage_kind, None)
+        self._bound(directory, quota)
+
+    def _bound(self, directory: Directory, quota: Quota) -> None:
+        if not quota.is_set:
+            directory.quota = None
+            self.tally.directories.discard(directory.inode_id)
+            return
+        if directory.quota is None:
+            self.tally.count(directory, quota)
+            directory.quota = quota
+        self.tally.directories.add(directory.inode_id)
+
+    def _set_storage_policy(self, op: edits.SetStoragePolicyOp) -> None:
+        storage_policies.set_on(self.existing(op.path, op), op.policy_id)
+        if self.tally.directories:
+            self.tally.count_all(self.inodes)
+
+    def _set_generation_stamp(self, op: edits.SetGenstampV2Op) -> None:
+        if op.generation_stamp < self.generation_stamp:
+            raise EditDoesNotFit(
+                f"the generation stamp would go back from {self.generation_stamp} "
+                f"to {op.generation_stamp}"
+            )
+        self.generation_stamp = op.generation_stamp
+
+    def _allocate_block_id(self, op: edits.AllocateBlockIdOp) -> None:
+        if op.block_id < self.last_block_id:
+            raise EditDoesNotFit(
+                f"the block id would go back from {self.last_block_id} to {op.block_id}"
+            )
+        self.last_block_id = op.block_id
+
+    def _rolling_upgrade_start(self, op: edits.RollingUpgradeStartOp) -> None:
+        self.rolling_upgrade_start_ms = op.time_ms
+
+    def _rolling_upgrade_end(self, op: edits.RollingUpgradeFinalizeOp) -> None:
+        self.rolling_upgrade_start_ms = None
+
+    def _no_change(self, op: edits.Edit) -> None:
+        """A segment's first and last record say nothing about the tree."""
+
+    # Blocks of one file.
+
+    def _new_block(self, file: File, new: edits.EditBlock, state: BlockState) -> None:
+        if new.block_id in self.blocks:
+            raise EditDoesNotFit(f"block {new.block_id} of {file.path} exists already")
+        block = self.blocks.new(
+            new.block_id, new.length_bytes, new.generation_stamp, file.inode_id, state
+        )
+        file.blocks.append(block)
+
+    def _set_blocks(
+        self, file: File, wanted: tuple[edits.EditBlock, ...], new_state: BlockState
+    ) -> None:
+        """Make the file's blocks those of the list: known ones updated, one more at
+        the end added, one fewer at the end dropped. Nothing else is a legal change."""
+        known = file.blocks
+        if not wanted and not known:
+            return
+        for index, want in enumerate(wanted):
+            if index < len(known):
+                block = known[index]
+                if block.block_id != want.block_id:
+                    raise EditDoesNotFit(
+                        f"block {index} of {file.path} is {block.name}, "
+                        f"not blk_{want.block_id}_{want.generation_stamp}"
+                    )
+                if want.generation_stamp < block.generation_stamp:
+                    raise EditDoesNotFit(
+                        f"the generation stamp of {block.name} of {file.path} would go back "
+                        f"to {want.generation_stamp}"
+                    )
+                if want.generation_stamp > block.generation_stamp:
+                    # Its replicas were rebuilt; if it was to be cut, it is.
+                    self._is_cut(file, block)
+                block.length_bytes = want.length_bytes
+                block.generation_stamp = want.generation_stamp
+            else:
+                self._new_block(file, want, new_state)
+        while len(known) > len(wanted):
+            self._drop_last_block(file)
+
+    def _drop_last_block(self, file: File) -> None:
+        dropped = file.blocks.pop()
+        if not self.snapshots.count or not self.snapshots.holds(file, dropped.block_id):
+            self._free_block(dropped.block_id)

@@ -1,0 +1,49 @@
+"""Links: which path stands behind one, and how they stop a walk (pure).
+
+The namenode follows no link. Where one is in the way it answers with the path that
+the client should ask for instead, which may be of another filesystem; the client
+asks again, there, and counts how often. A target is kept as it was given: relative
+ones count from the directory that the link is in, wherever that is by then.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from howdah import errors
+from howdah.namenode.inodes import paths
+from howdah.namenode.inodes.inodes import INode, Symlink
+
+_FILESYSTEM: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:(?://[^/]*)?(?=/)|//[^/]+(?=/)")
+
+
+def check_no_link(components: Sequence[str], trail: Sequence[INode | None], end: INode) -> None:
+    """Raises UnresolvedPath if `end`, where a walk along `components` came to its end,
+    is a link."""
+    if isinstance(end, Symlink):
+        place = trail.index(end)
+        raise errors.UnresolvedPath(
+            behind(paths.join(components[: place - 1]), end.target, components[place:])
+        )
+
+
+def behind(directory: str, target: str, remainder: Sequence[str]) -> str:
+    """What a path means that goes to a link in `directory`, and on to `remainder`.
+
+    >>> behind("/a/b", "../c", ["d"])
+    '/a/c/d'
+    >>> behind("/a", "hdfs://other:8020/x", ["y"])
+    'hdfs://other:8020/x/y'
+    """
+    found = _FILESYSTEM.match(target)
+    filesystem = found[0] if found else ""
+    path = target[len(filesystem) :]
+    parts = [] if path.startswith("/") else paths.split(directory)
+    for part in path.split("/"):
+        if part == ".." and parts and parts[-1] != "..":
+            parts.pop()
+        elif part and part != ".":
+            parts.append(part)
+    return filesystem + paths.join([*parts, *remainder])

@@ -1,0 +1,253 @@
+"""A file is written, block by block (pure).
+
+    add_block -> (fsync) -> add_block …          \\-> abandon_block
+
+Every call names the file by inode id and the writer by its client name, and is refused
+unless that client holds the file's lease (FS-005): so a writer whose lease was taken
+away is stopped, whatever it tries. A call that a client repeats because it lost the
+answer gets the same answer again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Final
+
+from howdah import errors
+from howdah.namenode.blocks.datanodes import Storage
+from howdah.namenode.blocks.placement import choose_targets, why_fewer
+from howdah.namenode.calls.core import Core, Resolved
+from howdah.namenode.inodes import storage_policies
+from howdah.namenode.inodes.file_blocks import (
+    ClientBlock,
+    check_commit,
+    check_length,
+    edit_blocks,
+    ends_full,
+)
+from howdah.namenode.inodes.inodes import Block, BlockState, File
+from howdah.namenode.rarely import Rarely
+from howdah.namenode.tree import quotas
+from howdah.namenode.tree.leases import is_namenode_holder
+from howdah.rpc.service import Caller
+from howdah.storage.edits import edits
+
+log = logging.getLogger(__name__)
+
+FEW_REPLICAS_MS: Final = 60_000
+"""So often the log says that blocks get fewer replicas than they are to have."""
+
+
+class Writing:
+    """Operations on the blocks of a file that is being written."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._few = Rarely(FEW_REPLICAS_MS)
+
+    def open_file(self, found: Resolved, inode_id: int, client_name: str) -> File:
+        """The file that the client writes: by id where it gives one, as it may have
+        been renamed. Raises PathNotFound, LeaseExpired, RecoveryInProgress."""
+        core = self._core
+        inode = core.namespace.inodes.get(inode_id) if inode_id else found.inode
+        if inode is not None and not core.namespace.is_attached(inode):
+            inode = None
+        holder = f"Holder {client_name} does not have any open files."
+        where = f"{found.path} (inode {inode_id})"
+        if inode is None:
+            raise errors.PathNotFound(f"File does not exist: {where} {holder}")
+        if not isinstance(inode, File):
+            raise errors.LeaseExpired(f"INode is not a regular file: {where} {holder}")
+        if inode.writer is None:
+            raise errors.LeaseExpired(f"File is not open for writing: {where} {holder}")
+        if inode.writer != client_name or is_namenode_holder(client_name):
+            raise errors.LeaseExpired(
+                f"Client (={client_name}) is not the lease owner (={inode.writer}: {where}"
+            )
+        last = inode.last_block
+        if last is not None and last.truncating:
+            raise errors.RecoveryInProgress(f"{inode.path} is being truncated.")
+        return inode
+
+    def add_block(
+        self,
+        caller: Caller,
+        path: str,
+        *,
+        client_name: str,
+        inode_id: int,
+        previous: ClientBlock | None,
+        excluded: frozenset[str],
+        favored: Sequence[str] = (),
+    ) -> tuple[File, Block]:
+        """A new last block, with its pipeline in `block.expected`.
+
+        `previous` is the block that the client just finished, with its final
+        length; `favored` are names of the nodes that it would like best, of which those
+        that nobody knows don't count. Raises NotReplicatedYet while an earlier block is not safe.
+        """
+        core = self._core
+        core.safe_mode.check(f"Cannot add block to {path}")
+        found = core.resolve(path)
+        file = self.open_file(found, inode_id, client_name)
+        last = file.last_block
+        if previous is None and last is not None and self._ends_full(file, last):
+            # Who appends to a file that ends with a full block was given no block to name.
+            previous = ClientBlock(last.block_id, last.generation_stamp, last.length_bytes)
+        if (previous.block_id if previous else None) != (last.block_id if last else None):
+            again = self._repeated_block(file, previous)
+            if again is None:
+                raise errors.RemoteError(
+                    f"Cannot allocate block in {found.path}: passed 'previous' block "
+                    f"{previous} does not match actual last block in file {last}"
+                )
+            if not again.expected:
+                # The namenode was started anew since the first answer, and forgot it.
+                core.blocks.allocated(again, self._targets(caller, file, excluded, favored))
+            return file, again
+        if last is not None and previous is not None:
+            check_commit(file, last, previous)
+        if not file.blocks.are_complete_but_last:
+            raise errors.NotReplicatedYet(f"Not replicated yet: {found.path}")
+        limit = core.settings.max_blocks_per_file
+        if limit and len(file.blocks) >= limit:
+            raise errors.RemoteError(
+                f"File has reached the limit on maximum number of blocks "
+                f"(dfs.namenode.fs-limits.max-blocks-per-file): {len(file.blocks)} >= {limit}"
+            )
+        more = file.block_size_bytes
+        if last is not None and previous is not None:
+            more += previous.length_bytes - quotas.counted_bytes(file, last)
+        core.check_quota(file.parent, core.namespace.measuring.of_bytes(file, more))
+        targets = self._targets(caller, file, excluded, favored)
+        stamp = core.namespace.generation_stamp + 1
+        block_id = core.namespace.last_block_id + 1
+        core.commit(edits.AllocateBlockIdOp(block_id))
+        core.commit(edits.SetGenstampV2Op(stamp))
+        before = previous.as_edit if previous else None
+        was_open = last is not None and last.state is not BlockState.COMPLETE
+        core.commit(edits.AddBlockOp(file.path, before, edits.EditBlock(block_id, 0, stamp)))
+        if last is not None and was_open:
+            core.blocks.settled(last)
+        block = file.blocks[-1]
+        core.blocks.allocated(block, targets)
+        return file, block
+
+    def _ends_full(self, file: File, block: Block) -> bool:
+        """True if who appends behind the block needs a new one: it has no room, or a
+        snapshot needs it as it is."""
+        return ends_full(file, block) or (
+            block.state is BlockState.COMPLETE
+            and self._core.namespace.snapshots.pins(file, block.block_id)
+        )
+
+    def _repeated_block(self, file: File, previous: ClientBlock | None) -> Block | None:
+        """The last block, if the client asks again for what it was given already."""
+        last = file.last_block
+        if last is None or last.length_bytes or last.state is not BlockState.UNDER_CONSTRUCTION:
+            return None
+        before = file.blocks[-2] if len(file.blocks) > 1 else None
+        if before is None:
+            return last if previous is None else None
+        if previous is None:
+            return last if self._ends_full(file, before) else None
+        return last if previous.is_settled(before) else None
+
+    def _targets(
+        self, caller: Caller, file: File, excluded: frozenset[str], favored: Sequence[str]
+    ) -> tuple[Storage, ...]:
+        core = self._core
+        now_ms = core.clock.monotonic_ms()
+        host = caller.address
+        kinds, fallbacks = storage_policies.kinds_on_create(file)
+        chosen = choose_targets(
+            core.datanodes,
+            file.replication,
+            block_size_bytes=file.block_size_bytes,
+            dice=core.dice,
+            kinds=kinds,
+            fallbacks=fallbacks,
+            writer=core.datanodes.by_ip(host),
+            favored=[node for name in favored if (node := core.datanodes.named(name))],
+            excluded=excluded,
+            avoid=lambda node: core.datanodes.is_stale(node, now_ms),
+            busy_factor=core.settings.busy_factor,
+        )
+        if len(chosen) < file.replication:
+            allowed = {*kinds, *fallbacks}
+            why = why_fewer(core.datanodes, file.block_size_bytes, allowed, excluded, chosen)
+            self._too_few(file, len(chosen), len(excluded), why)
+        return tuple(chosen)
+
+    def _too_few(self, file: File, placed: int, excluded: int, why: str) -> None:
+        core = self._core
+        if placed < core.settings.min_replication:
+            log.warning(
+                "no place for a block of %s with replication %d: %s; its writer is told so",
+                file.path,
+                file.replication,
+                why,
+            )
+            raise errors.RemoteError(
+                f"File {file.path} could only be written to {placed} of the "
+                f"{core.settings.min_replication} minReplication nodes. There are "
+                f"{len(core.datanodes.live())} datanode(s) running and {excluded or 'no'} "
+                f"node(s) are excluded in this operation. Datanodes passed over: {why}."
+            )
+        before = self._few.due(core.clock.monotonic_ms())
+        if before is not None:
+            log.warning(
+                "a block of %s got %d of %d replicas (and %d more blocks too few since this was "
+                "said last): %s; they are copied when there is room",
+                file.path,
+                placed,
+                file.replication,
+                before,
+                why,
+            )
+
+    def abandon_block(
+        self, path: str, *, client_name: str, inode_id: int, block: ClientBlock
+    ) -> None:
+        """The client could not write to the block's pipeline: forget the block.
+
+        Refused for a block with acknowledged bytes, which no client means to lose.
+        """
+        core = self._core
+        core.safe_mode.check(f"Cannot abandon block for file{path}")
+        file = self.open_file(core.resolve(path), inode_id, client_name)
+        if not file.blocks or file.blocks[-1].block_id != block.block_id:
+            return
+        last = file.blocks[-1]
+        if last.state is not BlockState.UNDER_CONSTRUCTION or last.length_bytes:
+            raise errors.RemoteError(
+                f"{last.name} of {file.path} cannot be abandoned: it is "
+                f"{last.state.name} and has {last.length_bytes} bytes that were synced"
+            )
+        core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks[:-1])))
+        core.reap()
+
+    def fsync(self, path: str, *, client_name: str, inode_id: int, last_bytes: int) -> None:
+        """Note how long the block being written is known to be (XC-003).
+
+        Each longer length is an edit, so the answer waits until it is durable: after
+        that no start of the namenode shows less, and no recovery takes less.
+        """
+        core = self._core
+        core.safe_mode.check(f"Cannot fsync file {path}")
+        file = self.open_file(core.resolve(path), inode_id, client_name)
+        last = file.last_block
+        # A block that is settled has its length; the next one is not allocated yet.
+        if last is None or last.state is not BlockState.UNDER_CONSTRUCTION:
+            core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks)))
+            return
+        check_length(file, last, last_bytes)
+        # Without a length: the block is there, and whoever syncs it relies on that.
+        if last_bytes < 0 or last_bytes > last.length_bytes:
+            known_bytes = max(last.length_bytes, last_bytes)
+            synced = edits.EditBlock(last.block_id, known_bytes, last.generation_stamp)
+            core.commit(edits.UpdateBlocksOp(file.path, (*edit_blocks(file.blocks[:-1]), synced)))
+
+    def renew_lease(self, client_name: str) -> None:
+        self._core.leases.renew(client_name, self._core.clock.monotonic_ms())

@@ -1,0 +1,381 @@
+"""Block recovery: the datanodes of an open block agree on its length (pure).
+
+The namenode's part of what a dead writer, or a cut in the middle of a block, needs:
+
+1. `want`     the block is to be recovered
+2. attempt    a new generation stamp, the recovery id, and a primary among the datanodes
+              that have replicas; its next heartbeat takes the order home
+3. (primary)  it asks the others what they have, has all good replicas brought to one
+              length under the new stamp, and tells us
+4. `commit`   the result becomes an edit, replicas elsewhere are stale from then on and
+              go, and the file is closed
+
+An attempt that brings no result in time, or whose primary died or started anew, is
+followed by another one, with a higher recovery id and another primary in turn. Only
+the latest id counts: whoever comes with an older one is refused, also if the namenode
+was started anew in between and has forgotten it. A result that is told again, once the
+file is closed, changes nothing.
+
+**No acknowledged byte is dropped by mistake.** What a writer synced is known here
+(`Block.length_bytes`). A result below that is refused as long as a replica may be
+somewhere that has more: at a node of the pipeline that is down or was not reached, or,
+when the namenode was started anew since and does not know the pipeline, at any node
+while fewer than the file has replicas are accounted for. Then the next attempt follows,
+and the file stays open. If nobody can have the bytes (the power failed before they were
+on any disk) the shorter length is all that there is; it is taken, and said so.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from howdah import errors
+from howdah.namenode.blocks.block_map import ReplicaState, ReportedReplica
+from howdah.namenode.blocks.datanodes import Datanode, Storage
+from howdah.namenode.calls.core import Core
+from howdah.namenode.inodes.file_blocks import ClientBlock, check_length, close_edit, edit_blocks
+from howdah.namenode.inodes.inodes import Block, BlockState, File
+from howdah.namenode.rounds import Round
+from howdah.storage.edits import edits
+
+REFUSED_RETRY_MS = 10_000
+"""After a result that was refused the next attempt waits that long, as Hadoop's clients
+do between their calls (LEASE_RECOVER_PERIOD)."""
+
+BLOCKS_PER_SLICE: Final = 100
+"""Looked at before others have their turn."""
+
+ORDERS_PER_HEARTBEAT: Final = 1000
+"""A primary is told of so many recoveries at once; the others wait for its next ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryOrder:
+    """What a primary is told. `source` is the block itself, but where a cut makes a copy."""
+
+    block: Block
+    source: Block
+    recovery_id: int
+    places: tuple[Storage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryResult:
+    """What a primary tells: `commitBlockSynchronization`."""
+
+    block: ClientBlock
+    recovery_id: int
+    length_bytes: int
+    close_file: bool
+    delete_block: bool
+    targets: tuple[Storage, ...]
+
+
+@dataclass(slots=True)
+class _Recovery:
+    """One block's recovery; the latest attempt is all that counts."""
+
+    recovery_id: int = 0
+    stamp_at_hand: int = 0
+    primary: Datanode | None = None
+    deadline_ms: int = 0
+    given: bool = False
+    attempts: int = 0
+    is_refused: bool = False
+    tried: set[str] = field(default_factory=set)
+
+
+class BlockRecovery:
+    """All recoveries that are wanted, by block id."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._recoveries: dict[int, _Recovery] = {}
+        self._orders: dict[Datanode, deque[int]] = {}
+        self._said: list[str] = []
+        # Why results were refused, by block: somebody may come with them again and again.
+        self._refused: dict[int, str] = {}
+        # Cuts that the last start of the namenode interrupted. What it recovered for
+        # silent writers it finds by its own leases.
+        for inode_id in core.leases.held():
+            file = core.namespace.inodes.get(inode_id)
+            if isinstance(file, File) and file.blocks and file.blocks[-1].truncating:
+                self._recoveries[file.blocks[-1].block_id] = _Recovery()
+
+    def __len__(self) -> int:
+        return len(self._recoveries)
+
+    def want(self, block: Block, stamp: int = 0) -> None:
+        """Recover the block, beginning now if that is possible. `stamp` is one that was
+        allocated for it already. A recovery that is under way goes on."""
+        if block.block_id not in self._recoveries:
+            self._recoveries[block.block_id] = _Recovery(stamp_at_hand=stamp)
+            self._go_on(block.block_id)
+
+    def recovery_id(self, block: Block) -> int:
+        """The stamp of the latest attempt; 0 if there was none since the start."""
+        recovery = self._recoveries.get(block.block_id)
+        return recovery.recovery_id if recovery is not None else 0
+
+    def round(self) -> Round:
+        """Begin attempts where one is due, in slices; each yields what is worth a line in
+        the log."""
+        for count, block_id in enumerate(list(self._recoveries), 1):
+            if self._core.safe_mode.on:
+                break
+            if block_id in self._recoveries:
+                self._go_on(block_id)
+            if count % BLOCKS_PER_SLICE == 0:
+                yield ()
+        said, self._said = self._said, []
+        refused, self._refused = self._refused, {}
+        yield [*said, *refused.values()]
+
+    def started_anew(self, node: Datanode) -> None:
+        """The node has registered: what it was told to recover it has forgotten."""
+        self._orders.pop(node, None)
+        for recovery in self._recoveries.values():
+            if recovery.primary is node:
+                recovery.primary = None
+
+    # Attempts.
+
+    def _go_on(self, block_id: int) -> None:
+        core = self._core
+        block = core.namespace.blocks.get(block_id)
+        if block is None or not self._is_open(block):
+            del self._recoveries[block_id]
+            return
+        if not block.file.blocks.are_complete_but_last:
+            return  # The file could not be closed yet.
+        recovery = self._recoveries[block_id]
+        now_ms = core.clock.monotonic_ms()
+        primary = recovery.primary
+        if primary is not None and primary.alive and now_ms < recovery.deadline_ms:
+            return
+        places = self._places(block, now_ms)
+        if not places:
+            return  # Nobody is there to be asked; datanodes may come back.
+        failed = self._how_it_failed(recovery)
+        if recovery.stamp_at_hand > block.generation_stamp:
+            recovery.recovery_id = recovery.stamp_at_hand
+        else:
+            recovery.recovery_id = core.namespace.generation_stamp + 1
+            core.commit(edits.SetGenstampV2Op(recovery.recovery_id))
+        recovery.stamp_at_hand = 0
+        recovery.primary = self._next_primary(recovery, places)
+        recovery.given = recovery.is_refused = False
+        recovery.attempts += 1
+        if failed:
+            self._said.append(
+                f"{block.file.path} stays open: {failed}; {recovery.primary.name} is asked to "
+                f"recover {block.name} next (attempt {recovery.attempts})"
+            )
+        orders = self._orders.setdefault(recovery.primary, deque())
+        # Those behind many others have to wait for more heartbeats.
+        timeouts = 1 + len(orders) // ORDERS_PER_HEARTBEAT
+        recovery.deadline_ms = now_ms + timeouts * core.settings.block_recovery_timeout_ms
+        orders.append(block_id)
+
+    @staticmethod
+    def _how_it_failed(recovery: _Recovery) -> str:
+        """The attempt before, in words; nothing if there was none, or it was told already."""
+        primary = recovery.primary
+        if recovery.is_refused or not recovery.attempts:
+            return ""
+        if primary is None:
+            return "the datanode that was asked before has registered anew"
+        if not primary.alive:
+            return f"datanode {primary.name}, which was asked before, is lost"
+        how = "brought no result in time" if recovery.given else "did not come for its order"
+        return f"datanode {primary.name} {how}"
+
+    def is_hopeless(self, block: Block) -> bool:
+        """Whether no datanode that may have a replica is there to be asked."""
+        return not self._places(block, self._core.clock.monotonic_ms())
+
+    def _places(self, block: Block, now_ms: int) -> tuple[Storage, ...]:
+        """Where there may be replicas. A node that was silent lately only makes everybody
+        wait, unless there are hardly others. Replicas that somebody found damaged are the
+        last resort: their datanodes know how much of them is good."""
+        nodes = self._core.datanodes
+        source = self._source(block)
+        alive = [s for s in self._core.blocks.holders(source) if s.node.alive]
+        alive = alive or [s for s in source.corrupt if s.node.alive]
+        fresh = [s for s in alive if not nodes.is_stale(s.node, now_ms)]
+        return tuple(fresh if len(fresh) > 1 else alive)
+
+    def _is_open(self, block: Block) -> bool:
+        """Files that only snapshots show stay as they are."""
+        if block.state is not BlockState.UNDER_CONSTRUCTION:
+            return False
+        return self._core.namespace.is_attached(block.file)
+
+    def _source(self, block: Block) -> Block:
+        """Whose replicas are brought to one length."""
+        namespace = self._core.namespace
+        source_id = namespace.snapshots.copies.get(block.block_id)
+        return block if source_id is None else namespace.blocks[source_id]
+
+    def _meant(self, block_id: int) -> Block | None:
+        """The block that a primary tells about: it names the source."""
+        namespace = self._core.namespace
+        for copy_id, source_id in namespace.snapshots.copies.items():
+            if source_id == block_id:
+                return namespace.blocks.get(copy_id)
+        return namespace.blocks.get(block_id)
+
+    @staticmethod
+    def _primary_name(recovery: _Recovery) -> str:
+        return recovery.primary.name if recovery.primary is not None else "a primary of before"
+
+    @staticmethod
+    def _next_primary(recovery: _Recovery, places: Sequence[Storage]) -> Datanode:
+        """Whoever was heard last, among those who were not primary in this round."""
+        nodes = [storage.node for storage in places]
+        if all(node.identity.uuid in recovery.tried for node in nodes):
+            recovery.tried.clear()
+        rested = [node for node in nodes if node.identity.uuid not in recovery.tried]
+        primary = max(rested, key=lambda node: node.last_heartbeat_ms)
+        recovery.tried.add(primary.identity.uuid)
+        return primary
+
+    def take_orders(self, node: Datanode) -> list[RecoveryOrder]:
+        """The node's heartbeat is there: what it is to recover as a primary."""
+        orders: list[RecoveryOrder] = []
+        now_ms = self._core.clock.monotonic_ms()
+        waiting = self._orders.get(node, deque())
+        while waiting and len(orders) < ORDERS_PER_HEARTBEAT:
+            block_id = waiting.popleft()
+            recovery = self._recoveries.get(block_id)
+            block = self._core.namespace.blocks.get(block_id)
+            if recovery is None or recovery.primary is not node or recovery.given:
+                continue  # Overtaken by another attempt.
+            if block is None or not self._is_open(block):
+                continue  # The file has come to its end.
+            recovery.given = True
+            recovery.deadline_ms = now_ms + self._core.settings.block_recovery_timeout_ms
+            places = self._places(block, now_ms)
+            source = self._source(block)
+            orders.append(RecoveryOrder(block, source, recovery.recovery_id, places))
+        if not waiting:
+            self._orders.pop(node, None)
+        return orders
+
+    # Results.
+
+    def commit(self, result: RecoveryResult) -> None:
+        """The end of an attempt. Raises PathNotFound, SafeMode, and RemoteError for what
+        must not be; then nothing has changed."""
+        core = self._core
+        core.safe_mode.check("Cannot commitBlockSynchronization while in safe mode")
+        block = self._meant(result.block.block_id)
+        if block is None:
+            if result.delete_block:
+                return  # Told again: it is gone already.
+            raise errors.RemoteError(f"Block (={result.block}) not found")
+        file = block.file
+        if not core.namespace.is_attached(file):
+            raise errors.PathNotFound(
+                f"File not found: {file.path}, likely due to delayed block removal"
+            )
+        if file.writer is None or block.state is BlockState.COMPLETE:
+            return  # Told again: the file was closed by it.
+        current = self.recovery_id(block)
+        if not current or result.recovery_id != current:
+            raise errors.RemoteError(
+                f"The recovery id {result.recovery_id} does not match current recovery id "
+                f"{current} for block {block.name} of {file.path}"
+            )
+        try:
+            self._check(file, block, result)
+        except errors.RemoteError as error:
+            recovery = self._recoveries[block.block_id]
+            now_ms = core.clock.monotonic_ms()
+            recovery.deadline_ms = min(recovery.deadline_ms, now_ms + REFUSED_RETRY_MS)
+            recovery.is_refused = True
+            self._refused[block.block_id] = (
+                f"{file.path} stays open: the recovery of {block.name} by "
+                f"{self._primary_name(recovery)} is refused ({error.message}); the next attempt "
+                f"follows in {(recovery.deadline_ms - now_ms) // 1000} s"
+            )
+            raise
+        if result.delete_block:
+            core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks[:-1])))
+            core.reap()
+        else:
+            self._settle(file, block, result)
+        del self._recoveries[block.block_id]
+        if result.close_file:
+            core.commit(close_edit(file, edit_blocks(file.blocks), core.clock.wall_ms()))
+            if not result.delete_block:
+                core.blocks.settled(block)
+            self._said.append(
+                f"{file.path} is closed: {block.name} was recovered with "
+                f"{0 if result.delete_block else block.length_bytes} bytes"
+            )
+
+    def _check(self, file: File, block: Block, result: RecoveryResult) -> None:
+        assert block == file.blocks[-1], "only a last block is recovered"
+        if not file.blocks.are_complete_but_last:
+            raise errors.RemoteError(f"{file.path} has earlier blocks with too few replicas")
+        length = 0 if result.delete_block else result.length_bytes
+        if block.truncating:
+            if length != block.length_bytes or result.delete_block:
+                raise errors.RemoteError(
+                    f"{block.name} of {file.path} is to be cut to {block.length_bytes} bytes, "
+                    f"its datanodes come with {length}"
+                )
+        elif length < block.length_bytes:
+            self._check_loss(file, block, length, result.targets)
+        elif result.delete_block:
+            unheard = self._core.unheard(block)
+            if unheard is not None:
+                raise errors.RemoteError(
+                    f"{block.name} of {file.path} is empty at its datanodes, but {unheard}"
+                )
+        if result.delete_block:
+            return
+        check_length(file, block, length)
+        if not result.targets:
+            raise errors.RemoteError(
+                f"{block.name} of {file.path} was recovered at no datanode that is known"
+            )
+
+    def _check_loss(
+        self, file: File, block: Block, length_bytes: int, targets: Sequence[Storage]
+    ) -> None:
+        core = self._core
+        lost = f"{block.name} of {file.path} has {block.length_bytes} bytes that were synced"
+        absent = core.blocks.may_hold_more(block, length_bytes, targets)
+        if absent is not None:
+            raise errors.RemoteError(
+                f"{lost}, its datanodes come with {length_bytes}; but {absent} took no part"
+            )
+        self._said.append(
+            f"{lost}, and no datanode has more than {length_bytes} of them any more: the rest "
+            "is lost"
+        )
+
+    def _settle(self, file: File, block: Block, result: RecoveryResult) -> None:
+        """The block has the new stamp and length, at these datanodes alone."""
+        core = self._core
+        old_stamp = block.generation_stamp
+        found = edits.EditBlock(block.block_id, result.length_bytes, result.recovery_id)
+        core.commit(edits.UpdateBlocksOp(file.path, (*edit_blocks(file.blocks[:-1]), found)))
+        core.blocks.new_pipeline(block, old_stamp, result.targets)
+        for storage in result.targets:
+            # They have finalized it before the primary told us.
+            if storage.node.alive:
+                core.blocks.reported(
+                    storage,
+                    ReportedReplica(
+                        block.block_id,
+                        result.length_bytes,
+                        result.recovery_id,
+                        ReplicaState.FINALIZED,
+                    ),
+                )

@@ -1,0 +1,102 @@
+"""Concat: the blocks of some files go to the end of another, and the files go (pure).
+
+No byte moves. As Hadoop has it, target and sources lie in one directory, none of them
+is open, the sources have blocks and none twice, and no source's block size is larger
+than the target's. The target may end, and its parts may be, in the middle of a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from howdah import errors
+from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.permissions import Access
+from howdah.namenode.inodes import paths
+from howdah.namenode.inodes.inodes import File
+from howdah.namenode.tree import quotas
+from howdah.rpc.service import Caller
+from howdah.storage.edits import edits
+
+
+class Concat:
+    """The one operation on several files."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def concat(self, caller: Caller, target_path: str, source_paths: Sequence[str]) -> None:
+        """Raises PathNotFound, AccessDenied, IllegalArgument, SafeMode; then nothing changed."""
+        core = self._core
+        _check_paths(target_path, source_paths)
+        core.safe_mode.check(f"Cannot concat {target_path}")
+        who, found = core.resolve_to_change(caller, target_path)
+        target = core.require_file(found)
+        core.permissions.check(who, target, Access.WRITE)
+        if target.under_construction:
+            raise errors.IllegalArgument(f"concat: target file {target_path} is under construction")
+        sources = [self._source(caller, path, target) for path in source_paths]
+        if len(set(sources)) < len(sources):
+            raise errors.IllegalArgument("concat: at least two of the source files are the same")
+        change = quotas.Usage()
+        measuring = core.namespace.measuring
+        for source in sources:
+            count = measuring.file_bytes(source)
+            change.add(measuring.of_bytes(target, count))
+            change.add(measuring.of_bytes(source, count), -1)
+        core.check_quota(target.parent, change)
+        moved = [block for source in sources for block in source.blocks]
+        core.commit(
+            edits.ConcatDeleteOp(
+                found.path,
+                tuple(source.path for source in sources),
+                core.clock.wall_ms(),
+                rpc_client_id=caller.client_id,
+                rpc_call_id=caller.call_id,
+            )
+        )
+        core.reap()
+        for block in moved:
+            # The target's replication holds for them from now on.
+            core.blocks.look(block)
+
+    def _source(self, caller: Caller, path: str, target: File) -> File:
+        core = self._core
+        who, found = core.resolve_to_change(caller, path)
+        source = core.require_file(found)
+        core.permissions.check(who, source, Access.READ)
+        core.check_parent_write(who, found)
+        if source.parent is not target.parent:
+            raise errors.IllegalArgument(
+                f"Source file {path} is not in the same directory with the target {target.path}"
+            )
+        if source == target:
+            raise errors.IllegalArgument(
+                f"concat: the src file {path} is the same with the target file {target.path}"
+            )
+        if core.namespace.snapshots.shows(source):
+            raise errors.SnapshotError(f"Concat: the source file {path} is in snapshot")
+        if source.under_construction or not source.blocks:
+            raise errors.IllegalArgument(
+                f"concat: source file {path} is invalid or empty or underConstruction"
+            )
+        if source.block_size_bytes > target.block_size_bytes:
+            raise errors.IllegalArgument(
+                f"concat: source file {path} has preferred block size "
+                f"{source.block_size_bytes} which is greater than the target file's "
+                f"preferred block size {target.block_size_bytes}"
+            )
+        return source
+
+
+def _check_paths(target: str, sources: Sequence[str]) -> None:
+    plain = "java.lang.IllegalArgumentException"
+    if not target:
+        raise errors.IllegalArgument("Target file name is empty", java_class=plain)
+    if not sources:
+        raise errors.IllegalArgument("No sources given", java_class=plain)
+    for path in (target, *sources):
+        if path.startswith(paths.RESERVED_INODES):
+            raise errors.RemoteError(
+                f"Concat operation doesn't support .reserved relative path : {path}"
+            )

@@ -1,0 +1,193 @@
+"""Lease recovery: files are taken from writers that fell silent, and closed (pure).
+
+A file is taken over when its writer was silent beyond the hard limit, when another
+client wants it and the writer was silent beyond the soft limit, or when somebody asks
+for it by `recoverLease`, whatever the writer does. Then
+
+1. all blocks are complete -> the file is closed as it is
+2. nothing was ever written to the last block: no byte was synced, no datanode has a
+   replica, and all that may have one have said so -> the block is dropped, and the file
+   closed. After a start nobody knows who was to have one: all
+   that live have to come back and report (`Core.unheard`)
+3. otherwise the lease goes over to the namenode's own holder, by an edit: from here on
+   the old writer is refused in everything it tries, also if it asks under the same name
+   as who asked for the recovery
+4. once the earlier blocks are safe, the datanodes of the last one agree on its length
+   (`block_recovery`), and the file is closed behind what they have
+
+The namenode's leases are looked at again and again until their files are closed, so
+also those that it held before it was started anew. Nothing is done in safe mode: what
+datanodes hold is not known yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from howdah import errors
+from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.permissions import Access
+from howdah.namenode.inodes.file_blocks import close_edit, edit_blocks
+from howdah.namenode.inodes.inodes import BlockState, File
+from howdah.namenode.rounds import Round
+from howdah.namenode.tree.leases import Lease, is_namenode_holder, namenode_holder
+from howdah.namenode.writing.block_recovery import BlockRecovery
+from howdah.rpc.service import Caller
+from howdah.storage.edits import edits
+
+FILES_PER_SLICE: Final = 50
+"""Some milliseconds' worth: others wait no longer for a client that died with many files."""
+
+
+class LeaseRecovery:
+    """Takes files over. The shell begins a round every second or so."""
+
+    def __init__(self, core: Core, recovery: BlockRecovery) -> None:
+        self._core = core
+        self._recovery = recovery
+        self.holder = namenode_holder(core.clock.wall_ms())
+        self._next_look_ms = 0
+        self._waiting: set[int] = set()
+        """Files of which the log says already that they stay open."""
+
+    # Asked for by clients.
+
+    def recover(self, caller: Caller, path: str) -> bool:
+        """`recoverLease`: True if the file is closed, False while it is recovered."""
+        core = self._core
+        core.safe_mode.check(f"Cannot recover the lease of {path}")
+        who, found = core.resolve_to_change(caller, path)
+        file = core.require_file(found)
+        if file.writer is None:
+            return True
+        core.permissions.check(who, file, Access.WRITE)
+        return self.take_over(file)
+
+    def require_free(self, file: File, client_name: str, caller: Caller, what: str) -> None:
+        """Return if nobody writes the file. One whose writer is silent beyond the soft
+        limit is taken over, and may be free at once.
+
+        Raises AlreadyBeingCreated, or RecoveryInProgress: try again later.
+        """
+        if file.writer is None:
+            return
+        core = self._core
+        failed = f"Failed to {what} {file.path} for {client_name} on {caller.address} because "
+        if file.writer == client_name:
+            raise errors.AlreadyBeingCreated(
+                f"{failed}{client_name} is already the current lease holder."
+            )
+        if core.leases.soft_expired(file.writer, core.clock.monotonic_ms()):
+            if self.take_over(file):
+                return
+            raise errors.RecoveryInProgress(
+                f"{failed}lease recovery is in progress. Try again later."
+            )
+        if is_namenode_holder(file.writer) or (file.blocks and file.blocks[-1].truncating):
+            raise errors.RecoveryInProgress(
+                f"{failed}another recovery is in progress by {file.writer} on {file.writer_machine}"
+            )
+        raise errors.AlreadyBeingCreated(
+            f"{failed}this file lease is currently owned by {file.writer} on {file.writer_machine}"
+        )
+
+    # Steps.
+
+    def take_over(self, file: File) -> bool:
+        """One file through the steps above; True if it is closed."""
+        core = self._core
+        if self._close(file):
+            return True
+        assert file.writer is not None, "it is open"
+        if file.writer != self.holder:
+            core.commit(edits.ReassignLeaseOp(file.writer, file.path, self.holder))
+        core.leases.renew(self.holder, core.clock.monotonic_ms())
+        last = file.blocks[-1]
+        if last.state is BlockState.UNDER_CONSTRUCTION:
+            self._recovery.want(last)
+        return False
+
+    def _close(self, file: File) -> bool:
+        core = self._core
+        if not file.blocks.are_complete_but_last:
+            return False
+        last = file.last_block
+        if last is not None and last.state is not BlockState.COMPLETE:
+            if not core.blocks.is_unwritten(last) or core.unheard(last) is not None:
+                return False
+            core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks[:-1])))
+            core.reap()
+        core.commit(close_edit(file, edit_blocks(file.blocks), core.clock.wall_ms()))
+        return True
+
+    # By itself.
+
+    def round(self) -> Round:
+        """Go on with every recovery that can go on, in slices; each yields what is worth a
+        line in the log."""
+        core = self._core
+        now_ms = core.clock.monotonic_ms()
+        if core.safe_mode.on or now_ms < self._next_look_ms:
+            return
+        waiting: set[int] = set()
+        for lease in [*core.leases.hard_expired(now_ms), *core.leases.of_namenodes()]:
+            said: list[str] = []
+            for count, file in enumerate(self._files(lease), 1):
+                line = self._look_at(file, lease.holder, waiting)
+                if line:
+                    said.append(line)
+                if count % FILES_PER_SLICE == 0:
+                    yield said
+                    said = []
+                    if core.safe_mode.on:
+                        return
+            yield said
+        self._waiting = waiting
+        self._next_look_ms = core.clock.monotonic_ms() + core.settings.lease_recheck_ms
+        yield from self._recovery.round()
+
+    def _look_at(self, file: File, holder: str, waiting: set[int]) -> str:
+        """One file of a lease; what is worth a line in the log."""
+        why = (
+            "it is recovered"
+            if is_namenode_holder(holder)
+            else f"its writer {holder} has been silent too long"
+        )
+        path = file.path
+        try:
+            if self.take_over(file):
+                return f"{path} is closed: {why}"
+            hindrance = self._hindrance(file)
+        except errors.HowdahError as error:
+            # Such as a path that has become so long that no record of the log can name it.
+            hindrance = error.message
+        waiting.add(file.inode_id)
+        if file.inode_id in self._waiting:
+            return ""
+        return f"{path} stays open for now, though {why}: {hindrance}"
+
+    def _files(self, lease: Lease) -> Iterator[File]:
+        """Its files, whatever becomes of them and of their holder meanwhile."""
+        core = self._core
+        for inode_id in sorted(lease.inode_ids):
+            file = core.namespace.inodes.get(inode_id)
+            # What hangs under a deleted directory is freed with it.
+            if not isinstance(file, File) or not core.namespace.is_attached(file):
+                continue
+            if file.writer != lease.holder:
+                continue  # It was closed since, and another may have it.
+            if not is_namenode_holder(lease.holder) and not core.leases.is_hard_expired(
+                lease.holder, core.clock.monotonic_ms()
+            ):
+                return  # The holder lives after all.
+            yield file
+
+    def _hindrance(self, file: File) -> str:
+        for block in file.blocks:
+            if block.state is BlockState.COMMITTED:
+                return f"{block.name} has too few replicas"
+        last = file.blocks[-1]
+        if self._recovery.is_hopeless(last):
+            return f"no datanode that may have {last.name} is there; it is tried when one comes"
+        return f"the datanodes of {last.name} are asked how long it is"

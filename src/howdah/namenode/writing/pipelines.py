@@ -1,0 +1,131 @@
+"""What a client asks when a datanode of its pipeline fails (pure; FS-126, FS-127).
+
+1. `additional`: another datanode, where the client wants to replace the one that failed
+2. `new_stamp`: a generation stamp for the block, with which the client sets up its new
+   pipeline; it holds for the namenode when
+3. `update` says which storages have the block under that stamp. Replicas elsewhere are
+   stale from then on, and go.
+
+An attempt that fails between 2 and 3 leaves nothing here but a stamp that is never
+used: the client takes another.
+"""
+
+from __future__ import annotations
+
+from howdah import errors
+from howdah.namenode.blocks.datanodes import Storage
+from howdah.namenode.blocks.placement import choose_targets
+from howdah.namenode.calls.core import Core
+from howdah.namenode.inodes.file_blocks import ClientBlock, check_length, edit_blocks
+from howdah.namenode.inodes.inodes import Block, BlockState, File
+from howdah.namenode.writing.allocation import Writing
+from howdah.rpc.service import Caller
+from howdah.storage.edits import edits
+
+
+class PipelineCalls:
+    """Operations on the pipeline of a block that is being written."""
+
+    def __init__(self, core: Core, writing: Writing) -> None:
+        self._core = core
+        self._writing = writing
+
+    def additional(
+        self,
+        path: str,
+        *,
+        client_name: str,
+        inode_id: int,
+        block: ClientBlock,
+        present: tuple[Storage, ...],
+        excluded: frozenset[str],
+        count: int,
+    ) -> tuple[Block, list[Storage]]:
+        """The pipeline of `present` storages, and up to `count` more on other nodes.
+
+        Where there are none the client gets what it has; what follows from that is its
+        `dfs.client.block.write.replace-datanode-on-failure` policy.
+        """
+        core = self._core
+        core.safe_mode.check(f"Cannot add datanode; src={path}, blk=blk_{block.block_id}")
+        file = self._writing.open_file(core.resolve(path), inode_id, client_name)
+        known = core.namespace.blocks.get(block.block_id)
+        if known is None or known.file != file or known.state is BlockState.COMPLETE:
+            raise errors.RemoteError(
+                f"blk_{block.block_id} is not a block of {file.path} that is being written"
+            )
+        now_ms = core.clock.monotonic_ms()
+        chosen = choose_targets(
+            core.datanodes,
+            count,
+            block_size_bytes=file.block_size_bytes,
+            dice=core.dice,
+            present=[storage.node for storage in present],
+            excluded=excluded,
+            avoid=lambda node: core.datanodes.is_stale(node, now_ms),
+            busy_factor=core.settings.busy_factor,
+        )
+        return known, [*present, *chosen]
+
+    def new_stamp(self, *, client_name: str, block: ClientBlock) -> tuple[Block, int]:
+        """A new generation stamp for the open block; it holds once `update` says so."""
+        core = self._core
+        core.safe_mode.check(f"Cannot get a new GS for block blk_{block.block_id}")
+        _, known = self._open_block(client_name, block)
+        stamp = core.namespace.generation_stamp + 1
+        core.commit(edits.SetGenstampV2Op(stamp))
+        return known, stamp
+
+    def update(
+        self,
+        caller: Caller,
+        *,
+        client_name: str,
+        old: ClientBlock,
+        new: ClientBlock,
+        targets: tuple[Storage, ...],
+    ) -> None:
+        """The open block goes on under a new stamp, on these storages alone."""
+        core = self._core
+        core.safe_mode.check("Pipeline not updated")
+        if not targets:
+            raise errors.RemoteError(f"Update pipeline of blk_{old.block_id}: it has no datanodes")
+        file, block = self._open_block(client_name, old)
+        if new.block_id != block.block_id or not (
+            block.generation_stamp < new.generation_stamp <= core.namespace.generation_stamp
+        ):
+            raise errors.RemoteError(
+                f"Update {block.name} (length = {block.length_bytes}) to an older state: {new}"
+            )
+        check_length(file, block, new.length_bytes)
+        if new.length_bytes < block.length_bytes:
+            raise errors.RemoteError(
+                f"Update {block.name} of {file.path} from {block.length_bytes} bytes "
+                f"to {new.length_bytes}: a replica never shrinks"
+            )
+        old_stamp = block.generation_stamp
+        changed = list(edit_blocks(file.blocks))
+        changed[-1] = new.as_edit
+        core.commit(
+            edits.UpdateBlocksOp(
+                file.path,
+                tuple(changed),
+                rpc_client_id=caller.client_id,
+                rpc_call_id=caller.call_id,
+            )
+        )
+        core.blocks.new_pipeline(block, old_stamp, targets)
+
+    def _open_block(self, client_name: str, named: ClientBlock) -> tuple[File, Block]:
+        block = self._core.namespace.blocks.get(named.block_id)
+        if block is None or block.state is BlockState.COMPLETE:
+            raise errors.RemoteError(
+                f"blk_{named.block_id}_{named.generation_stamp} does not exist or is not "
+                "under construction"
+            )
+        file = self._writing.open_file(
+            self._core.resolve(block.file.path), block.file.inode_id, client_name
+        )
+        if file.blocks[-1] != block:
+            raise errors.RemoteError(f"{block.name} is not the last block of {file.path}")
+        return file, block

@@ -1,0 +1,298 @@
+"""The files of an edit log: their names, writing one, and mending what a crash left.
+
+Mirrors the part of a namenode's `current` directory that is the log:
+
+    edits_0000000000000000001-0000000000000000042    finished, transactions 1 to 42
+    edits_inprogress_0000000000000000043             being written, from 43 on
+
+This is the shell around `segment_scan`. One `SegmentWriter` writes one segment
+in one directory; which directories there are and how many of them have to answer
+is the journal's affair.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from howdah import errors
+from howdah.storage import disk
+from howdah.storage.atomic import fsync_directory, rename_durably, replace_file
+from howdah.storage.edits.codec import LAYOUT_VERSION, MAX_RECORD_BYTES
+from howdah.storage.edits.segment_scan import (
+    FILL,
+    PlacedEdit,
+    SegmentEnd,
+    SegmentReader,
+    encode_header,
+)
+
+PREALLOCATION_BYTES: Final = 1 << 20
+"""Space is taken in steps of this size, so that a sync seldom has to write the
+file's length too."""
+
+_FINISHED: Final = re.compile(r"edits_(\d+)-(\d+)")
+_IN_PROGRESS: Final = re.compile(r"edits_inprogress_(\d+)")
+
+
+def finished_name(first_txid: int, last_txid: int) -> str:
+    return f"edits_{first_txid:019d}-{last_txid:019d}"
+
+
+def in_progress_name(first_txid: int) -> str:
+    return f"edits_inprogress_{first_txid:019d}"
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One segment file; `last_txid` is None while it is being written."""
+
+    first_txid: int
+    last_txid: int | None
+    path: Path
+
+    @property
+    def in_progress(self) -> bool:
+        return self.last_txid is None
+
+
+def parse_name(path: Path) -> Segment | None:
+    """The segment that a file's name speaks of; None if it is no segment's name."""
+    if match := _FINISHED.fullmatch(path.name):
+        return Segment(int(match[1]), int(match[2]), path)
+    if match := _IN_PROGRESS.fullmatch(path.name):
+        return Segment(int(match[1]), None, path)
+    return None
+
+
+def list_segments(directory: Path) -> list[Segment]:
+    """All segments in a directory, by first transaction."""
+    found = [segment for path in directory.iterdir() if (segment := parse_name(path))]
+    return sorted(found, key=lambda segment: (segment.first_txid, segment.in_progress))
+
+
+def select_segments(segments: Iterable[Segment], from_txid: int) -> list[Segment]:
+    """Those that hold all transactions from `from_txid` on, in order and without a gap.
+
+    `from_txid` is the one after the image's; 1 where there is no image. The first
+    segment may begin before it; the last one may be in progress. Raises
+    `CorruptEditLog` naming the transactions that are missing, or the segments that
+    overlap.
+    """
+    chosen: list[Segment] = []
+    next_txid = from_txid
+    for segment in sorted(segments, key=lambda segment: (segment.first_txid, segment.in_progress)):
+        if segment.last_txid is not None and segment.last_txid < from_txid:
+            continue
+        if chosen and chosen[-1].last_txid is None:
+            raise errors.CorruptEditLog(
+                f"Edit log {chosen[-1].path} is still in progress, yet {segment.path} follows it"
+            )
+        if segment.first_txid > next_txid:
+            raise errors.CorruptEditLog(
+                f"Edit log has no transactions {next_txid} to {segment.first_txid - 1}: "
+                f"they should be in the segment before {segment.path}"
+            )
+        if chosen and segment.first_txid < next_txid:
+            raise errors.CorruptEditLog(
+                f"Edit log segments overlap: {chosen[-1].path} and {segment.path}"
+            )
+        chosen.append(segment)
+        if segment.last_txid is not None:
+            next_txid = segment.last_txid + 1
+    return chosen
+
+
+def read_segment(
+    segment: Segment, *, max_record_bytes: int = MAX_RECORD_BYTES
+) -> Iterator[PlacedEdit]:
+    """The edits of one segment. A torn tail of one in progress is passed over.
+
+    Raises `CorruptEditLog`, `UnsupportedOperation`, `IncorrectVersion`.
+    """
+    with open(segment.path, "rb", buffering=0) as file:
+        yield from SegmentReader(
+            file,
+            str(segment.path),
+            first_txid=segment.first_txid,
+            last_txid=segment.last_txid,
+            max_record_bytes=max_record_bytes,
+        )
+
+
+def scan_segment(segment: Segment, *, max_record_bytes: int = MAX_RECORD_BYTES) -> SegmentEnd:
+    """Where a segment ends, its framing, checksums and transaction ids checked."""
+    with open(segment.path, "rb", buffering=0) as file:
+        return SegmentReader(
+            file,
+            str(segment.path),
+            first_txid=segment.first_txid,
+            last_txid=segment.last_txid,
+            max_record_bytes=max_record_bytes,
+        ).scan()
+
+
+def recover_segment(
+    segment: Segment, *, max_record_bytes: int = MAX_RECORD_BYTES
+) -> tuple[Segment | None, SegmentEnd]:
+    """Finishes a segment that a dead namenode was writing.
+
+    A torn tail is copied to `….torn` beside it and cut. A segment without a single
+    whole transaction is set aside as `….empty`, and the result is None. Otherwise
+    the file gets its final name. Raises `CorruptEditLog` if it is damaged, and has
+    then changed nothing.
+    """
+    assert segment.in_progress, "a finished segment is not recovered"
+    end = scan_segment(segment, max_record_bytes=max_record_bytes)
+    if end.last_txid is None:
+        disk.rename(segment.path, _beside(segment.path, ".empty"))
+        fsync_directory(segment.path.parent)
+        return None, end
+    descriptor = disk.open_file(segment.path, os.O_RDWR)
+    try:
+        if end.torn_bytes:
+            tail = os.pread(descriptor, end.torn_bytes, end.valid_bytes)
+            replace_file(_beside(segment.path, ".torn"), tail)
+        disk.truncate(descriptor, end.valid_bytes, segment.path)
+        disk.sync(descriptor, segment.path)
+    finally:
+        os.close(descriptor)
+    finished = segment.path.with_name(finished_name(segment.first_txid, end.last_txid))
+    rename_durably(segment.path, finished)
+    return Segment(segment.first_txid, end.last_txid, finished), end
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+class SegmentWriter:
+    """Writes one segment. `append` collects, `sync` makes durable, `finalize` names.
+
+    `append` may be called by one thread while another is in `sync`; what was
+    appended before `sync` was called is durable when it returns. After a failed
+    write or sync nothing is known about what the disk has, so `sync` and `finalize`
+    fail from then on, and the journal has to do without this directory. `append`
+    does not: whoever appends has applied the edit, and is not the one to tell.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        first_txid: int,
+        *,
+        layout_version: int = LAYOUT_VERSION,
+        preallocation_bytes: int = PREALLOCATION_BYTES,
+    ) -> None:
+        """Creates the file with its header, durably.
+
+        Raises `InconsistentStorage` if it is there already.
+        """
+        self.directory = directory
+        self.first_txid = first_txid
+        self.path = directory / in_progress_name(first_txid)
+        self._preallocation_bytes = preallocation_bytes
+        # A deque, since its append and popleft are atomic between threads.
+        self._pending: deque[bytes] = deque()
+        self._written_bytes = 0
+        self._allocated_bytes = 0
+        self._failure: OSError | None = None
+        try:
+            self._descriptor: int | None = disk.open_file(
+                self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL
+            )
+        except FileExistsError as error:
+            raise errors.InconsistentStorage(
+                f"Edit log segment {self.path} exists already; recover it first"
+            ) from error
+        try:
+            self.append(encode_header(layout_version))
+            self.sync()
+            fsync_directory(directory)
+        except OSError:
+            self.close()
+            raise
+
+    @property
+    def written_bytes(self) -> int:
+        """Length of the part that has been written; the file is longer."""
+        return self._written_bytes
+
+    def append(self, records: bytes) -> None:
+        """Adds whole records, to be written by the next `sync`.
+
+        Raises `ClosedStream`, and nothing else.
+        """
+        if self._descriptor is None:
+            raise errors.ClosedStream(f"Edit log segment {self.path} is closed")
+        if self._failure is None:
+            self._pending.append(records)
+
+    def sync(self) -> None:
+        """Writes what is pending and waits until the disk has it.
+
+        Raises `OSError` as the system gave it; the writer is unusable then.
+        """
+        descriptor = self._usable()
+        try:
+            if self._write_pending(descriptor):
+                disk.sync_data(descriptor, self.path)
+        except OSError as error:
+            self._failure = error
+            raise
+
+    def finalize(self, last_txid: int) -> Path:
+        """Ends the segment, whose last record has `last_txid`: cuts the fill, and
+        gives the file its final name. Durable on return."""
+        descriptor = self._usable()
+        assert last_txid >= self.first_txid, "a segment has at least one transaction"
+        try:
+            self._write_pending(descriptor)
+            disk.truncate(descriptor, self._written_bytes, self.path)
+            disk.sync(descriptor, self.path)
+            finished = self.directory / finished_name(self.first_txid, last_txid)
+            rename_durably(self.path, finished)
+        except OSError as error:
+            self._failure = error
+            raise
+        self.close()
+        return finished
+
+    def close(self) -> None:
+        """Closes the file and leaves it as it is, in progress; what is pending is lost."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _usable(self) -> int:
+        if self._failure is not None:
+            raise OSError(
+                self._failure.errno,
+                f"Edit log segment {self.path} is unusable since a write failed: {self._failure}",
+            )
+        if self._descriptor is None:
+            raise errors.ClosedStream(f"Edit log segment {self.path} is closed")
+        return self._descriptor
+
+    def _write_pending(self, descriptor: int) -> bool:
+        pieces = []
+        while self._pending:
+            pieces.append(self._pending.popleft())
+        if not pieces:
+            return False
+        batch = b"".join(pieces)
+        self._allocate(descriptor, self._written_bytes + len(batch))
+        disk.write(descriptor, batch, self._written_bytes, self.path)
+        self._written_bytes += len(batch)
+        return True
+
+    def _allocate(self, descriptor: int, needed_bytes: int) -> None:
+        while self._allocated_bytes < needed_bytes:
+            fill = FILL * self._preallocation_bytes
+            disk.write(descriptor, fill, self._allocated_bytes, self.path)
+            self._allocated_bytes += len(fill)

@@ -1,0 +1,5 @@
+"""A namespace image on disk (FSImageFormatProtobuf in Hadoop).
+
+`records` are its values; `fsimage` puts `sections` in order, with `inodes`, `shapes` and
+`columns`; `files` names, writes and checks the file. Arrows: `fsimage -> sections -> records`.
+"""

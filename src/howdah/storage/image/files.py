@@ -1,0 +1,272 @@
+"""The image files of a namenode: their names, writing one durably, and checking one.
+
+Mirrors the part of a namenode's `current` directory that is the images:
+
+    fsimage_0000000000000000042          the namespace after transaction 42
+    fsimage_0000000000000000042.md5      its sum, as `md5sum` writes it
+    fsimage.ckpt_0000000000000000042     being written; no reader looks at it
+
+An image comes into being in four steps, and a crash in any of them leaves the
+images before it as they were:
+
+1. `fsimage.ckpt_N` is written in every directory, and synced
+2. `fsimage_N.md5` is written
+3. `fsimage.ckpt_N` is renamed to `fsimage_N`: from here on it counts
+4. the directory is synced
+
+This is the shell around `fsimage`, which knows what is in an image.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from howdah import errors
+from howdah.storage import disk
+from howdah.storage.atomic import NewFile, fsync_directory, replace_file
+from howdah.storage.image.sections import Sink
+
+log = logging.getLogger(__name__)
+
+_IMAGE: Final = re.compile(r"fsimage_(\d+)")
+_UNFINISHED: Final = re.compile(r"fsimage\.ckpt_(\d+)")
+_SUM: Final = re.compile(r"(fsimage_\d+)\.md5(\.tmp)?")
+_SUM_LINE: Final = re.compile(rb"([0-9a-f]{32})[ *]+(\S+)\s*")
+_CHUNK_BYTES: Final = 1 << 20
+
+
+def image_name(txid: int) -> str:
+    return f"fsimage_{txid:019d}"
+
+
+def unfinished_name(txid: int) -> str:
+    return f"fsimage.ckpt_{txid:019d}"
+
+
+def md5_path(image: Path) -> Path:
+    return image.with_name(image.name + ".md5")
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFile:
+    """One image; the namespace after transaction `txid`."""
+
+    txid: int
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenImage:
+    """An image that stands under its unfinished name in `directories`.
+
+    `failed` are the directories that could not be written, with the reasons.
+    """
+
+    txid: int
+    md5: str
+    size_bytes: int
+    directories: tuple[Path, ...]
+    failed: tuple[tuple[Path, str], ...] = ()
+
+
+def list_images(directories: Iterable[Path]) -> list[ImageFile]:
+    """All images of some `current` directories, newest first."""
+    found = [
+        ImageFile(int(match[1]), path)
+        for directory in directories
+        for path in sorted(directory.iterdir())
+        if (match := _IMAGE.fullmatch(path.name))
+    ]
+    return sorted(found, key=lambda image: -image.txid)
+
+
+def list_readable_images(directories: Iterable[Path]) -> list[ImageFile]:
+    """The same of those directories that can be read; the others are logged."""
+    found: list[ImageFile] = []
+    for directory in directories:
+        try:
+            found += list_images([directory])
+        except OSError as error:
+            log.error("the images in %s cannot be listed: %s", directory, error)
+    return sorted(found, key=lambda image: -image.txid)
+
+
+class _Tee:
+    """One sink for the files of all directories. One that fails is dropped."""
+
+    def __init__(self, opened: dict[Path, NewFile], failed: dict[Path, str]) -> None:
+        self._opened = opened
+        self._failed = failed
+        self.md5 = hashlib.md5(usedforsecurity=False)
+        self.size_bytes = 0
+
+    def write(self, data: bytes, /) -> object:
+        self.md5.update(data)
+        self.size_bytes += len(data)
+        self.each(lambda file: file.write(data))
+        return None
+
+    def each(self, do: Callable[[NewFile], object]) -> None:
+        for directory, file in list(self._opened.items()):
+            try:
+                do(file)
+            except OSError as error:
+                self._failed[directory] = str(error)
+                del self._opened[directory]
+                _close_quietly(file)
+                _unlink_quietly(file.path)
+        if not self._opened:
+            raise OSError(f"no directory could take the image: {_reasons(self._failed)}")
+
+
+@dataclass(slots=True)
+class _Files:
+    opened: dict[Path, NewFile] = field(default_factory=dict)
+    failed: dict[Path, str] = field(default_factory=dict)
+
+
+def write_unfinished(
+    directories: Sequence[Path], txid: int, write: Callable[[Sink], None]
+) -> WrittenImage:
+    """Step 1: the image, once computed, into every directory. Durable on return.
+
+    Raises OSError if no directory could take it; what `write` raises.
+    """
+    found = _Files()
+    for directory in directories:
+        try:
+            found.opened[directory] = NewFile(directory / unfinished_name(txid))
+        except OSError as error:
+            found.failed[directory] = str(error)
+    tee = _Tee(found.opened, found.failed)
+    try:
+        write(tee)
+        tee.each(NewFile.sync)
+    except BaseException:
+        for file in found.opened.values():
+            _close_quietly(file)
+            _unlink_quietly(file.path)
+        raise
+    finally:
+        for file in found.opened.values():
+            _close_quietly(file)
+    return WrittenImage(
+        txid,
+        tee.md5.hexdigest(),
+        tee.size_bytes,
+        tuple(found.opened),
+        tuple(found.failed.items()),
+    )
+
+
+def _reasons(failed: dict[Path, str]) -> str:
+    return "; ".join(f"{directory}: {why}" for directory, why in failed.items())
+
+
+def _close_quietly(file: NewFile) -> None:
+    """What matters was synced before, or the file is given up."""
+    try:
+        file.close()
+    except OSError as error:
+        log.warning("closing %s: %s", file.path, error)
+
+
+def _unlink_quietly(path: Path) -> None:
+    """What stays is removed at the next start."""
+    with contextlib.suppress(OSError):
+        disk.unlink(path, missing_ok=True)
+
+
+def discard_unfinished(directories: Iterable[Path], txid: int) -> None:
+    """Instead of steps 2 to 4: take away what there is of it."""
+    for directory in directories:
+        _unlink_quietly(directory / unfinished_name(txid))
+
+
+def finish_image(written: WrittenImage) -> list[Path]:
+    """Steps 2 to 4: the sum, the name. The directories in which the image now counts.
+
+    Raises OSError if it is none.
+    """
+    done = []
+    failure = OSError("there was no directory")
+    for directory in written.directories:
+        final = directory / image_name(written.txid)
+        try:
+            replace_file(md5_path(final), f"{written.md5} *{final.name}\n".encode())
+            disk.rename(directory / unfinished_name(written.txid), final)
+            fsync_directory(directory)
+        except OSError as error:
+            log.error("the image %s could not be finished: %s", final, error)
+            failure = error
+            _unlink_quietly(directory / unfinished_name(written.txid))
+            if not final.exists():
+                _unlink_quietly(md5_path(final))
+        else:
+            done.append(directory)
+    if not done:
+        raise failure
+    return done
+
+
+def save_image(
+    directories: Sequence[Path], txid: int, write: Callable[[Sink], None]
+) -> WrittenImage:
+    """All four steps. Raises OSError if no directory could take the image."""
+    written = write_unfinished(directories, txid, write)
+    for directory, why in written.failed:
+        log.error("no image in %s: %s", directory, why)
+    finish_image(written)
+    return written
+
+
+def read_sum(image: Path) -> str | None:
+    """The sum beside an image, None where there is none. Raises CorruptImage, OSError."""
+    try:
+        line = md5_path(image).read_bytes()
+    except FileNotFoundError:
+        return None
+    match = _SUM_LINE.fullmatch(line)
+    if match is None or match[2] != image.name.encode():
+        raise errors.CorruptImage(f"{md5_path(image)} is no sum of {image.name}: {line[:100]!r}")
+    return match[1].decode()
+
+
+def check_image(image: Path) -> None:
+    """Hold an image against its sum. Raises CorruptImage, OSError."""
+    md5 = read_sum(image)
+    if md5 is None:
+        raise errors.CorruptImage(f"image {image} has no sum beside it")
+    found = hashlib.md5(usedforsecurity=False)
+    with open(image, "rb", buffering=0) as file:
+        while data := file.read(_CHUNK_BYTES):
+            found.update(data)
+    if found.hexdigest() != md5:
+        raise errors.CorruptImage(
+            f"image {image} is damaged: its sum is {found.hexdigest()}, and should be {md5}"
+        )
+
+
+def set_aside(image: Path) -> None:
+    """Rename a damaged image to `….damaged`, so that it counts no more."""
+    disk.rename(image, image.with_name(image.name + ".damaged"))
+    fsync_directory(image.parent)
+
+
+def remove_unfinished(directory: Path) -> None:
+    """Take away what a process left that died while it wrote, or removed, an image: the
+    unfinished image, and a sum that has no image."""
+    for path in sorted(directory.iterdir()):
+        sum_of = _SUM.fullmatch(path.name)
+        if _UNFINISHED.fullmatch(path.name) or (
+            sum_of and (sum_of[2] or not (directory / sum_of[1]).exists())
+        ):
+            log.warning("removing %s, which was not finished", path)
+            disk.unlink(path, missing_ok=True)

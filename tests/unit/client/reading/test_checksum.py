@@ -1,0 +1,85 @@
+"""A file's checksum from those of its blocks."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from howdah import errors
+from howdah.client.reading.checksum import COMPOSITE_CRC, MD5MD5CRC, combine_crc, combine_md5
+from howdah.transfer.checksum import ChecksumType, crc
+from howdah.transfer.ops import BlockChecksumType
+from howdah.transfer.responses import BlockChecksumResult
+
+FakeCluster = Any
+
+
+def md5_of(block: int) -> BlockChecksumResult:
+    digest = hashlib.md5(bytes([block])).digest()
+    return BlockChecksumResult(digest, 512, 1000, ChecksumType.CRC32C)
+
+
+def test_an_empty_file_has_the_checksum_that_hadoop_gives_it() -> None:
+    combined = combine_md5([])
+    assert combined.algorithm == "MD5-of-0MD5-of-0CRC32"
+    assert combined.value.hex() == "0" * 24 + "70bc8f4b72a86921468bf8e8441dce51" + "0" * 8
+
+
+def test_one_block_does_not_say_how_many_crcs_it_has() -> None:
+    assert combine_md5([md5_of(1)]).algorithm == "MD5-of-0MD5-of-512CRC32C"
+
+
+def test_the_bytes_begin_with_chunk_and_block_size() -> None:
+    value = combine_md5([md5_of(1), md5_of(2)]).value
+    assert struct.unpack(">iq", value[:12]) == (512, 1000)
+    assert len(value) == 32
+
+
+@pytest.mark.parametrize(("blocks", "buffer"), [(1, 32), (2, 32), (3, 64), (4, 64), (5, 128)])
+def test_the_md5_covers_the_buffer_with_its_unused_room(blocks: int, buffer: int) -> None:
+    results = [md5_of(n) for n in range(blocks)]
+    joined = b"".join(result.checksum for result in results)
+    expected = hashlib.md5(joined + bytes(buffer - len(joined))).digest()
+    assert combine_md5(results).value[12:28] == expected
+
+
+@given(st.lists(st.binary(min_size=1, max_size=50), min_size=1, max_size=6))
+def test_a_composite_crc_is_the_crc_of_the_whole_file(blocks: list[bytes]) -> None:
+    results = [
+        BlockChecksumResult(
+            crc(ChecksumType.CRC32C, block).to_bytes(4, "big"),
+            512,
+            0,
+            ChecksumType.CRC32C,
+            BlockChecksumType.COMPOSITE_CRC,
+        )
+        for block in blocks
+    ]
+    combined = combine_crc("/f", results, [len(block) for block in blocks])
+    assert combined.algorithm == "COMPOSITE-CRC32C"
+    assert combined.value == crc(ChecksumType.CRC32C, b"".join(blocks)).to_bytes(4, "big")
+
+
+def test_an_unknown_way_to_combine_is_refused(cluster: FakeCluster) -> None:
+    with pytest.raises(errors.IllegalArgument, match="MD5MD5CRC or COMPOSITE_CRC"):
+        cluster.client().checksums().read("/f", None, "SHA")
+
+
+def test_the_next_datanode_is_asked_when_one_is_down(cluster: FakeCluster) -> None:
+    cluster.put(b"abc" * 1000)
+    expected = cluster.client().checksums().read("/f", None, MD5MD5CRC)
+    cluster.datanodes[0].stop()
+    assert cluster.client().checksums().read("/f", None, MD5MD5CRC) == expected
+
+
+def test_no_datanode_is_an_error_that_names_the_block(cluster: FakeCluster) -> None:
+    cluster.put(b"abc")
+    for node in cluster.datanodes:
+        node.stop()
+    with pytest.raises(errors.BlockMissing, match="blk_1000_1001 of /f"):
+        cluster.client().checksums().read("/f", None, COMPOSITE_CRC)

@@ -1,0 +1,569 @@
+"""What a datanode says to its namenode, and when: against a namenode of the test's own."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from howdah import errors
+from howdah.datanode.channel.gauges import Gauges
+from howdah.datanode.channel.messages import (
+    BlockSynchronized,
+    CheckVolumes,
+    Command,
+    CorruptFound,
+    Identity,
+    Invalidate,
+    RecoverBlock,
+    ReplicaOpened,
+    ReplicaReceived,
+    ServePool,
+    VolumeFailed,
+)
+from howdah.datanode.keeper import report_schedule
+from howdah.datanode.keeper.directories import DataDirectories
+from howdah.datanode.keeper.inventory import Inventory
+from howdah.datanode.keeper.namenode_actor import PROTOCOL, ActorSettings, NamenodeActor
+from howdah.datanode.recovery.inter_datanode import encode_order
+from howdah.datanode.replicas.replicas import ReplicaMap
+from howdah.datanode.transfer.data_server import listen
+from howdah.proto import datanode_namenode_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.rpc.service import Registry, Service
+from howdah.rpc.threaded import ThreadedRpcServer
+from howdah.testing.waiting import wait_until
+from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
+
+POOL = "BP-1-127.0.0.1-1"
+BLOCK = ExtendedBlock(POOL, 5, 1001, 100)
+NODE = DatanodeAddress("127.0.0.1", "localhost", "uuid-1", 1, 2, 3)
+
+
+class FakeNamenode:
+    """Answers DatanodeProtocol and keeps the calls."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, Any]] = []
+        self.changed = threading.Condition()
+        self.cluster = "CID-1"
+        self.orders: list[pb.DatanodeCommandProto] = []
+        self.failures: dict[str, errors.HowdahError] = {}
+        self.always: dict[str, errors.HowdahError] = {}
+        self.lease = 1
+        listener = listen(("127.0.0.1", 0))
+        self.address = ("127.0.0.1", listener.getsockname()[1])
+        self._serve(listener)
+
+    def _serve(self, listener: Any) -> None:
+        descriptor = pb.DESCRIPTOR.services_by_name["DatanodeProtocolService"]
+        self.server = ThreadedRpcServer(
+            listener, Registry([Service(PROTOCOL, 1, descriptor, self)])
+        )
+        self.server.start()
+
+    def restart(self) -> None:
+        self._serve(listen(self.address))
+
+    def _keep(self, name: str, request: Any) -> None:
+        with self.changed:
+            self.calls.append((name, request))
+            self.changed.notify_all()
+        failure = self.failures.pop(name, None) or self.always.get(name)
+        if failure is not None:
+            raise failure
+
+    def version_request(self, request: Any, caller: Any) -> pb.VersionResponseProto:
+        self._keep("version", request)
+        return pb.VersionResponseProto(
+            info=pb.NamespaceInfoProto(
+                buildVersion="1",
+                unused=0,
+                blockPoolID=POOL,
+                softwareVersion="3.5.0",
+                storageInfo=pb.StorageInfoProto(
+                    layoutVersion=0, namespceID=5, clusterID=self.cluster, cTime=0
+                ),
+            )
+        )
+
+    def register_datanode(self, request: Any, caller: Any) -> pb.RegisterDatanodeResponseProto:
+        self._keep("register", request)
+        return pb.RegisterDatanodeResponseProto(registration=request.registration)
+
+    def send_heartbeat(self, request: Any, caller: Any) -> pb.HeartbeatResponseProto:
+        self._keep("heartbeat", request)
+        orders, self.orders = self.orders, []
+        return pb.HeartbeatResponseProto(
+            cmds=orders,
+            fullBlockReportLeaseId=self.lease if request.requestFullBlockReportLease else 0,
+            haStatus=pb.NNHAStatusHeartbeatProto(state=pb.NNHAStatusHeartbeatProto.ACTIVE, txid=0),
+        )
+
+    def block_report(self, request: Any, caller: Any) -> pb.BlockReportResponseProto:
+        self._keep("report", request)
+        return pb.BlockReportResponseProto()
+
+    def block_received_and_deleted(
+        self, request: Any, caller: Any
+    ) -> pb.BlockReceivedAndDeletedResponseProto:
+        self._keep("news", request)
+        return pb.BlockReceivedAndDeletedResponseProto()
+
+    def report_bad_blocks(self, request: Any, caller: Any) -> pb.ReportBadBlocksResponseProto:
+        self._keep("bad", request)
+        return pb.ReportBadBlocksResponseProto()
+
+    def commit_block_synchronization(
+        self, request: Any, caller: Any
+    ) -> pb.CommitBlockSynchronizationResponseProto:
+        self._keep("commit", request)
+        return pb.CommitBlockSynchronizationResponseProto()
+
+    def names(self) -> list[str]:
+        return [name for name, _ in self.calls]
+
+    def wait_for(self, name: str, count: int = 1) -> Any:
+        """The request of the count-th call of this name."""
+        with self.changed:
+            assert self.changed.wait_for(lambda: self.names().count(name) >= count, 5), (
+                f"no {name} among {self.names()}"
+            )
+            return [request for kind, request in self.calls if kind == name][count - 1]
+
+    def close(self) -> None:
+        self.server.close()
+
+
+class Subject:
+    """An actor and what it did."""
+
+    def __init__(
+        self, namenode: FakeNamenode, root: Path, heartbeat_s: float = 60, report_s: float = 3600
+    ) -> None:
+        self.commands: list[Command] = []
+        self.stopped: list[tuple[str, int]] = []
+        self.ready = threading.Event()
+        self.ended = threading.Event()
+        self.directories = DataDirectories.open([("DISK", root / "data")])
+        volumes = self.directories.volumes
+        self.inventory = Inventory(volumes, ReplicaMap(), Gauges(1))
+        self.storage_id = volumes.all[0].storage_id
+        self.actor = NamenodeActor(
+            namenode.address,
+            lambda: DatanodeAddress("127.0.0.1", "localhost", self.directories.uuid, 1, 2, 3),
+            self.directories,
+            self.inventory,
+            Gauges(1),
+            ActorSettings(heartbeat_s, report_s, 1000),
+            command=self._obey,
+            ready=self.ready.set,
+            stop=self._stop,
+        )
+
+    def _obey(self, command: Command) -> None:
+        self.commands.append(command)
+        if isinstance(command, ServePool):
+            self.actor.pool_served(command.pool_id)
+
+    def _stop(self, reason: str, status: int) -> None:
+        self.stopped.append((reason, status))
+        self.ended.set()
+
+    def close(self) -> None:
+        self.actor.stop()
+        self.directories.close()
+
+
+@pytest.fixture
+def namenode() -> Iterator[FakeNamenode]:
+    fake = FakeNamenode()
+    yield fake
+    fake.close()
+
+
+@pytest.fixture
+def start(namenode: FakeNamenode, tmp_path: Path) -> Iterator[Callable[..., Subject]]:
+    subjects: list[Subject] = []
+
+    def make(**options: Any) -> Subject:
+        subject = Subject(namenode, tmp_path, **options)
+        subjects.append(subject)
+        subject.actor.start()
+        return subject
+
+    yield make
+    for subject in subjects:
+        subject.close()
+
+
+def test_a_datanode_registers_beats_and_reports_before_it_is_ready(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    subject = start()
+    assert subject.ready.wait(5)
+    assert namenode.names()[:4] == ["version", "register", "heartbeat", "report"]
+    heartbeat = namenode.wait_for("heartbeat")
+    assert heartbeat.reports[0].storage.storageUuid == subject.storage_id
+    assert heartbeat.reports[0].capacity > 0
+    assert subject.commands[0] == Identity(
+        DatanodeAddress("127.0.0.1", "localhost", subject.directories.uuid, 1, 2, 3)
+    )
+    assert subject.commands[1] == ServePool(POOL)
+
+
+def test_a_datanode_serves_its_block_pool_before_the_namenode_knows_it(
+    namenode: FakeNamenode, start: Callable[..., Subject], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = threading.Event()
+    real = NamenodeActor.pool_served
+
+    def late(actor: NamenodeActor, pool_id: str) -> None:
+        def answer() -> None:
+            served.set()
+            real(actor, pool_id)
+
+        threading.Timer(0.05, answer).start()
+
+    monkeypatch.setattr(NamenodeActor, "pool_served", late)
+    start()
+    namenode.wait_for("register")
+    assert served.is_set()
+
+
+def test_a_recovery_is_passed_on_with_the_name_of_who_ordered_it(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    order = RecoverBlock(BLOCK, 1007, (NODE,), BLOCK.with_length(7))
+    namenode.orders = [
+        pb.DatanodeCommandProto(
+            cmdType=pb.DatanodeCommandProto.BlockRecoveryCommand,
+            recoveryCmd=pb.BlockRecoveryCommandProto(blocks=[encode_order(order)]),
+        )
+    ]
+    subject = start()
+    assert subject.ready.wait(5)
+    assert replace(order, ordered_by=subject.actor.name) in subject.commands
+
+
+@pytest.mark.req("AP-026")
+def test_the_namenode_is_told_how_a_recovery_ended(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    subject = start()
+    assert subject.ready.wait(5)
+    subject.actor.tell(BlockSynchronized(BLOCK, 1007, 70, False, (NODE,), ("DS-1",), "nn"))
+    told = namenode.wait_for("commit")
+    assert ExtendedBlock.from_proto(told.block) == BLOCK
+    assert (told.newGenStamp, told.newLength, told.closeFile) == (1007, 70, True)
+    assert [node.datanodeUuid for node in told.newTaragets] == ["uuid-1"]
+    assert (list(told.newTargetStorages), told.deleteBlock) == (["DS-1"], False)
+
+
+def test_the_end_of_a_recovery_is_told_again_to_a_namenode_that_was_away(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    subject = start()
+    assert subject.ready.wait(5)
+    namenode.failures["commit"] = errors.SafeMode("wait")
+    subject.actor.tell(BlockSynchronized(BLOCK, 1007, 70, False, (), (), "nn"))
+    assert namenode.wait_for("commit", 2).newLength == 70
+
+
+def test_the_end_of_a_recovery_that_is_refused_is_not_told_again(
+    namenode: FakeNamenode, start: Callable[..., Subject], caplog: pytest.LogCaptureFixture
+) -> None:
+    subject = start()
+    assert subject.ready.wait(5)
+    namenode.failures["commit"] = errors.RemoteError("another one was first")
+    subject.actor.tell(BlockSynchronized(BLOCK, 1007, 70, False, (), (), "nn"))
+    namenode.wait_for("commit")
+    subject.actor.tell(ReplicaReceived(BLOCK, subject.storage_id))
+    namenode.wait_for("news")
+    assert namenode.names().count("commit") == 1
+    assert "another one was first" in caplog.text
+
+
+def test_news_are_told_at_once_and_in_order(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    subject = start()
+    assert subject.ready.wait(5)
+    for event in (
+        ReplicaOpened(BLOCK.with_length(0), subject.storage_id),
+        ReplicaReceived(BLOCK, subject.storage_id),
+    ):
+        subject.inventory.apply(event)
+        subject.actor.tell(event)
+    told: list[int] = []
+    for count in (1, 2):
+        for part in namenode.wait_for("news", count).blocks:
+            told += [info.status for info in part.blocks]
+        if len(told) == 2:
+            break
+    status = pb.ReceivedDeletedBlockInfoProto
+    assert told == [status.RECEIVING, status.RECEIVED]
+
+
+def test_orders_of_a_heartbeat_are_passed_on(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    namenode.orders = [
+        pb.DatanodeCommandProto(
+            cmdType=pb.DatanodeCommandProto.BlockCommand,
+            blkCmd=pb.BlockCommandProto(
+                action=pb.BlockCommandProto.INVALIDATE,
+                blockPoolId=POOL,
+                blocks=[types_pb2.BlockProto(blockId=5, genStamp=1001, numBytes=100)],
+            ),
+        )
+    ]
+    subject = start()
+    assert subject.ready.wait(5)
+    assert Invalidate((BLOCK,)) in subject.commands
+
+
+def test_a_namenode_that_forgot_the_datanode_gets_it_back_with_a_full_report(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    subject = start(heartbeat_s=0.05)
+    assert subject.ready.wait(5)
+    event = ReplicaReceived(BLOCK, subject.storage_id)
+    subject.inventory.apply(event)
+    namenode.orders = [pb.DatanodeCommandProto(cmdType=pb.DatanodeCommandProto.RegisterCommand)]
+    namenode.wait_for("register", 2)
+    assert namenode.wait_for("report", 2).reports[0].numberOfBlocks == 1
+
+
+def test_an_unknown_datanode_that_has_news_registers_again(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    subject = start()
+    assert subject.ready.wait(5)
+    namenode.failures["news"] = errors.UnregisteredNode("who are you?")
+    subject.actor.tell(ReplicaReceived(BLOCK, subject.storage_id))
+    namenode.wait_for("register", 2)
+    namenode.wait_for("report", 2)
+
+
+def test_news_outlive_a_namenode_that_is_away(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    subject = start()
+    assert subject.ready.wait(5)
+    namenode.close()
+    subject.actor.tell(ReplicaReceived(BLOCK, subject.storage_id))
+    namenode.restart()
+    assert namenode.wait_for("news").blocks[0].blocks[0].block.blockId == 5
+
+
+def test_a_datanode_that_starts_first_waits_for_its_namenode(
+    namenode: FakeNamenode, start: Callable[..., Subject], caplog: pytest.LogCaptureFixture
+) -> None:
+    namenode.close()
+    subject = start()
+    while "is away" not in caplog.text:
+        assert not subject.ready.wait(0.01)
+    namenode.restart()
+    assert subject.ready.wait(5)
+    assert caplog.text.count("is away") == 1
+
+
+def test_one_call_that_is_refused_is_made_good_by_a_full_report(
+    namenode: FakeNamenode, start: Callable[..., Subject], caplog: pytest.LogCaptureFixture
+) -> None:
+    subject = start(heartbeat_s=0.05)
+    assert subject.ready.wait(5)
+    namenode.failures["news"] = errors.RemoteError("not now")
+    subject.actor.tell(ReplicaReceived(BLOCK, subject.storage_id))
+    namenode.wait_for("report", 2)
+    assert "not now" in caplog.text
+
+
+def test_a_bad_replica_that_is_refused_is_not_told_again_and_makes_no_report(
+    namenode: FakeNamenode, start: Callable[..., Subject], caplog: pytest.LogCaptureFixture
+) -> None:
+    subject = start(heartbeat_s=0.02)
+    assert subject.ready.wait(5)
+    namenode.always["bad"] = errors.RemoteError("who is that?")
+    subject.actor.tell(CorruptFound(BLOCK, "", NODE, "torn"))
+    subject.actor.tell(ReplicaReceived(BLOCK, subject.storage_id))
+    namenode.wait_for("news")
+    namenode.wait_for("heartbeat", namenode.names().count("heartbeat") + 5)
+    assert namenode.names().count("bad") == 1
+    assert namenode.names().count("report") == 1
+    assert "who is that?" in caplog.text
+
+
+def test_news_that_are_refused_again_and_again_make_reports_rarer_and_heartbeats_go_on(
+    namenode: FakeNamenode,
+    start: Callable[..., Subject],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(report_schedule, "FIRST_PAUSE_S", 0.01)
+    subject = start(heartbeat_s=0.01)
+    assert subject.ready.wait(5)
+    namenode.always["news"] = namenode.always["report"] = errors.RemoteError("never")
+    subject.actor.tell(ReplicaReceived(BLOCK, subject.storage_id))
+    namenode.wait_for("report", 6)
+    pauses = re.findall(r"a full report in (\S+) s", caplog.text)
+    assert pauses[:5] == ["0.01", "0.02", "0.04", "0.08", "0.16"]
+    assert namenode.names().count("heartbeat") > 10
+
+
+def test_a_namenode_that_is_away_is_back_when_it_answers_and_is_called_less_and_less(
+    namenode: FakeNamenode,
+    start: Callable[..., Subject],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    subject = start(heartbeat_s=0.05)
+    assert subject.ready.wait(5)
+    pauses: list[float] = []
+    paused = threading.Condition()
+
+    def pause(actor: NamenodeActor, seconds: float) -> None:
+        with paused:
+            pauses.append(seconds)
+            paused.notify_all()
+
+    monkeypatch.setattr(NamenodeActor, "_pause", pause)
+    namenode.close()
+    with paused:
+        assert paused.wait_for(lambda: len(pauses) >= 8, 20)
+    assert pauses[:7] == [0.05, 0.1, 0.2, 0.4, 0.8, 1.0, 1.0]
+    assert caplog.text.count("is away") == 1
+    assert "is back" not in caplog.text
+    namenode.restart()
+    namenode.wait_for("heartbeat", namenode.names().count("heartbeat") + 1)
+    wait_until(lambda: "is back" in caplog.text)
+
+
+def test_a_datanode_reports_when_it_is_granted_a_lease_and_names_it(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    namenode.lease = 0
+    subject = start(heartbeat_s=0.01)
+    namenode.wait_for("heartbeat", 5)
+    assert namenode.names().count("report") == 0
+    assert not subject.ready.is_set()
+    namenode.lease = 77
+    assert subject.ready.wait(5)
+    assert namenode.wait_for("report").context.leaseId == 77
+    last = [request for name, request in namenode.calls if name == "heartbeat"][-1]
+    namenode.wait_for("heartbeat", namenode.names().count("heartbeat") + 1)
+    assert last.requestFullBlockReportLease
+    assert not namenode.calls[-1][1].requestFullBlockReportLease
+
+
+def test_a_report_whose_lease_has_ended_waits_for_another_lease(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    namenode.failures["report"] = errors.InvalidReportLease("too late")
+    subject = start(heartbeat_s=0.01)
+    assert subject.ready.wait(5)
+    names = namenode.names()
+    first = names.index("report")
+    assert "heartbeat" in names[first : names.index("report", first + 1)]
+
+
+def test_a_report_that_an_administrator_asks_for_needs_no_lease(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    subject = start()
+    assert subject.ready.wait(5)
+    namenode.lease = 0
+    subject.actor.report_now(full=True)
+    assert namenode.wait_for("report", 2).context.leaseId == 0
+
+
+def test_a_namenode_of_another_cluster_stops_the_datanode(
+    namenode: FakeNamenode, start: Callable[..., Subject], tmp_path: Path
+) -> None:
+    first = start()
+    assert first.ready.wait(5)
+    first.close()
+    namenode.cluster = "CID-2"
+    second = start()
+    assert second.ended.wait(5)
+    assert "Incompatible clusterIDs" in second.stopped[0][0]
+    assert second.stopped[0][1] == 1
+
+
+def test_a_datanode_that_may_not_register_stops(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    namenode.failures["register"] = errors.DisallowedDatanode("not you")
+    subject = start()
+    assert subject.ended.wait(5)
+    assert "not you" in subject.stopped[0][0]
+
+
+def test_a_corrupt_replica_is_reported(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    subject = start()
+    assert subject.ready.wait(5)
+    subject.actor.tell(CorruptFound(BLOCK, subject.storage_id, None, "torn"))
+    assert namenode.wait_for("bad").blocks[0].b.blockId == 5
+
+
+def test_a_failed_volume_is_told_with_a_heartbeat_at_once(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    subject = start()
+    assert subject.ready.wait(5)
+    subject.inventory.apply(VolumeFailed(subject.storage_id, "dead"))
+    subject.actor.volume_failed()
+    assert namenode.wait_for("heartbeat", 2).reports[0].failed
+
+
+def test_a_volume_that_looks_broken_is_to_prove_itself(
+    namenode: FakeNamenode, start: Callable[..., Subject], tmp_path: Path
+) -> None:
+    subject = start()
+    assert subject.ready.wait(5)
+    (tmp_path / "data").rename(tmp_path / "unplugged")
+    subject.actor.report_now(full=False)
+    assert namenode.wait_for("heartbeat", 2).reports[0].failed
+    assert CheckVolumes() in subject.commands
+
+
+@pytest.mark.req("FS-028")
+def test_full_reports_come_again_after_each_interval(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    subject = start(heartbeat_s=0.02, report_s=0.05)
+    assert subject.ready.wait(5)
+    namenode.wait_for("report", 4)
+
+
+def test_a_report_is_sent_when_an_administrator_asks_for_it(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    subject = start()
+    assert subject.ready.wait(5)
+    subject.actor.report_now(full=True)
+    namenode.wait_for("report", 2)
+
+
+def test_an_actor_that_meets_a_defect_ends_its_datanode(
+    start: Callable[..., Subject], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(actor: NamenodeActor) -> None:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(NamenodeActor, "_live", fails)
+    subject = start()
+    assert subject.ended.wait(30)
+    ((reason, status),) = subject.stopped
+    assert (status, "nobody talks to namenode" in reason) == (1, True)
+    assert "failed on a defect" in caplog.text

@@ -1,0 +1,219 @@
+"""ClientDatanodeProtocol over a real connection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from howdah import errors
+from howdah.datanode.channel.messages import ReportAsked, ShutdownAsked
+from howdah.datanode.process.ipc import PROTOCOL, ClientDatanodeProtocol, service
+from howdah.datanode.transfer.data_server import listen
+from howdah.proto import client_datanode_pb2 as pb
+from howdah.proto import rpc_pb2
+from howdah.rpc.client import RpcClient
+from howdah.rpc.service import Registry
+from howdah.rpc.threaded import ThreadedRpcServer
+from howdah.testing.waiting import wait_until
+
+Lab = Any
+
+
+class Ipc:
+    def __init__(self, node: Any) -> None:
+        self.told: list[Any] = []
+        listener = listen(("127.0.0.1", 0))
+        self.address = listener.getsockname()
+        self.protocol = ClientDatanodeProtocol(node.store, self.told.append, "owner")
+        self.server = ThreadedRpcServer(listener, Registry([service(self.protocol)]))
+        self.server.start()
+
+    def client(self, user: str = "owner") -> RpcClient:
+        return RpcClient(self.address, PROTOCOL, user=user)
+
+
+@pytest.fixture
+def node(lab: Lab) -> Any:
+    return lab.node()
+
+
+@pytest.fixture
+def ipc(node: Any) -> Iterator[Ipc]:
+    served = Ipc(node)
+    yield served
+    served.server.close()
+
+
+def visible_length(ipc: Ipc, block: Any) -> int:
+    answer = ipc.client("reader").call(
+        "getReplicaVisibleLength",
+        pb.GetReplicaVisibleLengthRequestProto(block=block.to_proto()),
+        pb.GetReplicaVisibleLengthResponseProto,
+    )
+    return answer.length
+
+
+@pytest.mark.req("FS-149")
+def test_the_visible_length_of_an_open_block_is_what_was_acknowledged(
+    ipc: Ipc, node: Any, lab: Lab
+) -> None:
+    writer = lab.Writer(node, lab.write_request(lab.block()))
+    assert visible_length(ipc, lab.block()) == 0
+    writer.send(0, bytes(1000))
+    writer.ack()
+    assert visible_length(ipc, lab.block()) == 1000
+
+
+def test_the_visible_length_of_a_block_that_is_not_here_is_an_error(ipc: Ipc, lab: Lab) -> None:
+    with pytest.raises(errors.ReplicaNotFound, match="Replica not found"):
+        visible_length(ipc, lab.block(9))
+
+
+def test_the_datanode_says_what_it_is(ipc: Ipc) -> None:
+    answer = ipc.client().call(
+        "getDatanodeInfo", pb.GetDatanodeInfoRequestProto(), pb.GetDatanodeInfoResponseProto
+    )
+    assert answer.localInfo.softwareVersion.startswith("howdah ")
+    assert answer.localInfo.uptime >= 0
+
+
+def test_an_administrator_sees_the_volumes(ipc: Ipc, node: Any, lab: Lab) -> None:
+    lab.write_block(node, lab.block(), bytes(1000))
+    answer = ipc.client().call(
+        "getVolumeReport", pb.GetVolumeReportRequestProto(), pb.GetVolumeReportResponseProto
+    )
+    assert [(info.path, info.numBlocks) for info in answer.volumeInfo] == [
+        (node.volumes.all[0].path, 1)
+    ]
+
+
+def test_what_is_for_the_keeper_is_passed_on(ipc: Ipc) -> None:
+    ipc.client().call(
+        "triggerBlockReport",
+        pb.TriggerBlockReportRequestProto(incremental=True),
+        pb.TriggerBlockReportResponseProto,
+    )
+    ipc.client().call(
+        "shutdownDatanode",
+        pb.ShutdownDatanodeRequestProto(forUpgrade=False),
+        pb.ShutdownDatanodeResponseProto,
+    )
+    assert ipc.told == [ReportAsked(True), ShutdownAsked(False)]
+
+
+@pytest.mark.parametrize(
+    ("method", "request_", "answer"),
+    [
+        (
+            "shutdownDatanode",
+            pb.ShutdownDatanodeRequestProto(forUpgrade=False),
+            pb.ShutdownDatanodeResponseProto,
+        ),
+        (
+            "triggerBlockReport",
+            pb.TriggerBlockReportRequestProto(incremental=True),
+            pb.TriggerBlockReportResponseProto,
+        ),
+        ("getVolumeReport", pb.GetVolumeReportRequestProto(), pb.GetVolumeReportResponseProto),
+    ],
+)
+def test_others_do_not_administer(ipc: Ipc, method: str, request_: Any, answer: Any) -> None:
+    with pytest.raises(errors.AccessDenied, match="guest is not owner"):
+        ipc.client("guest").call(method, request_, answer)
+    assert ipc.told == []
+
+
+def test_paths_of_block_files_are_not_given_out(ipc: Ipc, lab: Lab) -> None:
+    token = rpc_pb2.TokenProto(identifier=b"", password=b"", kind="", service="")
+    with pytest.raises(errors.AccessDenied, match="getBlockLocalPathInfo is not offered"):
+        ipc.client().call(
+            "getBlockLocalPathInfo",
+            pb.GetBlockLocalPathInfoRequestProto(block=lab.block().to_proto(), token=token),
+            pb.GetBlockLocalPathInfoResponseProto,
+        )
+
+
+def test_a_method_that_is_not_supported_is_named(ipc: Ipc) -> None:
+    with pytest.raises(errors.UnsupportedOperation, match="cancelDiskBalancerPlan"):
+        ipc.client().call(
+            "cancelDiskBalancerPlan",
+            pb.CancelPlanRequestProto(planID="1"),
+            pb.CancelPlanResponseProto,
+        )
+
+
+# Administrators.
+
+
+def test_the_balancers_bandwidth_is_what_it_was_set_to(ipc: Ipc) -> None:
+    ipc.protocol.balance_bandwidth = 12345
+    answer = ipc.client().call(
+        "getBalancerBandwidth",
+        pb.GetBalancerBandwidthRequestProto(),
+        pb.GetBalancerBandwidthResponseProto,
+    )
+    assert answer.bandwidth == 12345
+
+
+def test_evicted_writers_end(ipc: Ipc, node: Any, lab: Lab) -> None:
+    writer = lab.Writer(node, lab.write_request(lab.block()))
+    writer.send(0, bytes(1000))
+    writer.ack()
+    ipc.client().call("evictWriters", pb.EvictWritersRequestProto(), pb.EvictWritersResponseProto)
+    wait_until(lambda: not node.store.writers.all())
+
+
+def test_only_who_runs_the_datanode_evicts_writers(ipc: Ipc) -> None:
+    with pytest.raises(errors.AccessDenied):
+        ipc.client("mallory").call(
+            "evictWriters", pb.EvictWritersRequestProto(), pb.EvictWritersResponseProto
+        )
+
+
+def delete_pool(ipc: Ipc, pool_id: str, *, force: bool = False) -> None:
+    ipc.client().call(
+        "deleteBlockPool",
+        pb.DeleteBlockPoolRequestProto(blockPool=pool_id, force=force),
+        pb.DeleteBlockPoolResponseProto,
+    )
+
+
+def old_pool(node: Any) -> Path:
+    """A pool with a block, of which no namenode speaks any more."""
+    path = Path(node.store.volumes.all[0].pool_path("BP-old-10.0.0.1-1"))
+    blocks = path / "current" / "finalized" / "subdir0" / "subdir0"
+    blocks.mkdir(parents=True)
+    (blocks / "blk_1").write_bytes(b"x")
+    return path
+
+
+def test_a_block_pool_that_is_served_is_not_deleted(ipc: Ipc, node: Any) -> None:
+    [served] = node.store.served_pools()
+    with pytest.raises(errors.HowdahError, match="still running"):
+        delete_pool(ipc, served, force=True)
+
+
+def test_an_old_block_pool_with_blocks_goes_only_when_forced(ipc: Ipc, node: Any) -> None:
+    path = old_pool(node)
+    with pytest.raises(errors.DirectoryNotEmpty, match="blk_1"):
+        delete_pool(ipc, path.name)
+    assert path.exists()
+    delete_pool(ipc, path.name, force=True)
+    assert not path.exists()
+
+
+def test_a_block_pool_that_is_not_here_is_named(ipc: Ipc) -> None:
+    with pytest.raises(errors.IllegalArgument, match="BP-nowhere"):
+        delete_pool(ipc, "BP-nowhere")
+
+
+def test_namenodes_are_not_changed_while_it_runs(ipc: Ipc) -> None:
+    with pytest.raises(errors.UnsupportedOperation, match="start it anew"):
+        ipc.client().call(
+            "refreshNamenodes",
+            pb.RefreshNamenodesRequestProto(),
+            pb.RefreshNamenodesResponseProto,
+        )

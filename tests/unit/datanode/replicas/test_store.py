@@ -1,0 +1,233 @@
+"""Creating, moving and deleting replicas, and what disks do meanwhile."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from howdah import errors
+from howdah.datanode.channel.messages import ReplicaDeleted, VolumeFailed
+from howdah.datanode.process.volume_workers import VolumeWorkers
+from howdah.datanode.volumes.volumes import Volume, VolumeSet, is_about_the_disk
+from howdah.testing.waiting import wait_until
+from howdah.transfer.blocks import StorageType
+
+Lab = Any
+DATA = bytes(range(256)) * 10
+
+
+def never(volume: Volume, error: OSError) -> None:
+    raise AssertionError(f"{volume}: {error}")
+
+
+@pytest.fixture
+def node(lab: Lab) -> Any:
+    return lab.node()
+
+
+def test_a_deleted_replica_is_gone_from_map_and_disk_and_told(node: Any, lab: Lab) -> None:
+    lab.write_block(node, lab.block(), DATA)
+    assert node.store.invalidate(lab.block())
+    assert node.files("finalized") == set()
+    assert node.events[-1] == ReplicaDeleted(lab.block(length=len(DATA)), "DS-0")
+    assert node.volumes.all[0].pool_used_bytes(lab.POOL) == 0
+
+
+@pytest.mark.parametrize("stamp", [1000, 1002])
+def test_a_replica_of_another_generation_is_not_deleted(node: Any, lab: Lab, stamp: int) -> None:
+    lab.write_block(node, lab.block(), DATA)
+    assert not node.store.invalidate(lab.block(1, stamp))
+    assert node.content(1) == DATA
+
+
+def test_deleting_what_is_not_there_is_nothing(node: Any, lab: Lab) -> None:
+    assert not node.store.invalidate(lab.block(5))
+    assert node.events == []
+
+
+def test_a_replica_that_is_read_can_be_deleted(node: Any, lab: Lab) -> None:
+    lab.write_block(node, lab.block(), DATA)
+    with node.store.open(lab.block()) as opened:
+        node.store.invalidate(lab.block())
+        assert os.pread(opened.block_fd, len(DATA), 0) == DATA
+
+
+def test_a_file_in_the_way_of_a_new_replica_is_moved_aside(node: Any, lab: Lab) -> None:
+    Path(node.volumes.all[0].rbw_path(lab.POOL), "blk_1").write_bytes(b"stray")
+    lab.write_block(node, lab.block(), DATA)
+    assert node.content(1) == DATA
+    assert node.files("quarantine") == {"blk_1"}
+
+
+def test_a_failed_creation_leaves_no_replica(
+    node: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.open
+
+    def failing(path: str, flags: int, mode: int = 0o777) -> int:
+        if str(path).endswith(".meta"):
+            raise OSError(errno.EMFILE, "too many open files")
+        return real(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", failing)
+    with pytest.raises(OSError, match="too many"):
+        node.store.create(lab.block(), lab.SPEC, StorageType.DISK)
+    monkeypatch.undo()
+    assert node.files("rbw") == set()
+    assert node.replicas.find(lab.POOL, 1) is None
+    assert node.volumes.all[0].failure is None
+
+
+@pytest.mark.req("FS-126", "FS-131")
+@pytest.mark.parametrize("state", ["rbw", "finalized"])
+def test_a_stale_replica_gives_way_to_a_write_under_a_newer_stamp(
+    node: Any, lab: Lab, state: str
+) -> None:
+    if state == "finalized":
+        lab.write_block(node, lab.block(), DATA[:700])
+    else:
+        writer = lab.Writer(node, lab.write_request(lab.block()))
+        writer.send(0, DATA[:700])
+        assert writer.ack().is_success
+    lab.write_block(node, lab.block(generation_stamp=1002), DATA)
+    assert node.files("rbw") == set()
+    assert node.files("finalized") == {"blk_1", "blk_1_1002.meta"}
+    assert node.content(1) == DATA
+    assert ReplicaDeleted(lab.block(length=700), "DS-0") in node.events
+
+
+def test_a_copy_that_has_been_overtaken_gives_way_and_nobody_is_told(node: Any, lab: Lab) -> None:
+    copier = lab.Writer(node, lab.write_request(lab.block(), client=""))
+    copier.send(0, DATA[:700])
+    lab.wait_until(lambda: node.files("tmp") != set())
+    lab.write_block(node, lab.block(generation_stamp=1002), DATA)
+    assert (node.files("tmp"), node.content(1)) == (set(), DATA)
+    assert not any(isinstance(event, ReplicaDeleted) for event in node.events)
+
+
+@pytest.mark.parametrize("stamp", [1000, 1001])
+def test_a_replica_gives_way_to_nothing_that_is_not_newer(node: Any, lab: Lab, stamp: int) -> None:
+    lab.write_block(node, lab.block(), DATA)
+    with pytest.raises(errors.ReplicaExists):
+        node.store.create(lab.block(generation_stamp=stamp), lab.SPEC, StorageType.DISK)
+    assert node.content(1) == DATA
+
+
+def test_visible_length_is_for_blocks_of_pools_that_are_served(node: Any, lab: Lab) -> None:
+    lab.write_block(node, lab.block(), DATA)
+    assert node.store.visible_length(lab.block()) == len(DATA)
+    with pytest.raises(errors.ReplicaNotFound):
+        node.store.visible_length(lab.block(2))
+    with pytest.raises(errors.ReplicaNotFound, match="does not serve block pool BP-9"):
+        node.store.visible_length(type(lab.block())("BP-9", 1, 1))
+
+
+@pytest.mark.parametrize("what", ["the directory", "its content"])
+def test_an_unplugged_disk_is_left(lab: Lab, what: str) -> None:
+    node = lab.node(types=(StorageType.DISK, StorageType.DISK))
+    lab.write_block(node, lab.block(1), DATA)
+    lab.write_block(node, lab.block(2), DATA)
+    root = Path(node.volumes.all[0].path)
+    (root if what == "the directory" else root / "current").rename(lab.root / "unplugged")
+    with pytest.raises(errors.ReplicaNotFound):
+        node.store.open(lab.block(1))
+    assert node.wait_for(VolumeFailed).storage_id == "DS-0"
+    for block_id in range(10, 14):
+        lab.write_block(node, lab.block(block_id), DATA)
+    assert node.store.block_counts() == {"DS-0": 0, "DS-1": 5}
+
+
+def test_volumes_prove_themselves_when_they_are_told_to(lab: Lab) -> None:
+    node = lab.node(types=(StorageType.DISK, StorageType.DISK))
+    workers = VolumeWorkers(node.store)
+    workers.check()
+    wait_until(lambda: not workers.checking)
+    assert node.events == []
+    Path(node.volumes.all[1].path).rename(lab.root / "unplugged")
+    workers.check()
+    assert node.wait_for(VolumeFailed).storage_id == "DS-1"
+
+
+def test_a_volume_that_cannot_be_asked_is_passed_over(lab: Lab) -> None:
+    node = lab.node(types=(StorageType.DISK, StorageType.DISK))
+    Path(node.volumes.all[0].path).rename(lab.root / "unplugged")
+    for block_id in range(3):
+        lab.write_block(node, lab.block(block_id), DATA)
+    assert node.wait_for(VolumeFailed).storage_id == "DS-0"
+
+
+# --- volumes ---
+
+
+def volumes_of(tmp_path: Path, *kinds: StorageType) -> VolumeSet:
+    volumes = []
+    for number, kind in enumerate(kinds):
+        path = tmp_path / str(number)
+        (path / "current").mkdir(parents=True)
+        volumes.append(Volume(str(path), f"DS-{number}", kind))
+    return VolumeSet(volumes)
+
+
+def test_blocks_go_to_the_volumes_in_turn(tmp_path: Path) -> None:
+    volumes = volumes_of(tmp_path, *[StorageType.DISK] * 3)
+    chosen = [volumes.choose(StorageType.DISK, 1, never).storage_id for _ in range(6)]
+    assert chosen == ["DS-0", "DS-1", "DS-2"] * 2
+
+
+def test_blocks_go_to_volumes_of_the_wanted_type(tmp_path: Path) -> None:
+    volumes = volumes_of(tmp_path, StorageType.DISK, StorageType.SSD, StorageType.DISK)
+    for _ in range(3):
+        assert volumes.choose(StorageType.SSD, 1, never).storage_id == "DS-1"
+    with pytest.raises(errors.DiskOutOfSpace, match="ARCHIVE"):
+        volumes.choose(StorageType.ARCHIVE, 1, never)
+
+
+def test_a_volume_without_room_is_passed_over(tmp_path: Path) -> None:
+    volumes = volumes_of(tmp_path, StorageType.DISK, StorageType.DISK)
+    volumes.all[0].reserved_bytes = 1 << 62
+    for _ in range(3):
+        assert volumes.choose(StorageType.DISK, 1, never).storage_id == "DS-1"
+    volumes.all[1].promise(1 << 62)
+    with pytest.raises(errors.DiskOutOfSpace, match="Out of space"):
+        volumes.choose(StorageType.DISK, 1, never)
+
+
+def test_room_that_is_promised_elsewhere_counts(tmp_path: Path) -> None:
+    volume = volumes_of(tmp_path, StorageType.DISK).all[0]
+    before = volume.usage().remaining_bytes
+    assert volume.usage(1 << 20).remaining_bytes <= before - (1 << 20) + (64 << 20)
+    assert volume.usage(1 << 62).remaining_bytes == 0
+
+
+def test_what_others_use_counts_against_what_is_reserved_for_them(tmp_path: Path) -> None:
+    volume = volumes_of(tmp_path, StorageType.DISK).all[0]
+    plain = volume.usage()
+    volume.reserved_bytes = min(plain.non_dfs_used_bytes, 1 << 20)
+    usage = volume.usage()
+    # As much is used by others already, so nothing more is kept free for them.
+    assert usage.non_dfs_used_bytes <= plain.non_dfs_used_bytes
+    assert usage.capacity_bytes == plain.capacity_bytes - volume.reserved_bytes
+
+
+def test_running_out_of_descriptors_is_not_about_the_disk() -> None:
+    assert not is_about_the_disk(OSError(errno.EMFILE, ""))
+    assert not is_about_the_disk(OSError(errno.ENOSPC, ""))
+    assert is_about_the_disk(OSError(errno.EIO, ""))
+    assert is_about_the_disk(OSError(errno.ENOENT, ""))
+
+
+def test_a_full_disk_proves_itself_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    volume = volumes_of(tmp_path, StorageType.DISK).all[0]
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    assert volume.probe(()) is None
+    assert list(Path(volume.path, "current").iterdir()) == []

@@ -1,0 +1,776 @@
+"""The block map under any interleaving of writes, reports, deaths and repairs.
+
+A few datanodes with real (if empty) disks; what the namenode believes is held
+against them, and against itself, after every step.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from howdah import errors
+from howdah.namenode.blocks import block_map as blocks
+from howdah.namenode.blocks.block_map import ReportedReplica
+from howdah.namenode.calls.core import Settings
+from howdah.namenode.inodes.inodes import Block, BlockState, File
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import datanode_namenode_pb2 as dn
+from howdah.proto import types_pb2
+from howdah.rpc.service import Deferred
+from howdah.testing.in_memory import (
+    POOL_ID,
+    InMemoryDatanode,
+    InMemoryNamenode,
+    Replica,
+)
+
+BLOCK_BYTES = 1024
+CLIENT = "DFSClient_machine"
+NODES = 4
+
+nodes = st.integers(0, NODES - 1)
+
+
+class BlockMapMachine(RuleBasedStateMachine):
+    min_replication = 1
+
+    @initialize()
+    def start(self) -> None:
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(blocks, "SLICE_REPLICAS", 1)
+        self.namenode = InMemoryNamenode(
+            Settings(
+                "",
+                min_block_size_bytes=512,
+                block_size_bytes=BLOCK_BYTES,
+                min_replication=self.min_replication,
+                heartbeat_expiry_ms=60_000,
+                stale_datanode_ms=30_000,
+                # Its writer lives, whatever time passes.
+                lease_hard_limit_ms=1 << 40,
+            )
+        )
+        self.nodes = [
+            self.namenode.join(f"dn{number}", rack=f"/r{number % 2}", volumes=1 + number % 2)
+            for number in range(NODES)
+        ]
+        self.down: set[str] = set()
+        # Of those that are down, the ones that stand still and will go on.
+        self.frozen: set[str] = set()
+        self.snapshots: list[str] = []
+        self.snapshots_made = 0
+        self.namenode.call("allowSnapshot", pb.AllowSnapshotRequestProto(snapshotRoot="/"))
+        self.orders: dict[str, list[dn.BlockCommandProto]] = {n.uuid: [] for n in self.nodes}
+        # Replicas whose bytes are wrong, and blocks that lost replicas by no order of ours.
+        self.rotten: set[tuple[str, int]] = set()
+        self.unlucky: set[int] = set()
+        self.files = 0
+        self.closing: list[Deferred] = []
+        for replication in (1, 2, 3):
+            self.whole_file(replication, 2)
+
+    # Looking.
+
+    @property
+    def core(self) -> Any:
+        return self.namenode.core
+
+    def file(self, data: st.DataObject, *, is_open: bool) -> File | None:
+        found = [
+            inode
+            for inode in self.core.namespace.inodes.values()
+            if isinstance(inode, File)
+            and inode.under_construction == is_open
+            and self.core.namespace.is_attached(inode)
+        ]
+        return data.draw(st.sampled_from(found)) if found else None
+
+    def block(self, data: st.DataObject) -> Block | None:
+        found = sorted(self.core.namespace.blocks)[:4]
+        return self.core.namespace.blocks[data.draw(st.sampled_from(found))] if found else None
+
+    def up(self, number: int) -> InMemoryDatanode | None:
+        node = self.nodes[number]
+        return None if node.uuid in self.down else node
+
+    def good_copies(self, block: Block) -> list[str]:
+        """Nodes whose disks hold the block as it should be, dead or alive."""
+        return [
+            node.uuid
+            for node in self.nodes
+            for replicas in node.replicas.values()
+            if (found := replicas.get(block.block_id)) is not None
+            and found.finalized
+            and found.generation_stamp == block.generation_stamp
+            and found.length_bytes == block.length_bytes
+            and (node.uuid, block.block_id) not in self.rotten
+        ]
+
+    # Files.
+
+    @rule(replication=st.integers(1, 3))
+    def create(self, replication: int) -> None:
+        self.files += 1
+        self.namenode.call(
+            "create",
+            pb.CreateRequestProto(
+                src=f"/f{self.files}",
+                masked=types_pb2.FsPermissionProto(perm=0o644),
+                clientName=CLIENT,
+                createFlag=1,
+                createParent=True,
+                replication=max(replication, self.min_replication),
+                blockSize=BLOCK_BYTES,
+            ),
+        )
+
+    @rule(replication=st.integers(1, 3), blocks=st.integers(1, 2))
+    def whole_file(self, replication: int, blocks: int) -> None:
+        """A file that is written without trouble, where enough nodes are up."""
+        self.create(replication)
+        file = max(self.core.namespace.inodes.values(), key=lambda inode: inode.inode_id)
+        previous = None
+        for _ in range(blocks):
+            request = pb.AddBlockRequestProto(
+                src=file.path, clientName=CLIENT, fileId=file.inode_id, previous=previous
+            )
+            try:
+                self.namenode.call("addBlock", request)
+            except errors.RemoteError:
+                return
+            block = file.blocks[-1]
+            for storage in block.expected:
+                node = next(n for n in self.nodes if n.uuid == storage.node.identity.uuid)
+                node.store(
+                    block.block_id,
+                    block.generation_stamp,
+                    BLOCK_BYTES,
+                    storage_id=storage.storage_id,
+                )
+            previous = self.named(block, BLOCK_BYTES)
+        self.namenode.call(
+            "complete",
+            pb.CompleteRequestProto(
+                src=file.path, clientName=CLIENT, fileId=file.inode_id, last=previous
+            ),
+        )
+
+    def named(self, block: Block, length: int | None = None) -> types_pb2.ExtendedBlockProto:
+        return types_pb2.ExtendedBlockProto(
+            poolId=POOL_ID,
+            blockId=block.block_id,
+            generationStamp=block.generation_stamp,
+            numBytes=block.length_bytes if length is None else length,
+        )
+
+    @rule(data=st.data(), length=st.integers(1, 3))
+    def add_block(self, data: st.DataObject, length: int) -> None:
+        file = self.file(data, is_open=True)
+        if file is None:
+            return
+        request = pb.AddBlockRequestProto(src=file.path, clientName=CLIENT, fileId=file.inode_id)
+        if file.blocks:
+            last = file.blocks[-1]
+            told = length if last.state is BlockState.UNDER_CONSTRUCTION else last.length_bytes
+            request.previous.CopyFrom(self.named(last, max(told, last.length_bytes)))
+        try:
+            self.namenode.call("addBlock", request)
+        except (errors.NotReplicatedYet, errors.RemoteError):
+            return  # Too few nodes, or replicas, at present.
+
+    @rule(data=st.data(), number=nodes, length=st.integers(1, 3), finalized=st.booleans())
+    def write(self, data: st.DataObject, number: int, length: int, finalized: bool) -> None:
+        """A member of the pipeline gets, and perhaps finalizes, its replica."""
+        node = self.up(number)
+        block = self.block(data)
+        if node is None or block is None or block.state is BlockState.COMPLETE:
+            return
+        for storage in block.expected:
+            if storage.node is node.known and not self.holds(node, block):
+                node.store(
+                    block.block_id,
+                    block.generation_stamp,
+                    length,
+                    storage_id=storage.storage_id,
+                    finalized=finalized,
+                )
+                return
+
+    @staticmethod
+    def holds(node: InMemoryDatanode, block: Block) -> bool:
+        return any(
+            block.block_id in replicas and replicas[block.block_id].finalized
+            for replicas in node.replicas.values()
+        )
+
+    @rule(data=st.data(), length=st.integers(1, 3))
+    def complete(self, data: st.DataObject, length: int) -> None:
+        file = self.file(data, is_open=True)
+        if file is None:
+            return
+        request = pb.CompleteRequestProto(src=file.path, clientName=CLIENT, fileId=file.inode_id)
+        if file.blocks:
+            last = file.blocks[-1]
+            told = length if last.state is BlockState.UNDER_CONSTRUCTION else last.length_bytes
+            request.last.CopyFrom(self.named(last, max(told, last.length_bytes)))
+        answer = self.namenode.call("complete", request)
+        if isinstance(answer, Deferred):
+            self.closing.append(answer)
+
+    @rule(data=st.data())
+    def abandon(self, data: st.DataObject) -> None:
+        file = self.file(data, is_open=True)
+        if file is None or not file.blocks:
+            return
+        try:
+            self.namenode.call(
+                "abandonBlock",
+                pb.AbandonBlockRequestProto(
+                    b=self.named(file.blocks[-1]),
+                    src=file.path,
+                    holder=CLIENT,
+                    fileId=file.inode_id,
+                ),
+            )
+        except errors.RemoteError:
+            last = file.blocks[-1]
+            assert last.state is not BlockState.UNDER_CONSTRUCTION or last.length_bytes
+
+    @rule(data=st.data())
+    def append(self, data: st.DataObject) -> None:
+        file = self.file(data, is_open=False)
+        if file is None:
+            return
+        try:
+            self.namenode.call(
+                "append", pb.AppendRequestProto(src=file.path, clientName=CLIENT, flag=4)
+            )
+        except errors.RemoteError:
+            return  # Its last block has too few replicas at present.
+
+    @rule(data=st.data(), is_open=st.booleans())
+    def delete(self, data: st.DataObject, is_open: bool) -> None:
+        file = self.file(data, is_open=is_open)
+        if file is not None:
+            self.namenode.call("delete", pb.DeleteRequestProto(src=file.path, recursive=True))
+
+    @rule(data=st.data(), replication=st.integers(1, 4))
+    def set_replication(self, data: st.DataObject, replication: int) -> None:
+        file = self.file(data, is_open=False)
+        if file is not None:
+            self.namenode.call(
+                "setReplication",
+                pb.SetReplicationRequestProto(
+                    src=file.path, replication=max(replication, self.min_replication)
+                ),
+            )
+
+    # Snapshots.
+
+    @precondition(lambda self: len(self.snapshots) < 3)
+    @rule()
+    def snapshot(self) -> None:
+        self.snapshots_made += 1
+        self.snapshots.append(f"s{self.snapshots_made}")
+        request = pb.CreateSnapshotRequestProto(snapshotRoot="/", snapshotName=self.snapshots[-1])
+        self.namenode.call("createSnapshot", request)
+
+    @precondition(lambda self: self.snapshots)
+    @rule(data=st.data())
+    def delete_snapshot(self, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from(self.snapshots))
+        self.snapshots.remove(name)
+        request = pb.DeleteSnapshotRequestProto(snapshotRoot="/", snapshotName=name)
+        self.namenode.call("deleteSnapshot", request)
+        while self.core.reap():
+            continue
+
+    # Datanodes.
+
+    @rule(number=nodes)
+    def report(self, number: int) -> None:
+        node = self.up(number)
+        if node is not None:
+            node.report()
+
+    @rule(number=nodes, slices=st.integers(0, 4))
+    def report_breaks_off(self, number: int, slices: int) -> None:
+        """Its connection is lost in the middle of a full report."""
+        node = self.up(number)
+        if node is None:
+            return
+        storage = node.known.storages[node.first_storage]
+        listed = [
+            ReportedReplica(block_id, r.length_bytes, r.generation_stamp, r.state)
+            for block_id, r in node.replicas[node.first_storage].items()
+        ]
+        report = self.core.blocks.full_report(storage, listed)
+        for _ in range(slices):
+            next(report, None)
+        report.close()
+
+    @rule(number=nodes)
+    def heartbeat(self, number: int) -> None:
+        node = self.up(number)
+        if node is not None:
+            self.take_orders(node)
+
+    @rule(number=nodes)
+    def answer_is_lost(self, number: int) -> None:
+        """The namenode takes its orders for given."""
+        node = self.up(number)
+        if node is not None:
+            node.heartbeat()
+
+    @rule(data=st.data(), answer=st.sampled_from(["waits", "is lost", "comes"]))
+    def one_is_too_many(self, data: st.DataObject, answer: str) -> None:
+        """The namenode chooses who is to delete a replica."""
+        block = self.block(data)
+        if block is None or block.state is not BlockState.COMPLETE or block.file.writer:
+            return
+        live = len(block.replicas)
+        if live <= self.min_replication or not self.core.namespace.is_attached(block.file):
+            return
+        self.namenode.call(
+            "setReplication",
+            pb.SetReplicationRequestProto(src=block.file.path, replication=live - 1),
+        )
+        self.namenode.tick()
+        for number, node in enumerate(self.nodes):
+            if node.uuid not in self.down and answer != "waits":
+                (self.heartbeat if answer == "comes" else self.answer_is_lost)(number)
+
+    @rule(data=st.data(), is_frozen=st.booleans(), reports=st.booleans())
+    def all_but_who_is_to_delete_die(
+        self, data: st.DataObject, is_frozen: bool, reports: bool
+    ) -> None:
+        """The other holders of a block die, while one is to delete its replica."""
+        found = [
+            (number, block_id)
+            for number, node in enumerate(self.nodes)
+            if node.uuid not in self.down
+            for block_id in sorted(node.known.doomed)
+            if block_id in self.core.namespace.blocks
+        ]
+        if not found:
+            return
+        survivor, block_id = data.draw(st.sampled_from(found))
+        holders = self.good_copies(self.core.namespace.blocks[block_id])
+        for number, node in enumerate(self.nodes):
+            if number != survivor and node.uuid in holders:
+                self.die(number, is_frozen)
+        if reports:
+            self.report(survivor)
+        self.namenode.tick()
+        self.heartbeat(survivor)
+
+    def take_orders(self, node: InMemoryDatanode) -> None:
+        for command in node.heartbeat():
+            order = command.blkCmd
+            if order.action == dn.BlockCommandProto.INVALIDATE:
+                for told in order.blocks:
+                    self.check_deletion(node, told)
+            self.orders[node.uuid].append(order)
+
+    def check_deletion(self, node: InMemoryDatanode, told: types_pb2.BlockProto) -> None:
+        """Nobody is told to delete a replica unless there is another one, in reach, whose
+        node was not told the same."""
+        block = self.core.namespace.blocks.get(told.blockId)
+        if (
+            block is None
+            or block.state is not BlockState.COMPLETE
+            or block.generation_stamp != told.genStamp
+            or told.blockId in self.unlucky
+            or node.uuid not in self.good_copies(block)
+        ):
+            return
+        others = set(self.good_copies(block)) - self.down - {node.uuid}
+        others -= {uuid for uuid in others if self.is_told_to_delete(uuid, told)}
+        assert others, f"{node.uuid} is told to delete the last replica of {block} in reach"
+
+    def is_told_to_delete(self, uuid: str, told: types_pb2.BlockProto) -> bool:
+        return any(
+            order.action == dn.BlockCommandProto.INVALIDATE
+            and (other.blockId, other.genStamp) == (told.blockId, told.genStamp)
+            for order in self.orders[uuid]
+            for other in order.blocks
+        )
+
+    @rule(number=nodes)
+    def obey(self, number: int) -> None:
+        """Carry out the orders of earlier heartbeats."""
+        node = self.up(number)
+        if node is None:
+            return
+        orders, self.orders[node.uuid] = self.orders[node.uuid], []
+        for order in orders:
+            for place, told in enumerate(order.blocks):
+                if order.action == dn.BlockCommandProto.INVALIDATE:
+                    self.delete_replica(node, told)
+                else:
+                    self.copy_replica(node, told, order, place)
+
+    def delete_replica(self, node: InMemoryDatanode, told: types_pb2.BlockProto) -> None:
+        held = [r[told.blockId] for r in node.replicas.values() if told.blockId in r]
+        if not any(replica.generation_stamp == told.genStamp for replica in held):
+            return
+        block = self.core.namespace.blocks.get(told.blockId)
+        if (
+            block is not None
+            and block.state is BlockState.COMPLETE
+            and told.blockId not in self.unlucky
+            and node.uuid in self.good_copies(block)
+        ):
+            others = [uuid for uuid in self.good_copies(block) if uuid != node.uuid]
+            assert others, f"{node.uuid} was told to delete the last good replica of {block}"
+        node.drop(told.blockId)
+        self.rotten.discard((node.uuid, told.blockId))
+
+    def copy_replica(
+        self,
+        node: InMemoryDatanode,
+        told: types_pb2.BlockProto,
+        order: dn.BlockCommandProto,
+        place: int,
+    ) -> None:
+        source = next((r[told.blockId] for r in node.replicas.values() if told.blockId in r), None)
+        if source is None or source.generation_stamp != told.genStamp or not source.finalized:
+            return
+        if (node.uuid, told.blockId) in self.rotten:
+            return
+        for target in order.targets[place].datanodes:
+            other = next(n for n in self.nodes if n.uuid == target.id.datanodeUuid)
+            if other.uuid in self.down or any(told.blockId in r for r in other.replicas.values()):
+                continue
+            other.store(told.blockId, told.genStamp, source.length_bytes)
+
+    @rule(number=nodes, is_frozen=st.booleans())
+    def die(self, number: int, is_frozen: bool) -> None:
+        node = self.nodes[number]
+        if node.uuid in self.down:
+            return
+        self.down.add(node.uuid)
+        if is_frozen:
+            self.frozen.add(node.uuid)
+        else:
+            self.orders[node.uuid] = []
+        node.known.last_heartbeat_ms -= 100_000
+        self.namenode.tick()
+        # With the node the namenode forgets what readers found; they will find it again.
+        for uuid, block_id in [entry for entry in self.rotten if entry[0] == node.uuid]:
+            self.unlucky.add(block_id)
+            self.rotten.discard((uuid, block_id))
+
+    @rule(number=nodes)
+    def come_back(self, number: int) -> None:
+        """After a death, or after a restart that nobody noticed; or it stood still, and goes
+        on with what it was told."""
+        node = self.nodes[number]
+        self.down.discard(node.uuid)
+        if node.uuid in self.frozen:
+            self.frozen.discard(node.uuid)
+        else:
+            self.orders[node.uuid] = []
+        node.register()
+        node.heartbeat()
+        node.report()
+
+    @rule(numbers=st.permutations(range(NODES)), obeyed=st.booleans())
+    def namenode_is_started_anew(self, numbers: list[int], obeyed: bool) -> None:
+        for number in range(NODES):
+            if obeyed:
+                self.obey(number)
+            self.orders[self.nodes[number].uuid] = []
+        self.namenode = self.namenode.restarted()
+        self.namenode.nodes = self.nodes
+        self.closing = []
+        self.core.safe_mode.leave(force=True)
+        self.frozen.clear()
+        # It knows nothing of what readers found before.
+        self.unlucky |= {block_id for _, block_id in self.rotten}
+        self.rotten.clear()
+        for node in self.nodes:
+            node.namenode = self.namenode
+            if node.uuid not in self.down:
+                node.register()
+                node.heartbeat()
+        for number in numbers[:2]:
+            self.report(number)
+
+    @precondition(lambda self: not self.down)
+    @rule(number=nodes)
+    def lose_disk(self, number: int) -> None:
+        node = self.nodes[number]
+        for replicas in node.replicas.values():
+            self.unlucky |= replicas.keys()
+            replicas.clear()
+        self.rotten = {entry for entry in self.rotten if entry[0] != node.uuid}
+        self.come_back(number)
+
+    @rule(number=nodes)
+    def lose_volume(self, number: int) -> None:
+        """A node with two volumes comes back with one."""
+        node = self.up(number)
+        if node is None or len(node.replicas) < 2:
+            return
+        _, lost = node.replicas.popitem()
+        self.unlucky |= lost.keys()
+        self.rotten -= {(node.uuid, block_id) for block_id in lost}
+        self.orders[node.uuid] = []
+        node.register()
+        node.heartbeat()
+
+    @rule(number=nodes, data=st.data())
+    def move_between_volumes(self, number: int, data: st.DataObject) -> None:
+        node = self.up(number)
+        block = self.block(data)
+        if node is None or block is None or len(node.replicas) < 2:
+            return
+        here, there = list(node.replicas)
+        replica = node.replicas[here].get(block.block_id)
+        if replica is not None and replica.finalized:
+            del node.replicas[here][block.block_id]
+            node.store(
+                block.block_id,
+                replica.generation_stamp,
+                replica.length_bytes,
+                storage_id=there,
+            )
+
+    @rule(number=nodes, data=st.data())
+    def rot(self, number: int, data: st.DataObject) -> None:
+        """A reader finds a corrupt replica, and says so."""
+        node = self.up(number)
+        block = self.block(data)
+        if node is None or block is None or node.uuid not in self.good_copies(block):
+            return
+        if all(storage.node is not node.known for storage in block.replicas):
+            return  # Readers are not sent there.
+        self.rotten.add((node.uuid, block.block_id))
+        named = types_pb2.BlockProto(
+            blockId=block.block_id, genStamp=block.generation_stamp, numBytes=0
+        )
+        if all(self.is_told_to_delete(uuid, named) for uuid in self.good_copies(block)):
+            # The others were told to go while this one was good, and nobody can recall that.
+            self.unlucky.add(block.block_id)
+        located = types_pb2.LocatedBlockProto(
+            b=self.named(block),
+            offset=0,
+            corrupt=True,
+            blockToken={"identifier": b"", "password": b"", "kind": "", "service": ""},  # type: ignore[arg-type]
+        )
+        located.locs.add().id.CopyFrom(node.registration().datanodeID)
+        located.locs[0].location = "/"
+        self.namenode.call("reportBadBlocks", pb.ReportBadBlocksRequestProto(blocks=[located]))
+
+    @rule(number=nodes, data=st.data(), length=st.integers(0, 3))
+    def stale_replica(self, number: int, data: st.DataObject, length: int) -> None:
+        """A node that missed a pipeline's recovery has an older replica."""
+        node = self.up(number)
+        block = self.block(data)
+        if (
+            node is None
+            or block is None
+            or any(block.block_id in r for r in node.replicas.values())
+        ):
+            return
+        node.store(block.block_id, block.generation_stamp - 1, length)
+
+    @rule(number=nodes, data=st.data())
+    def leftover(self, number: int, data: st.DataObject) -> None:
+        """A replica that was being written survives its datanode's death."""
+        node = self.up(number)
+        block = self.block(data)
+        if (
+            node is None
+            or block is None
+            or any(block.block_id in r for r in node.replicas.values())
+        ):
+            return
+        node.replicas[node.first_storage][block.block_id] = Replica(
+            block.generation_stamp, 1, finalized=False, left_over=True
+        )
+        node.report()
+
+    @rule(ms=st.sampled_from([0, 1000, 310_000]))
+    def time_passes(self, ms: int) -> None:
+        self.namenode.clock.advance(ms)
+        for node in self.nodes:
+            if node.uuid not in self.down:
+                self.take_orders(node)
+        self.namenode.tick()
+
+    # What must always hold.
+
+    @invariant()
+    def storages_and_blocks_agree(self) -> None:
+        said = {
+            (storage.storage_id, block_id)
+            for node in self.core.datanodes
+            for storage in node.storages.values()
+            for block_id in storage.block_ids
+        }
+        blocks = self.core.namespace.blocks.values()
+        assert said == {(s.storage_id, b.block_id) for b in blocks for s in b.replicas}
+        bad = {
+            (storage.storage_id, block_id)
+            for node in self.core.datanodes
+            for storage in node.storages.values()
+            for block_id in storage.bad
+        }
+        assert bad == {(s.storage_id, b.block_id) for b in blocks for s in b.corrupt}
+        assert not said & bad
+
+    @invariant()
+    def safe_count_is_exact(self) -> None:
+        assert self.core.blocks.safe_count == sum(
+            block.state is BlockState.COMPLETE and len(block.replicas) >= self.min_replication
+            for block in self.core.namespace.blocks.values()
+        )
+
+    @invariant()
+    def a_node_has_one_replica_of_a_block(self) -> None:
+        for block in self.core.namespace.blocks.values():
+            counts = Counter(storage.node.identity.uuid for storage in block.replicas)
+            assert max(counts.values(), default=1) == 1
+
+    @invariant()
+    def replicas_are_on_live_nodes(self) -> None:
+        for block in self.core.namespace.blocks.values():
+            assert all(storage.node.alive for storage in block.replicas)
+
+    @invariant()
+    def what_was_told_to_go_does_not_count(self) -> None:
+        for node in self.core.datanodes:
+            for storage in node.storages.values():
+                assert not node.doomed.keys() & storage.block_ids
+
+    @invariant()
+    def complete_blocks_have_no_pipeline(self) -> None:
+        for block in self.core.namespace.blocks.values():
+            assert block.state is not BlockState.COMPLETE or not block.expected
+
+    @invariant()
+    def earlier_blocks_are_settled(self) -> None:
+        for inode in self.core.namespace.inodes.values():
+            if isinstance(inode, File) and self.core.namespace.is_attached(inode):
+                assert all(b.state is not BlockState.UNDER_CONSTRUCTION for b in inode.blocks[:-1])
+                if not inode.under_construction:
+                    assert all(b.state is BlockState.COMPLETE for b in inode.blocks)
+
+    def teardown(self) -> None:
+        """Left in peace, every block that has a good replica gets as many as it wants."""
+        if not hasattr(self, "namenode"):
+            return
+        self.patch.undo()
+        for number in range(NODES):
+            self.come_back(number)
+        for _ in range(12 + len(self.core.namespace.blocks)):
+            if not self.unmended():
+                break
+            self.time_passes(310_000)
+            for number in range(NODES):
+                self.obey(number)
+                self.nodes[number].report()
+        assert not self.unmended()
+
+    def unmended(self) -> list[Block]:
+        return [
+            block
+            for block in self.core.namespace.blocks.values()
+            if block.state is BlockState.COMPLETE and self.good_copies(block)
+            if not len(set(self.good_copies(block)))
+            == len(block.replicas)
+            == min(self.core.namespace.measuring.wanted_replication(block), NODES)
+        ]
+
+
+class BlockMapMachineTwo(BlockMapMachine):
+    min_replication = 2
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("machine", [BlockMapMachine, BlockMapMachineTwo])
+def test_long_interleavings(machine: type[RuleBasedStateMachine]) -> None:
+    run_state_machine_as_test(
+        machine, settings=settings(QUICK, max_examples=1000, stateful_step_count=80)
+    )
+
+
+QUICK = settings(
+    max_examples=40,
+    stateful_step_count=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+TestBlockMap = BlockMapMachine.TestCase
+TestBlockMap.settings = QUICK
+TestBlockMapOfTwo = BlockMapMachineTwo.TestCase
+TestBlockMapOfTwo.settings = QUICK
+
+
+class Chosen:
+    """Stands for Hypothesis' `data`: draws what a story says."""
+
+    def __init__(self, is_meant: Any) -> None:
+        self.is_meant = is_meant
+
+    def draw(self, strategy: Any) -> Any:
+        elements = getattr(strategy, "wrapped_strategy", strategy).elements
+        return next(each for each in elements if self.is_meant(each))
+
+
+def file_named(path: str) -> Any:
+    return Chosen(lambda file: file.path == path)
+
+
+def block_numbered(block_id: int) -> Any:
+    return Chosen(lambda each: each == block_id)
+
+
+# Histories that failed once.
+
+
+def test_replicas_in_doubt_go_when_a_copy_is_there_that_is_sure_to_stay() -> None:
+    """Two of three were told to go and are back; the third one's disk is lost."""
+    machine = BlockMapMachine()
+    machine.start()
+    machine.set_replication(data=file_named("/f3"), replication=1)
+    machine.time_passes(ms=0)
+    machine.time_passes(ms=0)
+    for number in range(NODES):
+        if machine.nodes[number].uuid in {
+            storage.node.identity.uuid
+            for block in machine.core.namespace.blocks.values()
+            if block.file.path == "/f3"
+            for storage in block.replicas
+        }:
+            machine.lose_disk(number=number)
+    machine.teardown()
+
+
+def test_an_order_that_was_told_before_the_other_replica_rotted_is_bad_luck() -> None:
+    machine = BlockMapMachine()
+    machine.start()
+    block = next(b for b in machine.core.namespace.blocks.values() if b.file.path == "/f2")
+    machine.one_is_too_many(answer="comes", data=block_numbered(block.block_id))
+    kept = block.replicas[0].node.identity.uuid
+    number = next(n for n in range(NODES) if machine.nodes[n].uuid == kept)
+    machine.rot(number=number, data=block_numbered(block.block_id))
+    for each in range(NODES):
+        machine.obey(number=each)
+    machine.teardown()

@@ -1,0 +1,267 @@
+"""Replicas that are ordered deleted, and when the order is taken back (FS-015)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from howdah.namenode.blocks.deletions import MAX_QUEUED_BY_REPORTS
+from howdah.namenode.calls.core import Settings
+from howdah.namenode.inodes.inodes import Block
+from howdah.proto import datanode_namenode_pb2 as dn
+from howdah.proto import types_pb2
+from howdah.testing.in_memory import POOL_ID, InMemoryDatanode
+from howdah.transfer import block_lists
+
+Nodes = list[InMemoryDatanode]
+INVALIDATE = dn.BlockCommandProto.INVALIDATE
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return Settings("", min_block_size_bytes=512, heartbeat_expiry_ms=60_000)
+
+
+@pytest.fixture
+def block(client: Any, nodes: Nodes) -> Block:
+    """Of a file with three replicas."""
+    block: Block = client.write("/a", 10, replication=3).blocks[0]
+    return block
+
+
+def told(node: InMemoryDatanode) -> list[int]:
+    """A heartbeat: the blocks that it is told to delete."""
+    return [
+        told.blockId
+        for command in node.heartbeat()
+        if command.blkCmd.action == INVALIDATE
+        for told in command.blkCmd.blocks
+    ]
+
+
+def dies(node: InMemoryDatanode) -> None:
+    node.known.last_heartbeat_ms -= 100_000
+    node.namenode.tick()
+
+
+def comes_back(node: InMemoryDatanode) -> None:
+    node.register()
+    node.heartbeat()
+    node.report()
+
+
+def counted(block: Block) -> set[str]:
+    return {storage.node.identity.uuid for storage in block.replicas}
+
+
+def drop_one(client: Any, nodes: Nodes, replication: int = 2) -> tuple[InMemoryDatanode, Nodes]:
+    """The replication is lowered: which node is to delete its replica, and the others."""
+    client.set_replication("/a", replication)
+    client.namenode.tick()
+    (victim,) = [node for node in nodes if node.known.doomed]
+    return victim, [node for node in nodes if node is not victim]
+
+
+# The last ones stay.
+
+
+def test_a_replica_that_became_the_last_while_its_order_waited_stays(
+    client: Any, nodes: Nodes, block: Block
+) -> None:
+    victim, others = drop_one(client, nodes)
+    for node in others:
+        dies(node)
+    assert told(victim) == []
+    assert counted(block) == {victim.uuid}
+
+
+@pytest.mark.parametrize("reports", [False, True], ids=["silent", "reports"])
+def test_a_replica_whose_order_was_lost_counts_again_when_it_became_the_last(
+    client: Any, nodes: Nodes, block: Block, reports: bool
+) -> None:
+    victim, others = drop_one(client, nodes)
+    assert told(victim) == [block.block_id], "and nobody gets the answer"
+    for node in others:
+        dies(node)
+    if reports:
+        victim.report()
+    client.namenode.tick()
+    assert told(victim) == []
+    assert counted(block) == {victim.uuid}
+    assert client.locations("/a").blocks[0].locs[0].id.datanodeUuid == victim.uuid
+
+
+def test_a_replica_that_is_reported_although_it_was_to_go_is_told_again(
+    client: Any, nodes: Nodes, block: Block
+) -> None:
+    victim, _ = drop_one(client, nodes)
+    assert told(victim) == [block.block_id], "and nobody gets the answer"
+    assert told(victim) == []
+    victim.report()
+    assert told(victim) == [block.block_id]
+
+
+def test_what_may_still_be_deleted_goes_first_when_there_are_too_many_again(
+    client: Any, nodes: Nodes, block: Block
+) -> None:
+    """The order was only slow; had another replica gone instead, both were gone."""
+    victim, others = drop_one(client, nodes)
+    told(victim)
+    dies(others[0])
+    victim.report()
+    assert counted(block) == {victim.uuid, others[1].uuid}
+    client.set_replication("/a", 1)
+    client.namenode.tick()
+    assert [told(node) for node in (victim, others[1])] == [[block.block_id], []]
+
+
+def test_nothing_goes_on_the_strength_of_what_may_still_be_deleted(
+    client: Any, nodes: Nodes, block: Block
+) -> None:
+    victim, others = drop_one(client, nodes)
+    told(victim)
+    for node in others:
+        dies(node)
+    victim.report()
+    comes_back(others[0])
+    client.set_replication("/a", 1)
+    client.namenode.tick()
+    assert told(others[0]) == []
+    assert told(victim) == [block.block_id]
+    victim.drop(block.block_id)
+    assert counted(block) == {others[0].uuid}
+
+
+# Doubt.
+
+
+@pytest.mark.req("FS-015")
+def test_nothing_goes_while_another_holder_has_not_told_what_it_has(
+    client: Any, nodes: Nodes, block: Block
+) -> None:
+    """It registered anew: the namenode that ran before may have told it to delete its own."""
+    for node in nodes[1:]:
+        node.register()
+        node.heartbeat()
+    client.set_replication("/a", 2)
+    client.namenode.tick()
+    assert [told(node) for node in nodes] == [[], [], []]
+    nodes[1].report()
+    client.namenode.tick()
+    assert [told(node) for node in nodes] == [[], [], [block.block_id]]
+
+
+def test_a_report_that_breaks_off_leaves_doubt(client: Any, nodes: Nodes, block: Block) -> None:
+    storage = nodes[0].known.storages[nodes[0].first_storage]
+    assert storage.reported
+    blocks = client.namenode.core.blocks
+    listed = block_lists.ListedReplica(block.block_id, 10, block.generation_stamp, 0)
+    report = blocks.full_report(storage, [listed] * 3000)
+    next(report)
+    assert not storage.reported, "there may be more"
+    report.close()
+    assert not storage.reported
+    for node in nodes[1:]:
+        dies(node)
+    nodes[0].report()
+    assert storage.reported
+
+
+def test_a_report_from_before_a_registration_says_nothing_after_it(
+    client: Any, nodes: Nodes, block: Block
+) -> None:
+    storage = nodes[0].known.storages[nodes[0].first_storage]
+    listed = block_lists.ListedReplica(block.block_id, 10, block.generation_stamp, 0)
+    report = client.namenode.core.blocks.full_report(storage, [listed] * 3000)
+    next(report)
+    nodes[0].register()
+    for _ in report:
+        continue
+    assert not storage.reported
+
+
+def test_a_bad_replica_stays_as_long_as_no_good_one_is_certain(
+    client: Any, nodes: Nodes, block: Block
+) -> None:
+    nodes[2].drop(block.block_id)
+    nodes[2].store(block.block_id, block.generation_stamp - 1, 4)
+    for node in nodes[:2]:
+        dies(node)
+    assert told(nodes[2]) == []
+    comes_back(nodes[0])
+    comes_back(nodes[1])
+    client.set_replication("/a", 2)
+    client.namenode.tick()
+    assert told(nodes[2]) == [block.block_id]
+
+
+def test_bad_replicas_make_room_for_copies_of_one_that_is_in_doubt(
+    client: Any, nodes: Nodes, block: Block
+) -> None:
+    victim, others = drop_one(client, nodes)
+    assert told(victim) == [block.block_id], "and nobody gets the answer"
+    for node in others:
+        node.drop(block.block_id)
+        node.store(block.block_id, block.generation_stamp - 1, 4)
+    victim.report()
+    assert counted(block) == {victim.uuid}
+    for _ in range(2):
+        client.namenode.tick(3000)
+    assert [told(node) for node in others] == [[block.block_id], [block.block_id]]
+
+
+# Mass deletion.
+
+
+def test_a_heartbeat_takes_no_more_deletions_than_the_limit(client: Any, nodes: Nodes) -> None:
+    client.write("/many", *[10] * 7, replication=3)
+    client.delete("/many")
+    taken = client.namenode.core.blocks.deletions.take(nodes[0].known, 5)
+    assert len(taken) == 5
+    assert len(told(nodes[0])) == 2
+    assert told(nodes[0]) == []
+
+
+def test_replicas_that_no_file_has_are_not_indexed(client: Any, nodes: Nodes) -> None:
+    client.write("/many", *[10] * 7, replication=3)
+    client.delete("/many")
+    assert [len(node.known.unwanted) for node in nodes] == [7, 7, 7]
+    assert [len(node.known.doomed) for node in nodes] == [0, 0, 0]
+    assert client.namenode.core.deletions_waiting == 21
+
+
+def test_what_reports_name_does_not_fill_the_memory(client: Any, nodes: Nodes) -> None:
+    unwanted = nodes[0].known.unwanted
+    for number in range(MAX_QUEUED_BY_REPORTS):
+        unwanted.add(number, 1)
+    nodes[0].replicas[nodes[0].first_storage] = {}
+    nodes[0].store(77, 1001, 4)
+    assert len(unwanted) == MAX_QUEUED_BY_REPORTS
+
+
+@pytest.mark.parametrize("number", [(1 << 63), (1 << 64) - 1])
+def test_any_number_of_a_replica_is_told_as_it_came(client: Any, nodes: Nodes, number: int) -> None:
+    node = nodes[0]
+    node.namenode.call(
+        "blockReceivedAndDeleted",
+        dn.BlockReceivedAndDeletedRequestProto(
+            registration=node.registration(),
+            blockPoolId=POOL_ID,
+            blocks=[
+                dn.StorageReceivedDeletedBlocksProto(
+                    storageUuid=node.first_storage,
+                    blocks=[
+                        dn.ReceivedDeletedBlockInfoProto(
+                            block=types_pb2.BlockProto(
+                                blockId=number, genStamp=number, numBytes=number
+                            ),
+                            status=dn.ReceivedDeletedBlockInfoProto.RECEIVED,
+                        )
+                    ],
+                )
+            ],
+        ),
+        address=node.ip,
+    )
+    assert told(node) == [number]

@@ -1,0 +1,234 @@
+"""What the child of a checkpoint does, and when images are wanted, without a fork."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from howdah import errors
+from howdah.namenode.checkpoints import checkpoint
+from howdah.namenode.checkpoints.checkpoint import Checkpoints, CheckpointSettings
+from howdah.namenode.log.name_directories import Directories
+from howdah.namenode.tree.namespace import Namespace
+from howdah.storage.image.files import finish_image, save_image, write_unfinished
+from howdah.storage.retention import Retention
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    save_image([tmp_path], 10, lambda sink: sink.write(b"older"))
+    return tmp_path
+
+
+@pytest.fixture
+def checkpoints(directory: Path) -> Checkpoints:
+    def never(*_: Callable[[], None]) -> int:
+        raise AssertionError("nothing is forked here")
+
+    return Checkpoints(
+        Namespace(),
+        7,
+        Directories([directory]),
+        CheckpointSettings(100, 3600.0, 60.0, "", Retention(), timeout_s=60.0),
+        image_txid=10,
+        last_txid=lambda: 20,
+        roll=never,
+        when_durable=never,
+    )
+
+
+def test_child_says_what_it_wrote(checkpoints: Checkpoints, directory: Path) -> None:
+    told = json.loads(
+        checkpoint._written_by_child(
+            checkpoints, 20, os.getppid(), checkpoints.directories.images()
+        )
+    )
+    (image,) = directory.glob("fsimage.ckpt_*")
+    assert told["size_bytes"] == image.stat().st_size
+    assert told["directories"] == [str(directory)]
+    assert not told["failed"]
+
+
+@pytest.mark.req("LM-009")
+def test_child_gives_up_when_its_namenode_is_gone(
+    checkpoints: Checkpoints, directory: Path
+) -> None:
+    with pytest.raises(checkpoint._Orphaned):
+        checkpoint._written_by_child(
+            checkpoints, 20, os.getppid() + 1, checkpoints.directories.images()
+        )
+    assert not list(directory.glob("fsimage.ckpt_*"))
+
+
+def test_one_image_is_taken_at_a_time_and_none_that_is_older(checkpoints: Checkpoints) -> None:
+    assert "an image of transaction 10 already" in str(checkpoints.accept(10))
+    assert checkpoints.accept(15) is None
+    assert "another image" in str(checkpoints.accept(16))
+    checkpoints.taken(None)
+    assert checkpoints.image_txid == 10
+    assert checkpoints.accept(15) is None
+    checkpoints.taken(15)
+    assert checkpoints.image_txid == 15
+    assert not checkpoints.busy
+
+
+def test_image_that_was_taken_is_a_recent_one(checkpoints: Checkpoints) -> None:
+    assert not checkpoints.is_recent(3_600_000, gap=5)
+    checkpoints.accept(18)
+    checkpoints.taken(18)
+    assert checkpoints.is_recent(3_600_000, gap=5)
+
+
+def test_taken_image_removes_what_it_makes_superfluous(
+    checkpoints: Checkpoints, directory: Path
+) -> None:
+    for txid in (15, 18):
+        checkpoints.accept(txid)
+        checkpoints.finish(write_unfinished([directory], txid, lambda sink: sink.write(b"x")))
+        checkpoints.taken(txid)
+    assert sorted(path.name for path in directory.glob("fsimage_*") if not path.suffix) == [
+        f"fsimage_{txid:019d}" for txid in (15, 18)
+    ]
+
+
+@pytest.mark.req("FS-030")
+def test_a_directory_that_is_lost_makes_no_checkpoint_fail(
+    checkpoints: Checkpoints, directory: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Else the next check would make the same image again, and none would ever be purged."""
+    lost = tmp_path_factory.mktemp("lost")
+    written = write_unfinished([directory, lost], 20, lambda sink: sink.write(b"x"))
+    checkpoints.directories = Directories([directory, lost])
+    shutil.rmtree(lost)
+    checkpoints.finish(written)
+    assert (directory / f"fsimage_{20:019d}").exists()
+
+
+def ended(checkpoints: Checkpoints, running: checkpoint._Running) -> list[str | None]:
+    """What is told when the child's end is dealt with."""
+    told: list[str | None] = []
+
+    async def end() -> None:
+        done = asyncio.Event()
+
+        def tell(error: errors.HowdahError | None) -> None:
+            told.append(None if error is None else error.message)
+            done.set()
+
+        running.waiting.append(tell)
+        checkpoints._running = running
+        running.durable = True
+        checkpoints._go_on(running)
+        await asyncio.wait_for(done.wait(), 20)
+
+    asyncio.run(end())
+    return told
+
+
+@pytest.mark.parametrize("said", [b'{"md5": "12', b"[]", b'{"md5": 1}'])
+def test_a_child_that_broke_off_what_it_said_is_no_checkpoint(
+    checkpoints: Checkpoints, said: bytes
+) -> None:
+    running = checkpoint._Running(20, 4711, 0, [], checkpoints.directories.images())
+    running.status, running.told = 0, said
+    (why,) = ended(checkpoints, running)
+    assert "process 4711" in str(why)
+    assert not checkpoints.busy
+    assert checkpoints.image_txid == 10
+
+
+def test_a_defect_in_finishing_an_image_keeps_no_checkpoint_from_being_made(
+    checkpoints: Checkpoints, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise AssertionError("nobody foresaw this")
+
+    monkeypatch.setattr(checkpoints, "finish", fail)
+    running = checkpoint._Running(20, 4711, 0, [], checkpoints.directories.images())
+    running.status = 0
+    running.told = checkpoint._written_by_child(
+        checkpoints, 20, os.getppid(), checkpoints.directories.images()
+    )
+    (why,) = ended(checkpoints, running)
+    assert "nobody foresaw this" in str(why)
+    assert not checkpoints.busy
+
+
+def test_image_without_a_directory_is_an_error(checkpoints: Checkpoints, tmp_path: Path) -> None:
+    written = write_unfinished([tmp_path], 30, lambda sink: sink.write(b"x"))
+    (tmp_path / "fsimage.ckpt_0000000000000000030").unlink()
+    with pytest.raises(OSError, match="fsimage"):
+        finish_image(written)
+    assert not list(tmp_path.glob("*30*"))
+
+
+def test_a_child_that_cannot_be_killed_keeps_nobody_waiting(
+    checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    killed: list[int] = []
+    monkeypatch.setattr(checkpoint.os, "kill", lambda pid, number: killed.append(pid))
+    told: list[errors.HowdahError | None] = []
+    running = checkpoint._Running(20, 4711, 0, [told.append], [])
+    checkpoints._running = running
+    running.began_s -= 59
+    checkpoints.tick()
+    assert not killed
+    running.began_s -= 1
+    for _ in range(2):
+        checkpoints.tick()
+    assert killed == [4711]
+    checkpoints.save(told.append)
+    assert [str(error).split(": ")[1] for error in told] == [
+        "process 4711 took longer than 60 s",
+        "process 4711 hangs and cannot be killed",
+    ]
+
+
+def test_a_child_that_outlives_its_end_does_not_hold_up_a_stop(
+    checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(checkpoint.os, "kill", lambda pid, number: None)
+    monkeypatch.setattr(checkpoint.os, "waitpid", lambda pid, options: (0, 0))
+    monkeypatch.setattr(checkpoint, "_REAPING_S", 0.0)
+
+    async def stop() -> None:
+        reading, writing = os.pipe()
+        asyncio.get_running_loop().add_reader(reading, lambda: None)
+        checkpoints._running = checkpoint._Running(20, 4711, reading, [], [])
+        checkpoints.stop()
+        os.close(writing)
+
+    asyncio.run(stop())
+    assert "process 4711 hangs" in caplog.text
+
+
+@pytest.mark.parametrize("lacking", ["fork", "pipe"])
+def test_save_is_refused_where_a_process_cannot_be_made(
+    checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch, lacking: str
+) -> None:
+    made: list[int] = []
+    real_pipe = os.pipe
+
+    def pipe() -> tuple[int, int]:
+        made.extend(real_pipe())
+        return made[0], made[1]
+
+    def fails() -> int:
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(checkpoint.os, "pipe", pipe)
+    monkeypatch.setattr(checkpoint.os, lacking, fails)
+    monkeypatch.setattr(checkpoints, "_roll", lambda: 21)
+    told: list[errors.HowdahError | None] = []
+    checkpoints.save(told.append)
+    assert f"{lacking}: [Errno 12]" in str(told[0])
+    assert not checkpoints.busy
+    for descriptor in made:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(descriptor)

@@ -1,0 +1,83 @@
+"""Transfers that trickle, and files that change under way."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from howdah.namenode.checkpoints import image_server
+from howdah.namenode.checkpoints.image_server import FileOut, ImageIn, TransferSettings
+from howdah.storage.image.files import WrittenImage
+from howdah.web.http import Request
+from howdah.web.image_transfer import ImageOffered
+
+
+class Taker:
+    """Notes what it was told."""
+
+    def __init__(self) -> None:
+        self.told: list[int | None] = []
+
+    def accept(self, txid: int) -> str | None:
+        return None
+
+    def taken(self, txid: int | None) -> None:
+        self.told.append(txid)
+
+    def finish(self, written: WrittenImage) -> None:
+        raise AssertionError("nothing whole came")
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
+    ours, theirs = socket.socketpair()
+    ours.settimeout(10)
+    theirs.settimeout(10)
+    with ours, theirs:
+        yield ours, theirs
+
+
+@pytest.fixture
+def hours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An hour passes at every look at the clock."""
+    clock = iter(range(0, 1_000_000, 3600))
+    slow = SimpleNamespace(monotonic=lambda: float(next(clock)), sleep=lambda _: None)
+    monkeypatch.setattr(image_server, "time", slow)
+
+
+@pytest.mark.usefixtures("hours")
+def test_image_that_trickles_is_given_up(
+    ends: tuple[socket.socket, socket.socket], tmp_path: Path
+) -> None:
+    ours, theirs = ends
+    taker = Taker()
+    request = Request("PUT", "/", headers={"content-length": "1000"})
+    offered = ImageOffered(7, 1000, "", "0" * 32)
+    coming = ImageIn(request, offered, 1, [tmp_path], taker, TransferSettings(0, 0, 60.0))
+    theirs.sendall(b"x")
+    coming.run(ours, b"")
+    assert b"the transfer is too slow" in coming.done()
+    assert taker.told == [None]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("hours")
+def test_file_that_is_taken_in_drops_is_given_up(
+    ends: tuple[socket.socket, socket.socket], tmp_path: Path
+) -> None:
+    path = tmp_path / "edits"
+    path.write_bytes(b"x" * 1000)
+    with pytest.raises(TimeoutError, match="too slow"):
+        FileOut(lambda: path, 0, 60.0).run(ends[0], b"")
+
+
+def test_file_that_is_gone_is_said(
+    ends: tuple[socket.socket, socket.socket], tmp_path: Path
+) -> None:
+    going = FileOut(lambda: tmp_path / "purged", 0, 60.0)
+    going.run(ends[0], b"")
+    assert b"410 Gone" in going.done()

@@ -1,0 +1,79 @@
+"""Tables by id and compact sets of ids."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from howdah.namenode.inodes.columns import MASK, ROWS, IdSet, Table
+
+IDS = st.integers(0, 3 * ROWS) | st.integers(-ROWS, 1 << 20)
+CHANGES = st.lists(st.tuples(st.booleans(), IDS), max_size=60)
+
+
+def put(table: Table, row_id: int, number: int) -> None:
+    page = table.page_for(row_id)
+    at = (row_id & MASK) * 2
+    if not page[at + 1] & 1:
+        table.added(page)
+    page[at] = number
+    page[at + 1] |= 1
+
+
+@given(CHANGES)
+def test_a_table_has_the_rows_that_were_put_and_not_removed(
+    changes: list[tuple[bool, int]],
+) -> None:
+    table, expected = Table(2, 1), set[int]()
+    for is_put, row_id in changes:
+        if is_put:
+            put(table, row_id, row_id)
+            expected.add(row_id)
+        else:
+            assert table.remove(row_id) is (row_id in expected)
+            expected.discard(row_id)
+        assert (row_id in table) is (row_id in expected)
+    assert sorted(table) == sorted(expected)
+    assert len(table) == len(expected)
+    for row_id in expected:
+        assert table.page_for(row_id)[(row_id & MASK) * 2] == row_id
+
+
+def test_a_page_goes_with_its_last_row_and_keeps_its_numbers_for_whoever_holds_it() -> None:
+    table = Table(2, 1)
+    put(table, 7, 70)
+    held = table.page_for(7)
+    table.remove(7)
+    assert not table.pages
+    assert held[14] == 70
+
+
+@given(CHANGES)
+def test_a_compact_set_is_a_set(changes: list[tuple[bool, int]]) -> None:
+    compact, expected = IdSet(), set[int]()
+    for is_added, number in changes:
+        if is_added:
+            compact.add(number)
+            expected.add(number)
+        else:
+            compact.discard(number)
+            expected.discard(number)
+        assert (number in compact) is (number in expected)
+    assert set(compact) == expected
+    assert len(list(compact)) == len(compact) == len(expected)
+
+
+@given(st.lists(IDS), CHANGES)
+def test_what_is_not_crossed_out_remains(ids: list[int], changes: list[tuple[bool, int]]) -> None:
+    compact, expected = IdSet(ids), set(ids)
+    remaining = compact.remaining()
+    for is_added, number in changes:
+        if is_added:
+            remaining.add(number)
+            expected.add(number)
+        else:
+            remaining.cross_out(number)
+            expected.discard(number)
+    found = list(remaining)
+    assert (set(found), len(found)) == (expected, len(expected))
+    assert set(compact) == set(ids)

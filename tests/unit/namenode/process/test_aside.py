@@ -1,0 +1,66 @@
+"""Host files as the namenode reads them, and its log directory."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from howdah import errors
+from howdah.config import Configuration
+from howdah.namenode.process.aside import AsideFiles, read_hosts
+
+
+def test_both_files_are_read(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("127.0.0.1\n127.0.0.2:9866\n")
+    (tmp_path / "out").write_text("127.0.0.2")
+    conf = Configuration(
+        {"dfs.hosts": str(tmp_path / "in"), "dfs.hosts.exclude": str(tmp_path / "out")}
+    )
+    hosts = read_hosts(conf)
+    assert [str(entry) for entry in hosts.included] == ["127.0.0.1", "127.0.0.2:9866"]
+    assert [str(entry) for entry in hosts.excluded] == ["127.0.0.2"]
+
+
+def test_without_files_everybody_may_come() -> None:
+    assert read_hosts(Configuration()).included == ()
+
+
+def test_a_file_that_cannot_be_read_is_named_with_its_key(tmp_path: Path) -> None:
+    conf = Configuration({"dfs.hosts": str(tmp_path / "missing")})
+    with pytest.raises(errors.InvalidConfiguration, match=r"dfs\.hosts: .*missing"):
+        read_hosts(conf)
+
+
+def test_the_log_directory_is_hadoops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = AsideFiles(Configuration({"hadoop.tmp.dir": str(tmp_path)}), list, lambda: 0)
+    monkeypatch.delenv("HADOOP_LOG_DIR", raising=False)
+    assert files.log_directory() == tmp_path
+    monkeypatch.setenv("HADOOP_LOG_DIR", str(tmp_path / "logs"))
+    assert files.log_directory() == tmp_path / "logs"
+
+
+def outcome(files: AsideFiles, name: str) -> errors.HowdahError | None:
+    async def ask() -> errors.HowdahError | None:
+        told: asyncio.Future[errors.HowdahError | None] = asyncio.Future()
+        files.write_log_file(name, "text", told.set_result)
+        return await asyncio.wait_for(told, 20)
+
+    return asyncio.run(ask())
+
+
+def test_a_file_that_cannot_be_written_is_told_to_the_caller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "taken").write_text("no directory")
+    monkeypatch.setenv("HADOOP_LOG_DIR", str(tmp_path / "taken"))
+    assert isinstance(
+        outcome(AsideFiles(Configuration(), list, lambda: 0), "dump"), errors.RemoteError
+    )
+
+
+def test_a_file_is_written_where_logs_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HADOOP_LOG_DIR", str(tmp_path / "new"))
+    assert outcome(AsideFiles(Configuration(), list, lambda: 0), "dump") is None
+    assert (tmp_path / "new" / "dump").read_text() == "text"
