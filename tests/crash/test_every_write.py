@@ -24,7 +24,7 @@ import howdah
 from howdah import errors
 from howdah.config import Configuration
 from howdah.namenode.images.image import write_image
-from howdah.namenode.log.journal import Journal
+from howdah.namenode.journal.edit_log import Journal
 from howdah.namenode.process.format import format_namenode
 from howdah.namenode.process.importing import import_checkpoint
 from howdah.namenode.process.loading import Loaded, load
@@ -415,13 +415,17 @@ METADATA_PATH = (
     *("storage/atomic.py", "storage/image/files.py", "storage/layout.py"),
     *("storage/retention.py", "storage/edits/segments.py"),
     *("namenode/checkpoints/checkpoint.py", "namenode/checkpoints/directories.py"),
-    *("namenode/log/edit_log.py", "namenode/log/edit_segments.py", "namenode/process/format.py"),
+    *("namenode/journal/recovery.py", "namenode/journal/manifest.py", "namenode/process/format.py"),
     *(
         "namenode/checkpoints/image_server.py",
         "namenode/process/importing.py",
-        "namenode/log/journal.py",
+        "namenode/journal/edit_log.py",
     ),
-    *("namenode/process/loading.py", "namenode/log/restoring.py", "namenode/process/secondary.py"),
+    *(
+        "namenode/process/loading.py",
+        "namenode/journal/restoring.py",
+        "namenode/process/secondary.py",
+    ),
     *("namenode/process/upgrading.py", "storage/transitions.py"),
 )
 CHANGES = {

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from howdah.config import Configuration
-from howdah.namenode.log import restoring
-from howdah.namenode.log.journal import Journal
+from howdah.namenode.journal import restoring
+from howdah.namenode.journal.edit_log import Journal
 from howdah.namenode.process.format import format_namenode
 from howdah.namenode.process.loading import load
 from howdah.storage import disk

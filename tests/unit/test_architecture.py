@@ -52,11 +52,11 @@ SHELLS = {
     "model": set[str](),
     "namenode": {
         "checkpoints",
-        "log.edit_log",
-        "log.edit_segments",
-        "log.journal",
-        "log.restoring",
-        "log.watching",
+        "journal.edit_log",
+        "journal.manifest",
+        "journal.recovery",
+        "journal.restoring",
+        "journal.watching",
         "process.aside",
         "process.format",
         "process.groups",
@@ -222,7 +222,7 @@ ROOMS = {
         "calls",
         "writing",
         "protocols",
-        "log",
+        "journal",
         "checkpoints",
         "process",
     ),
@@ -232,7 +232,7 @@ ROOMS = {
 BY_THEMSELVES = {
     ("fs", "local"),
     ("fs", "memory"),
-    ("namenode", "log"),
+    ("namenode", "journal"),
 }
 LARGEST_ROOM = 21
 """Files, with its `__init__`."""

@@ -19,7 +19,7 @@ from howdah import errors, keys
 from howdah.config import Configuration
 from howdah.namenode.blocks.hosts import HostEntry, Hosts, parse_hosts
 from howdah.namenode.calls.administration import Done
-from howdah.namenode.log.watching import Watching
+from howdah.namenode.journal.watching import Watching
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.storage.atomic import replace_file
 

@@ -23,8 +23,8 @@ from pathlib import Path
 
 from howdah import errors
 from howdah.namenode.images.image import read_image
-from howdah.namenode.log.edit_log import EditLog
-from howdah.namenode.log.restoring import fill
+from howdah.namenode.journal.recovery import EditLog
+from howdah.namenode.journal.restoring import fill
 from howdah.namenode.tree.namespace import EditDoesNotFit, Namespace
 from howdah.storage import transitions
 from howdah.storage.edits import edits

@@ -30,10 +30,10 @@ from howdah.namenode.calls.tree import TreeCalls
 from howdah.namenode.checkpoints.checkpoint import Checkpoints
 from howdah.namenode.checkpoints.image_senders import Senders
 from howdah.namenode.checkpoints.image_server import ImageServer
-from howdah.namenode.log.auto_roll import AutoRoll
-from howdah.namenode.log.edit_segments import finished_since
-from howdah.namenode.log.journal import Journal
-from howdah.namenode.log.name_directories import Directories
+from howdah.namenode.journal.auto_roll import AutoRoll
+from howdah.namenode.journal.edit_log import Journal
+from howdah.namenode.journal.manifest import finished_since
+from howdah.namenode.journal.name_directories import Directories
 from howdah.namenode.process.aside import AsideFiles, read_hosts, run_aside
 from howdah.namenode.process.cluster_log import ClusterLog
 from howdah.namenode.process.groups import KnownGroups

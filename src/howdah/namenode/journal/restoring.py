@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from howdah import errors
-from howdah.namenode.log.edit_log import STALE, copy_missing, set_aside
+from howdah.namenode.journal.recovery import STALE, copy_missing, set_aside
 from howdah.storage import disk
 from howdah.storage.atomic import fsync_directory
 from howdah.storage.edits.segments import Segment, list_segments

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from howdah import errors
-from howdah.namenode.log.inotify import EventsBuilder
+from howdah.namenode.journal.inotify import EventsBuilder
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.storage.edits.segment_scan import HEADER_BYTES, SegmentReader
 from howdah.storage.edits.segments import Segment, list_segments

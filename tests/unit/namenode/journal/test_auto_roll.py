@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from howdah.namenode.log.auto_roll import AutoRoll
+from howdah.namenode.journal.auto_roll import AutoRoll
 
 
 def test_segment_beyond_the_threshold_is_ended() -> None:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from howdah.namenode.log.restoring import Restorations
+from howdah.namenode.journal.restoring import Restorations
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
 from howdah.storage.edits.segments import SegmentWriter
