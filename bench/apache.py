@@ -1,6 +1,6 @@
 """Hadoop's own namenode and datanodes, as the peer of ours.
 
-They run from the jars of `howdah.testing.hadoop`, each its own Java process, on
+They run from the jars of `howdah.testing.internal.hadoop.jars`, each its own Java process, on
 the configuration files that a cluster of ours of the same shape would have: same
 ports, same directories, same replication. Everything else is as Hadoop has it.
 """
@@ -21,12 +21,12 @@ from harness import CACHE, progress
 
 from howdah.config import Configuration, namenode_address
 from howdah.errors import HowdahError
+from howdah.java import NoJava, find_java_home
+from howdah.local.layout import LOOPBACK, Layout, role_of
+from howdah.local.servers import tail
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.client import RpcClient
-from howdah.testing.hadoop import NoHadoop, hadoop_class_path
-from howdah.testing.java import NoJava, find_java_home
-from howdah.testing.layout import LOOPBACK, Layout, role_of
-from howdah.testing.processes import tail
+from howdah.testing.internal.hadoop.jars import NoHadoop, hadoop_class_path
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 _START_TIMEOUT_S = 120.0

@@ -26,8 +26,8 @@ from typing import Any
 from harness import Options, Results, Skipped, figure, in_turn, main, progress, scratch
 
 import howdah
+from howdah.java import NoJava, find_java_home
 from howdah.spark import compact
-from howdah.testing.java import NoJava, find_java_home
 from howdah.testing.minicluster import MiniCluster
 
 ROWS = 200

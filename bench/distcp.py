@@ -40,11 +40,11 @@ from harness import (
 )
 
 import howdah
+from howdah.java import NoJava, find_java_home
 from howdah.spark import distcp
 from howdah.spark import options as copy_options
-from howdah.testing.hadoop import NoHadoop
-from howdah.testing.hadoop_distcp import HadoopDistCp
-from howdah.testing.java import NoJava, find_java_home
+from howdah.testing.internal.hadoop.distcp import HadoopDistCp
+from howdah.testing.internal.hadoop.jars import NoHadoop
 from howdah.testing.minicluster import MiniCluster
 
 PROGRAM = ROOT / "tests" / "spark" / "RunDistCp.java"

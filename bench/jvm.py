@@ -15,7 +15,7 @@ from typing import Any, Self
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
 from howdah.config import Configuration
-from howdah.testing.java import find_java_home
+from howdah.java import find_java_home
 from howdah.testing.spark import class_path, pyspark_jars
 
 _BUFFER_BYTES = 1 << 20

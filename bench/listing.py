@@ -31,14 +31,14 @@ from scale import Asking, Howdah, image_of
 
 from howdah.config import Configuration
 from howdah.fs.registry import connect
+from howdah.java import NoJava, find_java_home
 from howdah.spark import namespace
 from howdah.spark.entries import Entry, Kind
 from howdah.spark.filesystems import Place
 from howdah.spark.listing import make_listing
 from howdah.spark.walking import Walk
-from howdah.testing.hadoop import NoHadoop
-from howdah.testing.hadoop_distcp import HadoopDistCp
-from howdah.testing.java import NoJava, find_java_home
+from howdah.testing.internal.hadoop.distcp import HadoopDistCp
+from howdah.testing.internal.hadoop.jars import NoHadoop
 from howdah.testing.spark_cluster import SparkCluster
 
 TREE = "/tree"

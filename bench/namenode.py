@@ -21,11 +21,11 @@ from harness import Options, Results, Skipped, figure, group_cpu, main, progress
 from load import Request, Run, run_load
 
 from howdah.config import namenode_address
+from howdah.local.cluster import LocalCluster
+from howdah.local.layout import Layout
+from howdah.local.servers import Detached
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.testing.cluster import LocalCluster
-from howdah.testing.layout import Layout
-from howdah.testing.processes import Detached
 
 CALLERS = (1, 8, 32)
 DIRECTORIES = 50

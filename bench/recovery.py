@@ -29,7 +29,7 @@ from jvm import JavaFileSystem, Jvm
 from sync import JAVA, REPLICAS, jvm_with_loops
 
 from howdah.fs.api import FileSystem
-from howdah.testing.java import NoJava
+from howdah.java import NoJava
 from howdah.testing.minicluster import MiniCluster
 from howdah.testing.spark import NoSpark
 from howdah.testing.waiting import wait_until

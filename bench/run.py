@@ -18,7 +18,7 @@ from pathlib import Path
 
 from harness import ROOT, Figure, Skipped, arguments, from_json, progress, table, to_json
 
-from howdah.testing.java import NoJava, find_java_home, java_version
+from howdah.java import NoJava, find_java_home, java_version
 from howdah.transfer.checksum import implementation
 
 SCRIPTS = (

@@ -31,6 +31,9 @@ from load import PROTOCOL, Request, run_load
 from howdah import keys
 from howdah.config import Configuration, namenode_address
 from howdah.errors import HowdahError
+from howdah.java import find_java_home
+from howdah.local.layout import Layout
+from howdah.local.servers import Detached
 from howdah.namenode.images.image import write_image
 from howdah.namenode.inodes.inodes import ROOT_INODE_ID, BlockState, Directory, Traits
 from howdah.namenode.process.format import format_namenode
@@ -41,9 +44,6 @@ from howdah.rpc.client import RpcClient
 from howdah.storage.image.files import save_image
 from howdah.storage.layout import StorageDirectory
 from howdah.storage.version import NamenodeVersion
-from howdah.testing.java import find_java_home
-from howdah.testing.layout import Layout
-from howdah.testing.processes import Detached
 
 OURS = "howdah"
 APACHE = "Hadoop's namenode"

@@ -27,7 +27,7 @@ from harness import Options, Results, Skipped, figure, in_turn, main, progress, 
 
 import howdah
 from howdah.config import Configuration
-from howdah.testing.java import NoJava
+from howdah.java import NoJava
 from howdah.testing.minicluster import MiniCluster
 from howdah.testing.spark import FS_SHELL, NoSpark, java_command
 

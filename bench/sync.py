@@ -31,7 +31,7 @@ from jvm import Jvm
 import howdah
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
-from howdah.testing.java import NoJava, find_java_home
+from howdah.java import NoJava, find_java_home
 from howdah.testing.minicluster import MiniCluster
 from howdah.testing.spark import NoSpark, class_path
 

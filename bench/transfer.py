@@ -46,7 +46,7 @@ from jvm import Jvm
 
 import howdah
 from howdah.config import Configuration
-from howdah.testing.java import NoJava
+from howdah.java import NoJava
 from howdah.testing.minicluster import MiniCluster
 from howdah.testing.spark import NoSpark
 

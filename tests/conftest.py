@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from howdah.java import NoJava, find_java_home
 from howdah.testing import MiniCluster
-from howdah.testing.java import NoJava, find_java_home
-from howdah.testing.plugin import is_worker
+from howdah.testing.internal.requirements.marks import is_worker
 
 pytest_plugins = ["pytester"]
 

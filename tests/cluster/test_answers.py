@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from howdah.testing import MiniCluster
-from howdah.testing.answers.allowed import ALLOWED
-from howdah.testing.answers.conversation import CONF, converse
-from howdah.testing.answers.facts import Facts, differences
+from howdah.testing.internal.answers.allowed import ALLOWED
+from howdah.testing.internal.answers.conversation import CONF, converse
+from howdah.testing.internal.answers.facts import Facts, differences
 
 RECORDED = Path(__file__).parents[1] / "compat" / "hadoop_answers.json"
 

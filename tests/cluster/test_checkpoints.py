@@ -14,11 +14,11 @@ from howdah.client.namenode import NamenodeProxy
 from howdah.config import namenode_address
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.administration import Administration
+from howdah.local.processes import is_running
 from howdah.namenode.protocols.client import ClientProtocol
 from howdah.rpc.client import RpcClient
 from howdah.storage.disk import Operation
 from howdah.testing import MiniCluster
-from howdah.testing.processes import is_running
 from howdah.testing.storage_faults import StorageAction
 from howdah.testing.waiting import wait_until
 

@@ -14,7 +14,7 @@ from howdah import errors
 from howdah.fs.tail import Change, TailReader
 from howdah.options import FileRange
 from howdah.testing import MiniCluster
-from howdah.testing.replicas import blocks_of, replica_files
+from howdah.testing.internal.replicas import blocks_of, replica_files
 from howdah.testing.waiting import wait_until
 
 MIB = 1 << 20

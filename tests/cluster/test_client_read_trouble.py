@@ -23,7 +23,7 @@ from howdah.client.reading import block_reader
 from howdah.client.reading.input import DFSInputStream
 from howdah.fs.streams import FSDataInputStream
 from howdah.testing import MiniCluster
-from howdah.testing.replicas import blocks_of, flip, replica_files, replicas_of
+from howdah.testing.internal.replicas import blocks_of, flip, replica_files, replicas_of
 from howdah.testing.waiting import wait_until
 from howdah.transfer import sockets
 from howdah.transfer.blocks import DatanodeAddress

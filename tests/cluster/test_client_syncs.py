@@ -16,7 +16,7 @@ from howdah import errors
 from howdah.fs.hdfs.filesystem import HdfsDataOutputStream, HdfsFileSystem
 from howdah.options import CreateFlag, SyncFlag
 from howdah.testing import MiniCluster
-from howdah.testing.replicas import BEING_WRITTEN, blocks_of, replica_files
+from howdah.testing.internal.replicas import BEING_WRITTEN, blocks_of, replica_files
 from howdah.testing.waiting import wait_until
 
 MIB = 1 << 20

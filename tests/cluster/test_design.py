@@ -15,7 +15,7 @@ import pytest
 import howdah
 from howdah import errors
 from howdah.testing import MiniCluster
-from howdah.testing.replicas import replicas_of
+from howdah.testing.internal.replicas import replicas_of
 from howdah.testing.waiting import wait_until
 
 MIB = 1 << 20

@@ -18,7 +18,7 @@ from howdah import connect, errors
 from howdah.fs.api import FileSystem
 from howdah.fs.streams import FSDataOutputStream
 from howdah.testing import MiniCluster
-from howdah.testing.replicas import BEING_WRITTEN, replica_files, replicas_of
+from howdah.testing.internal.replicas import BEING_WRITTEN, replica_files, replicas_of
 from howdah.testing.waiting import wait_until
 
 MIB = 1 << 20

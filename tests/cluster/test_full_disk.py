@@ -19,7 +19,7 @@ import pytest
 from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
-from howdah.testing.replicas import BEING_WRITTEN, replica_files, replicas_of
+from howdah.testing.internal.replicas import BEING_WRITTEN, replica_files, replicas_of
 from howdah.testing.waiting import wait_until
 
 MIB = 1 << 20

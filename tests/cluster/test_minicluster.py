@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from howdah.errors import InvalidConfiguration, PathComponentTooLong
+from howdah.local.processes import is_running
 from howdah.testing import MiniCluster, ServerFailed
-from howdah.testing.processes import is_running
 
 CONTENT = bytes(range(256)) * 1000
 

@@ -16,7 +16,7 @@ from howdah import connect, errors
 from howdah.fs.api import FileSystem
 from howdah.fs.streams import FSDataInputStream
 from howdah.testing import MiniCluster
-from howdah.testing.replicas import (
+from howdah.testing.internal.replicas import (
     BEING_WRITTEN,
     ReplicaFile,
     blocks_of,

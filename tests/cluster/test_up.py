@@ -15,7 +15,7 @@ import pytest
 
 import howdah
 from howdah.config import Configuration
-from howdah.testing.processes import is_running, wait_until_ended
+from howdah.local.processes import is_running, wait_until_ended
 
 
 def run(*arguments: str, expect: int = 0) -> subprocess.CompletedProcess[str]:

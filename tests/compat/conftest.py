@@ -1,6 +1,6 @@
 """What the tests against strangers share: Hadoop's own jars.
 
-Where they cannot be had (see `howdah.testing.hadoop`), or there is no Java, the
+Where they cannot be had (see `howdah.testing.internal.hadoop.jars`), or there is no Java, the
 tests that need them are skipped and say why.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from howdah.testing.hadoop import NoHadoop, hadoop_class_path
+from howdah.testing.internal.hadoop.jars import NoHadoop, hadoop_class_path
 
 _CACHE = Path(__file__).parents[2] / ".cache"
 _RUN_TIMEOUT_S = 100

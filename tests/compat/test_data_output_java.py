@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from howdah.fs.streams import FSDataOutputStream
-from howdah.testing.java import NoJava, find_java_home
+from howdah.java import NoJava, find_java_home
 
 PROGRAM = Path(__file__).with_name("DataOutput.java")
 TEXTS = [

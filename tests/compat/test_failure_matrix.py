@@ -28,7 +28,7 @@ from howdah.datanode.channel.fault_points import Point
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.faults import Action, Fault
-from howdah.testing.replicas import replicas_of
+from howdah.testing.internal.replicas import replicas_of
 from howdah.testing.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(300)

@@ -28,8 +28,8 @@ from howdah.cli.dfs import main
 from howdah.cli.main import main as howdah_main
 from howdah.config import Configuration
 from howdah.fs.registry import connect
+from howdah.java import NoJava, find_java_home
 from howdah.testing import MiniCluster
-from howdah.testing.java import NoJava, find_java_home
 from howdah.testing.spark import JAVA_OPTIONS, class_path
 
 JAVAS = "/parity-j"

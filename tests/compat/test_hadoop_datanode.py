@@ -18,11 +18,11 @@ import pytest
 from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.java import find_java_home
+from howdah.local.layout import Layout
 from howdah.proto import client_datanode_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.testing import MiniCluster
-from howdah.testing.java import find_java_home
-from howdah.testing.layout import Layout
 from howdah.testing.waiting import wait_until
 
 BLOCK = 1 << 20

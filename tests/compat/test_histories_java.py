@@ -19,8 +19,8 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.storage.image.files import save_image
 from howdah.storage.image.sections import Sink
 from howdah.testing.in_memory import InMemoryNamenode
-from howdah.testing.namespaces.fingerprint import walk
-from howdah.testing.namespaces.snapshots import BoundedSnapshotHistories
+from howdah.testing.internal.namespaces.fingerprint import walk
+from howdah.testing.internal.namespaces.snapshots import BoundedSnapshotHistories
 
 Told = dict[str, list[str]]
 

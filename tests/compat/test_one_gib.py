@@ -19,9 +19,9 @@ import google_crc32c
 import pytest
 
 from howdah.fs.api import FileSystem
+from howdah.java import NoJava
 from howdah.testing import MiniCluster
-from howdah.testing.java import NoJava
-from howdah.testing.replicas import replica_files
+from howdah.testing.internal.replicas import replica_files
 from howdah.testing.spark import NoSpark, java_fs_shell
 from howdah.testing.waiting import wait_until
 

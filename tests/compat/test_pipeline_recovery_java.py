@@ -16,7 +16,7 @@ import pytest
 from howdah import connect
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
-from howdah.testing.replicas import BEING_WRITTEN, blocks_of, replica_files, replicas_of
+from howdah.testing.internal.replicas import BEING_WRITTEN, blocks_of, replica_files, replicas_of
 from howdah.testing.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(240)

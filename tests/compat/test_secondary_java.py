@@ -14,11 +14,11 @@ import pytest
 import howdah
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
+from howdah.java import find_java_home
 from howdah.namenode.process.importing import import_checkpoint
 from howdah.namenode.process.loading import load
 from howdah.namenode.process.secondary import SecondaryServer
 from howdah.testing import MiniCluster
-from howdah.testing.java import find_java_home
 from howdah.testing.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(300)

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-from howdah.testing.namespaces.attributes import AttributeHistories, BoundedHistories
-from howdah.testing.namespaces.changes import ChangeHistories
-from howdah.testing.namespaces.snapshots import BoundedSnapshotHistories, SnapshotHistories
-from howdah.testing.namespaces.survival import check_survival
-from howdah.testing.namespaces.tree import TreeHistories
+from howdah.testing.internal.namespaces.attributes import AttributeHistories, BoundedHistories
+from howdah.testing.internal.namespaces.changes import ChangeHistories
+from howdah.testing.internal.namespaces.snapshots import BoundedSnapshotHistories, SnapshotHistories
+from howdah.testing.internal.namespaces.survival import check_survival
+from howdah.testing.internal.namespaces.tree import TreeHistories
 
 
 class NamespaceHistories(TreeHistories, ChangeHistories, AttributeHistories):

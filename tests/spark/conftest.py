@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from howdah.fs.api import FileSystem
+from howdah.java import NoJava, find_java_home
 from howdah.spark import Options, Outcome, distcp
 from howdah.testing import MiniCluster
-from howdah.testing.hadoop import NoHadoop
-from howdah.testing.hadoop_distcp import HadoopDistCp
-from howdah.testing.java import NoJava, find_java_home
+from howdah.testing.internal.hadoop.distcp import HadoopDistCp
+from howdah.testing.internal.hadoop.jars import NoHadoop
 from howdah.testing.spark_cluster import SparkCluster
 from howdah.testing.trees import Tree, make_tree, read_tree
 

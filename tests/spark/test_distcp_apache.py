@@ -19,8 +19,8 @@ from howdah.spark import Options, Outcome, compact, distcp, namespace, verify
 from howdah.spark.copying import CopyFailed
 from howdah.spark.options import attributes
 from howdah.testing import MiniCluster
-from howdah.testing.hadoop_distcp import HadoopCluster, HadoopDistCp
-from howdah.testing.replicas import replicas_of
+from howdah.testing.internal.hadoop.distcp import HadoopCluster, HadoopDistCp
+from howdah.testing.internal.replicas import replicas_of
 from howdah.testing.trees import Tree, make_tree, read_tree
 
 pytestmark = pytest.mark.timeout(240)

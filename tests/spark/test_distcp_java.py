@@ -22,7 +22,7 @@ from howdah.spark.arguments import parse
 from howdah.spark.counters import Counters
 from howdah.spark.outcome import exit_code
 from howdah.testing import MiniCluster
-from howdah.testing.hadoop_distcp import HadoopDistCp, HadoopRun
+from howdah.testing.internal.hadoop.distcp import HadoopDistCp, HadoopRun
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -17,7 +17,7 @@ from howdah.spark import distcp
 from howdah.spark.arguments import parse
 from howdah.spark.outcome import exit_code
 from howdah.testing import MiniCluster
-from howdah.testing.hadoop_distcp import HadoopDistCp
+from howdah.testing.internal.hadoop.distcp import HadoopDistCp
 from howdah.testing.trees import read_tree
 
 pytestmark = pytest.mark.timeout(240)

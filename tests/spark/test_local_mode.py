@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 
+from howdah.java import NoJava, find_java_home
+from howdah.local.servers import environment
 from howdah.testing import MiniCluster
-from howdah.testing.java import NoJava, find_java_home
-from howdah.testing.processes import environment
 
 pytestmark = pytest.mark.timeout(600)
 

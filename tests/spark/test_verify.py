@@ -12,7 +12,7 @@ from howdah import errors
 from howdah.cli import verify as command
 from howdah.spark import verify
 from howdah.testing import MiniCluster
-from howdah.testing.replicas import replicas_of
+from howdah.testing.internal.replicas import replicas_of
 from howdah.testing.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(240)

@@ -174,26 +174,36 @@ MAY_IMPORT: dict[str, set[str]] = {
     "client": BOTTOM | {"rpc", "transfer"},
     "fs": BOTTOM | {"client", "rpc", "transfer"},
     "fsspec": BOTTOM | {"fs"},
+    "java": {"errors"},
     "spark": BOTTOM | {"fs", "storage", "transfer"},
-    # What runs on this machine, for those who start it and those who look for it.
-    "local": BOTTOM,
-    # Starts servers, as the command line does.
+    # A cluster on this machine: servers are programs to it, which it formats and asks.
+    "local": BOTTOM | {"namenode", "rpc"},
     "testing": BOTTOM
     | {
         "cli",
         "client",
-        "local",
-        "namenode",
         "datanode",
-        "model",
-        "rpc",
         "fs",
+        "java",
+        "local",
+        "model",
+        "namenode",
+        "rpc",
         "storage",
         "transfer",
     },
     "cli": BOTTOM
-    | {"fs", "local", "namenode", "datanode", "journalnode", "spark", "storage"}
-    | {"testing", "transfer"},
+    | {
+        "datanode",
+        "fs",
+        "java",
+        "journalnode",
+        "local",
+        "namenode",
+        "spark",
+        "storage",
+        "transfer",
+    },
 }
 
 
@@ -227,18 +237,22 @@ ROOMS = {
         "process",
     ),
     "storage": ("edits", "image", "viewers"),
+    # What users get, and on top what is for our own tests alone.
+    "testing": ("contract", "simulator", "internal"),
 }
 # Rooms that know none of the others, though they stand above some.
 BY_THEMSELVES = {
     ("fs", "local"),
     ("fs", "memory"),
     ("namenode", "journal"),
+    ("testing", "contract"),
+    ("testing", "simulator"),
 }
 LARGEST_ROOM = 21
 """Files, with its `__init__`."""
 
 # What is still larger, or a circle.
-ROOMS_TO_DIVIDE = {"cli.dfs", "fs", "proto", "spark", "testing"}
+ROOMS_TO_DIVIDE = {"cli.dfs", "fs", "proto", "spark"}
 
 
 def modules() -> Iterator[str]:
@@ -349,6 +363,16 @@ def test_imports_point_downward(module: str) -> None:
     here = package(module)
     targets = {package(name) for name in imports(module) if name.startswith("howdah.")}
     assert targets - {here} <= MAY_IMPORT[here]
+
+
+def test_production_does_not_import_testing() -> None:
+    assert {name for name, targets in MAY_IMPORT.items() if "testing" in targets} == set()
+
+
+def test_only_our_own_tests_import_what_is_for_them() -> None:
+    internal = "howdah.testing.internal"
+    outside = [module for module in modules() if not module.startswith(internal)]
+    assert [m for m in outside for name in imports(m) if name.startswith(internal)] == []
 
 
 @pytest.mark.parametrize("server", ["namenode", "datanode", "journalnode"])

@@ -33,11 +33,11 @@ from howdah.cli.servers import Arguments
 from howdah.config import Configuration
 from howdah.errors import HowdahError, InvalidConfiguration
 from howdah.fs.registry import connect
+from howdah.local.cluster import READY_TIMEOUT_S, LocalCluster
+from howdah.local.layout import Layout
 from howdah.local.processes import start_time
 from howdah.local.running import default_dir, processes_path, running_servers
-from howdah.testing.cluster import READY_TIMEOUT_S, LocalCluster
-from howdah.testing.layout import Layout
-from howdah.testing.processes import Detached
+from howdah.local.servers import Detached
 
 DEFAULT_DATANODES = 3
 WATCH_INTERVAL_S = 0.25

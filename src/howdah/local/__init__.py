@@ -1,6 +1,8 @@
-"""Clusters on this machine, as `howdah up` leaves them running.
+"""A cluster on this machine: real servers, one directory.
 
-Here is what any command may want to know of such a cluster without starting one: which
-processes run, and how clients reach it. Starting and stopping is above, in `howdah.cli`
-and `howdah.testing`, which import this package and are not imported by it.
+`layout` decides ports, directories and configuration files; `servers` starts a server and
+`processes` watches and signals it; `cluster` starts and stops all of a layout, and waits
+until they can serve; `running` says what `howdah up` has left running, without starting
+anything. `howdah.cli` and `howdah.testing` are made of this; it knows neither of them, and
+servers are programs to it (`python -m howdah`).
 """

@@ -1,4 +1,4 @@
-"""Telling one process from another: its number, and when it started.
+"""Processes by their number: whether they run, since when, and how they are signalled.
 
 A process found by its number later on is believed to be the same only if it also
 started at the same time.
@@ -6,9 +6,15 @@ started at the same time.
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
+
+POLL_S = 0.002
 
 
 def state_and_start(pid: int) -> tuple[str, str] | None:
@@ -37,3 +43,39 @@ def start_time(pid: int) -> str | None:
     """
     found = state_and_start(pid)
     return None if found is None or found[0] in "ZX" else found[1]
+
+
+def signal_group(pid: int, number: signal.Signals) -> bool:
+    """Send a signal to the group that `pid` leads; False where there is none any more."""
+    try:
+        os.killpg(pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def signal_process(pid: int, number: signal.Signals) -> bool:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def is_paused(pid: int) -> bool:
+    found = state_and_start(pid)
+    return found is not None and found[0] == "T"
+
+
+def is_running(pid: int) -> bool:
+    return start_time(pid) is not None
+
+
+def wait_until_ended(pids: Sequence[int], timeout_s: float) -> list[int]:
+    """Wait until none of them runs; those that still do when time is up."""
+    deadline = time.monotonic() + timeout_s
+    left = [pid for pid in pids if is_running(pid)]
+    while left and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+        left = [pid for pid in left if is_running(pid)]
+    return left

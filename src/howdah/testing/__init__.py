@@ -7,11 +7,15 @@
             ...
         cluster.kill("datanode1")
 
-`howdah.testing.plugin` is the pytest plugin (fixture `howdah_cluster`);
-`howdah.testing.java` and `howdah.testing.spark` find a Java and run Hadoop's own
-client against the cluster. `check_filesystem` holds any filesystem against the stream
-contract (`howdah.testing.contract`). `howdah.testing.in_memory` is a namenode with datanodes
-as plain objects, whose time moves when it is told to.
+`howdah.testing.plugin` is the pytest plugin (fixture `howdah_cluster`).
+`howdah.testing.spark` runs Hadoop's own client against the cluster, and
+`howdah.testing.spark_cluster` has Spark as processes. `check_filesystem` holds any
+filesystem against the stream contract (`howdah.testing.contract`). `howdah.testing.in_memory`
+is a namenode with datanodes as plain objects, whose time moves when it is told to, and
+`howdah.testing.simulator` a whole cluster from a seed.
+
+What only howdah's own tests use is in `howdah.testing.internal` and may change any day.
+Production code imports nothing of this package.
 """
 
 from __future__ import annotations
@@ -19,9 +23,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from howdah.local.servers import ServerFailed as ServerFailed
     from howdah.testing.contract import check_filesystem as check_filesystem
     from howdah.testing.minicluster import MiniCluster as MiniCluster
-    from howdah.testing.processes import ServerFailed as ServerFailed
 
 __all__ = ["MiniCluster", "ServerFailed", "check_filesystem"]
 
@@ -29,7 +33,7 @@ __all__ = ["MiniCluster", "ServerFailed", "check_filesystem"]
 # those that don't use a cluster shall not pay for one.
 _HOME = {
     "MiniCluster": "howdah.testing.minicluster",
-    "ServerFailed": "howdah.testing.processes",
+    "ServerFailed": "howdah.local.servers",
     "check_filesystem": "howdah.testing.contract",
 }
 

@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Self
 from howdah import keys
 from howdah.config import Configuration
 from howdah.errors import InvalidConfiguration
-from howdah.testing.cluster import READY_TIMEOUT_S, LocalCluster
+from howdah.local.cluster import READY_TIMEOUT_S, LocalCluster
+from howdah.local.layout import Layout, role_of
+from howdah.local.servers import Server, ServerFailed
 from howdah.testing.faults import Faults, fault_directory
-from howdah.testing.layout import Layout, role_of
-from howdah.testing.processes import Forked, Server, ServerFailed
+from howdah.testing.forked import Forked
 from howdah.testing.storage_faults import StorageFaults
 
 if TYPE_CHECKING:

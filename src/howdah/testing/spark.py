@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from howdah.errors import HowdahError
-from howdah.testing.java import find_java_home
+from howdah.java import find_java_home
 
 # Start quickly; nothing here runs for long.
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx512m")

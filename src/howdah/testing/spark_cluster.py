@@ -33,14 +33,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from howdah.testing.guard import Guard
-from howdah.testing.java import find_java_home
-from howdah.testing.processes import (
+from howdah.java import find_java_home
+from howdah.local.processes import wait_until_ended
+from howdah.local.servers import (
     ServerFailed,
     environment,
     tail,
-    wait_until_ended,
 )
+from howdah.testing.guard import Guard
 from howdah.testing.spark import JAVA_OPTIONS, pyspark_jars
 from howdah.testing.waiting import wait_until
 

@@ -28,7 +28,7 @@ import org.apache.hadoop.test.GenericTestUtils;
 
 /**
  * Stands where Hadoop's tests expect the class of this name, before it on the class path. What they
- * ask of a cluster is asked of howdah.testing.hadoop_clusters, at the address that the system
+ * ask of a cluster is asked of howdah.testing.internal.hadoop.clusters, at the address that the system
  * property "howdah.clusters" has. Tests that look into servers find nothing to look into: there is
  * no getNamesystem here, and no getDataNodes.
  */

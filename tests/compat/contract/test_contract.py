@@ -19,10 +19,10 @@ from pathlib import Path
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from howdah.testing.hadoop import NoHadoop, hadoop_tests_class_path
-from howdah.testing.hadoop_clusters import ClusterServer
-from howdah.testing.hadoop_tests import NoCompiler, Outcome, compile_java, run_suites
-from howdah.testing.java import NoJava
+from howdah.java import NoJava
+from howdah.testing.internal.hadoop.clusters import ClusterServer
+from howdah.testing.internal.hadoop.jars import NoHadoop, hadoop_tests_class_path
+from howdah.testing.internal.hadoop.suites import NoCompiler, Outcome, compile_java, run_suites
 
 HERE = Path(__file__).parent
 CACHE = Path(__file__).parents[3] / ".cache"

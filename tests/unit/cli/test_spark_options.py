@@ -41,7 +41,7 @@ def test_howdah_is_sent_to_executors_on_other_machines(
         yield spark
 
     monkeypatch.setenv("JAVA_HOME", "/java")
-    monkeypatch.setattr("howdah.testing.java.find_java_home", lambda: Path("/java"))
+    monkeypatch.setattr("howdah.java.find_java_home", lambda: Path("/java"))
     monkeypatch.setenv("PYSPARK_PYTHON", "python")
     monkeypatch.setattr(sessions, "session", session)
     monkeypatch.setattr(sessions, "ship", sent.append)
@@ -70,7 +70,7 @@ def running(monkeypatch: pytest.MonkeyPatch) -> Spark:
     def session(*_: object) -> Iterator[Spark]:
         yield spark
 
-    monkeypatch.setattr("howdah.testing.java.find_java_home", lambda: Path("/java"))
+    monkeypatch.setattr("howdah.java.find_java_home", lambda: Path("/java"))
     monkeypatch.setenv("JAVA_HOME", "/java")
     monkeypatch.setenv("PYSPARK_PYTHON", "python")
     monkeypatch.setattr(sessions, "session", session)
@@ -143,7 +143,7 @@ def test_command_without_spark_says_what_to_install(
 def test_command_without_java_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("howdah.testing.java._candidates", lambda: iter([Path("/no/java")]))
+    monkeypatch.setattr("howdah.java._candidates", lambda: iter([Path("/no/java")]))
     assert main(["compact", "/x"]) == 1
     told = capsys.readouterr().err
     assert told.startswith("howdah compact: Java 17 or newer is needed: set JAVA_HOME, or `pip")

@@ -1,45 +1,39 @@
+"""What a pytest run of a user gets of howdah, where it is installed: a fixture, and logs."""
+
 from __future__ import annotations
 
 import pytest
 
 
-@pytest.mark.parametrize("workers", [0, 1])
-def test_report_lists_requirements_with_their_tests(
-    pytester: pytest.Pytester, workers: int
+@pytest.mark.parametrize("question", ["--help", "--markers"])
+def test_a_users_run_has_no_option_ini_or_marker_of_ours(
+    pytester: pytest.Pytester, question: str
 ) -> None:
+    """What pytest says of itself is the same with the plugin and without it."""
+    with_it = pytester.runpytest_subprocess(question)
+    without = pytester.runpytest_subprocess("-p", "no:howdah", question)
+    assert with_it.ret == without.ret == 0
+    assert with_it.outlines == without.outlines
+    assert "requirement" not in with_it.stdout.str()
+
+
+def test_a_users_run_has_the_fixture_and_no_other(pytester: pytest.Pytester) -> None:
+    found = pytester.runpytest_subprocess("--fixtures").stdout.str()
+    lines = [line for line in found.splitlines() if "howdah" in line and " -- " in line]
+    assert [line.split()[0] for line in lines] == ["howdah_cluster"]
+
+
+def test_a_users_run_loads_nothing_but_the_plugin(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
-        test_it="""
-        import pytest
+        """
+        import sys
 
-        @pytest.mark.req("XX-002", "XX-001")
-        @pytest.mark.parametrize("n", [1, 2])
-        def test_a(n): pass
-
-        @pytest.mark.req("XX-001")
-        def test_b(): pass
+        def test_a():
+            ours = {name for name in sys.modules if name.startswith("howdah")}
+            assert ours == {"howdah", "howdah.testing", "howdah.testing.plugin"}
         """
     )
-    result = pytester.runpytest("--req-report", f"-n{workers}")
-    result.stdout.fnmatch_lines(
-        ["XX-001", "    test_it.py::test_a", "    test_it.py::test_b", "XX-002", "    *::test_a"]
-    )
-    assert result.stdout.str().count("test_it.py::test_a") == 2
-
-
-def test_report_is_not_shown_unasked(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile("import pytest\n@pytest.mark.req('XX-001')\ndef test_a(): pass")
-    assert "XX-001" not in pytester.runpytest().stdout.str()
-
-
-def test_marker_without_an_id_is_refused(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile("import pytest\n@pytest.mark.req()\ndef test_a(): pass")
-    result = pytester.runpytest()
-    result.stderr.fnmatch_lines(["*the marker req needs an id*"])
-
-
-def test_marker_is_known(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile("import pytest\n@pytest.mark.req('XX-001')\ndef test_a(): pass")
-    pytester.runpytest("--strict-markers").assert_outcomes(passed=1)
+    pytester.runpytest_subprocess().assert_outcomes(passed=1)
 
 
 def test_failure_on_a_cluster_shows_the_servers_logs(pytester: pytest.Pytester) -> None:

@@ -15,7 +15,7 @@ from howdah.datanode.replicas.scan import good_length, replica_paths, scan_pool
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.copies import Copies
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
-from howdah.testing.power_cut import Disk
+from howdah.testing.internal.power_cut import Disk
 from howdah.transfer.ops import Stage, TransferBlock, WriteBlock, encode_request
 from howdah.transfer.responses import read_response
 

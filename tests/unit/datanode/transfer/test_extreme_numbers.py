@@ -50,7 +50,7 @@ from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.rpc.service import Registry
 from howdah.rpc.threaded import ThreadedRpcServer
-from howdah.testing.extremes import extremes
+from howdah.testing.internal.extremes import extremes
 from howdah.testing.waiting import wait_until
 from howdah.transfer import block_lists
 from howdah.transfer.block_lists import ListedReplica

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from howdah.local import processes
+
+
+def until(condition: Callable[[], bool], timeout_s: float = 20) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(["sleep", "100"], start_new_session=True) as process:
+        yield process
+        process.kill()
+
+
+# -- any process ---------------------------------------------------------------------
+
+
+def test_running_process_has_a_start_time() -> None:
+    assert processes.start_time(os.getpid()) is not None
+
+
+def test_process_that_is_gone_has_no_start_time(sleeper: subprocess.Popen[bytes]) -> None:
+    sleeper.kill()
+    sleeper.wait()
+    assert processes.start_time(sleeper.pid) is None
+
+
+def test_process_that_nobody_waited_for_is_not_running(sleeper: subprocess.Popen[bytes]) -> None:
+    os.kill(sleeper.pid, signal.SIGKILL)
+    assert processes.wait_until_ended([sleeper.pid], 10) == []
+
+
+def test_waiting_gives_up_and_says_who_is_left(sleeper: subprocess.Popen[bytes]) -> None:
+    assert processes.wait_until_ended([sleeper.pid], 0.01) == [sleeper.pid]
+
+
+def test_group_is_signalled_as_a_whole() -> None:
+    with subprocess.Popen(
+        ["sh", "-c", "sleep 100 & echo $!; wait"], stdout=subprocess.PIPE, start_new_session=True
+    ) as leader:
+        assert leader.stdout is not None
+        child = int(leader.stdout.readline())
+        assert processes.signal_group(leader.pid, signal.SIGKILL)
+        until(lambda: not processes.is_running(child))
+
+
+def test_signal_to_what_is_gone_says_so(sleeper: subprocess.Popen[bytes]) -> None:
+    sleeper.kill()
+    sleeper.wait()
+    assert not processes.signal_group(sleeper.pid, signal.SIGTERM)
+    assert not processes.signal_process(sleeper.pid, signal.SIGTERM)
