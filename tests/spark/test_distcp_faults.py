@@ -9,11 +9,11 @@ import pytest
 
 from howdah.spark import Options, distcp
 from howdah.spark import job as jobs
-from howdah.spark.copying import CopyFailed, ReadFailed
 from howdah.spark.layout import InvalidInput
 from howdah.spark.outcome import ListingChanged
 from howdah.spark.results import summed
 from howdah.spark.staging import key_of
+from howdah.spark.task_errors import CopyFailed, ReadFailed
 
 pytestmark = pytest.mark.timeout(240)
 

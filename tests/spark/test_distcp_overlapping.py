@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from howdah.spark import job as jobs
-from howdah.spark.copying import CopyFailed
 from howdah.spark.lock_files import TreeLocked
 from howdah.spark.options import attributes
 from howdah.spark.staging import WORK_PREFIX, is_staging
+from howdah.spark.task_errors import CopyFailed
 from howdah.spark.tree_lock import LockLost, is_lock, locked, places_of
 
 pytestmark = pytest.mark.timeout(240)

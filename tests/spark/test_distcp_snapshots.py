@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from howdah.spark import job as jobs
-from howdah.spark.copying import CopyFailed
 from howdah.spark.layout import InvalidInput
 from howdah.spark.options import attributes
 from howdah.spark.snapshot_sync import SnapshotSync, SyncFailed
+from howdah.spark.task_errors import CopyFailed
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -50,8 +50,8 @@ def main(argv: list[str], conf: Configuration) -> int:
     if not wanted and options.html is None and options.parquet is None:
         wanted = ["directories", "small-files", "ages", "owners"]
     with session_of(options.master, options.remote) as spark:
+        from howdah.spark.failures import from_spark
         from howdah.spark.namespaces import namespace
-        from howdah.spark.outcome import from_spark
         from howdah.spark.progress import Shown
 
         on_terminal = sys.stderr.isatty()

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from howdah import errors
 from howdah.fs import paths
-from howdah.spark.copying import CopyFailed
 from howdah.spark.staging import WORK_PREFIX
+from howdah.spark.task_errors import CopyFailed
 
 if TYPE_CHECKING:
     from howdah.fs.api import FileSystem

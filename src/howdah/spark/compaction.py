@@ -29,12 +29,11 @@ from howdah.spark.compaction_contents import Surveyed, survey
 from howdah.spark.compaction_plan import Plan, parse_name, plan
 from howdah.spark.exchange import new_run
 from howdah.spark.exchange_recovery import OtherJobs, recover_all
+from howdah.spark.failures import from_spark
 from howdah.spark.filesystems import Place
-from howdah.spark.listing import Totals
+from howdah.spark.gauge import Done
 from howdah.spark.lock_files import TreeLocked
-from howdah.spark.outcome import from_spark
 from howdah.spark.progress import Shown, line, listing_of
-from howdah.spark.reports import Done
 from howdah.spark.rewriting import HowToRewrite, Rewriting
 from howdah.spark.tree import list_tree
 from howdah.spark.tree_lock import TreeLock, locked
@@ -215,7 +214,7 @@ class _Progress:
     """How much is done of what is to be done."""
 
     def __init__(self, left: Sequence[Plan]) -> None:
-        self._totals = Totals(
+        self._total = Done(
             files=sum(each.contents.files for each in left),
             bytes=sum(each.contents.bytes for each in left),
         )
@@ -227,4 +226,4 @@ class _Progress:
             self._done += Done(plan.contents.files, plan.contents.bytes)
 
     def line(self, seconds: float) -> str:
-        return line(self._done, self._totals, seconds)
+        return line(self._done, self._total, seconds)

@@ -20,7 +20,7 @@ from howdah.spark.compaction_plan import (
     SUFFIX,
     Contents,
 )
-from howdah.spark.entries import decode
+from howdah.spark.rows import decode
 from howdah.spark.tree import DIRECTORY, FILE, Tree
 from howdah.spark.tree_lock import PREFIX as LOCK
 

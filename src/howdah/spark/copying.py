@@ -30,10 +30,12 @@ from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
-from howdah.spark.entries import WHOLE, Entry, decode
+from howdah.spark.entries import WHOLE, Entry
 from howdah.spark.filesystems import Place
 from howdah.spark.options import Attribute
 from howdah.spark.preserving import preserve
+from howdah.spark.rows import decode
+from howdah.spark.task_errors import PERMANENT, CopyFailed, ReadFailed, SourceChanged
 from howdah.spark.throttle import Throttle
 from howdah.transfer.checksum import ChecksumType, crc
 
@@ -45,39 +47,6 @@ _TYPES: Final = {
     "COMPOSITE-CRC32": ChecksumType.CRC32,
 }
 _MD5_OF: Final = re.compile(r"MD5-of-\d*MD5-of-(?P<bytes>\d+)(?P<type>CRC32C?)")
-# What another try within the same second will not change.
-PERMANENT: Final = (
-    errors.PathNotFound,
-    errors.InvalidPath,
-    errors.AccessDenied,
-    errors.UnsupportedOperation,
-    errors.QuotaExceeded,
-    errors.PathIsDirectory,
-    errors.PathComponentTooLong,
-    errors.SafeMode,
-)
-
-
-class CopyFailed(errors.HowdahError, OSError):
-    """A file could not be copied; the message says in a line which, where to, and why."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(paths.shown(message))
-
-
-class ReadFailed(CopyFailed):
-    """The source could not be read: what `-i` lets pass."""
-
-    java_class = "org.apache.hadoop.tools.mapred.RetriableFileCopyCommand$CopyReadException"
-
-
-class SourceChanged(CopyFailed):
-    """The source was changed again and again while it was copied."""
-
-
-class SourceGone(CopyFailed):
-    """What was named to be copied is not there any more, or something else is in its place.
-    Nothing lets that pass, and nothing is deleted for it."""
 
 
 @dataclass(frozen=True, slots=True)

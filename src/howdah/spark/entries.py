@@ -15,12 +15,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from howdah.fs.status import FileStatus
 from howdah.spark import rows
-from howdah.spark.layout import Found
+from howdah.spark.rows import decode, encode
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 WHOLE: Final = -1
+
+
+class Found(enum.IntEnum):
+    """What is at a path."""
+
+    ABSENT = 0
+    FILE = 1
+    DIRECTORY = 2
 
 
 class Kind(enum.IntEnum):
@@ -222,11 +230,3 @@ def found_of(status: FileStatus | None) -> Found:
     if status is None:
         return Found.ABSENT
     return Found.DIRECTORY if status.is_directory else Found.FILE
-
-
-def encode(path: str) -> bytes:
-    return path.encode("utf-8", "surrogateescape")
-
-
-def decode(path: bytes) -> str:
-    return path.decode("utf-8", "surrogateescape")

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from howdah import errors
+
 MOST_CHARS: Final = 1000
 # The line behind a Python traceback, which is indented.
 _RAISED: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
@@ -43,3 +45,22 @@ def _missing(module: str) -> str:
         f"the Python of the executors has no package {package} ({module}); install it there, or "
         "let PYSPARK_PYTHON name one that has howdah's requirements"
     )
+
+
+class JobFailed(errors.HowdahError, RuntimeError):
+    """Spark could not run the tasks to their end."""
+
+
+def from_spark(error: Exception) -> errors.HowdahError:
+    """What Spark itself failed by: what our tasks fail by they tell in their rows
+    (`howdah.spark.results`).
+
+    Raises KeyboardInterrupt where that was it: to end its connection after one may fail
+    for py4j, and then that is the error that it raises.
+    """
+    cause = error.__context__
+    while cause is not None:
+        if isinstance(cause, KeyboardInterrupt):
+            raise cause
+        cause = cause.__context__
+    return JobFailed(f"Spark could not finish the job: {reason(str(error))}")

@@ -17,6 +17,7 @@ from howdah.config import Configuration
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect
+from howdah.fs.status import FileStatus
 
 ONE_PROCESS: Final = ("mem", "memory")
 """Schemes whose files no other process sees."""
@@ -74,3 +75,21 @@ class Place:
         """The same place with other values of its configuration."""
         merged = dict(self.settings) | values
         return Place(self.uri, self.user, tuple(sorted(merged.items())))
+
+
+def status_of(fs: FileSystem, path: str) -> FileStatus | None:
+    """What is at a path, None for nothing."""
+    try:
+        return fs.get_file_status(path)
+    except (errors.PathNotFound, errors.ParentNotDirectory):
+        return None
+
+
+def prefix(path: str) -> str:
+    """A path to which a relative one that starts with a slash can be added."""
+    return "" if path == paths.SEPARATOR else path
+
+
+def located(name: str) -> str | None:
+    """A URI as `connect` takes it, None for a path of the default filesystem."""
+    return name if paths.parse(name).is_qualified else None

@@ -26,13 +26,14 @@ from howdah.fs.status import FileStatus
 from howdah.fs.trash import Trash
 from howdah.spark.attempts import attempt_id, whole_file
 from howdah.spark.compare import Action
-from howdah.spark.copying import COMPOSITE, CopyFailed, SourceChanged
+from howdah.spark.copying import COMPOSITE
 from howdah.spark.counters import Counters
-from howdah.spark.entries import Entry, decode, entries
+from howdah.spark.entries import Entry, Found, entries
 from howdah.spark.filesystems import Place
-from howdah.spark.layout import Found
 from howdah.spark.preserving import preserve
 from howdah.spark.results import told
+from howdah.spark.rows import decode
+from howdah.spark.task_errors import CopyFailed, SourceChanged
 from howdah.spark.tasks import FAILED_PART, CopyTask, decision_of
 
 if TYPE_CHECKING:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Final
 from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.spark.compaction_plan import Format
-from howdah.spark.entries import decode, encode
+from howdah.spark.failures import from_spark
 from howdah.spark.filesystems import Place
 from howdah.spark.footers import Facts, facts_of
 from howdah.spark.joining import data_files
-from howdah.spark.outcome import from_spark
-from howdah.spark.rows import batches
+from howdah.spark.rows import batches, decode, encode
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -33,17 +33,19 @@ from howdah.config import Configuration
 from howdah.fs import capabilities, paths
 from howdah.spark.atomic import AtomicCopy
 from howdah.spark.attempts import remove_unfinished
-from howdah.spark.copying import COMPOSITE, CopyFailed
+from howdah.spark.copying import COMPOSITE
 from howdah.spark.counters import Counters
-from howdah.spark.entries import Kind
-from howdah.spark.filesystems import Place, is_object_store
+from howdah.spark.entries import Found, Kind
+from howdah.spark.failures import from_spark
+from howdah.spark.filesystems import Place, is_object_store, located, prefix
 from howdah.spark.finishing import OWNER_ENTERS, AttributesTask, DeleteTask, JoinTask, TrackTask
-from howdah.spark.layout import Found, place
+from howdah.spark.gauge import Done
+from howdah.spark.layout import place
 from howdah.spark.lister import Lister, refuse_duplicates
 from howdah.spark.listing import Listing
 from howdah.spark.near import dealt
 from howdah.spark.options import Options
-from howdah.spark.outcome import ListingChanged, Outcome, from_spark
+from howdah.spark.outcome import ListingChanged, Outcome
 from howdah.spark.plan import in_parts, parts_of
 from howdah.spark.preserving import check_support
 from howdah.spark.progress import Progress
@@ -52,7 +54,8 @@ from howdah.spark.rehearsal import RehearseTask, tell_all
 from howdah.spark.results import SCHEMA, most_attempts, summed, sums_of
 from howdah.spark.snapshot_sync import SnapshotSync
 from howdah.spark.staging import Staging, key_of
-from howdah.spark.surroundings import Surroundings, located, prefix
+from howdah.spark.surroundings import Surroundings
+from howdah.spark.task_errors import CopyFailed
 from howdah.spark.tasks import CopyTask
 from howdah.spark.tree_lock import NO_LOCK, TreeLock, locked
 
@@ -321,7 +324,8 @@ class _Job:
             rows = in_parts(rows, blocks)
         progress: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
         if self._shows_progress:
-            progress = Progress(self._fs, self._staging.progress, listing.totals)
+            total = Done(listing.totals.files, listing.totals.bytes)
+            progress = Progress(self._fs, self._staging.progress, total)
         places = self._around.places
         with progress, dealt(self._spark, rows, listing.totals, self._options, places) as plan:
             counters, fingerprint = summed(plan.map(task, SCHEMA).collect())

@@ -21,7 +21,7 @@ from howdah import errors
 from howdah.spark import rows
 from howdah.spark.entries import SCHEMA, WAITING, Kind, Sums, arrow_schema
 from howdah.spark.filesystems import Place
-from howdah.spark.results import FAILURES, error_of, text_of
+from howdah.spark.task_errors import FAILURES, error_of, text_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

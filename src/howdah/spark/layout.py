@@ -16,11 +16,11 @@ a slash.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from howdah.errors import HowdahError
+from howdah.spark.entries import Found
 from howdah.spark.options import Options
 
 
@@ -28,14 +28,6 @@ class InvalidInput(HowdahError, ValueError):
     """Sources and target that don't go together."""
 
     java_class = "org.apache.hadoop.tools.CopyListing$InvalidInputException"
-
-
-class Found(enum.IntEnum):
-    """What is at a path."""
-
-    ABSENT = 0
-    FILE = 1
-    DIRECTORY = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from howdah import errors
-from howdah.spark.entries import Entry, Kind, decode, encode
+from howdah.spark.entries import Entry, Found, Kind
+from howdah.spark.filesystems import prefix, status_of
 from howdah.spark.in_threads import for_each
 from howdah.spark.kept import InFiles, InMemory, Kept, NotStored
-from howdah.spark.layout import Found, Placed
+from howdah.spark.layout import Placed
 from howdah.spark.listing import Listing, make_listing
 from howdah.spark.options import Options
 from howdah.spark.outcome import DuplicateFile
+from howdah.spark.rows import decode, encode
 from howdah.spark.staging import Staging
-from howdah.spark.surroundings import Surroundings, prefix, status_of
+from howdah.spark.surroundings import Surroundings
 from howdah.spark.tree_lock import TreeLock
 from howdah.spark.walking import Walk
 

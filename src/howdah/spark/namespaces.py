@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final
 from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.registry import connect
+from howdah.spark.failures import from_spark
 from howdah.spark.filesystems import Place
 from howdah.spark.image_tasks import (
     CHILD_SCHEMA,
@@ -35,7 +36,6 @@ from howdah.spark.image_tasks import (
     ParseInodes,
     ReadSections,
 )
-from howdah.spark.outcome import from_spark
 from howdah.spark.progress import Shown, listing_of
 from howdah.spark.tree import DIRECTORY, list_tree
 from howdah.storage.image.fsimage import ImageReader

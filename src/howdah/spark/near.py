@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Final
 from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.spark.entries import SCHEMA, WHOLE, Entry, Kind, astuple_of, entries
+from howdah.spark.entries import SCHEMA, WHOLE, Entry, Found, Kind, astuple_of, entries
 from howdah.spark.filesystems import Place
-from howdah.spark.layout import Found
 from howdah.spark.listing import Totals
 from howdah.spark.locality import Share, busiest, choose, holders, hosts, shares
+from howdah.spark.node_parts import NOT_NEAR, nodes_of, part_by, share_table
 from howdah.spark.options import Options
 from howdah.spark.plan import BYTES_A_PART, FILES_A_PART, LARGE_A_PART, deal, parts_of, plan
 from howdah.spark.plan_files import PlanChanged, PlanFiles, Task, placed, runs_elsewhere
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 LOCATED_SCHEMA: Final = f"{SCHEMA}, nodes string"
 CHOSEN_SCHEMA: Final = f"{SCHEMA}, node string"
-NOT_NEAR: Final = "Tasks don't prefer the nodes with replicas"
 _SIZE: Final = "if(chunk_length < 0, length, chunk_length)"
 _COST: Final = f"({_SIZE} + {BYTES_A_PART // FILES_A_PART})"
 _FINGERPRINT: Final = "xxhash64(filesystem, relative, offset)"
@@ -192,34 +191,6 @@ def _write(spark: SparkSession, files: PlanFiles, located: DataFrame, parts: int
 
 def _by_node(table: DataFrame) -> dict[str, float]:
     return {row["node"]: float(row["work"]) for row in table.collect()}
-
-
-def nodes_of(own: Sequence[Share], parts: int) -> list[str]:
-    """The node of each part, where no node has any: "" for each."""
-    nodes = [""] * parts
-    for share in own:
-        nodes[share.first : share.first + share.count] = [share.node] * share.count
-    return nodes
-
-
-def share_table(spark: SparkSession, own: Sequence[Share]) -> DataFrame:
-    """The parts of each node as columns `node`, `first` and `parts`; to be broadcast."""
-    import pyarrow as pa
-
-    table = pa.table(
-        {
-            "node": pa.array([share.node for share in own], type=pa.string()),
-            "first": pa.array([share.first for share in own], type=pa.int32()),
-            "parts": pa.array([share.count for share in own], type=pa.int32()),
-        }
-    )
-    return spark.createDataFrame(table).hint("broadcast")
-
-
-def part_by(hashed: str, parts: int) -> str:
-    """The part of a row that was joined with `share_table`: one of its node's, or any."""
-    own = f"first + cast(pmod({hashed}, parts) as int)"
-    return f"coalesce({own}, cast(pmod({hashed}, {parts}) as int))"
 
 
 def _with_parts(

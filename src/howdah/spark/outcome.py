@@ -8,7 +8,6 @@ from typing import Final
 
 from howdah import errors
 from howdah.spark.counters import Counters
-from howdah.spark.failures import reason
 from howdah.spark.layout import InvalidInput
 from howdah.spark.listing import Totals
 from howdah.spark.options import InvalidOptions
@@ -30,10 +29,6 @@ class DuplicateFile(errors.HowdahError, ValueError):
 
 class ListingChanged(errors.HowdahError, RuntimeError):
     """What tasks were given to copy is not what was listed."""
-
-
-class JobFailed(errors.HowdahError, RuntimeError):
-    """Spark could not run the tasks to their end."""
 
 
 def exit_code(error: Exception) -> int:
@@ -71,18 +66,3 @@ class Outcome:
                 "notes": list(self.notes),
             }
         )
-
-
-def from_spark(error: Exception) -> errors.HowdahError:
-    """What Spark itself failed by: what our tasks fail by they tell in their rows
-    (`howdah.spark.results`).
-
-    Raises KeyboardInterrupt where that was it: to end its connection after one may fail
-    for py4j, and then that is the error that it raises.
-    """
-    cause = error.__context__
-    while cause is not None:
-        if isinstance(cause, KeyboardInterrupt):
-            raise cause
-        cause = cause.__context__
-    return JobFailed(f"Spark could not finish the job: {reason(str(error))}")

@@ -22,9 +22,8 @@ from typing import Final, Self, TextIO
 from howdah import errors
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
+from howdah.spark.gauge import LINE_BYTES, Done, last_of
 from howdah.spark.in_threads import for_each
-from howdah.spark.listing import Totals
-from howdah.spark.reports import LINE_BYTES, Done, last_of
 
 INTERVAL_S: Final = 1.0
 CLEAR_LINE: Final = "\r\x1b[K"
@@ -58,13 +57,13 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def line(done: Done, totals: Totals, seconds: float) -> str:
+def line(done: Done, total: Done, seconds: float) -> str:
     """What is shown of a copy.
 
-    >>> line(Done(5, 512), Totals(files=10, bytes=1024), 2.0)
+    >>> line(Done(5, 512), Done(10, 1024), 2.0)
     '5/10 files, 512 B/1.0 KiB, 256 B/s, 0:02 left'
     """
-    return f"{done.files}/{totals.files} files, {of_bytes(done.bytes, totals.bytes, seconds)}"
+    return f"{done.files}/{total.files} files, {of_bytes(done.bytes, total.bytes, seconds)}"
 
 
 def of_bytes(done: int, total: int, seconds: float) -> str:
@@ -200,11 +199,11 @@ class Progress:
     """Shows the progress of a copy as long as it is entered."""
 
     def __init__(
-        self, fs: FileSystem, directory: str, totals: Totals, out: TextIO | None = None
+        self, fs: FileSystem, directory: str, total: Done, out: TextIO | None = None
     ) -> None:
         self._fs = fs
         self._directory = directory
-        self._totals = totals
+        self._total = total
         self._shown = Shown(True, out)
 
     def done(self) -> Done:
@@ -213,7 +212,7 @@ class Progress:
 
     def __enter__(self) -> Self:
         self._fs.mkdirs(self._directory)
-        self._shown.say(lambda seconds: line(self.done(), self._totals, seconds))
+        self._shown.say(lambda seconds: line(self.done(), self._total, seconds))
         self._shown.__enter__()
         return self
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from howdah.spark.locality import busiest, hosts, shares
-from howdah.spark.near import NOT_NEAR, nodes_of, part_by, share_table
+from howdah.spark.node_parts import NOT_NEAR, nodes_of, part_by, share_table
 from howdah.spark.plan_files import PlanFiles
 from howdah.spark.reading_replicas import READ_SCHEMA, REPLICA_SCHEMA, ReadReplicas
 from howdah.spark.rows import dealt

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
 from howdah.fs.replicas import NOWHERE, Replicas
-from howdah.spark.entries import decode
 from howdah.spark.filesystems import Place
+from howdah.spark.gauge import Gauge
 from howdah.spark.judging import BAD, Verdict, file_crc, judge
-from howdah.spark.reports import Gauge
-from howdah.spark.rows import Row, batches
+from howdah.spark.rows import Row, batches, decode
 
 if TYPE_CHECKING:
     import pyarrow as pa

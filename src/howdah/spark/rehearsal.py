@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from howdah.fs import paths
 from howdah.spark.counters import Counters
-from howdah.spark.entries import Entry, Kind, decode, entries
-from howdah.spark.layout import Found
-from howdah.spark.results import FAILURES, text_of
+from howdah.spark.entries import Entry, Found, Kind, entries
+from howdah.spark.rows import decode
+from howdah.spark.task_errors import FAILURES, text_of
 from howdah.spark.tasks import CopyTask, decision_of
 
 if TYPE_CHECKING:

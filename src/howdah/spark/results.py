@@ -16,15 +16,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
-from howdah.fs import paths
-from howdah.spark.copying import (
-    PERMANENT,
-    CopyFailed,
-    ReadFailed,
-    SourceChanged,
-    SourceGone,
-)
 from howdah.spark.counters import Counters, names
+from howdah.spark.task_errors import FAILURES, PERMANENT, SourceGone, error_of, name_of, text_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,29 +30,8 @@ FINGERPRINT: Final = "fingerprint"
 SCHEMA: Final = (
     ", ".join(f"{name} long" for name in (*names(), FINGERPRINT)) + ", error string, message string"
 )
-FAILURES: Final = (errors.HowdahError, OSError)
-"""What a task makes a row of. Anything else is a defect, and left to Spark."""
 LOOK_S: Final = 10.0
 _SPARKS_ATTEMPTS: Final = "4"
-_OWN: Final = {kind.__name__: kind for kind in (CopyFailed, ReadFailed, SourceChanged, SourceGone)}
-
-
-def name_of(error: Exception) -> str:
-    """The class of an error, as it is told."""
-    return type(error).__name__
-
-
-def text_of(error: Exception) -> str:
-    """What an error says, in a line that Arrow takes: names need not be UTF-8."""
-    return paths.shown(str(error))
-
-
-def error_of(name: str, message: str) -> errors.HowdahError:
-    """The error that was told. One that is not ours has its class in the message."""
-    kind = _OWN.get(name) or getattr(errors, name, None)
-    if isinstance(kind, type) and issubclass(kind, errors.HowdahError):
-        return kind(message)
-    return CopyFailed(f"{name}: {message}")
 
 
 def result(

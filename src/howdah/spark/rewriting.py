@@ -27,6 +27,7 @@ from howdah.spark.attempts import remove_unfinished
 from howdah.spark.compacted import Compacted, told
 from howdah.spark.compaction_plan import SUCCESS, Format, Plan
 from howdah.spark.exchange import Exchange
+from howdah.spark.failures import from_spark
 from howdah.spark.filesystems import Place
 from howdah.spark.footer_tasks import Footers
 from howdah.spark.footers import Facts, check_kinds
@@ -39,7 +40,6 @@ from howdah.spark.joining import (
     data_files,
 )
 from howdah.spark.joining_lines import check_headers
-from howdah.spark.outcome import from_spark
 from howdah.spark.rows import dealt
 from howdah.spark.surveys import survey, unfit
 

@@ -54,3 +54,11 @@ def dealt(rows: DataFrame, parts: int, *key: str) -> DataFrame:
     up the set no longer: some rows would be there twice and some not at all.
     """
     return rows.repartition(parts, *key)
+
+
+def encode(path: str) -> bytes:
+    return path.encode("utf-8", "surrogateescape")
+
+
+def decode(path: bytes) -> str:
+    return path.decode("utf-8", "surrogateescape")

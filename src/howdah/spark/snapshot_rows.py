@@ -15,10 +15,11 @@ from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark import rows
-from howdah.spark.entries import Entry, Kind, Sums, batches, decode, encode
+from howdah.spark.entries import Entry, Kind, Sums, batches
 from howdah.spark.filesystems import Place
-from howdah.spark.results import FAILURES, name_of, text_of
+from howdah.spark.rows import decode, encode
 from howdah.spark.snapshot_changes import CREATED, MODIFIED, RENAMED, Change, Changes
+from howdah.spark.task_errors import FAILURES, name_of, text_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

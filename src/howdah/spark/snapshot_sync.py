@@ -27,13 +27,14 @@ from howdah import errors
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.spark.counters import Counters
-from howdah.spark.entries import Entry, Kind, decode, encode
+from howdah.spark.entries import Entry, Found, Kind
+from howdah.spark.filesystems import prefix, status_of
 from howdah.spark.in_threads import for_each
 from howdah.spark.kept import Kept
-from howdah.spark.layout import Found, InvalidInput, Source
+from howdah.spark.layout import InvalidInput, Source
 from howdah.spark.listing import Listing, go_on
 from howdah.spark.options import Options
-from howdah.spark.results import error_of
+from howdah.spark.rows import decode, encode
 from howdah.spark.snapshot_changes import Change, Changes, Filters, Move, in_order
 from howdah.spark.snapshot_resuming import Remaining, differences, remaining, unexplained
 from howdah.spark.snapshot_rows import (
@@ -46,7 +47,8 @@ from howdah.spark.snapshot_rows import (
     report,
 )
 from howdah.spark.staging import Staging
-from howdah.spark.surroundings import Surroundings, prefix, status_of
+from howdah.spark.surroundings import Surroundings
+from howdah.spark.task_errors import error_of
 from howdah.spark.tree_lock import is_lock
 from howdah.spark.walking import Walk
 

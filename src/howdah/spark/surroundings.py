@@ -9,18 +9,19 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from howdah import errors, keys
+from howdah import keys
 from howdah.config import Configuration
 from howdah.fs import glob, paths
 from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
-from howdah.spark.copying import SourceGone
-from howdah.spark.entries import decode, found_of
-from howdah.spark.filesystems import Place
+from howdah.spark.entries import Found, found_of
+from howdah.spark.filesystems import Place, located, status_of
 from howdah.spark.in_threads import for_each
-from howdah.spark.layout import Found, InvalidInput, Source
+from howdah.spark.layout import InvalidInput, Source
 from howdah.spark.options import InvalidOptions, Options
+from howdah.spark.rows import decode
+from howdah.spark.task_errors import SourceGone
 
 _TRASH_SCHEMES: Final = ("hdfs",)
 
@@ -167,21 +168,3 @@ def _trash_is_on(fs: FileSystem, conf: Configuration) -> bool:
     if conf.get(keys.FS_TRASH_INTERVAL) > 0:
         return True
     return fs.server_defaults().trash_interval_minutes > 0
-
-
-def status_of(fs: FileSystem, path: str) -> FileStatus | None:
-    """What is at a path, None for nothing."""
-    try:
-        return fs.get_file_status(path)
-    except (errors.PathNotFound, errors.ParentNotDirectory):
-        return None
-
-
-def prefix(path: str) -> str:
-    """A path to which a relative one that starts with a slash can be added."""
-    return "" if path == paths.SEPARATOR else path
-
-
-def located(name: str) -> str | None:
-    """A URI as `connect` takes it, None for a path of the default filesystem."""
-    return name if paths.parse(name).is_qualified else None

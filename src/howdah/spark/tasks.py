@@ -17,16 +17,18 @@ from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.local.checksums import summed_name
 from howdah.spark.compare import Action, Decision, Facts, Reason, decide
-from howdah.spark.copying import COMPOSITE, Copier, CopyFailed, Manner, ReadFailed
+from howdah.spark.copying import COMPOSITE, Copier, Manner
 from howdah.spark.counters import Counters
-from howdah.spark.entries import WHOLE, Entry, Kind, decode, entries, fingerprint_of, found_of
+from howdah.spark.entries import WHOLE, Entry, Found, Kind, entries, fingerprint_of, found_of
 from howdah.spark.filesystems import Place
-from howdah.spark.layout import Found
+from howdah.spark.gauge import Gauge, telling
 from howdah.spark.options import MEBIBYTE, Options
 from howdah.spark.preserving import preserve
 from howdah.spark.reports import Report
-from howdah.spark.results import FAILURES, Mark, is_last, result
+from howdah.spark.results import Mark, is_last, result
+from howdah.spark.rows import decode
 from howdah.spark.staging import Staging
+from howdah.spark.task_errors import FAILURES, CopyFailed, ReadFailed
 from howdah.spark.throttle import Throttle
 
 if TYPE_CHECKING:
@@ -63,7 +65,7 @@ class CopyTask:
         run: _Run | None = None
         failure: Exception | None = None
         try:
-            with Report.of(self, partition, unique) as report:
+            with self.report(partition, unique) as report:
                 run = _Run(self, partition, attempt, unique, report)
                 for batch in given:
                     for entry in entries(batch):
@@ -77,6 +79,12 @@ class CopyTask:
             mark.set(error)
         counters = Counters() if run is None else run.finish()
         yield result(counters, 0 if run is None else run.fingerprint, failure)
+
+    def report(self, partition: int, unique: int) -> Report:
+        """What this attempt at the task writes its log and its progress to."""
+        fs = telling(self.target) if self.reports_progress else None
+        gauge = Gauge(fs, self.staging.progress, f"{partition:05}-{unique}")
+        return Report.of(self.log, self.options, gauge, partition, unique)
 
 
 class _Run:

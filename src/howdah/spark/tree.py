@@ -20,11 +20,19 @@ from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.status import FileStatus
 from howdah.proto import types_pb2
-from howdah.spark.entries import decode, encode
 from howdah.spark.filesystems import Place
 from howdah.spark.listing import BUDGET_GROWTH, DIRECTORIES_A_TASK, MOST_ENTRIES
-from howdah.spark.results import FAILURES, error_of, name_of, text_of
-from howdah.spark.rows import ROWS_A_BATCH, Row, arrow_schema, batch_of, batches, dealt
+from howdah.spark.rows import (
+    ROWS_A_BATCH,
+    Row,
+    arrow_schema,
+    batch_of,
+    batches,
+    dealt,
+    decode,
+    encode,
+)
+from howdah.spark.task_errors import FAILURES, error_of, name_of, text_of
 from howdah.spark.walking import FIRST_ROUND
 
 if TYPE_CHECKING:

@@ -25,10 +25,10 @@ from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect
 from howdah.fs.replicas import Replicas
 from howdah.fs.status import FileStatus
+from howdah.spark.failures import from_spark
 from howdah.spark.filesystems import Place
 from howdah.spark.judging import Verdict
 from howdah.spark.manifest import Changes, Manifest, changes
-from howdah.spark.outcome import from_spark
 from howdah.spark.plan_files import placed, runs_elsewhere
 from howdah.spark.progress import Shown, clock, gauged, listing_of, of_bytes, size, told
 from howdah.spark.reading_at_nodes import read_all

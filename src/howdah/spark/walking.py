@@ -33,24 +33,12 @@ from typing import TYPE_CHECKING, Final
 from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
-from howdah.spark.copying import CopyFailed, ReadFailed, SourceGone
-from howdah.spark.entries import (
-    WAITING,
-    Entry,
-    Kind,
-    Sums,
-    batches,
-    decode,
-    encode,
-    entries,
-    found_of,
-)
-from howdah.spark.filesystems import Place
-from howdah.spark.layout import Found
+from howdah.spark.entries import WAITING, Entry, Found, Kind, Sums, batches, entries, found_of
+from howdah.spark.filesystems import Place, status_of
 from howdah.spark.lock_files import TreeLocked
-from howdah.spark.results import FAILURES, name_of, text_of
+from howdah.spark.rows import decode, encode
 from howdah.spark.staging import is_staging
-from howdah.spark.surroundings import status_of
+from howdah.spark.task_errors import FAILURES, CopyFailed, ReadFailed, SourceGone, name_of, text_of
 from howdah.spark.tree_lock import is_lock, refuse_if_held
 
 if TYPE_CHECKING:

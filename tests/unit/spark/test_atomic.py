@@ -10,8 +10,8 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.spark.atomic import AtomicCopy
-from howdah.spark.copying import CopyFailed
 from howdah.spark.counters import Counters
+from howdah.spark.task_errors import CopyFailed
 
 ONE = Counters(files_copied=1, bytes_copied=3, directories_copied=1)
 

@@ -16,14 +16,14 @@ from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.fs.status import FileChecksum
 from howdah.spark import distcp, filesystems
 from howdah.spark.attempts import WholeFile, remove_unfinished, whole_file
-from howdah.spark.copying import Copier, CopyFailed, Manner
+from howdah.spark.copying import Copier, Manner
 from howdah.spark.entries import WHOLE, Entry, Kind, fingerprint_of
 from howdah.spark.filesystems import Place
 from howdah.spark.finishing import JoinTask
 from howdah.spark.joining import join
 from howdah.spark.options import Options
-from howdah.spark.reports import Report
 from howdah.spark.staging import Staging
+from howdah.spark.task_errors import CopyFailed
 from howdah.spark.tasks import CopyTask, _Run
 from howdah.spark.throttle import Throttle
 from howdah.transfer.checksum import ChecksumType, crc
@@ -70,7 +70,7 @@ def task_of(fs: MemoryFileSystem, **options: Any) -> CopyTask:
 
 
 def attempt_at(task: CopyTask, number: int) -> _Run:
-    return _Run(task, 0, number, number, Report.of(task, 0, number))
+    return _Run(task, 0, number, number, task.report(0, number))
 
 
 class Interrupting:

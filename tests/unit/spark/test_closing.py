@@ -15,6 +15,7 @@ from howdah import errors
 from howdah.cli.namespace import PageNotWritten, write_page
 from howdah.fs.api import FileSystem
 from howdah.spark.finishing import TrackTask
+from howdah.spark.gauge import Gauge
 from howdah.spark.joining import join
 from howdah.spark.options import Options
 from howdah.spark.reports import Report
@@ -76,14 +77,9 @@ def test_files_are_not_joined_where_the_new_one_cannot_be_closed(
 
 
 def test_task_whose_log_cannot_be_closed_has_failed(fs: Unclosable) -> None:
-    task = SimpleNamespace(
-        log=SimpleNamespace(connect=lambda: fs),
-        options=Options(log_path="/out"),
-        reports_progress=False,
-        staging=SimpleNamespace(progress="/progress"),
-        target=SimpleNamespace(connect=lambda: fs),
-    )
-    with pytest.raises(errors.PipelineFailed, match=FULL), Report.of(task, 0, 0) as report:  # type: ignore[arg-type]
+    place: Any = SimpleNamespace(connect=lambda: fs)
+    report = Report.of(place, Options(log_path="/out"), Gauge(None, "", ""), 0, 0)
+    with pytest.raises(errors.PipelineFailed, match=FULL), report:
         report.failed("/a", "gone")
 
 

@@ -13,14 +13,13 @@ from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.spark import filesystems
-from howdah.spark.copying import Copier, CopyFailed, Manner, ReadFailed, SourceChanged
+from howdah.spark.copying import Copier, Manner
 from howdah.spark.counters import Counters
-from howdah.spark.entries import Entry, Kind, batches
+from howdah.spark.entries import Entry, Found, Kind, batches
 from howdah.spark.filesystems import Place
-from howdah.spark.layout import Found
 from howdah.spark.options import Options, attributes
-from howdah.spark.results import error_of
 from howdah.spark.staging import Staging
+from howdah.spark.task_errors import CopyFailed, ReadFailed, SourceChanged, error_of
 from howdah.spark.tasks import CopyTask
 from howdah.spark.throttle import Throttle
 

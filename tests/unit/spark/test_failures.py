@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from howdah.spark.failures import MOST_CHARS, reason
-from howdah.spark.outcome import JobFailed, from_spark
+from howdah.spark.failures import MOST_CHARS, JobFailed, from_spark, reason
 
 STACK = """
 \tat org.apache.spark.scheduler.DAGScheduler.abortStage(DAGScheduler.scala:2935)

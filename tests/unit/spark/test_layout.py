@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from howdah.spark.layout import Found, InvalidInput, Placed, Source, place
+from howdah.spark.entries import Found
+from howdah.spark.layout import InvalidInput, Placed, Source, place
 from howdah.spark.options import Options
 
 DEFAULT = Options()

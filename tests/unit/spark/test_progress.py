@@ -19,9 +19,8 @@ import howdah
 from howdah import errors
 from howdah.spark import progress
 from howdah.spark.filesystems import Place
-from howdah.spark.listing import Totals
+from howdah.spark.gauge import Done, Gauge, line_of, telling
 from howdah.spark.progress import CLEAR_LINE, Progress, Shown, cut, gauged, listing_of, told
-from howdah.spark.reports import Done, Gauge, line_of, telling
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 
@@ -133,7 +132,7 @@ def test_copy_shows_files_bytes_rate_and_time_left(
 ) -> None:
     monkeypatch.setattr(progress, "_columns", lambda _: 100)
     fs = howdah.connect("mem://copy/")
-    with Progress(fs, "/staging/progress", Totals(files=10, bytes=2048), terminal.out):
+    with Progress(fs, "/staging/progress", Done(10, 2048), terminal.out):
         with fs.create("/staging/progress/00000-1") as out:
             out.write(line_of(Done(3, 1024)))
         wait_until(lambda: any("3/10 files, 1.0 KiB/2.0 KiB, " in s for s in terminal.lines))

@@ -12,15 +12,14 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.spark import filesystems, results
-from howdah.spark.copying import CopyFailed, ReadFailed, SourceGone
 from howdah.spark.counters import Counters
-from howdah.spark.entries import Entry, Kind, entries
+from howdah.spark.entries import Entry, Found, Kind, entries
 from howdah.spark.filesystems import Place
 from howdah.spark.kept import ReadRows, StoreRows
-from howdah.spark.layout import Found
 from howdah.spark.options import Options
-from howdah.spark.results import Mark, error_of, is_last, most_attempts, result, summed, told
+from howdah.spark.results import Mark, is_last, most_attempts, result, summed, told
 from howdah.spark.staging import Staging
+from howdah.spark.task_errors import CopyFailed, ReadFailed, SourceGone, error_of
 from howdah.spark.tasks import CopyTask
 from howdah.spark.tree import FAILED, ListTree
 from howdah.spark.walking import Walk, batches

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 import howdah
 from howdah.spark.counters import Counters
 from howdah.spark.entries import Entry, Kind, batches, entries
+from howdah.spark.gauge import LINE_BYTES, Done, Gauge, last_of, line_of
 from howdah.spark.listing import Totals
 from howdah.spark.options import Options, Strategy
 from howdah.spark.plan import deal, parts_of
 from howdah.spark.progress import told
-from howdah.spark.reports import LINE_BYTES, Done, Gauge, last_of, line_of
 from howdah.spark.staging import Staging, is_staging, key_of
 from howdah.spark.throttle import Throttle
 from howdah.spark.tree import signed

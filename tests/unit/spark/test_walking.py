@@ -13,11 +13,10 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.spark import filesystems, walking
-from howdah.spark.copying import CopyFailed, ReadFailed, SourceGone
-from howdah.spark.entries import Entry, Kind, decode, entries
+from howdah.spark.entries import Entry, Found, Kind, entries
 from howdah.spark.filesystems import Place
-from howdah.spark.layout import Found
-from howdah.spark.results import error_of
+from howdah.spark.rows import decode
+from howdah.spark.task_errors import CopyFailed, ReadFailed, SourceGone, error_of
 from howdah.spark.tree_lock import locked
 from howdah.spark.walking import Walk
 
