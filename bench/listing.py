@@ -33,10 +33,10 @@ from howdah.config import Configuration
 from howdah.fs.registry import connect
 from howdah.java import NoJava, find_java_home
 from howdah.spark import namespace
-from howdah.spark.entries import Entry, Kind
-from howdah.spark.filesystems import Place
-from howdah.spark.listing import make_listing
-from howdah.spark.walking import Walk
+from howdah.spark.common.filesystems import Place
+from howdah.spark.listing.entries import Entry, Kind
+from howdah.spark.listing.rounds import make_listing
+from howdah.spark.listing.walking import Walk
 from howdah.testing.internal.hadoop.distcp import HadoopDistCp
 from howdah.testing.internal.hadoop.jars import NoHadoop
 from howdah.testing.spark_cluster import SparkCluster

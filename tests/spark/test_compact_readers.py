@@ -16,9 +16,9 @@ import pytest
 
 from howdah import errors
 from howdah.fs.api import FileSystem
-from howdah.spark.compaction_plan import parse_name
-from howdah.spark.exchange import Exchange
-from howdah.spark.exchange_recovery import recover
+from howdah.spark.compaction.exchange import Exchange
+from howdah.spark.compaction.exchange_recovery import recover
+from howdah.spark.compaction.plan import parse_name
 from howdah.testing.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(300)
@@ -148,7 +148,7 @@ import os, signal, sys
 sys.path.insert(0, {here!r})
 import howdah
 from howdah.config import Configuration
-from howdah.spark import exchange as module
+from howdah.spark.compaction import exchange as module
 from test_compact_readers import exchange
 
 def first_rename_alone(fs, ready, directory, away, leaving):

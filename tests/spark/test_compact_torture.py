@@ -11,7 +11,7 @@ import pytest
 
 from howdah import errors
 from howdah.spark import compact
-from howdah.spark.compaction_plan import parse_name
+from howdah.spark.compaction.plan import parse_name
 
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.torture]
 

@@ -14,11 +14,11 @@ import pytest
 from howdah import errors
 from howdah.cli import compact as command
 from howdah.spark import compact
-from howdah.spark.compaction_plan import State, parse_name
-from howdah.spark.exchange import ChangedMeanwhile, Exchange
-from howdah.spark.lock_files import TreeLocked
-from howdah.spark.surveys import survey, unfit
-from howdah.spark.tree_lock import is_lock, locked
+from howdah.spark.compaction.exchange import ChangedMeanwhile, Exchange
+from howdah.spark.compaction.plan import State, parse_name
+from howdah.spark.compaction.surveys import survey, unfit
+from howdah.spark.locks.files import TreeLocked
+from howdah.spark.locks.tree_lock import is_lock, locked
 from howdah.testing.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(300)

@@ -9,9 +9,9 @@ import pytest
 
 from howdah.fs import paths
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.spark.layout import InvalidInput
-from howdah.spark.outcome import DuplicateFile
-from howdah.spark.tree_lock import is_lock
+from howdah.spark.copy.layout import InvalidInput
+from howdah.spark.copy_job.outcome import DuplicateFile
+from howdah.spark.locks.tree_lock import is_lock
 
 pytestmark = pytest.mark.timeout(240)
 

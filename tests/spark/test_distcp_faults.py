@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from howdah.spark import Options, distcp
-from howdah.spark import job as jobs
-from howdah.spark.layout import InvalidInput
-from howdah.spark.outcome import ListingChanged
-from howdah.spark.results import summed
-from howdah.spark.staging import key_of
-from howdah.spark.task_errors import CopyFailed, ReadFailed
+from howdah.spark.common.staging import key_of
+from howdah.spark.common.task_errors import CopyFailed, ReadFailed
+from howdah.spark.copy.layout import InvalidInput
+from howdah.spark.copy.results import summed
+from howdah.spark.copy_job import job as jobs
+from howdah.spark.copy_job.outcome import ListingChanged
 
 pytestmark = pytest.mark.timeout(240)
 

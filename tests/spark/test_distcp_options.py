@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from howdah.spark.layout import InvalidInput
-from howdah.spark.options import attributes
+from howdah.spark.copy.layout import InvalidInput
+from howdah.spark.copy.options import attributes
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -204,7 +204,7 @@ def test_local_files_are_copied_to_the_cluster_and_back(bench: Any, tmp_path: Pa
 def test_many_directories_are_listed_in_rounds_and_by_threads(
     bench: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from howdah.spark import walking
+    from howdah.spark.listing import walking
 
     tree = {f"d{i}/e{j}/f": b"x" for i in range(4) for j in range(3)}
     bench.make("src", tree)
@@ -226,7 +226,7 @@ def test_bandwidth_is_kept_below_a_limit(bench: Any) -> None:
 
 
 def test_dynamic_strategy_copies_the_same(bench: Any) -> None:
-    from howdah.spark.options import Strategy
+    from howdah.spark.copy.options import Strategy
 
     tree = {f"f{i}": b"x" * i for i in range(60)}
     bench.make("src", tree)

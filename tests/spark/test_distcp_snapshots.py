@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from howdah.spark import job as jobs
-from howdah.spark.layout import InvalidInput
-from howdah.spark.options import attributes
-from howdah.spark.snapshot_sync import SnapshotSync, SyncFailed
-from howdah.spark.task_errors import CopyFailed
+from howdah.spark.common.task_errors import CopyFailed
+from howdah.spark.copy.layout import InvalidInput
+from howdah.spark.copy.options import attributes
+from howdah.spark.copy_job import job as jobs
+from howdah.spark.snapshots.sync import SnapshotSync, SyncFailed
 
 pytestmark = pytest.mark.timeout(240)
 

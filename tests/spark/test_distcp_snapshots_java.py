@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from howdah.fs.api import FileSystem
 from howdah.spark import distcp
-from howdah.spark.arguments import parse
-from howdah.spark.outcome import exit_code
+from howdah.spark.copy.arguments import parse
+from howdah.spark.copy_job.outcome import exit_code
 from howdah.testing import MiniCluster
 from howdah.testing.internal.hadoop.distcp import HadoopDistCp
 from howdah.testing.trees import read_tree

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.spark import filesystems
-from howdah.spark.staging import WORK_PREFIX, is_staging
-from howdah.spark.tree_lock import is_lock, places_of
+from howdah.spark.common import filesystems
+from howdah.spark.common.staging import WORK_PREFIX, is_staging
+from howdah.spark.locks.tree_lock import is_lock, places_of
 
 pytestmark = pytest.mark.timeout(600)
 

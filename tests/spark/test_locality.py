@@ -15,9 +15,11 @@ import pytest
 
 from howdah.fs import paths
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.spark import Options, distcp, plan_files, verify, verifying
-from howdah.spark.entries import entries
-from howdah.spark.plan_files import OPEN_COST, PlanFiles
+from howdah.spark import Options, distcp, verify
+from howdah.spark.listing.entries import entries
+from howdah.spark.locality import plan_files
+from howdah.spark.locality.plan_files import OPEN_COST, PlanFiles
+from howdah.spark.verification import job as verifying
 from howdah.testing.spark_cluster import SparkCluster
 from howdah.testing.trees import read_tree
 
@@ -205,7 +207,8 @@ import sys
 from pyspark.sql import functions as F
 from howdah.cli.spark_options import session_of
 from howdah.config import Configuration
-from howdah.spark import distcp, verify, verifying
+from howdah.spark import distcp, verify
+from howdah.spark.verification import job as verifying
 
 root, conf = sys.argv[1], Configuration.load()
 verifying.FILES_A_PART = 5

@@ -17,7 +17,7 @@ from howdah.fs.hdfs.administration import Administration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark import namespace
 from howdah.spark import namespace_reports as reports
-from howdah.spark.filesystems import Place
+from howdah.spark.common.filesystems import Place
 from howdah.testing import MiniCluster
 
 pytestmark = pytest.mark.timeout(240)
@@ -183,7 +183,7 @@ def test_what_is_no_image_is_refused(tmp_path: Path, spark: Any) -> None:
 def test_image_of_deep_trees_is_read_over_spark_connect(
     image: str, stored: Any, spark_connect: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("howdah.spark.namespaces.PLAIN_ROUNDS", 0)
+    monkeypatch.setattr("howdah.spark.namespaces.job.PLAIN_ROUNDS", 0)
     rows = namespace(spark_connect, image, conf=Configuration({}))
     assert as_dicts(rows) == as_dicts(stored)
     rows.unpersist()

@@ -19,13 +19,13 @@ from howdah.wording import byte_text
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
-    from howdah.spark.compacted import Compaction
+    from howdah.spark.compaction.outcome import Compaction
 
 
 def main(argv: list[str], conf: Configuration) -> int:
     """Compact; the exit code."""
     options = _arguments().parse_args(argv)
-    from howdah.spark.compaction import compact
+    from howdah.spark.compaction.job import compact
 
     with session_of(options.master, options.remote) as spark:
         found = compact(
@@ -93,7 +93,7 @@ def _size(text: str) -> int:
 
 
 def _tell(found: Compaction, options: argparse.Namespace) -> None:
-    from howdah.spark.compacted import summary
+    from howdah.spark.compaction.outcome import summary
 
     for note in found.notes:
         print(note, file=sys.stderr)

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from howdah.cli.spark_options import session_of
 from howdah.config import Configuration
 from howdah.errors import HowdahError
-from howdah.spark.arguments import Arguments, parse, usage
-from howdah.spark.options import InvalidOptions
+from howdah.spark.copy.arguments import Arguments, parse, usage
+from howdah.spark.copy.options import InvalidOptions
 from howdah.wording import byte_text
 
 if TYPE_CHECKING:
-    from howdah.spark.outcome import Outcome
+    from howdah.spark.copy_job.outcome import Outcome
 
 EXIT_INVALID = 255
 
@@ -39,7 +39,7 @@ def main(argv: list[str], conf: Configuration) -> int:
         print(f"howdah distcp: {note}", file=sys.stderr)
     if arguments.runs_in_background:
         return _run_in_background(argv, conf)
-    from howdah.spark.outcome import exit_code
+    from howdah.spark.copy_job.outcome import exit_code
 
     try:
         outcome = _copy(arguments, conf)
@@ -69,7 +69,7 @@ def _run_in_background(argv: list[str], conf: Configuration) -> int:
 
 
 def _copy(arguments: Arguments, conf: Configuration) -> Outcome:
-    from howdah.spark.job import distcp
+    from howdah.spark.copy_job.job import distcp
 
     with session_of(arguments.master, arguments.remote) as spark:
         return distcp(

@@ -50,9 +50,9 @@ def main(argv: list[str], conf: Configuration) -> int:
     if not wanted and options.html is None and options.parquet is None:
         wanted = ["directories", "small-files", "ages", "owners"]
     with session_of(options.master, options.remote) as spark:
-        from howdah.spark.failures import from_spark
-        from howdah.spark.namespaces import namespace
-        from howdah.spark.progress import Shown
+        from howdah.spark.common.failures import from_spark
+        from howdah.spark.common.progress import Shown
+        from howdah.spark.namespaces.job import namespace
 
         on_terminal = sys.stderr.isatty()
         rows = namespace(
@@ -133,12 +133,12 @@ def _report(
         case "quotas":
             return reports.quotas(rows)
         case "growth":
-            from howdah.spark.namespaces import namespace
+            from howdah.spark.namespaces.job import namespace
 
             before = namespace(spark, options.before, most_tasks=options.m, conf=conf)
             return reports.growth(before, rows, options.depth)
         case _:
-            from howdah.spark.filesystems import Place
+            from howdah.spark.common.filesystems import Place
 
             located = options.where if "://" in options.where else None
             return reports.duplicates(rows, Place.of(located, conf, None))
@@ -195,7 +195,7 @@ def _cell(key: str, value: Any) -> str:
 
 def _page(rows: DataFrame, options: argparse.Namespace) -> str:
     from howdah.spark import namespace_reports as reports
-    from howdah.spark.namespace_page import Bar, Table, Used, page
+    from howdah.spark.namespaces.page import Bar, Table, Used, page
 
     below = [row.asDict() for row in reports.directories(rows, options.depth).limit(500).collect()]
     deepest = max((_depth(row["path"]) for row in below), default=0)

@@ -54,7 +54,7 @@ def session_of(master: str | None, remote: str | None) -> Iterator[SparkSession]
     Raises `NoSpark` and `NoJava`, which say what to install.
     """
     from howdah.java import find_java_home
-    from howdah.spark.failures import from_spark
+    from howdah.spark.common.failures import from_spark
     from howdah.spark.sessions import require, session, ship
 
     require()

@@ -16,7 +16,7 @@ from howdah.wording import byte_text
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
-    from howdah.spark.verifying import Verified
+    from howdah.spark.verification.job import Verified
 
 SHOWN: Final = 100
 
@@ -24,7 +24,7 @@ SHOWN: Final = 100
 def main(argv: list[str], conf: Configuration) -> int:
     """Verify; the exit code."""
     options = _arguments().parse_args(argv)
-    from howdah.spark.verifying import verify
+    from howdah.spark.verification.job import verify
 
     with (
         session_of(options.master, options.remote) as spark,

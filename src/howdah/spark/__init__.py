@@ -10,32 +10,24 @@ session that asks moves no file's bytes and holds nothing that grows with their 
 the work is done in the executors, where howdah has to be importable
 (`howdah.spark.sessions.ship` sees to that).
 
-- `sessions`, `filesystems`        a Spark, and connections as values that tasks can use
-- `job`, `options`, `arguments`, `surroundings`, `outcome`, `counters`, `progress`
-                                   distcp, from the driver's side
-- `layout`, `compare`, `plan`, `staging` where files go, which, by whom, under what names
-- `listing`, `walking`, `entries`  source and target, listed side by side
-- `tasks`, `copying`, `preserving`, `throttle`, `reports`, `finishing`, `rehearsal`
-                                   what executors do
-- `near`, `locality`, `plan_files`, `reading_at_nodes`   tasks at nodes with replicas
-- `tree`, `rows`                   a tree listed, for all other jobs; rows as Arrow has them
-- `verifying`, `reading_replicas`, `judging`, `manifest`   verify
-- `namespaces`, `image_tasks`, `namespace_reports`, `namespace_page`, `treemap`  namespace
-- `compaction`, `compaction_contents`, `compaction_plan`, `compacted`, `rewriting`, `footers`,
-  `joining`, `joining_lines`, `joining_avro`, `exchange`, `resembling`   compact
+Rooms, from the bottom to the top: `common`, `locks`, `listing` and `locality` know no job;
+`copy`, `snapshots` and `copy_job` are distcp; `compaction`, `verification` and `namespaces` are
+the other three jobs and know nothing of each other. Outside: `sessions` starts a Spark or finds
+one, and `namespace_reports` asks questions of a namespace. No room has the name of a function
+of this package, which it would hide.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from howdah.spark.compacted import Compaction
-    from howdah.spark.compaction import compact
-    from howdah.spark.job import distcp
-    from howdah.spark.namespaces import namespace
-    from howdah.spark.options import Attribute, Options
-    from howdah.spark.outcome import Outcome
-    from howdah.spark.verifying import Verified, verify
+    from howdah.spark.compaction.job import compact
+    from howdah.spark.compaction.outcome import Compaction
+    from howdah.spark.copy.options import Attribute, Options
+    from howdah.spark.copy_job.job import distcp
+    from howdah.spark.copy_job.outcome import Outcome
+    from howdah.spark.namespaces.job import namespace
+    from howdah.spark.verification.job import Verified, verify
 
 __all__ = [
     "Attribute",
@@ -50,15 +42,15 @@ __all__ = [
 ]
 
 _HOME = {
-    "Compaction": "howdah.spark.compacted",
-    "compact": "howdah.spark.compaction",
-    "distcp": "howdah.spark.job",
-    "namespace": "howdah.spark.namespaces",
-    "Attribute": "howdah.spark.options",
-    "Options": "howdah.spark.options",
-    "Outcome": "howdah.spark.outcome",
-    "Verified": "howdah.spark.verifying",
-    "verify": "howdah.spark.verifying",
+    "Compaction": "howdah.spark.compaction.outcome",
+    "compact": "howdah.spark.compaction.job",
+    "distcp": "howdah.spark.copy_job.job",
+    "namespace": "howdah.spark.namespaces.job",
+    "Attribute": "howdah.spark.copy.options",
+    "Options": "howdah.spark.copy.options",
+    "Outcome": "howdah.spark.copy_job.outcome",
+    "Verified": "howdah.spark.verification.job",
+    "verify": "howdah.spark.verification.job",
 }
 
 

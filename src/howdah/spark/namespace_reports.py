@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
-from howdah.spark.compaction_plan import BYTES_AN_OBJECT
-from howdah.spark.filesystems import Place
-from howdah.spark.rows import Row, batches
-from howdah.spark.tree import DIRECTORY, FILE
+from howdah.spark.common.filesystems import Place
+from howdah.spark.common.rows import Row, batches
+from howdah.spark.compaction.plan import BYTES_AN_OBJECT
+from howdah.spark.listing.tree import DIRECTORY, FILE
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,7 +15,7 @@ import pytest
 from howdah.cli.main import main
 from howdah.cli.spark_options import session_of
 from howdah.spark import sessions
-from howdah.spark.failures import from_spark
+from howdah.spark.common.failures import from_spark
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ import howdah
 from howdah import errors
 from howdah.cli.namespace import PageNotWritten, write_page
 from howdah.fs.api import FileSystem
-from howdah.spark.finishing import TrackTask
-from howdah.spark.gauge import Gauge
-from howdah.spark.joining import join
-from howdah.spark.options import Options
-from howdah.spark.reports import Report
+from howdah.spark.common.gauge import Gauge
+from howdah.spark.compaction.joining import join
+from howdah.spark.copy.finishing import TrackTask
+from howdah.spark.copy.options import Options
+from howdah.spark.copy.task_log import Report
 
 pytestmark = pytest.mark.req("OS-061", "OS-065")
 

@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import howdah
-from howdah.spark.counters import Counters
-from howdah.spark.entries import Entry, Kind, batches, entries
-from howdah.spark.gauge import LINE_BYTES, Done, Gauge, last_of, line_of
-from howdah.spark.listing import Totals
-from howdah.spark.options import Options, Strategy
-from howdah.spark.plan import deal, parts_of
-from howdah.spark.progress import told
-from howdah.spark.staging import Staging, is_staging, key_of
-from howdah.spark.throttle import Throttle
-from howdah.spark.tree import signed
+from howdah.spark.common.gauge import LINE_BYTES, Done, Gauge, last_of, line_of
+from howdah.spark.common.progress import told
+from howdah.spark.common.staging import Staging, is_staging, key_of
+from howdah.spark.copy.counters import Counters
+from howdah.spark.copy.options import Options, Strategy
+from howdah.spark.copy.throttle import Throttle
+from howdah.spark.copy_job.partitions import deal, parts_of
+from howdah.spark.listing.entries import Entry, Kind, batches, entries
+from howdah.spark.listing.rounds import Totals
+from howdah.spark.listing.tree import signed
 
 NAMES = st.binary(min_size=1, max_size=6)
 

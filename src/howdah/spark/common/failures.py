@@ -1,0 +1,66 @@
+"""What Spark says of a failure, in a line (pure).
+
+The text of its errors has the stacks of Java in it, and of Python where a task raised. A
+user wants to know what happened, and only the line that says so is told.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from howdah import errors
+
+MOST_CHARS: Final = 1000
+# The line behind a Python traceback, which is indented.
+_RAISED: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
+_MISSING: Final = re.compile(r"No module named '([\w.]+)'")
+_THROWN: Final = re.compile(r"(?:^|[ :])(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): (.*)")
+_PREFIX: Final = re.compile(r"^Job aborted due to stage failure: ")
+_PACKAGES: Final = {"google": "protobuf", "google_crc32c": "google-crc32c"}
+
+
+def reason(text: str) -> str:
+    """The line that says what happened.
+
+    >>> reason("It failed.\\n: org.apache.spark.SparkException: Gone\\n\\tat a.B(C.scala:1)")
+    'Gone'
+    """
+    raised = _RAISED.findall(text)
+    if raised:
+        line = str(raised[-1])
+        missing = _MISSING.search(line)
+        return line if missing is None else _missing(missing.group(1))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    for line in lines:
+        thrown = _THROWN.search(line)
+        if thrown:
+            return _PREFIX.sub("", thrown.group(1))[:MOST_CHARS]
+    return _PREFIX.sub("", lines[0])[:MOST_CHARS] if lines else "it doesn't say why"
+
+
+def _missing(module: str) -> str:
+    package = _PACKAGES.get(module.partition(".")[0], module)
+    return (
+        f"the Python of the executors has no package {package} ({module}); install it there, or "
+        "let PYSPARK_PYTHON name one that has howdah's requirements"
+    )
+
+
+class JobFailed(errors.HowdahError, RuntimeError):
+    """Spark could not run the tasks to their end."""
+
+
+def from_spark(error: Exception) -> errors.HowdahError:
+    """What Spark itself failed by: what our tasks fail by they tell in their rows
+    (`howdah.spark.copy.results`).
+
+    Raises KeyboardInterrupt where that was it: to end its connection after one may fail
+    for py4j, and then that is the error that it raises.
+    """
+    cause = error.__context__
+    while cause is not None:
+        if isinstance(cause, KeyboardInterrupt):
+            raise cause
+        cause = cause.__context__
+    return JobFailed(f"Spark could not finish the job: {reason(str(error))}")

@@ -1,0 +1,244 @@
+"""Progress at a terminal: one line that is written over once a second.
+
+A job says in which phase it is; a thread of the driver writes that, and how long it has
+been going on. Where tasks count what they do, they tell it through a filesystem
+(`howdah.spark.copy.task_log`), and the line has files, bytes, rate and time left. Whoever doesn't
+want it gets an object that does nothing: no thread, no call, no task that counts.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+import unicodedata
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Final, Self, TextIO
+
+from howdah import errors
+from howdah.fs import paths
+from howdah.fs.api import FileSystem
+from howdah.spark.common.gauge import LINE_BYTES, Done, last_of
+from howdah.spark.common.threads import for_each
+
+INTERVAL_S: Final = 1.0
+CLEAR_LINE: Final = "\r\x1b[K"
+SCRATCH_PREFIX: Final = ".howdah-progress."
+_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_COLUMNS: Final = 80
+"""Of a terminal that doesn't say how wide it is."""
+
+
+def size(count: float) -> str:
+    """`1.5 GiB`.
+
+    >>> size(1536)
+    '1.5 KiB'
+    """
+    unit = 0
+    while count >= 1024 and unit < len(_UNITS) - 1:
+        count /= 1024
+        unit += 1
+    return f"{count:.1f} {_UNITS[unit]}" if unit else f"{count:.0f} B"
+
+
+def clock(seconds: float) -> str:
+    """`0:07`, `2:05:00`.
+
+    >>> clock(7), clock(7500)
+    ('0:07', '2:05:00')
+    """
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def line(done: Done, total: Done, seconds: float) -> str:
+    """What is shown of a copy.
+
+    >>> line(Done(5, 512), Done(10, 1024), 2.0)
+    '5/10 files, 512 B/1.0 KiB, 256 B/s, 0:02 left'
+    """
+    return f"{done.files}/{total.files} files, {of_bytes(done.bytes, total.bytes, seconds)}"
+
+
+def of_bytes(done: int, total: int, seconds: float) -> str:
+    """How many of so many bytes, how fast, and what time is left.
+
+    >>> of_bytes(512, 1024, 2.0)
+    '512 B/1.0 KiB, 256 B/s, 0:02 left'
+    """
+    rate = done / seconds if seconds > 0 else 0.0
+    text = f"{size(done)}/{size(total)}, {size(rate)}/s"
+    if rate > 0:
+        text += f", {clock(max(total - done, 0) / rate)} left"
+    return text
+
+
+def cut(text: str, columns: int) -> str:
+    """So much of a text as has room in a line; what would move the cursor is a `?`.
+
+    A line that is longer than the terminal could not be written over.
+
+    >>> cut("a/new\\nline", 8), cut("日本", 3)
+    ('a/new?li', '日')
+    """
+    shown = []
+    for char in text:
+        printed = char if char.isprintable() else "?"
+        if not unicodedata.combining(printed):
+            columns -= 2 if unicodedata.east_asian_width(printed) in "WF" else 1
+        if columns < 0:
+            break
+        shown.append(printed)
+    return "".join(shown)
+
+
+class Shown:
+    """The line, as long as it is entered. `say` takes what it says, or how to find out."""
+
+    def __init__(self, wanted: bool, out: TextIO | None = None) -> None:
+        self._out = (out or sys.stderr) if wanted else None
+        self._said: str | Callable[[float], str] = ""
+        self._since_s = 0.0
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __bool__(self) -> bool:
+        return self._out is not None
+
+    def say(self, text: str | Callable[[float], str]) -> None:
+        """From now on this: a phase, after which its time is shown, or a function that is
+        asked every second, with the seconds since it was said."""
+        self._since_s = time.monotonic()
+        self._said = text
+
+    def _watch(self, out: TextIO) -> None:
+        while not self._stop.wait(INTERVAL_S):
+            text = self._text()
+            if text:
+                out.write(CLEAR_LINE + cut(text, _columns(out) - 1))
+                out.flush()
+
+    def _text(self) -> str:
+        said, seconds = self._said, time.monotonic() - self._since_s
+        if isinstance(said, str):
+            return said and f"{said}, {clock(seconds)}"
+        try:
+            return said(seconds)
+        except (errors.HowdahError, OSError):
+            return ""  # no task has told anything yet
+
+    def __enter__(self) -> Self:
+        if self._out is not None:
+            self._thread = threading.Thread(
+                target=self._watch, args=(self._out,), name="progress", daemon=True
+            )
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._out is None or self._thread is None:
+            return
+        self._stop.set()
+        self._thread.join()
+        self._out.write(CLEAR_LINE)
+        self._out.flush()
+
+
+def listing_of(shown: Shown) -> Callable[[int], None] | None:
+    """What `list_tree` is given to tell how many entries it has; None where nobody looks."""
+    if not shown:
+        return None
+
+    def tell(entries: int) -> None:
+        shown.say(f"listing, {entries:,} entries so far")
+
+    shown.say("listing")
+    return tell
+
+
+def _columns(out: TextIO) -> int:
+    try:
+        return os.get_terminal_size(out.fileno()).columns or _COLUMNS
+    except (OSError, ValueError):
+        return _COLUMNS
+
+
+def told(fs: FileSystem, directory: str) -> Done:
+    """The sum of what the tasks have told last."""
+    latest: dict[str, Done] = {}
+    found = [status.path for status in fs.list_status(directory) if status.is_file]
+    for path, done in zip(found, for_each(lambda path: _last(fs, path), found), strict=True):
+        # Of a task that was tried again the attempt that is farther counts.
+        task = paths.name_of(path).partition("-")[0]
+        if done.files >= latest.get(task, Done()).files:
+            latest[task] = done
+    return sum(latest.values(), Done())
+
+
+def _last(fs: FileSystem, path: str) -> Done:
+    try:
+        with fs.open(path) as stream:
+            stream.seek(max(stream.size - 2 * LINE_BYTES, 0))
+            return last_of(stream.read())
+    except (errors.HowdahError, OSError, ValueError):
+        return Done()  # it is being made, or it is no task's
+
+
+class Progress:
+    """Shows the progress of a copy as long as it is entered."""
+
+    def __init__(
+        self, fs: FileSystem, directory: str, total: Done, out: TextIO | None = None
+    ) -> None:
+        self._fs = fs
+        self._directory = directory
+        self._total = total
+        self._shown = Shown(True, out)
+
+    def done(self) -> Done:
+        """The sum of what the tasks have told last."""
+        return told(self._fs, self._directory)
+
+    def __enter__(self) -> Self:
+        self._fs.mkdirs(self._directory)
+        self._shown.say(lambda seconds: line(self.done(), self._total, seconds))
+        self._shown.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._shown.__exit__(kind, error, trace)
+
+
+@contextmanager
+def gauged(fs: FileSystem, shown: Shown) -> Iterator[str]:
+    """A directory in which tasks tell how far they are, of a job that has none of its own:
+    in the user's home or in `/tmp`, whichever is there. Empty where neither is, and where
+    nobody looks."""
+    path = ""
+    homes = (fs.home_directory(), "/tmp") if shown else ()
+    for home in homes:
+        if fs.exists(home):
+            path = paths.join(home, SCRATCH_PREFIX + uuid.uuid4().hex[:12])
+            fs.mkdirs(path)
+            break
+    try:
+        yield path
+    finally:
+        if path:
+            fs.delete(path, recursive=True)

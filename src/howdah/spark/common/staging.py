@@ -1,0 +1,84 @@
+"""Where files are while they are copied: names that a second run knows (pure).
+
+1. Nothing has its final name before it is complete: a file is written in the staging
+   directory, then renamed. The staging directory lies in the target directory (or beside
+   the target, if that is a file), so a rename stays within one filesystem and quota.
+2. Its name is made of what is copied and where to. So the same copy, started again after
+   it was killed, finds what the first one left, and removes it.
+3. In it each run has a directory of its own, and in that each attempt at a task a name.
+   Two attempts at the same file, as when Spark is impatient, don't meet; the last
+   rename wins, and both have the same content.
+4. Only the driver makes the directory of a run. An attempt that Spark gave up, and that
+   still works when it is removed, can't write any more.
+5. With `-atomic` all of the target is written to a directory beside it, by the same
+   rules, and renamed as a whole (`howdah.spark.copy_job.atomic`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from howdah.fs import paths
+
+PREFIX: Final = ".distcp.tmp."
+WORK_PREFIX: Final = "._WIP_"
+_KEY_CHARS: Final = 16
+_STAGING: Final = re.compile(re.escape(PREFIX) + f"[0-9a-f]{{{_KEY_CHARS}}}")
+
+
+def key_of(sources: Sequence[str], target: str) -> str:
+    """What stands for a copy: the same for the same sources and target."""
+    text = "\0".join([*sorted(sources), target])
+    digest = hashlib.sha256(text.encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()[:_KEY_CHARS]
+
+
+def is_staging(name: str) -> bool:
+    """Whether a name is that of a staging directory, of this copy or another."""
+    return _STAGING.fullmatch(name) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Staging:
+    """The staging directory of one run."""
+
+    directory: str
+    run: str
+
+    @classmethod
+    def of(cls, target_path: str, is_file: bool, key: str, run: str) -> Staging:
+        home = (paths.parent_of(target_path) or "/") if is_file else target_path
+        return cls(paths.join(home or "/", PREFIX + key), run)
+
+    @property
+    def own(self) -> str:
+        """The directory of this run."""
+        return f"{self.directory}/{self.run}"
+
+    def file(self, partition: int, attempt: int, number: int) -> str:
+        """The temporary name of the `number`th file that an attempt at a task copies."""
+        return f"{self.own}/{partition:05}-{attempt}-{number}"
+
+    def chunks(self, relative: bytes) -> str:
+        """The directory for the parts of one file."""
+        digest = hashlib.sha256(relative).hexdigest()[:32]
+        return f"{self.own}/chunks-{digest}"
+
+    @property
+    def listing(self) -> str:
+        """The directory for the rows of the listing."""
+        return f"{self.own}/listing"
+
+    @property
+    def failed(self) -> str:
+        """What is there once a task has failed."""
+        return f"{self.own}/failed"
+
+    @property
+    def progress(self) -> str:
+        """The directory in which tasks say how far they are."""
+        return f"{self.own}/progress"

@@ -1,0 +1,280 @@
+"""Putting a new directory in the place of an old one, with a way back.
+
+1. The new files are made in `.howdah-compact.NAME~building.RUN`, beside the directory.
+2. When they are complete it becomes `…~ready.ID.RUN.DIGEST`, with the inode id of the old
+   directory and a digest of what is in that (`howdah.spark.compaction.surveys`).
+3. The old directory goes to the trash, as `NAME~RUN`, and the new one takes its name: two
+   renames, each of them one edit. HDFS can't do both in one, for a rename replaces empty
+   directories only. So that there is no such directory for as short a time as can be, the
+   second rename does not wait for the answer to the first, which comes when the edit is on
+   disk; while the old directory is there it is refused, and tried again, at growing
+   intervals. Where it fails otherwise the old directory is put back.
+4. Somebody may make the directory anew between the two, to write to it. Then it is moved to
+   `…~came.ID.RUN`, the new directory takes its place as in 3, and what came is moved into it.
+5. Who had a file open in the old directory goes on to write it in the trash. So it is looked
+   at once more when it is there: if it has changed, or is being written to, it comes back.
+
+So a reader sees the old files or the new ones, or for a moment no directory. Names of
+files are never used again (`howdah.spark.compaction.joining_lines`): who has listed the old
+directory and opens a file later finds none, or the old one if it has a path handle, and
+never another one of that name.
+
+Of two runs at the same directory each has names of its own, and the later one finds other
+files than it has read. What a run that was killed has left is for the next one
+(`howdah.spark.compaction.exchange_recovery`).
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Final
+
+from howdah import errors
+from howdah.fs import paths
+from howdah.fs.api import FileSystem
+from howdah.fs.status import FileStatus
+from howdah.fs.trash import Trash
+from howdah.spark.compaction.attributes import Resemblance
+from howdah.spark.compaction.plan import building_name, came_name, kept_name, ready_name
+from howdah.spark.compaction.surveys import Surveyed, survey
+
+MOST_TRIES: Final = 5
+RUN_CHARS: Final = 12
+FIRST_PAUSE_S: Final = 0.001
+LONGEST_PAUSE_S: Final = 0.1
+
+
+class ChangedMeanwhile(errors.HowdahError, RuntimeError):
+    """Somebody wrote to the directory while it was compacted."""
+
+
+def new_run() -> str:
+    """What tells a run from others in the names that it gives."""
+    return uuid.uuid4().hex[:RUN_CHARS]
+
+
+class Exchange:
+    """The exchange of one directory. `confirm` is called before the old one is touched."""
+
+    def __init__(
+        self,
+        fs: FileSystem,
+        directory: str,
+        *,
+        run: str | None = None,
+        confirm: Callable[[], None] = lambda: None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        parent = paths.parent_of(directory)
+        if parent is None:
+            raise errors.IllegalArgument("the root can't be exchanged")
+        self._fs = fs
+        self._trash = Trash(fs, now=now)
+        self._confirm = confirm
+        self._run = run or new_run()
+        self.directory = directory
+        self.status: FileStatus = fs.get_file_status(directory)
+        self.before: Surveyed = survey(fs, directory)
+        name, file_id = paths.name_of(directory), self.status.file_id
+        self.building = paths.join(parent, building_name(name, self._run))
+        self._ready = paths.join(parent, ready_name(name, file_id, self._run, self.before.digest))
+        self._came = paths.join(parent, came_name(name, file_id, self._run))
+        self._like = Resemblance(fs, self.status)
+        self._built: Surveyed | None = None
+        self._has_begun = False
+
+    def begin(self) -> None:
+        """Make the directory for the new files."""
+        self._fs.mkdirs(self.building)
+        self._like.prepare(self.building)
+
+    def drop(self) -> None:
+        """Forget the new files; but not those that wait for a place which is free by now,
+        for then the old ones are in the trash, and the next run ends the exchange; nor those
+        that others have written to."""
+        self._delete(self.building)
+        if not self._has_begun or self._is_in_place():
+            self._drop_ready()
+
+    def _delete(self, path: str) -> None:
+        try:
+            self._fs.delete(path, recursive=True)
+        except errors.PathNotFound:
+            return
+
+    def _is_in_place(self) -> bool:
+        try:
+            return self._fs.get_file_status(self.directory).file_id == self.status.file_id
+        except errors.PathNotFound:
+            return False
+
+    def finish(self) -> str:
+        """Exchange; where the old directory is now.
+
+        Raises `ChangedMeanwhile` with nothing changed.
+        """
+        fs, before = self._fs, self.before
+        self._like.give(
+            self.building, before.file, before.modification_time_ms, before.access_time_ms
+        )
+        self._built = survey(fs, self.building)
+        self._confirm()
+        fs.rename(self.building, self._ready)
+        for _ in range(MOST_TRIES):
+            kept_at = self._trash.make_place(kept_name(self.directory, self._run))
+            if kept_at is None:
+                self.drop()
+                raise errors.IllegalArgument(f"{self.directory} is in the trash")
+            self._refuse_if_changed(self.directory)
+            self._confirm()
+            self._has_begun = True
+            try:
+                swap(fs, self.directory, kept_at, self._ready, self._came)
+            except errors.PathNotFound as error:
+                self._has_begun = False
+                if self._is_in_place():
+                    continue  # the trash was closed and begun anew
+                # Deleted by somebody, who won't want what was made of it.
+                self._drop_ready()
+                raise ChangedMeanwhile(
+                    f"{self.directory} was deleted while it was compacted"
+                ) from error
+            if survey(fs, kept_at).digest != before.digest:
+                # Somebody wrote to it in the last moment, or does so still: have it back.
+                swap(fs, self.directory, self._ready, kept_at, self._came)
+                raise ChangedMeanwhile(self._changed() + self._give_back())
+            return kept_at
+        raise errors.PathNotFound(f"places for {self.directory} in the trash go all the time")
+
+    def _refuse_if_changed(self, directory: str) -> None:
+        try:
+            found = survey(self._fs, directory)
+        except errors.PathNotFound as error:
+            self._drop_ready()
+            raise ChangedMeanwhile(f"{directory} was deleted while it was compacted") from error
+        if found.digest != self.before.digest:
+            self.drop()
+            raise ChangedMeanwhile(self._changed(found.written))
+
+    def _changed(self, written: str = "") -> str:
+        who = f" ({written} is open)" if written else ""
+        return f"{self.directory} was written to while it was compacted{who}"
+
+    # --- new files that were seen by others, and are not to stay -------------------------
+
+    def _drop_ready(self) -> None:
+        try:
+            found = survey(self._fs, self._ready)
+        except errors.PathNotFound:
+            return
+        if self._built is None or found.digest == self._built.digest:
+            self._delete(self._ready)
+        else:
+            self._trash.move(self._ready)
+
+    def _give_back(self) -> str:
+        """After the old directory came back: what others have put to the new one meanwhile
+        is theirs. What is to be said of that."""
+        fs, built = self._fs, self._built
+        assert built is not None, "there are new files"
+        ours = {status.name: status.file_id for status in built.statuses}
+        for status in survey(fs, self._ready).statuses:
+            if ours.get(status.name) != status.file_id:
+                fs.rename(status.path, paths.join(self.directory, status.name))
+        if survey(fs, self._ready).digest == built.digest:
+            self._delete(self._ready)
+            return ""
+        moved = self._trash.move(self._ready)
+        where = moved.target if moved else self._ready
+        return f"; one of its new files was written to as well, they are in {where}"
+
+
+def swap(fs: FileSystem, directory: str, away: str, ready: str, came: str) -> None:
+    """Move a directory away and `ready` in its place. What somebody puts there between the
+    two goes by way of `came` into the new directory.
+
+    Raises, with nothing changed, `PathExists` where `away` is taken, and `PathNotFound`
+    where there is no such directory.
+    """
+    for _ in range(MOST_TRIES):
+        with ThreadPoolExecutor(1, thread_name_prefix="exchange") as pool:
+            leaving = pool.submit(fs.rename, directory, away)
+            is_placed = _take_place(fs, ready, directory, away, leaving)
+        if is_placed:
+            if away == came:
+                move_in(fs, came, directory)
+            return
+        if away == came:
+            # Somebody came again, and what had come before is out of the way.
+            move_in(fs, came, ready)
+        away = came
+    raise errors.PathExists(
+        f"{directory} is made anew all the time; its files are in {ready} and {away}"
+    )
+
+
+def _take_place(
+    fs: FileSystem, ready: str, directory: str, away: str, leaving: Future[None]
+) -> bool:
+    """Give the name to the new directory as soon as the old one has left; false if it is
+    taken once more by then."""
+    pause_s = FIRST_PAUSE_S
+    while True:
+        has_left = leaving.done()
+        try:
+            fs.rename(ready, directory)
+        except errors.PathExists:
+            if has_left:
+                leaving.result()
+                return False
+            wait((leaving,), pause_s)
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+            continue
+        except BaseException as error:
+            # What was wrong with the first rename says more.
+            leaving.result()
+            if not _has_moved(fs, ready, directory, error):
+                _put_back(fs, away, directory, error)
+                raise
+        break
+    try:
+        leaving.result()
+    except errors.PathNotFound:
+        fs.rename(directory, ready)
+        raise
+    except errors.Unreachable:
+        # The place was free, so the first rename did happen: its answer was lost.
+        return True
+    return True
+
+
+def _has_moved(fs: FileSystem, ready: str, directory: str, cause: BaseException) -> bool:
+    """Whether a rename has happened of which the answer was lost."""
+    if not isinstance(cause, (errors.HowdahError, OSError)):
+        return False
+    try:
+        return fs.exists(directory) and not fs.exists(ready)
+    except (errors.HowdahError, OSError) as error:
+        cause.add_note(f"whether it has happened could not be found out: {error}")
+        return False
+
+
+def _put_back(fs: FileSystem, away: str, directory: str, cause: BaseException) -> None:
+    """The new directory cannot take the place: the old one has it again."""
+    try:
+        fs.rename(away, directory)
+    except (errors.HowdahError, OSError) as error:
+        cause.add_note(
+            f"{directory} could not be put back either, and is in {away} ({error}): the next "
+            "run puts it right"
+        )
+
+
+def move_in(fs: FileSystem, source: str, target: str) -> None:
+    """Move all that is in one directory to another, and remove the one."""
+    for status in fs.list_status(source):
+        fs.rename(status.path, paths.join(target, status.name))
+    fs.delete(source)

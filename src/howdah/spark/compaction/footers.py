@@ -1,0 +1,198 @@
+"""What the footers of Parquet and ORC files say that Spark's reader forgets.
+
+Spark reads rows and writes rows. So that the new files are like the old ones, it is told
+what to write: the codec; Parquet's type of timestamps, for the one that it takes by
+itself (INT96) has no statistics; bloom filters. And what it cannot write is found out: it
+turns unsigned numbers, fixed lengths, UUIDs and others into something else, and has no place
+for metadata of others, such as pandas' or GeoParquet's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from howdah import errors
+from howdah.fs.api import FileSystem
+from howdah.spark.compaction.plan import Format
+
+_CODECS: Final = {"lz4": "lz4_raw"}
+"""By other names than Arrow's. The old `lz4` of Parquet is not read by all."""
+TIMESTAMPS: Final = {"milliseconds": "TIMESTAMP_MILLIS", "microseconds": "TIMESTAMP_MICROS"}
+INT96: Final = "INT96"
+_SPARKS_METADATA: Final = "org.apache.spark."
+_DERIVED_METADATA: Final = ("ARROW:schema", "writer.model.name")
+"""Said by Arrow and others of the columns that are there anyway."""
+
+
+class NotReadable(errors.HowdahError, ValueError):
+    """A file's footer can't be read: it is encrypted, or corrupt."""
+
+
+class TypesChanged(errors.HowdahError, ValueError):
+    """A column would have another type in the new files."""
+
+
+Kinds = tuple[str, ...]
+"""What the leaves of a column are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Of a file or of several, which have so many `rows`. `timestamps` is Spark's name for
+    their type, `kinds` are those that each column has in any file, `blooms` the columns with
+    bloom filters, `metadata` the keys of what others than Spark have written to be kept with
+    the rows."""
+
+    rows: int = 0
+    codec: str | None = None
+    timestamps: str | None = None
+    kinds: dict[str, frozenset[Kinds]] = field(default_factory=dict)
+    blooms: frozenset[str] = frozenset()
+    metadata: frozenset[str] = frozenset()
+
+    def __add__(self, other: Facts) -> Facts:
+        """Of these files and others. The codec is that of the first; of several types of
+        timestamps none may lose anything by the one that is left."""
+        kinds = dict(self.kinds)
+        for name, more in other.kinds.items():
+            kinds[name] = kinds.get(name, frozenset()) | more
+        types = {self.timestamps, other.timestamps} - {None}
+        return Facts(
+            self.rows + other.rows,
+            self.codec or other.codec,
+            types.pop() if len(types) == 1 else TIMESTAMPS["microseconds"] if types else None,
+            kinds,
+            self.blooms | other.blooms,
+            self.metadata | other.metadata,
+        )
+
+    def to_json(self) -> str:
+        kinds = {name: sorted(each) for name, each in self.kinds.items()}
+        told = (self.rows, self.codec, self.timestamps, kinds)
+        return json.dumps([*told, sorted(self.blooms), sorted(self.metadata)])
+
+    @classmethod
+    def from_json(cls, text: str) -> Facts:
+        rows, codec, timestamps, kinds, blooms, metadata = json.loads(text)
+        return cls(
+            rows,
+            codec,
+            timestamps,
+            {name: frozenset(map(tuple, each)) for name, each in kinds.items()},
+            frozenset(blooms),
+            frozenset(metadata),
+        )
+
+
+def facts_of(fs: FileSystem, path: str, kind: Format) -> Facts:
+    """Read a footer.
+
+    Raises `NotReadable`.
+    """
+    import pyarrow as pa
+
+    with fs.open(path) as stream:
+        try:
+            return _of_parquet(stream) if kind is Format.PARQUET else _of_orc(stream)
+        except (pa.ArrowException, OSError) as error:
+            if isinstance(error, errors.HowdahError):
+                raise
+            told = str(error).strip().partition("\n")[0]
+            raise NotReadable(f"the footer of {path} can't be read: {told}") from error
+
+
+def _of_orc(stream: Any) -> Facts:
+    from pyarrow import orc
+
+    file = orc.ORCFile(stream)
+    codec = file.compression.lower()
+    return Facts(file.nrows, "none" if codec == "uncompressed" else codec)
+
+
+def _of_parquet(stream: Any) -> Facts:
+    from pyarrow import parquet
+
+    metadata = parquet.ParquetFile(stream).metadata
+    schema = metadata.schema
+    kinds: dict[str, list[str]] = {}
+    timestamps = None
+    for number in range(len(schema)):
+        leaf = schema.column(number)
+        kinds.setdefault(leaf.path.partition(".")[0], []).append(_kind(leaf))
+        timestamps = timestamps or _timestamps(leaf)
+    codec, blooms = None, []
+    if metadata.num_row_groups:
+        group = metadata.row_group(0)
+        for column in map(group.column, range(group.num_columns)):
+            codec = codec or column.compression.lower()
+            if getattr(column, "bloom_filter_offset", None) is not None:
+                blooms.append(column.path_in_schema)
+    return Facts(
+        metadata.num_rows,
+        _CODECS.get(codec, codec) if codec else None,
+        timestamps,
+        {name: frozenset([tuple(each)]) for name, each in kinds.items()},
+        frozenset(blooms),
+        frozenset(_foreign(metadata.metadata or {})),
+    )
+
+
+def _foreign(metadata: dict[bytes, bytes]) -> Iterator[str]:
+    for key in metadata:
+        name = key.decode("utf-8", "replace")
+        if not name.startswith(_SPARKS_METADATA) and name not in _DERIVED_METADATA:
+            yield name
+
+
+def _kind(leaf: Any) -> str:
+    logical = leaf.logical_type
+    name = logical.type
+    if name == "NONE":
+        return _PHYSICAL.get(leaf.physical_type, str(leaf.physical_type))
+    said = logical.to_json()
+    if name == "INT":
+        return "integer" if '"isSigned": true' in said else "unsigned integer"
+    if name == "TIMESTAMP":
+        where = "" if '"isAdjustedToUTC": true' in said else "local "
+        return f"{where}timestamp{' in nanoseconds' if 'nanoseconds' in said else ''}"
+    return str(name).lower()
+
+
+_PHYSICAL: Final = {
+    "INT32": "integer",
+    "INT64": "integer",
+    "INT96": "timestamp",
+    "FLOAT": "number",
+    "DOUBLE": "number",
+    "BYTE_ARRAY": "bytes",
+    "FIXED_LEN_BYTE_ARRAY": "bytes of a fixed length",
+}
+
+
+def _timestamps(leaf: Any) -> str | None:
+    if leaf.physical_type == INT96:
+        return INT96
+    if leaf.logical_type.type == "TIMESTAMP":
+        said = leaf.logical_type.to_json()
+        return next((name for unit, name in TIMESTAMPS.items() if unit in said), None)
+    return None
+
+
+def check_kinds(old: Facts, new: Facts) -> None:
+    """Raise `TypesChanged` unless each column of any old file is of the same kind in the
+    new ones. Columns, and fields of columns, may have been added by other old files."""
+    for name, all_before in old.kinds.items():
+        for before in sorted(all_before):
+            for after in sorted(new.kinds.get(name, frozenset([()]))):
+                _check_kind(name, before, after)
+
+
+def _check_kind(name: str, before: Kinds, after: Kinds) -> None:
+    left: Iterator[str] = iter(after)
+    for kind in before:
+        if kind not in left:
+            told = ", ".join(after) or "nothing"
+            raise TypesChanged(f"the column {name} is of {kind}, and would become {told}")

@@ -1,0 +1,229 @@
+"""`compact`: the files of a tree, made fewer and larger.
+
+1. Take the lock of the tree: one job at a time changes it (`howdah.spark.locks.tree_lock`).
+   Put right what a killed run left (`howdah.spark.compaction.exchange_recovery`).
+2. List the tree in parallel, and sum up each directory (`howdah.spark.compaction.contents`).
+3. Decide for each (`howdah.spark.compaction.plan`).
+4. Make the new files, see that all rows are there, and exchange the directories
+   (`howdah.spark.compaction.rewriting`); several directories at a time.
+
+Each directory stands for itself: one that fails is left as it is, and told.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
+
+from howdah import errors
+from howdah.config import Configuration
+from howdah.fs import paths
+from howdah.fs.api import FileSystem
+from howdah.fs.registry import connect
+from howdah.fs.status import FileStatus
+from howdah.spark.common.failures import from_spark
+from howdah.spark.common.filesystems import Place
+from howdah.spark.common.gauge import Done
+from howdah.spark.common.progress import Shown, line, listing_of
+from howdah.spark.compaction.contents import Surveyed, survey
+from howdah.spark.compaction.exchange import new_run
+from howdah.spark.compaction.exchange_recovery import OtherJobs, recover_all
+from howdah.spark.compaction.outcome import Compacted, Compaction, told
+from howdah.spark.compaction.plan import Plan, parse_name, plan
+from howdah.spark.compaction.rewriting import HowToRewrite, Rewriting
+from howdah.spark.listing.tree import list_tree
+from howdah.spark.locks.files import TreeLocked
+from howdah.spark.locks.tree_lock import TreeLock, locked
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_log = logging.getLogger(__name__)
+
+TARGET_BYTES: Final = 128 << 20
+DIRECTORIES_AT_ONCE: Final = 8
+
+
+def compact(
+    spark: SparkSession,
+    target: str,
+    *,
+    target_bytes: int = TARGET_BYTES,
+    dry_run: bool = False,
+    has_headers: bool | None = None,
+    drops_metadata: bool = False,
+    most_tasks: int = 20,
+    conf: Configuration | None = None,
+    user: str | None = None,
+    shows_progress: bool = False,
+) -> Compaction:
+    """Make the files below `target` fewer, each about as large as `target_bytes`.
+
+    The old files go to the trash. `dry_run`: only say what would be done. `has_headers`:
+    whether CSV files begin with a line of names; where it is not said, directories whose
+    files all begin alike are left alone. `drops_metadata`: Parquet files are rewritten though
+    others than Spark have put metadata in their footers, which the new ones don't have.
+    `most_tasks`: of one job of Spark.
+
+    `shows_progress` does so on standard error.
+
+    Raises `PathNotFound`, and `TreeLocked` where another job is at work on the tree.
+
+    >>> compact(spark, "hdfs://a:8020/logs", dry_run=True).changed  # doctest: +SKIP
+    """
+    if target_bytes <= 0:
+        raise errors.IllegalArgument(f"files of {target_bytes} bytes can't be made")
+    configuration = Configuration.load() if conf is None else conf
+    located = target if "://" in target else None
+    fs = connect(located, conf=configuration, user=user)
+    place = Place.of(located, configuration, user)
+    path = fs.resolve(target)
+    how = HowToRewrite(has_headers, drops_metadata, most_tasks)
+    work = _Work(spark, fs, place, path, target_bytes, how)
+    if dry_run:
+        return work.look(shows_progress)
+    if not work.has_leftovers():
+        work.status()  # or the lock would be the first thing there
+    with locked(fs, path, "compact", tell=_log.warning) as lock:
+        return work.do(lock, shows_progress)
+
+
+class _Work:
+    """One run."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        fs: FileSystem,
+        place: Place,
+        path: str,
+        target_bytes: int,
+        options: HowToRewrite,
+    ) -> None:
+        self._spark = spark
+        self._fs = fs
+        self._place = place
+        self._path = path
+        self._target_bytes = target_bytes
+        self._options = options
+        self._block_bytes = fs.server_defaults().block_size
+
+    def status(self) -> FileStatus:
+        """Of the directory that was named.
+
+        Raises `PathNotFound` and `PathIsNotDirectory`.
+        """
+        status = self._fs.get_file_status(self._path)
+        if not status.is_directory:
+            raise errors.PathIsNotDirectory(f"{self._fs.uri}{self._path} is no directory")
+        return status
+
+    def has_leftovers(self) -> bool:
+        """Whether a killed run has left something in the place of the directory."""
+        return bool(self._leftovers_beside())
+
+    def look(self, shows_progress: bool) -> Compaction:
+        """What would be done."""
+        with Shown(shows_progress) as shown:
+            plans = self._plans(self._survey(shown))
+        rewriting = self._rewriting(lambda: None)
+        with ThreadPoolExecutor(DIRECTORIES_AT_ONCE, thread_name_prefix="compact") as pool:
+            return Compaction(tuple(pool.map(lambda each: self._looked(rewriting, each), plans)))
+
+    def _looked(self, rewriting: Rewriting, each: Plan) -> Compacted:
+        return told(each, self._block_bytes) if each.skipped else rewriting.look(each)
+
+    def do(self, lock: TreeLock, shows_progress: bool) -> Compaction:
+        """Do it, with the lock of the tree."""
+        others = OtherJobs(self._fs, self._path)
+        recovered, undecided = recover_all(self._fs, self._leftovers_beside(), lambda _: None)
+        with Shown(shows_progress) as shown:
+            found = self._survey(shown)
+            if found.leftovers:
+                more, others_left = recover_all(self._fs, found.leftovers, others.refuse)
+                recovered += more
+                undecided += others_left
+                # The tree has changed.
+                found = self._survey(shown)
+        plans = self._plans(found)
+        rewriting, run = self._rewriting(lock.check), new_run()
+        left = [each for each in plans if not each.skipped]
+        progress = _Progress(left)
+
+        def do(each: Plan) -> Compacted:
+            if each.skipped:
+                return told(each, self._block_bytes)
+            try:
+                others.refuse(each.contents.path)
+            except TreeLocked as error:
+                return told(each, self._block_bytes, failed=str(error))
+            done = rewriting.compact(each, run)
+            progress.add(each)
+            return done
+
+        with (
+            ThreadPoolExecutor(DIRECTORIES_AT_ONCE, thread_name_prefix="compact") as pool,
+            Shown(shows_progress and bool(left)) as shown,
+        ):
+            shown.say(progress.line)
+            done = tuple(pool.map(do, plans))
+        notes = () if lock.note is None else (lock.note,)
+        return Compaction(done, tuple(recovered), tuple(undecided), notes)
+
+    def _leftovers_beside(self) -> list[str]:
+        """What a killed run of this very directory left stands beside it."""
+        parent = paths.parent_of(self._path)
+        if parent is None:
+            return []
+        name = paths.name_of(self._path)
+        try:
+            return [
+                status.path
+                for status in self._fs.list_status_iter(parent)
+                if (leftover := parse_name(status.name)) is not None and leftover.name == name
+            ]
+        except errors.PathNotFound:
+            return []
+
+    def _survey(self, shown: Shown) -> Surveyed:
+        tasks = self._options.most_tasks
+        try:
+            tree = list_tree(self._spark, self._place, [self.status()], tasks, listing_of(shown))
+            try:
+                return survey(tree)
+            finally:
+                tree.forget()
+        except errors.HowdahError:
+            raise
+        except Exception as error:
+            raise from_spark(error) from error
+
+    def _plans(self, found: Surveyed) -> list[Plan]:
+        return [plan(each, self._target_bytes, found.logged) for each in found.contents]
+
+    def _rewriting(self, confirm: Callable[[], None]) -> Rewriting:
+        return Rewriting(
+            self._spark, self._fs, self._place, self._options, confirm, self._block_bytes
+        )
+
+
+class _Progress:
+    """How much is done of what is to be done."""
+
+    def __init__(self, left: Sequence[Plan]) -> None:
+        self._total = Done(
+            files=sum(each.contents.files for each in left),
+            bytes=sum(each.contents.bytes for each in left),
+        )
+        self._lock = threading.Lock()
+        self._done = Done()
+
+    def add(self, plan: Plan) -> None:
+        with self._lock:
+            self._done += Done(plan.contents.files, plan.contents.bytes)
+
+    def line(self, seconds: float) -> str:
+        return line(self._done, self._total, seconds)

@@ -1,0 +1,112 @@
+"""Small files put together, as an executor does it: a task makes one file of some.
+
+In the order of their names it takes those files of a directory whose bytes lie within its
+share. What their content is like is for `joining_lines` and `joining_avro` to know.
+
+What was made is read once more, and its lines or records counted (`Count`): of what was
+written and of what is found there has to be the same number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from howdah.fs import paths
+from howdah.fs.api import FileSystem
+from howdah.fs.status import FileStatus
+from howdah.spark.common.attempts import attempt_id, whole_file
+from howdah.spark.common.filesystems import Place
+from howdah.spark.common.rows import batches
+from howdah.spark.compaction import joining_avro, joining_lines
+from howdah.spark.compaction.joining_lines import Joined
+from howdah.spark.compaction.plan import Format, format_of, is_hidden
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SHARE_SCHEMA: Final = (
+    "directory string, building string, suffix string, run string, number int, shares int"
+)
+"""A file to be made. `run` makes its name one that no earlier run has given: who has listed
+the directory before never opens another file than the one that was listed."""
+JOINED_SCHEMA: Final = "files long, records long, header binary"
+COUNTED_SCHEMA: Final = "records long"
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Called with shares; each becomes a file. That of a second attempt replaces it."""
+
+    place: Place
+    has_headers: bool | None
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        fs = self.place.connect()
+        shares = (row for batch in given for row in batch.to_pylist())
+        unique = attempt_id()
+        made = (join(fs, share, unique, has_headers=self.has_headers) for share in shares)
+        yield from batches(((m.files, m.records, m.header) for m in made), JOINED_SCHEMA)
+
+
+def join(
+    fs: FileSystem, share: dict[str, Any], unique: int = 0, *, has_headers: bool | None = None
+) -> Joined:
+    """Make the file of one share."""
+    suffix, name = share["suffix"], name_of(share)
+    target = paths.join(share["building"], name)
+    sources = _share_of(fs, share["directory"], share["number"], share["shares"])
+    # Nothing is made in a directory that is given up: its run has ended.
+    with whole_file(fs, target, unique, create_parent=False) as out:
+        if format_of(suffix) is Format.AVRO:
+            return joining_avro.join(fs, sources, out, name)
+        return joining_lines.join(fs, sources, out, suffix, has_headers)
+
+
+def name_of(share: dict[str, Any]) -> str:
+    """Of the file of a share."""
+    return f"part-{share['number']:05}-{share['run']}{share['suffix']}"
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Called with shares: how many lines or records each of their files has."""
+
+    place: Place
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        fs = self.place.connect()
+        shares = (row for batch in given for row in batch.to_pylist())
+        yield from batches(((count(fs, share),) for share in shares), COUNTED_SCHEMA)
+
+
+def count(fs: FileSystem, share: dict[str, Any]) -> int:
+    """The lines or records of the file that was made of a share.
+
+    Raises `PathNotFound`, and what reading a file that is none of its kind raises.
+    """
+    path, suffix = paths.join(share["building"], name_of(share)), share["suffix"]
+    with fs.open(path) as stream:
+        if format_of(suffix) is Format.AVRO:
+            return joining_avro.count(stream, path, fs.get_file_status(path).length)
+        return joining_lines.count(stream, suffix)
+
+
+def _share_of(fs: FileSystem, directory: str, number: int, shares: int) -> Iterator[FileStatus]:
+    """The files of the share: those whose middle lies in it, when all bytes are laid out."""
+    total = sum(status.length for status in data_files(fs, directory))
+    at = 0
+    for status in data_files(fs, directory):
+        middle = at + status.length // 2
+        at += status.length
+        if min(middle * shares // max(total, 1), shares - 1) == number:
+            yield status
+
+
+def data_files(fs: FileSystem, directory: str) -> Iterator[FileStatus]:
+    """The files that readers see, in the order of their names."""
+    found = (s for s in fs.list_status_iter(directory) if s.is_file and not is_hidden(s.name))
+    if fs.scheme == "hdfs":
+        return found
+    return iter(sorted(found, key=lambda status: status.name))

@@ -1,0 +1,208 @@
+"""Files of lines put one after the other.
+
+Each line stays a line: what doesn't end with a newline gets one. Compressed files are made
+one compressed stream.
+
+Files are refused if together they would say something else than each by itself:
+
+- CSV of which nobody says whether it has headers, if all files begin with the same line.
+  Of headers one is kept, and the others have to be the same; one ends where its quotes do.
+- JSON of which a value takes several lines, which readers take for one value a file.
+- CSV whose lines end otherwise than those of others: readers go by the first lines of a file.
+- Text in UTF-16 or UTF-32. A mark of UTF-8 at the beginning is kept once.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, cast
+
+from howdah import errors
+from howdah.fs.api import FileSystem
+from howdah.fs.status import FileStatus
+from howdah.spark.compaction.plan import Format, compression_of, format_of
+
+_BUFFER: Final = 4 << 20
+_UTF8_MARK: Final = b"\xef\xbb\xbf"
+_OTHER_MARKS: Final = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
+_LONGEST_VALUE: Final = 64 << 20
+
+
+class _Source(Protocol):
+    def read(self, count: int, /) -> bytes: ...
+
+    def readline(self, limit: int = -1, /) -> bytes: ...
+
+
+class _Sink(Protocol):
+    def write(self, data: bytes, /) -> object: ...
+
+
+class HeadersDiffer(errors.HowdahError, ValueError):
+    """Two files of one directory have other columns."""
+
+
+class NotJoinable(errors.HowdahError, ValueError):
+    """One after the other these files would say something else."""
+
+
+@dataclass(slots=True)
+class Joined:
+    """How many files went into one, how many lines or records they have, and the line with
+    which all of them begin, or what else they have to have in common."""
+
+    files: int = 0
+    records: int = 0
+    header: bytes | None = None
+
+
+def join(
+    fs: FileSystem,
+    sources: Iterable[FileStatus],
+    raw: Any,
+    suffix: str,
+    has_headers: bool | None = None,
+) -> Joined:
+    """Write all sources to `raw`."""
+    made = Joined()
+    out = _compressed(raw, suffix, "wb")
+    joiner = _Joiner(format_of(suffix), has_headers, out, made)
+    for status in sources:
+        with fs.open(status.path) as stream:
+            joiner.add(status.path, _compressed(stream, suffix, "rb"))
+    if out is not raw:
+        out.close()
+    return made
+
+
+def count(raw: Any, suffix: str) -> int:
+    """The lines of a file."""
+    source, lines, last = _compressed(raw, suffix, "rb"), 0, b""
+    while piece := source.read(_BUFFER):
+        lines += piece.count(b"\n")
+        last = piece[-1:]
+    return lines + (last not in (b"", b"\n"))
+
+
+def _compressed(raw: Any, suffix: str, mode: str) -> Any:
+    match compression_of(suffix):
+        case ".gz":
+            return gzip.GzipFile(fileobj=raw, mode=mode)
+        case ".bz2":
+            return bz2.BZ2File(raw, mode=cast(Any, mode))
+        case _:
+            return raw
+
+
+class _Joiner:
+    """Adds one file after the other to what is made."""
+
+    def __init__(self, kind: Format, has_headers: bool | None, out: _Sink, made: Joined) -> None:
+        self._is_json = kind is Format.JSON
+        self._has_headers = has_headers if kind is Format.CSV else False
+        self._out = out
+        self._made = made
+        self._is_csv = kind is Format.CSV
+        self._first: bytes | None = None
+        self._line_end = b""
+
+    def add(self, path: str, source: _Source) -> None:
+        made = self._made
+        made.files += 1
+        first = source.readline(_LONGEST_VALUE)
+        if not first:
+            return
+        if first.startswith(_OTHER_MARKS):
+            raise NotJoinable(f"{path} is in UTF-16 or UTF-32")
+        if self._first is not None:
+            first = first.removeprefix(_UTF8_MARK)
+        if self._is_json:
+            _check_value(path, first)
+        if first.endswith(b"\n"):
+            self._end_lines(path, b"\r\n" if first.endswith(b"\r\n") else b"\n")
+        if self._has_headers:
+            while first.count(b'"') % 2 and (more := source.readline(_LONGEST_VALUE)):
+                first += more
+            self._header(path, first, source)
+            return
+        if self._has_headers is None:
+            self._compare(first)
+        self._first = first
+        self._copy(first, source)
+
+    def _end_lines(self, path: str, line_end: bytes) -> None:
+        if self._is_csv and self._line_end not in (b"", line_end):
+            raise NotJoinable(f"{path} ends its lines otherwise than others")
+        self._line_end = line_end
+
+    def _copy(self, begin: bytes, source: _Source) -> None:
+        last = b""
+        piece = begin or source.read(_BUFFER)
+        while piece:
+            self._out.write(piece)
+            self._made.records += piece.count(b"\n")
+            last = piece[-1:]
+            piece = source.read(_BUFFER)
+        if last and last != b"\n":
+            self._line_end = self._line_end or b"\n"
+            self._out.write(self._line_end)
+            self._made.records += 1
+
+    def _header(self, path: str, header: bytes, source: _Source) -> None:
+        plain = _plain(header)
+        if self._first is None:
+            self._first = self._made.header = plain
+            self._copy(header, source)
+        elif plain != self._first:
+            raise HeadersDiffer(f"{path} begins with another line than others")
+        else:
+            self._copy(b"", source)
+
+    def _compare(self, first: bytes) -> None:
+        plain = _plain(first)
+        if self._first is None:
+            self._made.header = plain
+        elif plain != self._made.header:
+            self._made.header = None
+
+
+def _plain(line: bytes) -> bytes:
+    return line.removeprefix(_UTF8_MARK).rstrip(b"\r\n")
+
+
+def check_headers(joined: Iterable[tuple[int, bytes | None]], has_headers: bool | None) -> None:
+    """See that what was made of several shares fits together: for each the number of its
+    files, and the line with which all of them begin, if they do.
+
+    Raises `HeadersDiffer`, and `NotJoinable` if what nobody called headers looks like it.
+    """
+    files, headers = 0, set()
+    for count, header in joined:
+        files += count
+        headers.add(header)
+    if has_headers and len(headers - {None}) > 1:
+        raise HeadersDiffer("its files begin with different lines, which are said to be headers")
+    if has_headers is None and files > 1 and len(headers) == 1 and None not in headers:
+        raise NotJoinable(
+            f"its files all begin with the line {_shown(headers.pop())}: say whether that is a "
+            "header (--header) or not (--no-header)"
+        )
+
+
+def _shown(line: bytes | None) -> str:
+    text = (line or b"").decode("utf-8", "replace")
+    return repr(text if len(text) <= 60 else text[:60] + "…")
+
+
+def _check_value(path: str, line: bytes) -> None:
+    text = line.removeprefix(_UTF8_MARK).strip()
+    if not text:
+        return
+    try:
+        json.loads(text)
+    except ValueError as error:
+        raise NotJoinable(f"{path} does not begin with a line that is a JSON value") from error

@@ -1,0 +1,68 @@
+"""What became of directories that were to be compacted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from howdah.spark.compaction.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What became of one directory. `kept_at`: where its old files are; empty if nothing
+    was done, and then `reason` says why."""
+
+    path: str
+    files_before: int
+    files_after: int
+    bytes: int
+    blocks_saved: int
+    memory_saved: int
+    kept_at: str = ""
+    reason: str = ""
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """What a run did, or with a dry run would do. `undecided`: what killed runs left that
+    has to be looked at by somebody; `notes`: what else a run has to say."""
+
+    directories: tuple[Compacted, ...]
+    recovered: tuple[str, ...] = field(default=())
+    undecided: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def changed(self) -> tuple[Compacted, ...]:
+        return tuple(each for each in self.directories if not each.reason)
+
+    @property
+    def failed(self) -> tuple[Compacted, ...]:
+        return tuple(each for each in self.directories if each.failed)
+
+
+def told(chosen: Plan, block_bytes: int, *, kept_at: str = "", failed: str = "") -> Compacted:
+    """What is said of a plan that was carried out, failed, or was only made."""
+    contents = chosen.contents
+    return Compacted(
+        contents.path,
+        contents.files,
+        contents.files if chosen.skipped or failed else chosen.files_after,
+        contents.bytes,
+        0 if failed else chosen.blocks_saved(block_bytes),
+        0 if failed else chosen.memory_saved(block_bytes),
+        kept_at,
+        failed or chosen.skipped,
+        bool(failed),
+    )
+
+
+def summary(found: Sequence[Compacted]) -> tuple[int, int, int]:
+    """Files, blocks and bytes of the namenode's memory that directories save."""
+    return (
+        sum(each.files_before - each.files_after for each in found),
+        sum(each.blocks_saved for each in found),
+        sum(each.memory_saved for each in found),
+    )

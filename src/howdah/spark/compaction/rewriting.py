@@ -1,0 +1,265 @@
+"""The new files of a directory, made and put in place.
+
+Spark's own reader and writer rewrite Parquet and ORC, since they know schemas and merge them.
+Tasks join files of Avro and of lines without decoding them (`compaction.joining`). No row may
+be lost: files read, rows or lines written, and rows or lines found afterwards are counted.
+
+A directory is left alone if somebody writes to it, or if its files differ in owner, group,
+mode, ACL or storage policy.
+
+Spark is told to fail at files that are missing or corrupt, whatever the session says. Rows of
+a file stay together and in order, as far as Spark reads the file in one piece.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from howdah import errors
+from howdah.fs import paths
+from howdah.fs.api import FileSystem
+from howdah.spark.common.attempts import remove_unfinished
+from howdah.spark.common.failures import from_spark
+from howdah.spark.common.filesystems import Place
+from howdah.spark.common.rows import dealt
+from howdah.spark.compaction.exchange import Exchange
+from howdah.spark.compaction.footer_tasks import Footers
+from howdah.spark.compaction.footers import Facts, check_kinds
+from howdah.spark.compaction.joining import (
+    COUNTED_SCHEMA,
+    JOINED_SCHEMA,
+    SHARE_SCHEMA,
+    Count,
+    Join,
+    data_files,
+)
+from howdah.spark.compaction.joining_lines import check_headers
+from howdah.spark.compaction.outcome import Compacted, told
+from howdah.spark.compaction.plan import SUCCESS, Format, Plan
+from howdah.spark.compaction.surveys import survey, unfit
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_TIMESTAMPS: Final = "spark.sql.parquet.outputTimestampType"
+_READING: Final = {
+    "mergeSchema": "true",
+    "ignoreCorruptFiles": "false",
+    "ignoreMissingFiles": "false",
+    "recursiveFileLookup": "false",
+}
+
+
+class RowsLost(errors.HowdahError, RuntimeError):
+    """The new files have another number of rows than the old ones: they are not taken."""
+
+
+class MetadataLost(errors.HowdahError, ValueError):
+    """Files have key-value metadata in their footers that Spark would not write."""
+
+
+@dataclass(frozen=True, slots=True)
+class HowToRewrite:
+    """`has_headers`: of CSV files, None where it is not said. `drops_metadata`: whether what
+    others have put in the footers of Parquet files may go."""
+
+    has_headers: bool | None = None
+    drops_metadata: bool = False
+    most_tasks: int = 20
+
+
+def _check_rows(exchange: Exchange, *, written: int, found: int) -> None:
+    if written != found:
+        raise RowsLost(
+            f"of {exchange.directory} {written} rows were written, and {found} are in its files"
+        )
+
+
+def _said(error: BaseException) -> str:
+    """With the notes, which say where things are."""
+    return "; ".join([str(error), *getattr(error, "__notes__", ())])
+
+
+class Rewriting:
+    """Makes the new files of directories; several at a time, from as many threads."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        fs: FileSystem,
+        place: Place,
+        options: HowToRewrite,
+        confirm: Callable[[], None],
+        block_bytes: int,
+    ) -> None:
+        self._spark = spark
+        self._fs = fs
+        self._place = place
+        self._options = options
+        self._confirm = confirm
+        self._block_bytes = block_bytes
+        self._timestamps = _Timestamps(spark)
+        self._footers = Footers(spark, fs, place, options.most_tasks)
+
+    def compact(self, chosen: Plan, run: str) -> Compacted:
+        """One directory; what can't be done is told, and leaves it as it was."""
+        try:
+            exchange = Exchange(self._fs, chosen.contents.path, run=run, confirm=self._confirm)
+            reason = unfit(self._fs, exchange.before)
+            if reason:
+                return told(replace(chosen, skipped=reason), self._block_bytes)
+            kept_at = self._compact(chosen, exchange)
+        except (errors.HowdahError, OSError) as error:
+            return told(chosen, self._block_bytes, failed=_said(error))
+        return told(chosen, self._block_bytes, kept_at=kept_at)
+
+    def look(self, chosen: Plan) -> Compacted:
+        """What would become of it."""
+        try:
+            reason = unfit(self._fs, survey(self._fs, chosen.contents.path))
+        except (errors.HowdahError, OSError) as error:
+            return told(chosen, self._block_bytes, failed=_said(error))
+        return told(replace(chosen, skipped=reason), self._block_bytes)
+
+    def _compact(self, chosen: Plan, exchange: Exchange) -> str:
+        exchange.begin()
+        try:
+            if chosen.is_by_spark:
+                self._rewrite(chosen, exchange)
+            else:
+                self._join(chosen, exchange)
+            self._keep_success(chosen, exchange)
+            return exchange.finish()
+        except BaseException as error:
+            try:
+                exchange.drop()
+            except (errors.HowdahError, OSError) as failure:
+                error.add_note(f"{exchange.building} could not be removed: {failure}")
+            raise
+
+    def _keep_success(self, chosen: Plan, exchange: Exchange) -> None:
+        mark = paths.join(exchange.building, SUCCESS)
+        if chosen.contents.has_success:
+            with self._fs.create(mark, overwrite=True):
+                return
+        if self._fs.exists(mark):
+            self._fs.delete(mark)
+
+    # --- files put together ------------------------------------------------------------
+
+    def _join(self, chosen: Plan, exchange: Exchange) -> None:
+        run = uuid.uuid4().hex
+        places = (exchange.directory, exchange.building, chosen.suffix, run)
+        shares = [(*places, number, chosen.files_after) for number in range(chosen.files_after)]
+        frame = self._spark.createDataFrame(shares, SHARE_SCHEMA)
+        parts = min(self._options.most_tasks, len(shares))
+        work = dealt(frame, parts, "number")
+        task = Join(self._place, self._options.has_headers)
+        try:
+            joined = work.mapInArrow(task, JOINED_SCHEMA).collect()
+            remove_unfinished(self._fs, exchange.building)
+            counts = work.mapInArrow(Count(self._place), COUNTED_SCHEMA).collect()
+        except errors.HowdahError:
+            raise
+        except Exception as error:
+            raise from_spark(error) from error
+        files = sum(row["files"] for row in joined)
+        if files != chosen.contents.files:
+            raise RowsLost(
+                f"{files} of the {chosen.contents.files} files of {exchange.directory} were read"
+            )
+        made = sum(1 for _ in data_files(self._fs, exchange.building))
+        if made != len(shares):
+            raise RowsLost(f"{exchange.building} has {made} files, and {len(shares)} were made")
+        _check_rows(
+            exchange,
+            written=sum(row["records"] for row in joined),
+            found=sum(row["records"] for row in counts),
+        )
+        has_headers = self._options.has_headers if chosen.format is Format.CSV else None
+        if chosen.format is Format.CSV:
+            check_headers([(row["files"], row["header"]) for row in joined], has_headers)
+        elif chosen.format is Format.AVRO:
+            check_headers([(row["files"], row["header"]) for row in joined], True)
+
+    # --- rows written anew -------------------------------------------------------------
+
+    def _rewrite(self, chosen: Plan, exchange: Exchange) -> None:
+        old = self._footers.read(exchange.directory, chosen.format)
+        if old.metadata and not self._options.drops_metadata:
+            raise MetadataLost(
+                f"files of {exchange.directory} have metadata that the new ones would not have: "
+                f"{', '.join(sorted(old.metadata))} (--drop-metadata does without)"
+            )
+        try:
+            written = self._write(chosen, exchange, old)
+        except errors.HowdahError:
+            raise
+        except Exception as error:
+            raise from_spark(error) from error
+        new = self._footers.read(exchange.building, chosen.format)
+        check_kinds(old, new)
+        _check_rows(exchange, written=written, found=new.rows)
+        _check_rows(exchange, written=written, found=old.rows)
+
+    def _write(self, chosen: Plan, exchange: Exchange, facts: Facts) -> int:
+        """Returns how many rows the writer got."""
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as F
+
+        old = self._read(chosen, exchange.directory)
+        seen = Observation()
+        counted = old.observe(seen, F.count(F.lit(1)).alias("rows"))
+        options = {f"parquet.bloom.filter.enabled#{column}": "true" for column in facts.blooms}
+        if facts.codec is not None:
+            options["compression"] = facts.codec
+        writer = counted.coalesce(chosen.files_after).write.format(chosen.format.value)
+        with self._timestamps.written_as(facts.timestamps):
+            writer.mode("append").options(**options).save(self._uri(exchange.building))
+        return int(seen.get["rows"])
+
+    def _read(self, chosen: Plan, directory: str) -> DataFrame:
+        reader = self._spark.read.format(chosen.format.value).options(**_READING)
+        return reader.load(self._uri(directory))
+
+    def _uri(self, path: str) -> str:
+        return self._fs.uri + path
+
+
+class _Timestamps:
+    """Sees to it that a session writes timestamps of one type, as long as somebody needs
+    that; who needs another one waits. It can only be said for a session as a whole, and
+    there is no way to another session that every Spark Connect has."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._changed = threading.Condition()
+        self._users = 0
+        self._now: str | None = None
+        self._before: str | None = None
+
+    @contextmanager
+    def written_as(self, kind: str | None) -> Iterator[None]:
+        if kind is None:
+            yield
+            return
+        with self._changed:
+            self._changed.wait_for(lambda: not self._users or self._now == kind)
+            if not self._users:
+                self._before = self._spark.conf.get(_TIMESTAMPS)
+                self._spark.conf.set(_TIMESTAMPS, kind)
+                self._now = kind
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._users -= 1
+                if not self._users and self._before is not None:
+                    self._spark.conf.set(_TIMESTAMPS, self._before)
+                self._changed.notify_all()

@@ -1,0 +1,347 @@
+"""Copying one file, as an executor does it.
+
+1. The bytes go to a temporary name, as many as the listing says the file has. What the
+   source gives is checked against its checksums by the client that reads it; a CRC of
+   what was read is kept.
+2. `close` has to succeed; one that fails is a copy that failed (OS-061, OS-065).
+3. The target's checksum, which its datanodes put together from what they stored, has to be
+   that CRC; where there is none, or with `-skipcrccheck`, the length has to be right.
+4. The source is looked at once more. If it was changed since it was listed, everything
+   is done again with what it is now, a few times.
+5. Attributes are set, and the file gets its name by a rename that replaces what is there
+   in one step. So whoever looks sees the old file or the new one.
+6. What fails is tried again, unless it is plain that it would fail again. The temporary
+   file is gone whatever happens, save when the process is killed; then the next run of
+   the same copy removes it (`howdah.spark.common.staging`).
+
+`-direct` leaves out the temporary name, and with it 5.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Set
+from dataclasses import dataclass, replace
+from typing import Final
+
+from howdah import errors
+from howdah.fs import paths
+from howdah.fs.api import FileSystem
+from howdah.fs.status import FileStatus
+from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
+from howdah.spark.common.filesystems import Place
+from howdah.spark.common.rows import decode
+from howdah.spark.common.task_errors import PERMANENT, CopyFailed, ReadFailed, SourceChanged
+from howdah.spark.copy.options import Attribute
+from howdah.spark.copy.preserving import preserve
+from howdah.spark.copy.throttle import Throttle
+from howdah.spark.listing.entries import WHOLE, Entry
+from howdah.transfer.checksum import ChecksumType, crc
+
+COMPOSITE: Final = "COMPOSITE_CRC"
+MOST_TRIES: Final = 3
+FIRST_DELAY_S: Final = 0.5
+_TYPES: Final = {
+    "COMPOSITE-CRC32C": ChecksumType.CRC32C,
+    "COMPOSITE-CRC32": ChecksumType.CRC32,
+}
+_MD5_OF: Final = re.compile(r"MD5-of-\d*MD5-of-(?P<bytes>\d+)(?P<type>CRC32C?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a task copies, whichever the file."""
+
+    preserve: Set[Attribute] = frozenset()
+    skip_crc: bool = False
+    direct: bool = False
+    buffer_bytes: int = 4 << 20
+    place: Place | None = None
+    """Where to connect anew for checksums of another kind (`-pc`)."""
+
+
+class Copier:
+    """Copies files to one filesystem, one after the other, for one task."""
+
+    def __init__(
+        self,
+        target_fs: FileSystem,
+        manner: Manner,
+        temporary: Callable[[], str],
+        throttle: Throttle,
+        progress: Callable[[int], None],
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._fs = target_fs
+        self._manner = manner
+        self._temporary = temporary
+        self._throttle = throttle
+        self._progress = progress
+        self._sleep = sleep
+        self._buffer = memoryview(bytearray(manner.buffer_bytes))
+        self._made: set[str] = set()
+        self._crc_type: ChecksumType | None = None
+        self.retries = 0
+
+    def copy(self, source_fs: FileSystem, source: Entry, target: str) -> Entry:
+        """Copy a file; what was copied is said by the entry that comes back, which is
+        another than `source` if that was changed meanwhile."""
+        entry = source
+        for attempt in range(MOST_TRIES):
+            try:
+                if self._once(source_fs, entry, target):
+                    return entry
+                if entry.chunk_length != WHOLE:
+                    break  # the other parts are of what the file was
+                entry = _now(source_fs, entry)
+            except (errors.HowdahError, OSError) as error:
+                cause = error.__cause__ if isinstance(error, ReadFailed) else error
+                if isinstance(cause, PERMANENT) or attempt == MOST_TRIES - 1:
+                    raise _failed(source_fs, entry, self._fs, target, error) from error
+                self._sleep(FIRST_DELAY_S * 2**attempt)
+            self.retries += 1
+        raise SourceChanged(f"{source_fs.uri}{source.path} is being changed while it is copied")
+
+    def make_parent(self, target: str) -> None:
+        """See to it that the directory of a target is there; asked once for each."""
+        parent = paths.parent_of(target)
+        if parent is not None and parent not in self._made:
+            self._fs.mkdirs(parent)
+            self._made.add(parent)
+
+    # --- one try -------------------------------------------------------------------------
+
+    def _once(self, source_fs: FileSystem, source: Entry, target: str) -> bool:
+        """Whether the source was still the same at the end; if not, nothing has changed."""
+        path = target if self._manner.direct else self._temporary()
+        try:
+            total, sum_ = self._transfer(source_fs, source, path)
+            if _is_changed(source_fs, source):
+                if path != target:
+                    self._fs.delete(path)
+                return False
+            self._verify(path, total, sum_)
+            preserve(source_fs, source, self._fs, path, self._manner.preserve)
+            if path != target:
+                self.make_parent(target)
+                self._rename(path, target)
+        except BaseException as error:
+            if path != target:
+                self._discard(path, error)
+            raise
+        return True
+
+    def _rename(self, path: str, target: str) -> None:
+        try:
+            self._fs.rename(path, target, overwrite=True)
+        except (errors.PathNotFound, errors.ParentNotDirectory):
+            # Somebody has removed the directory since this task made it.
+            self._made.clear()
+            self.make_parent(target)
+            self._fs.rename(path, target, overwrite=True)
+
+    def _transfer(self, source_fs: FileSystem, source: Entry, path: str) -> tuple[int, int]:
+        """Write the bytes; how many there were, and their CRC."""
+        begin, length = source.offset, source.length
+        if source.chunk_length != WHOLE:
+            length = source.chunk_length
+        stream = _open(source_fs, source, begin)
+        try:
+            out = self._create(source_fs, source, path)
+            try:
+                return self._pump(stream, source, out, length)
+            finally:
+                # Whether or not the bytes went well: an error of close is an error.
+                out.close()
+        finally:
+            stream.close()
+
+    def append(self, source_fs: FileSystem, source: Entry, target: str) -> str | None:
+        """Add to a target what the source has more. If the target is not what the source is
+        then, because somebody else adds to it or whatever it was: why, and it is to be
+        copied as a whole."""
+        try:
+            self._add(source_fs, source, target)
+            there = self._fs.get_file_checksum(target, combine_mode=COMPOSITE)
+            here = source_fs.get_file_checksum(
+                source.path, length=source.length, combine_mode=COMPOSITE
+            )
+        except ReadFailed:
+            raise
+        except (errors.HowdahError, OSError) as error:
+            return f"adding to it failed: {error}"
+        if (
+            here is None
+            or there is None
+            or (here.algorithm, here.bytes)
+            != (
+                there.algorithm,
+                there.bytes,
+            )
+        ):
+            return "it had other bytes when something was added to it"
+        preserve(source_fs, source, self._fs, target, self._manner.preserve)
+        return None
+
+    def _add(self, source_fs: FileSystem, source: Entry, target: str) -> None:
+        begin = source.target_length
+        stream = _open(source_fs, source, begin)
+        try:
+            with self._fs.append(target) as out:
+                there = self._fs.get_file_status(target).length
+                if there != begin:
+                    # Another attempt, or somebody else, has added to it since.
+                    raise CopyFailed(
+                        f"{self._fs.uri}{target} has {there} bytes, and no longer {begin}"
+                    )
+                self._pump(stream, source, out, source.length - begin)
+        finally:
+            stream.close()
+        status = self._fs.get_file_status(target)
+        if status.length != source.length:
+            raise _mismatch(source_fs, source, self._fs, target, status)
+
+    def _create(self, source_fs: FileSystem, source: Entry, path: str) -> FSDataOutputStream:
+        keep = self._manner.preserve
+        same_blocks = Attribute.BLOCK_SIZE in keep or Attribute.CHECKSUM_TYPE in keep
+        if source.erasure_coded and Attribute.ERASURE_CODING_POLICY in keep:
+            raise errors.UnsupportedOperation(
+                f"{source.path} is erasure coded, and howdah cannot preserve that yet"
+            )
+        fs = self._fs
+        if Attribute.CHECKSUM_TYPE in keep and source.length:
+            fs = self._with_checksums_of(source_fs, source)
+        return fs.create(
+            path,
+            overwrite=True,
+            create_parent=self._manner.direct,
+            replication=(source.replication or None) if Attribute.REPLICATION in keep else None,
+            block_size=(source.block_size or None) if same_blocks else None,
+        )
+
+    def _with_checksums_of(self, source_fs: FileSystem, source: Entry) -> FileSystem:
+        """The target's filesystem, making checksums of the source's kind."""
+        place = self._manner.place
+        if place is None or self._fs.scheme != "hdfs":
+            return self._fs
+        found = source_fs.get_file_checksum(source.path, combine_mode="MD5MD5CRC")
+        kind = None if found is None else _MD5_OF.fullmatch(found.algorithm)
+        if kind is None:
+            return self._fs
+        self._crc_type = ChecksumType[kind["type"]]
+        return place.with_settings(
+            {"dfs.checksum.type": kind["type"], "dfs.bytes-per-checksum": kind["bytes"]}
+        ).connect()
+
+    def _pump(
+        self, stream: FSDataInputStream, source: Entry, out: FSDataOutputStream, length: int
+    ) -> tuple[int, int]:
+        kind = self._checksum_type()
+        done = sum_ = 0
+        while done < length:
+            try:
+                count = stream.readinto(self._buffer[: min(length - done, len(self._buffer))])
+            except (errors.HowdahError, OSError) as error:
+                raise ReadFailed(f"Cannot read {source.path}: {error}") from error
+            if not count:
+                break
+            piece = self._buffer[:count]
+            out.write(piece)
+            sum_ = crc(kind, piece, sum_)
+            done += count
+            self._progress(count)
+            self._throttle.moved(count)
+        if done != length:
+            raise ReadFailed(f"{source.path} ended after {done} bytes of {length}")
+        return done, sum_
+
+    def _checksum_type(self) -> ChecksumType:
+        if self._crc_type is None:
+            try:
+                name = self._fs.server_defaults().checksum_type
+            except errors.UnsupportedOperation:
+                name = ChecksumType.CRC32C.name
+            self._crc_type = ChecksumType.CRC32 if name == "CRC32" else ChecksumType.CRC32C
+        return self._crc_type
+
+    def _verify(self, path: str, length: int, sum_: int) -> None:
+        if not self._manner.skip_crc and length:
+            found = self._fs.get_file_checksum(path, combine_mode=COMPOSITE)
+            if found is not None and _TYPES.get(found.algorithm) == self._checksum_type():
+                if int.from_bytes(found.bytes, "big") != sum_:
+                    raise CopyFailed(
+                        f"Checksum mismatch between what was read, {sum_:08x}, "
+                        f"and {self._fs.uri}{path}, {found.hex()}"
+                    )
+                return
+        status = self._fs.get_file_status(path)
+        if status.length != length:
+            raise CopyFailed(
+                f"Mismatch in length: {length} bytes were written to {self._fs.uri}{path}, "
+                f"which has {status.length}"
+            )
+
+    def _discard(self, path: str, cause: BaseException) -> None:
+        try:
+            self._fs.delete(path)
+        except (errors.HowdahError, OSError) as error:
+            cause.add_note(f"removing {path} failed as well: {error}")
+
+
+def _open(fs: FileSystem, source: Entry, offset: int) -> FSDataInputStream:
+    try:
+        stream = fs.open(source.path)
+        if offset:
+            stream.seek(offset)
+    except (errors.HowdahError, OSError) as error:
+        raise ReadFailed(f"Cannot read {fs.uri}{source.path}: {error}") from error
+    return stream
+
+
+def _is_changed(fs: FileSystem, source: Entry) -> bool:
+    status = _status(fs, source)
+    return (
+        status.length != source.length or status.modification_time_ms != source.modification_time_ms
+    )
+
+
+def _now(fs: FileSystem, source: Entry) -> Entry:
+    """The entry of a source as it is now."""
+    status = _status(fs, source)
+    return replace(
+        source,
+        length=status.length,
+        modification_time_ms=status.modification_time_ms,
+        access_time_ms=status.access_time_ms,
+        permission=status.permission,
+        owner=status.owner,
+        group=status.group,
+        has_acl=status.has_acl,
+    )
+
+
+def _status(fs: FileSystem, source: Entry) -> FileStatus:
+    try:
+        return fs.get_file_status(source.path)
+    except (errors.HowdahError, OSError) as error:
+        raise ReadFailed(f"Cannot read {fs.uri}{source.path}: {error}") from error
+
+
+def _failed(
+    source_fs: FileSystem, source: Entry, fs: FileSystem, target: str, error: Exception
+) -> CopyFailed:
+    kind = ReadFailed if isinstance(error, ReadFailed) else CopyFailed
+    return kind(
+        f"File copy failed: {source_fs.uri}{source.path} --> {fs.uri}{target}: "
+        f"{type(error.__cause__ or error).__name__}: {error}"
+    )
+
+
+def _mismatch(
+    source_fs: FileSystem, source: Entry, fs: FileSystem, target: str, status: FileStatus
+) -> CopyFailed:
+    return CopyFailed(
+        f"Mismatch in length of source:{source_fs.uri}{decode(source.source)} "
+        f"({source.length}) and target:{fs.uri}{target} ({status.length})"
+    )

@@ -1,0 +1,95 @@
+"""Giving a copy the attributes of its source (`-p`).
+
+What is the same already is left alone, so somebody who is no superuser can preserve the
+owner of files that are his own. Times come last, since everything before changes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from howdah import errors
+from howdah.fs.api import FileSystem
+from howdah.fs.status import FileStatus
+from howdah.spark.copy.options import Attribute
+from howdah.spark.listing.entries import Entry
+
+_RAW = "raw."
+_STICKY = 0o1000
+# Set when the file is made, not afterwards.
+_AT_CREATION = {
+    Attribute.BLOCK_SIZE,
+    Attribute.CHECKSUM_TYPE,
+    Attribute.ERASURE_CODING_POLICY,
+}
+
+
+class AclsNotSupported(errors.UnsupportedOperation):
+    """ACLs shall be preserved, and one of the filesystems has none."""
+
+    java_class = "org.apache.hadoop.tools.CopyListing$AclsNotSupportedException"
+
+
+class XAttrsNotSupported(errors.UnsupportedOperation):
+    """Extended attributes shall be preserved, and one of the filesystems has none."""
+
+    java_class = "org.apache.hadoop.tools.CopyListing$XAttrsNotSupportedException"
+
+
+def check_support(fs: FileSystem, wanted: Set[Attribute]) -> None:
+    """Raise unless a filesystem has the attributes that shall be preserved."""
+    if Attribute.ACL in wanted:
+        try:
+            fs.get_acl_status("/")
+        except errors.HowdahError as error:
+            raise AclsNotSupported(f"ACLs not supported for file system: {fs.uri}") from error
+    if Attribute.XATTR in wanted:
+        try:
+            fs.get_xattrs("/")
+        except errors.HowdahError as error:
+            raise XAttrsNotSupported(f"XAttrs not supported for file system: {fs.uri}") from error
+
+
+def preserve(
+    source_fs: FileSystem, source: Entry, target_fs: FileSystem, path: str, wanted: Set[Attribute]
+) -> None:
+    """Make the attributes of `path` those of `source`, as far as they are wanted."""
+    if not wanted - _AT_CREATION:
+        return
+    now = target_fs.get_file_status(path)
+    _owner(source, target_fs, now, wanted)
+    if Attribute.ACL in wanted:
+        _acl(source_fs, source, target_fs, now)
+    elif Attribute.PERMISSION in wanted and source.permission != now.permission:
+        target_fs.set_permission(path, source.permission)
+    if Attribute.XATTR in wanted:
+        _xattrs(source_fs, source.path, target_fs, path)
+    if Attribute.REPLICATION in wanted and now.is_file and source.replication != now.replication:
+        target_fs.set_replication(path, max(source.replication, 1))
+    if Attribute.TIMES in wanted:
+        target_fs.set_times(path, source.modification_time_ms, source.access_time_ms)
+
+
+def _owner(source: Entry, target_fs: FileSystem, now: FileStatus, wanted: Set[Attribute]) -> None:
+    owner = source.owner if Attribute.USER in wanted and source.owner != now.owner else None
+    group = source.group if Attribute.GROUP in wanted and source.group != now.group else None
+    if owner or group:
+        target_fs.set_owner(now.path, owner, group)
+
+
+def _acl(source_fs: FileSystem, source: Entry, target_fs: FileSystem, now: FileStatus) -> None:
+    if source.has_acl or now.has_acl:
+        target_fs.set_acl(now.path, source_fs.get_acl_status(source.path).all_entries())
+        # An ACL says nothing of the sticky bit.
+        if (source.permission ^ now.permission) & _STICKY:
+            target_fs.set_permission(now.path, source.permission)
+    elif source.permission != now.permission:
+        target_fs.set_permission(now.path, source.permission)
+
+
+def _xattrs(source_fs: FileSystem, source: str, target_fs: FileSystem, target: str) -> None:
+    wanted = source_fs.get_xattrs(source)
+    there = target_fs.get_xattrs(target) if wanted else {}
+    for name, value in wanted.items():
+        if not name.startswith(_RAW) and there.get(name) != value:
+            target_fs.set_xattr(target, name, value)

@@ -1,0 +1,92 @@
+"""Saying what a copy would do (`--dry-run`): the same decisions, and nothing changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from howdah.fs import paths
+from howdah.spark.common.rows import decode
+from howdah.spark.common.task_errors import FAILURES, text_of
+from howdah.spark.copy.counters import Counters
+from howdah.spark.copy.tasks import CopyTask, decision_of
+from howdah.spark.listing.entries import Entry, Found, Kind, entries
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+SCHEMA: Final = "action string, source binary, target binary, length long, reason string"
+
+
+@dataclass(frozen=True, slots=True)
+class RehearseTask:
+    """Turns rows of the listing into what would be done."""
+
+    copy: CopyTask
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        fs = self.copy.target.connect()
+        sources = [place.connect() for place in self.copy.sources]
+        types = (pa.string(), pa.binary(), pa.binary(), pa.int64(), pa.string())
+        for batch in given:
+            rows = []
+            for entry in entries(batch):
+                target = self.copy.target_path + decode(entry.relative)
+                try:
+                    action, reason = self._say(sources, fs, entry, target)
+                except FAILURES as error:
+                    action, reason = "fail", text_of(error)
+                source = b""
+                if entry.source:
+                    source = sources[entry.filesystem].uri.encode() + entry.source
+                there = fs.uri.encode() + target.encode("utf-8", "surrogateescape")
+                rows.append((action, source, there, entry.length, reason))
+            columns = list(zip(*rows, strict=True)) if rows else [()] * len(types)
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(column, type=kind) for column, kind in zip(columns, types, strict=True)],
+                names=["action", "source", "target", "length", "reason"],
+            )
+
+    def _say(self, sources: list[Any], fs: Any, entry: Entry, target: str) -> tuple[str, str]:
+        is_directory = entry.kind == Kind.DIRECTORY
+        if entry.kind == Kind.MISSING:
+            return "delete", "not at the source"
+        if entry.kind == Kind.UNREADABLE:
+            return "fail", entry.owner
+        if entry.target == (Found.FILE if is_directory else Found.DIRECTORY):
+            return "fail", "one is a directory, the other is not"
+        if is_directory:
+            return ("mkdir" if entry.target == Found.ABSENT else "keep"), ""
+        decision = decision_of(self.copy, sources[entry.filesystem], fs, entry, target)
+        return decision.action.value, decision.reason.value
+
+
+def tell_all(rows: DataFrame, tell: Callable[[str], None]) -> Counters:
+    """Say each row; what would be counted. Rows come partition by partition."""
+    counters = Counters()
+    for row in rows.toLocalIterator():
+        source, target = decode(bytes(row["source"])), decode(bytes(row["target"]))
+        length, action = row["length"], row["action"]
+        match action:
+            case "copy" | "append":
+                counters.files_copied += 1
+                counters.bytes_copied += length
+            case "skip":
+                counters.files_skipped += 1
+                counters.bytes_skipped += length
+            case "mkdir" | "keep":
+                counters.directories_copied += 1
+            case "delete":
+                counters.entries_deleted += 1
+            case _:
+                counters.files_failed += 1
+        if action == "keep":
+            continue
+        what = f"{source} --> {target}" if source else target
+        why = f" ({row['reason']})" if row["reason"] else ""
+        tell(paths.shown(f"{action} {what}{why}"))
+    return counters

@@ -1,0 +1,170 @@
+"""What a copy finds before it begins: sources, target, lists and filters that were named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Final
+
+from howdah import keys
+from howdah.config import Configuration
+from howdah.fs import glob, paths
+from howdah.fs.api import FileSystem
+from howdah.fs.registry import connect
+from howdah.fs.status import FileStatus
+from howdah.spark.common.filesystems import Place, located, status_of
+from howdah.spark.common.rows import decode
+from howdah.spark.common.task_errors import SourceGone
+from howdah.spark.common.threads import for_each
+from howdah.spark.copy.layout import InvalidInput, Source
+from howdah.spark.copy.options import InvalidOptions, Options
+from howdah.spark.listing.entries import Found, found_of
+
+_TRASH_SCHEMES: Final = ("hdfs",)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Sources with their statuses, and the target."""
+
+    places: tuple[Place, ...]
+    sources: tuple[tuple[Source, FileStatus], ...]
+    target: Place
+    target_fs: FileSystem
+    target_path: str
+    target_status: FileStatus | None
+    filters: tuple[str, ...]
+    has_trash: bool
+
+    @classmethod
+    def look(
+        cls,
+        names: Sequence[str],
+        target: str,
+        options: Options,
+        conf: Configuration,
+        user: str | None,
+    ) -> Surroundings:
+        """Raises InvalidInput for sources that don't exist."""
+        if options.source_listing is not None:
+            names = [line for line in _lines(options.source_listing, conf, user) if line.strip()]
+        if not names:
+            raise InvalidInput("There is nothing to copy")
+        place = Place.of(located(target), conf, user)
+        fs = place.connect()
+        path = fs.resolve(target)
+        places, found = _look_at_sources(names, conf, user)
+        return cls(
+            places,
+            found,
+            place,
+            fs,
+            path,
+            status_of(fs, path),
+            _filters(options.filters_file, conf, user),
+            fs.scheme in _TRASH_SCHEMES and _trash_is_on(fs, conf),
+        )
+
+    def again(self) -> Surroundings:
+        """The same with the target as it is now."""
+        return replace(self, target_status=status_of(self.target_fs, self.target_path))
+
+    def check_roots(self) -> None:
+        """Raises `SourceGone` unless every directory that was named is still the same one."""
+        roots = (each for each in self.sources if each[0].is_directory)
+        for_each(lambda each: self._check_root(*each), roots)
+
+    def _check_root(self, source: Source, status: FileStatus) -> None:
+        now = status_of(self.places[source.filesystem].connect(), source.path)
+        if now is None:
+            raise SourceGone(f"{source.uri} is gone since it was listed; nothing is deleted")
+        if not now.is_directory or now.file_id != status.file_id:
+            raise SourceGone(f"{source.uri} was replaced since it was listed; nothing is deleted")
+
+    @property
+    def found(self) -> Found:
+        return found_of(self.target_status)
+
+    @property
+    def target_uri(self) -> str:
+        return self.target_fs.uri + self.target_path
+
+    def is_filtered(self, uri: str) -> bool:
+        return any(re.fullmatch(pattern, uri, re.DOTALL) for pattern in self.filters)
+
+
+def _look_at_sources(
+    names: Sequence[str], conf: Configuration, user: str | None
+) -> tuple[tuple[Place, ...], tuple[tuple[Source, FileStatus], ...]]:
+    numbers: dict[tuple[str, str], int] = {}
+    places: dict[str, Place] = {}
+    for name in names:
+        location = paths.parse(name)
+        whose = (location.scheme, location.authority)
+        if whose not in numbers:
+            place = Place.of(located(name), conf, user)
+            places.setdefault(place.uri, place)
+            numbers[whose] = list(places).index(place.uri)
+    listed = tuple(places.values())
+
+    def look(name: str) -> list[tuple[Source, FileStatus]]:
+        location = paths.parse(name)
+        number = numbers[location.scheme, location.authority]
+        fs = listed[number].connect()
+        statuses = fs.glob_status(name)
+        if not statuses:
+            raise InvalidInput(f"{name} doesn't exist{_hint(fs, name)}")
+        return [
+            (Source(number, status.path, fs.uri + status.path, status.is_directory), status)
+            for status in statuses
+        ]
+
+    return listed, tuple(chain.from_iterable(for_each(look, names)))
+
+
+def _hint(fs: FileSystem, name: str) -> str:
+    """What to write for a path whose characters are taken for a pattern's."""
+    path = fs.resolve(name)
+    if not glob.has_wildcard(path) or status_of(fs, path) is None:
+        return ""
+    return f", since sources are patterns; there is {fs.uri}{glob.escape(path)}"
+
+
+def _filters(name: str | None, conf: Configuration, user: str | None) -> tuple[str, ...]:
+    """The patterns of a file, which is a local one unless a URI names another."""
+    if name is None:
+        return ()
+    if paths.parse(name).is_qualified:
+        lines = _lines(name, conf, user)
+    else:
+        try:
+            lines = _split(Path(name).read_bytes())
+        except OSError as error:
+            raise InvalidOptions(f"Can't find filters file {name}: {error}") from error
+    for pattern in lines:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise InvalidOptions(f"{pattern!r} is not a pattern: {error}") from error
+    return tuple(lines)
+
+
+def _lines(name: str, conf: Configuration, user: str | None) -> list[str]:
+    fs = connect(located(name), conf=conf, user=user)
+    with fs, fs.open(name) as stream:
+        return _split(stream.read())
+
+
+def _split(data: bytes) -> list[str]:
+    """Lines as they are, blanks and all: they can be part of a name. Other characters
+    that Unicode takes for the end of a line are, too."""
+    return [decode(line) for line in data.splitlines()]
+
+
+def _trash_is_on(fs: FileSystem, conf: Configuration) -> bool:
+    if conf.get(keys.FS_TRASH_INTERVAL) > 0:
+        return True
+    return fs.server_defaults().trash_interval_minutes > 0

@@ -1,0 +1,305 @@
+"""What an executor does with the rows of its partition: copies, and counts.
+
+One row comes back for each task: its counters, and what it failed by, if it did
+(`howdah.spark.copy.results`); with `-i` files that cannot be read are counted instead. A task
+can be run again at any point: what an earlier attempt has copied is found as any other
+file at the target is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from howdah import errors
+from howdah.fs import paths
+from howdah.fs.api import FileSystem
+from howdah.fs.local.checksums import summed_name
+from howdah.spark.common.filesystems import Place
+from howdah.spark.common.gauge import Gauge, telling
+from howdah.spark.common.rows import decode
+from howdah.spark.common.staging import Staging
+from howdah.spark.common.task_errors import FAILURES, CopyFailed, ReadFailed
+from howdah.spark.copy.compare import Action, Decision, Facts, Reason, decide
+from howdah.spark.copy.copier import COMPOSITE, Copier, Manner
+from howdah.spark.copy.counters import Counters
+from howdah.spark.copy.options import MEBIBYTE, Options
+from howdah.spark.copy.preserving import preserve
+from howdah.spark.copy.results import Mark, is_last, result
+from howdah.spark.copy.task_log import Report
+from howdah.spark.copy.throttle import Throttle
+from howdah.spark.listing.entries import (
+    WHOLE,
+    Entry,
+    Found,
+    Kind,
+    entries,
+    fingerprint_of,
+    found_of,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FAILED_PART: Final = "failed"
+"""Beside the parts of a file: one of them could not be read, and `-i` lets that pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyTask:
+    """What a task needs to know to copy; called with the rows of its partition."""
+
+    sources: tuple[Place, ...]
+    target: Place
+    target_path: str
+    options: Options
+    staging: Staging
+    replaces_file: bool = False
+    log: Place | None = None
+    reports_progress: bool = False
+    combine_mode: str = COMPOSITE
+    most_attempts: int = 1
+    """Of Spark at a task."""
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        partition = context.partitionId() if context else 0
+        attempt = context.attemptNumber() if context else 0
+        unique = context.taskAttemptId() if context else 0
+        mark = Mark(self.target.connect(), self.staging.failed)
+        run: _Run | None = None
+        failure: Exception | None = None
+        try:
+            with self.report(partition, unique) as report:
+                run = _Run(self, partition, attempt, unique, report)
+                for batch in given:
+                    for entry in entries(batch):
+                        if mark.is_set:
+                            break
+                        run.handle(entry)
+        except FAILURES as error:
+            if not is_last(error, self.most_attempts):
+                raise
+            failure = error
+            mark.set(error)
+        counters = Counters() if run is None else run.finish()
+        yield result(counters, 0 if run is None else run.fingerprint, failure)
+
+    def report(self, partition: int, unique: int) -> Report:
+        """What this attempt at the task writes its log and its progress to."""
+        fs = telling(self.target) if self.reports_progress else None
+        gauge = Gauge(fs, self.staging.progress, f"{partition:05}-{unique}")
+        return Report.of(self.log, self.options, gauge, partition, unique)
+
+
+class _Run:
+    """One attempt at a task."""
+
+    def __init__(
+        self, task: CopyTask, partition: int, attempt: int, unique: int, report: Report
+    ) -> None:
+        self._task = task
+        self._options = task.options
+        self._sources = [place.connect() for place in task.sources]
+        self._fs = task.target.connect()
+        self._is_repeated = attempt > 0
+        self.fingerprint = 0
+        self._counters = Counters()
+        self._report = report
+        limit = task.options.bandwidth_mb
+        self._throttle = Throttle(None if limit is None else limit * MEBIBYTE)
+        self._copier = Copier(
+            self._fs,
+            Manner(
+                preserve=task.options.preserve,
+                skip_crc=task.options.skip_crc,
+                direct=task.options.direct,
+                buffer_bytes=task.options.buffer_bytes,
+                place=task.target,
+            ),
+            _numbered(task.staging, partition, unique),
+            self._throttle,
+            report.moved,
+        )
+
+    def finish(self) -> Counters:
+        self._counters.sleep_time_ms = int(self._throttle.slept_s * 1000)
+        self._counters.files_retried += self._copier.retries
+        return self._counters
+
+    def handle(self, entry: Entry) -> None:
+        """Copy what a row says; count it, or raise."""
+        self.fingerprint += fingerprint_of(entry)
+        target = (self._task.target_path + decode(entry.relative)) or "/"
+        try:
+            if entry.kind == Kind.UNREADABLE:
+                raise ReadFailed(f"Cannot list {self._source_uri(entry)}: {entry.owner}")
+            if self._fs.scheme == "file":
+                self._check_name(entry, target)
+            if entry.kind == Kind.DIRECTORY:
+                self._directory(entry, target)
+            else:
+                self._file(self._sources[entry.filesystem], entry, target)
+        except ReadFailed as error:
+            if not self._options.ignore_failures:
+                raise
+            if entry.chunk_length == WHOLE:
+                self._counters.files_failed += 1
+                self._counters.bytes_failed += entry.length
+            else:
+                # Whoever joins the parts counts the file.
+                self._counters.bytes_failed += entry.chunk_length
+                self._chunks_of(entry, marked_failed=True)
+            self._report.failed(self._source_uri(entry), str(error))
+
+    def _check_name(self, entry: Entry, target: str) -> None:
+        """The checksum file of its neighbour would overwrite a file of that name."""
+        summed = summed_name(paths.name_of(target))
+        if summed is None:
+            return
+        source = paths.join(paths.parent_of(entry.path) or "/", summed)
+        there = paths.join(paths.parent_of(target) or "/", summed)
+        if self._sources[entry.filesystem].exists(source) or self._fs.exists(there):
+            raise CopyFailed(
+                f"Cannot copy {self._source_uri(entry)} to {self._fs.uri}{target}: "
+                f"the checksums of {summed} have that name; leave it out with -filters"
+            )
+
+    def _directory(self, entry: Entry, target: str) -> None:
+        if entry.target == Found.FILE:
+            raise self._cannot_replace(target, "file", "dir")
+        if entry.target == Found.ABSENT:
+            try:
+                self._fs.mkdirs(target)
+            except (errors.HowdahError, OSError) as error:
+                raise CopyFailed(f"mkdir failed for {self._fs.uri}{target}: {error}") from error
+        self._counters.directories_copied += 1
+
+    def _file(self, source_fs: FileSystem, entry: Entry, target: str) -> None:
+        if self._is_repeated:
+            entry = self._as_it_is_now(entry, target)
+        if entry.target == Found.DIRECTORY:
+            raise self._cannot_replace(target, "dir", "file")
+        decision = decision_of(self._task, source_fs, self._fs, entry, target)
+        is_first = entry.offset == 0
+        if decision.action is Action.SKIP:
+            if is_first:
+                self._skip(source_fs, entry, target, decision)
+            return
+        if decision.action is Action.APPEND:
+            copied, count = entry.length, entry.length - entry.target_length
+            why = self._copier.append(source_fs, entry, target)
+            if why is not None:
+                self._report.failed(f"{self._fs.uri}{target}", f"{why}; it is copied as a whole")
+                copied = count = self._copier.copy(source_fs, entry, target).length
+                self._counters.files_retried += 1
+        elif entry.chunk_length != WHOLE:
+            part = f"{self._chunks_of(entry)}/{entry.offset:020}"
+            self._copier.copy(source_fs, entry, part)
+            copied = count = entry.chunk_length
+        else:
+            copied = count = self._copier.copy(source_fs, entry, target).length
+        self._counters.files_copied += entry.chunk_length == WHOLE
+        self._counters.bytes_expected += copied
+        self._counters.bytes_copied += count
+        if is_first:
+            uri = self._source_uri(entry)
+            self._report.copied(uri, entry.length, self._fs.uri + target, decision.reason.value)
+
+    def _chunks_of(self, entry: Entry, marked_failed: bool = False) -> str:
+        """The directory for the parts of a file; it says that the file has any."""
+        path = self._task.staging.chunks(entry.relative)
+        try:
+            self._fs.mkdir(path)
+        except errors.PathExists:
+            pass  # by another part
+        if marked_failed:
+            self._fs.create(f"{path}/{FAILED_PART}", overwrite=True).close()
+        return path
+
+    def _skip(self, source_fs: FileSystem, entry: Entry, target: str, decision: Decision) -> None:
+        self._counters.files_skipped += 1
+        # Only an earlier attempt can have made what is there of an atomic copy.
+        own = self._options.atomic
+        self._counters.bytes_skipped += entry.target_length if own else entry.length
+        self._counters.skipped_by_checksum += decision.reason is Reason.CHECKSUM_EQUAL
+        self._counters.skipped_by_time += decision.reason is Reason.NOT_NEWER
+        self._report.skipped(
+            self._source_uri(entry),
+            entry.length,
+            self._fs.uri + target,
+            entry.target_length,
+            decision.reason.value,
+        )
+        preserve(source_fs, entry, self._fs, target, self._options.preserve)
+
+    def _as_it_is_now(self, entry: Entry, target: str) -> Entry:
+        """An earlier attempt may have copied the file since it was listed."""
+        if self._options.direct and entry.target == Found.ABSENT:
+            return entry  # if there is one now, then perhaps a half
+        try:
+            status = self._fs.get_file_status(target)
+        except (errors.PathNotFound, errors.ParentNotDirectory):
+            return replace(entry, target=Found.ABSENT)
+        return replace(
+            entry,
+            target=found_of(status),
+            target_length=status.length,
+            target_modification_time_ms=status.modification_time_ms,
+            target_block_size=status.block_size,
+        )
+
+    def _source_uri(self, entry: Entry) -> str:
+        return self._sources[entry.filesystem].uri + entry.path
+
+    def _cannot_replace(self, target: str, there: str, here: str) -> CopyFailed:
+        return CopyFailed(
+            f"Can't replace {self._fs.uri}{target}. Target is {there}, Source is {here}"
+        )
+
+
+def decision_of(
+    task: CopyTask, source_fs: FileSystem, fs: FileSystem, entry: Entry, target: str
+) -> Decision:
+    """What is to be done with a file, by what was listed and, if need be, by checksums."""
+    there = None
+    if entry.target == Found.FILE:
+        there = Facts(
+            entry.target_length, entry.target_modification_time_ms, entry.target_block_size
+        )
+        if task.replaces_file:
+            return Decision(Action.COPY, Reason.OVERWRITE)
+        if task.options.by_snapshots and task.options.dry_run:
+            # What is there is not yet what it will be compared with.
+            return Decision(Action.COPY, Reason.REPORTED)
+    here = Facts(entry.length, entry.modification_time_ms, entry.block_size)
+
+    def checksums(length: int | None) -> bool | None:
+        theirs = fs.get_file_checksum(target, combine_mode=task.combine_mode)
+        if theirs is None:
+            return None
+        try:
+            ours = source_fs.get_file_checksum(
+                entry.path, length=length, combine_mode=task.combine_mode
+            )
+        except (errors.HowdahError, OSError) as error:
+            raise ReadFailed(f"Cannot read {source_fs.uri}{entry.path}: {error}") from error
+        if ours is None or ours.algorithm != theirs.algorithm:
+            return None
+        return ours.bytes == theirs.bytes
+
+    return decide(here, there, task.options, checksums)
+
+
+def _numbered(staging: Staging, partition: int, unique: int) -> Callable[[], str]:
+    number = 0
+
+    def following() -> str:
+        nonlocal number
+        number += 1
+        return staging.file(partition, unique, number)
+
+    return following

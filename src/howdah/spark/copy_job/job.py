@@ -1,0 +1,416 @@
+"""`distcp`: a whole copy, from the driver's side (DistCp and CopyCommitter in Hadoop).
+
+1. Look at sources and target, take the lock of the target (`locks.tree_lock`), and give each
+   source its place (`copy.layout`).
+2. Remove what an earlier run of the same copy left, if that run was killed. With `-diff` or
+   `-rdiff` instead: move at the target what was renamed or deleted between two snapshots
+   (`snapshots.sync`).
+3. List sources and target in parallel (`listing.rounds`).
+4. Refuse two sources with one place.
+5. Copy: tasks with about as many bytes each (`copy_job.partitions`, `copy.tasks`), at nodes
+   with replicas where that matters (`copy_job.placement`); join files copied in parts.
+6. With `-delete`: delete what only the target has (`copy.finishing`), if all sources are
+   still the ones that were listed.
+7. Remove the staging directory, give an atomic copy its name (`copy_job.atomic`), and set the
+   attributes of directories, which all steps before have changed.
+
+The driver asks filesystems for a few statuses and makes a few renames. It reads no byte of a
+file, and no row of a listing but those of the largest files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from howdah import errors, keys
+from howdah.config import Configuration
+from howdah.fs import capabilities, paths
+from howdah.spark.common.attempts import remove_unfinished
+from howdah.spark.common.failures import from_spark
+from howdah.spark.common.filesystems import Place, is_object_store, located, prefix
+from howdah.spark.common.gauge import Done
+from howdah.spark.common.progress import Progress
+from howdah.spark.common.staging import Staging, key_of
+from howdah.spark.common.task_errors import CopyFailed
+from howdah.spark.copy.copier import COMPOSITE
+from howdah.spark.copy.counters import Counters
+from howdah.spark.copy.finishing import (
+    OWNER_ENTERS,
+    AttributesTask,
+    DeleteTask,
+    JoinTask,
+    TrackTask,
+)
+from howdah.spark.copy.layout import place
+from howdah.spark.copy.options import Options
+from howdah.spark.copy.preserving import check_support
+from howdah.spark.copy.rehearsal import SCHEMA as REHEARSAL_SCHEMA
+from howdah.spark.copy.rehearsal import RehearseTask, tell_all
+from howdah.spark.copy.results import SCHEMA, most_attempts, summed, sums_of
+from howdah.spark.copy.surroundings import Surroundings
+from howdah.spark.copy.tasks import CopyTask
+from howdah.spark.copy_job.atomic import AtomicCopy
+from howdah.spark.copy_job.lister import Lister, refuse_duplicates
+from howdah.spark.copy_job.outcome import ListingChanged, Outcome
+from howdah.spark.copy_job.partitions import in_parts, parts_of
+from howdah.spark.copy_job.placement import dealt
+from howdah.spark.listing.entries import Found, Kind
+from howdah.spark.listing.rounds import Listing
+from howdah.spark.locks.tree_lock import NO_LOCK, TreeLock, locked
+from howdah.spark.snapshots.sync import SnapshotSync
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+_log = logging.getLogger(__name__)
+
+
+def distcp(
+    spark: SparkSession,
+    sources: str | Sequence[str],
+    target: str,
+    *,
+    options: Options | None = None,
+    conf: Configuration | None = None,
+    user: str | None = None,
+    tell: Callable[[str], None] = print,
+    warn: Callable[[str], None] = _log.warning,
+    shows_progress: bool = False,
+) -> Outcome:
+    """Copy files and trees in parallel; the executors of `spark` move the bytes.
+
+    `sources` and `target` are URIs, or paths on `fs.defaultFS`; sources may be patterns.
+    `tell` is given a line for each thing that a dry run would do, `warn` one if another
+    job has the target and has to be waited for. Raises `TreeLocked` if it keeps it,
+    `CopyFailed` with source, target and reason, `InvalidInput`, `DuplicateFile`, and
+    others that `howdah.spark.copy_job.outcome` knows.
+
+    >>> distcp(spark, "hdfs://a:8020/data", "hdfs://b:8020/data")  # doctest: +SKIP
+    """
+    chosen = options or Options()
+    for option, is_given in (("-direct", chosen.direct), ("-append", chosen.append)):
+        if is_given and spark.conf.get("spark.speculation", "false") == "true":
+            raise errors.UnsupportedOperation(
+                f"{option} doesn't go with spark.speculation: two attempts would write to one file"
+            )
+    configuration = Configuration.load() if conf is None else conf
+    wanted = [sources] if isinstance(sources, str) else list(sources)
+    around = Surroundings.look(wanted, target, chosen, configuration, user)
+    with contextlib.ExitStack() as stack:
+        lock = NO_LOCK
+        if not chosen.dry_run:
+            lock = _locked(stack, around, chosen, warn)
+            around = around.again()
+        job = _Job(spark, around, chosen, configuration, user, lock, shows_progress)
+        return job.run(tell)
+
+
+def _locked(
+    stack: contextlib.ExitStack,
+    around: Surroundings,
+    options: Options,
+    warn: Callable[[str], None],
+) -> TreeLock:
+    """The lock of the target, which `stack` gives up."""
+    fs, path = around.target_fs, around.target_path
+    try:
+        return stack.enter_context(locked(fs, path, "distcp", tell=warn))
+    except errors.AccessDenied as error:
+        if options.direct:
+            # Whoever writes to final names may be allowed to do that below only.
+            return TreeLock(path, None, f"{path} is not locked: {error}")
+        raise CopyFailed(f"Cannot write to {around.target_uri}: {error}") from error
+
+
+class _Job:
+    def __init__(
+        self,
+        spark: SparkSession,
+        around: Surroundings,
+        options: Options,
+        conf: Configuration,
+        user: str | None,
+        lock: TreeLock,
+        shows_progress: bool,
+    ) -> None:
+        self._spark = spark
+        self._lock = lock
+        self._sync = None
+        if options.by_snapshots:
+            self._sync = SnapshotSync.look(spark, around, options)
+            around = self._sync.around
+        self._around = around
+        self._options = options
+        self._conf = conf
+        self._user = user
+        self._shows_progress = shows_progress
+        self._told: list[str] = [] if lock.note is None else [lock.note]
+        self._began_s = time.monotonic()
+        self._fs = around.target_fs
+        self._placed = place(
+            [source for source, _ in around.sources], around.found, around.target_uri, options
+        )
+        if options.atomic and is_object_store(self._fs):
+            raise errors.UnsupportedOperation(
+                f"-atomic needs a filesystem that renames a directory in one step, "
+                f"which {self._fs.uri} doesn't"
+            )
+        for each in (*around.places, around.target):
+            check_support(each.connect(), options.preserve)
+        what = [source.uri for source, _ in around.sources]
+        if self._sync is not None:
+            what += self._sync.key
+        key = key_of(what, around.target_uri)
+        # An atomic copy is made beside its target, where nothing is yet.
+        self._path = around.target_path
+        run = uuid.uuid4().hex[:12]
+        self._atomic: AtomicCopy | None = None
+        if options.atomic:
+            self._atomic = AtomicCopy(
+                self._fs, around.target_path, self._work_directory(), key, run
+            )
+            self._path = self._atomic.path
+        alone = len(self._placed) == 1 and not self._placed[0].source.is_directory
+        is_file = alone and not self._placed[0].relative
+        self._staging = Staging.of(self._path, is_file, key, run)
+        self._lister = Lister(
+            spark, around, options, self._placed, self._staging, self._path, lock, self._told
+        )
+
+    def _work_directory(self) -> str | None:
+        if self._options.work_path is None:
+            return None
+        return self._fs.resolve(self._options.work_path)
+
+    # --- the run -----------------------------------------------------------------------
+
+    def run(self, tell: Callable[[str], None]) -> Outcome:
+        task = CopyTask(
+            sources=self._around.places,
+            target=self._around.target,
+            target_path=prefix(self._path),
+            options=self._options,
+            staging=self._staging,
+            replaces_file=self._around.found is Found.FILE,
+            log=self._log_place(),
+            reports_progress=self._shows_progress,
+            combine_mode=self._combine_mode(),
+            most_attempts=most_attempts(self._spark),
+        )
+        listing = None
+        is_done = False
+        try:
+            if self._sync is not None:
+                changes, moved = self._sync.begin(self._staging, tell)
+                sync, walk = self._sync, self._lister.walk()
+                listing = self._lister.keep(lambda kept: sync.listing(changes, walk, kept))
+                self._lister.own_roots = sync.own_roots()
+            else:
+                moved = Counters()
+                if not self._options.dry_run:
+                    self._remove_debris()
+                listing = self._list()
+            if len(self._placed) > 1:
+                refuse_duplicates(listing)
+            if self._options.dry_run:
+                counters = moved + self._rehearse(listing, task, tell)
+            else:
+                counters = moved + self._do(listing, task)
+            is_done = True
+        except errors.HowdahError as error:
+            self._advise(error)
+            raise
+        except Exception as error:
+            found = from_spark(error)
+            self._advise(found)
+            raise found from error
+        finally:
+            if listing is not None:
+                listing.forget()
+            if self._sync is not None:
+                self._sync.forget()
+            # What -diff has begun it goes on with, if the directory is there.
+            if not self._options.dry_run and (is_done or self._sync is None):
+                self._remove_staging()
+                is_made = is_done and listing is not None and listing.totals.has_entries
+                if not is_made and self._around.found is Found.ABSENT:
+                    # The staging directory was in it. The next run would find it there, and
+                    # put the copy into it; and of nothing Hadoop's makes no target either.
+                    self._remove_empty(self._path)
+            if task.log is not None and self._options.log_path is not None:
+                remove_unfinished(task.log.connect(), paths.parse(self._options.log_path).path)
+        seconds = time.monotonic() - self._began_s
+        tasks = parts_of(listing.totals, self._options)
+        notes = self._notes(counters) + (() if self._sync is None else self._sync.notes)
+        return Outcome(counters, listing.totals, seconds, tasks, notes)
+
+    def _notes(self, counters: Counters) -> tuple[str, ...]:
+        """What whoever asked for the copy may not expect."""
+        notes = self._told
+        if counters.skipped_by_time:
+            notes.append(
+                f"{counters.skipped_by_time} files were taken for unchanged by length and "
+                "modification time, for want of checksums that both sides have"
+            )
+        if is_object_store(self._fs):
+            notes.append(f"{self._fs.uri} has no directories but those of its files")
+            if counters.files_copied and not self._options.direct:
+                notes.append(f"at {self._fs.uri} renaming is copying; -direct does without")
+        return tuple(notes)
+
+    def _advise(self, error: errors.HowdahError) -> None:
+        if self._sync is not None and self._sync.has_begun:
+            error.message += (
+                f" (What has been done at {self._around.target_uri} stays; it is between the two "
+                "snapshots now. The same command goes on from there.)"
+            )
+
+    def _remove_debris(self) -> None:
+        self._fs.delete(self._staging.directory, recursive=True)
+        if self._atomic is not None:
+            self._atomic.remove_debris()
+
+    def _remove_staging(self) -> None:
+        """Remove what this run made, and nothing of one that may have taken its lock."""
+        self._fs.delete(self._staging.own, recursive=True)
+        if self._sync is not None:
+            self._fs.delete(self._staging.directory, recursive=True)
+            return
+        self._remove_empty(self._staging.directory)
+
+    def _remove_empty(self, path: str) -> None:
+        with contextlib.suppress(errors.DirectoryNotEmpty):
+            self._fs.delete(path)
+
+    def _do(self, listing: Listing, task: CopyTask) -> Counters:
+        counters = self._copy(listing, task)
+        if self._options.blocks_per_chunk:
+            counters += self._join(listing, task)
+        if self._options.wants_missing:
+            counters += self._missing(listing)
+        if self._options.preserve:
+            # As long as the staging directory is there, which has the list.
+            rows = listing.of(Kind.DIRECTORY).where("length(relative) > 0")
+            self._preserve_directories(rows, task)
+        # It lies in the target's own directory, which gets its attributes after that.
+        self._remove_staging()
+        if self._atomic is not None:
+            self._commit(self._atomic, counters)
+        if self._lock.is_inside:
+            self._lock.release()
+        if self._options.preserve:
+            own = AttributesTask(task, prefix(self._around.target_path))
+            for root in self._lister.own_roots:
+                own.give(self._around.places[root.filesystem].connect(), self._fs, root)
+        return counters
+
+    def _commit(self, made: AtomicCopy, counters: Counters) -> None:
+        self._lock.check()
+        made.commit(counters)
+
+    # --- 3. the list -------------------------------------------------------------------
+
+    def _list(self) -> Listing:
+        return self._lister.make()
+
+    # --- 5. copying ---------------------------------------------------------------------
+
+    def _copy(self, listing: Listing, task: CopyTask) -> Counters:
+        rows = listing.of(Kind.FILE, Kind.DIRECTORY, Kind.UNREADABLE)
+        blocks = self._options.blocks_per_chunk
+        if blocks:
+            self._check_concat()
+            rows = in_parts(rows, blocks)
+        progress: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
+        if self._shows_progress:
+            total = Done(listing.totals.files, listing.totals.bytes)
+            progress = Progress(self._fs, self._staging.progress, total)
+        places = self._around.places
+        with progress, dealt(self._spark, rows, listing.totals, self._options, places) as plan:
+            counters, fingerprint = summed(plan.map(task, SCHEMA).collect())
+        if plan.note is not None:
+            self._told.append(plan.note)
+        if fingerprint != listing.fingerprint:
+            raise ListingChanged(
+                "What was copied is not what was listed: an executor was lost that had rows in "
+                f"its memory, or somebody has changed {self._fs.uri}{self._staging.own}. "
+                "Copy again, with -update"
+            )
+        return counters
+
+    def _join(self, listing: Listing, task: CopyTask) -> Counters:
+        rows = in_parts(listing.of(Kind.FILE), self._options.blocks_per_chunk)
+        split = rows.where("chunk_length >= 0 and offset = 0")
+        return sums_of(split.mapInArrow(JoinTask(task), SCHEMA))
+
+    def _rehearse(self, listing: Listing, task: CopyTask, tell: Callable[[str], None]) -> Counters:
+        kinds = [Kind.FILE, Kind.DIRECTORY, Kind.UNREADABLE]
+        rows = listing.of(*kinds)
+        if self._options.delete:
+            rows = rows.unionAll(self._missing_rows(listing))
+        return tell_all(rows.mapInArrow(RehearseTask(task), REHEARSAL_SCHEMA), tell)
+
+    def _check_concat(self) -> None:
+        if not self._fs.has_path_capability(self._path, capabilities.CONCAT):
+            raise errors.UnsupportedOperation(
+                "blocksperchunk is not supported since the target file system doesn't "
+                "support concat."
+            )
+
+    def _combine_mode(self) -> str:
+        if self._conf.is_set(keys.DFS_CHECKSUM_COMBINE_MODE):
+            return str(self._conf.get(keys.DFS_CHECKSUM_COMBINE_MODE))
+        return COMPOSITE
+
+    def _log_place(self) -> Place | None:
+        path = self._options.log_path
+        return None if path is None else Place.of(located(path), self._conf, self._user)
+
+    # --- 6. and 7. the rest -------------------------------------------------------------
+
+    def _missing_rows(self, listing: Listing) -> DataFrame:
+        missing = listing.of(Kind.MISSING)
+        if len(self._placed) > 1 or self._lister.lists_target_alone:
+            # What one source doesn't have another may have.
+            there = listing.of(Kind.FILE, Kind.DIRECTORY).select("relative")
+            missing = missing.join(there, "relative", "left_anti").dropDuplicates(["relative"])
+        return missing
+
+    def _missing(self, listing: Listing) -> Counters:
+        self._lock.check()
+        if self._options.delete:
+            self._around.check_roots()
+        rows = self._missing_rows(listing)
+        if self._options.delete:
+            return sums_of(
+                rows.mapInArrow(
+                    DeleteTask(
+                        self._around.target,
+                        prefix(self._path),
+                        to_trash=self._around.has_trash and not self._options.skip_trash,
+                        ignore_failures=self._options.ignore_failures,
+                    ),
+                    SCHEMA,
+                )
+            )
+        assert self._options.track_path is not None, "only then what is missing matters"
+        track = Place.of(located(self._options.track_path), self._conf, self._user)
+        path = track.connect().resolve(self._options.track_path)
+        track.connect().mkdirs(path)
+        tracked = TrackTask(self._around.target, prefix(self._path), track, path)
+        return sums_of(rows.mapInArrow(tracked, SCHEMA))
+
+    def _preserve_directories(self, rows: DataFrame, task: CopyTask) -> None:
+        # Their order matters only where a mode keeps their owner out.
+        enters = f"(permission & {OWNER_ENTERS}) = {OWNER_ENTERS}"
+        attributes = AttributesTask(task, prefix(self._path))
+        sums_of(rows.where(enters).mapInArrow(attributes, SCHEMA))
+        closed = rows.where(f"not ({enters})").selectExpr("*", "-length(relative) as place")
+        deepest_first = closed.coalesce(1).sortWithinPartitions("place").drop("place")
+        sums_of(deepest_first.mapInArrow(attributes, SCHEMA))

@@ -1,0 +1,100 @@
+"""Dealing the rows out to tasks (`-strategy`, `-m`).
+
+* `uniformsize`: as many parts as `-m` says, each with about as many bytes.
+* `dynamic`: several times as many parts, the big ones first, so that whoever is done
+  takes another. Worth it where nodes or files differ in speed.
+
+Only files that are large for a part have to be dealt out one by one, and there can't be
+many of them; all others go where the hash of their path says, which is even enough. So
+the driver sees no more than a few rows for each part.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from howdah.spark.copy.options import Options, Strategy
+from howdah.spark.listing.entries import COLUMNS, Kind
+from howdah.spark.listing.rounds import Totals
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+LARGE_A_PART: Final = 4
+"""A file is large if it has more than this fraction of a part's bytes."""
+DYNAMIC_FACTOR: Final = 8
+# Less than this is not worth a part of its own.
+FILES_A_PART: Final = 25
+DIRECTORIES_A_PART: Final = 250
+BYTES_A_PART: Final = 32 << 20
+
+
+def parts_of(totals: Totals, options: Options) -> int:
+    """How many parts there are to be."""
+    most = options.max_maps
+    if options.strategy is Strategy.DYNAMIC:
+        most *= DYNAMIC_FACTOR
+    by_bytes = totals.bytes / BYTES_A_PART
+    if not options.blocks_per_chunk:
+        by_bytes = min(by_bytes, totals.files)  # a file is copied as a whole
+    by_count = totals.files / FILES_A_PART + totals.directories / DIRECTORIES_A_PART
+    work = max(by_count, by_bytes)
+    return max(1, min(most, math.ceil(work)))
+
+
+def deal(lengths: Sequence[int], parts: int) -> list[int]:
+    """The part of each file: the largest first, always to the part that has least.
+
+    >>> deal([5, 1, 4, 2], 2)
+    [0, 0, 1, 1]
+    """
+    heap = [(0, part) for part in range(parts)]
+    dealt = [0] * len(lengths)
+    for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        filled, part = heapq.heappop(heap)
+        dealt[index] = part
+        heapq.heappush(heap, (filled + lengths[index], part))
+    return dealt
+
+
+def in_parts(rows: DataFrame, blocks: int) -> DataFrame:
+    """Large files as several rows, each a part of so many blocks (`-blocksperchunk`)."""
+    is_large = f"kind = {int(Kind.FILE)} and block_size > 0 and length > block_size * {blocks}"
+    split = rows.where(is_large).selectExpr(
+        *(name for name in COLUMNS if name not in ("offset", "chunk_length")),
+        f"explode(sequence(0L, length - 1, block_size * {blocks})) as offset",
+    )
+    split = split.selectExpr("*", f"least(block_size * {blocks}, length - offset) as chunk_length")
+    return rows.where(f"not ({is_large})").unionAll(split.select(*COLUMNS))
+
+
+def plan(spark: SparkSession, rows: DataFrame, totals: Totals, options: Options) -> DataFrame:
+    """The rows in as many partitions as there are tasks to be."""
+    import pyarrow as pa
+
+    parts = parts_of(totals, options)
+    if parts == 1:
+        return rows.coalesce(1)
+    hashed = f"cast(pmod(xxhash64(relative, offset), {parts}) as int)"
+    size = "if(chunk_length < 0, length, chunk_length)"
+    large = totals.bytes // (parts * LARGE_A_PART)
+    found = []
+    if totals.largest_bytes > large:
+        big = rows.where(f"{size} > {large}")
+        found = big.selectExpr("relative", "offset", f"{size} as size").collect()
+    if not found:
+        return rows.selectExpr("*", f"{hashed} as part").repartitionById(parts, "part").drop("part")
+    table = pa.table(
+        {
+            "relative": pa.array([bytes(row["relative"]) for row in found], type=pa.binary()),
+            "offset": pa.array([row["offset"] for row in found], type=pa.int64()),
+            "dealt": pa.array(deal([row["size"] for row in found], parts), type=pa.int32()),
+        }
+    )
+    chosen = spark.createDataFrame(table).hint("broadcast")
+    joined = rows.join(chosen, ["relative", "offset"], "left")
+    dealt = joined.selectExpr("*", f"coalesce(dealt, {hashed}) as part")
+    return dealt.repartitionById(parts, "part").drop("part", "dealt")

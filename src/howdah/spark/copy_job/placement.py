@@ -1,0 +1,237 @@
+"""A copy's tasks at nodes that have replicas of what they copy.
+
+Where it can matter: a source is an `hdfs://` with datanodes on several machines, and the
+tasks don't all run on the driver's own. Then (`howdah.spark.locality.nodes` says how):
+
+1. Tasks look up where the files are, each that has bytes to be copied. Of what is there
+   with the same length already nobody asks: it may not be copied at all.
+2. The driver gets a row for each node, with the work for which it could be chosen.
+3. Tasks choose a node for each file, and the driver gets a row for each node, with the
+   work for which it was. Large files are dealt out one by one, all others by hash.
+4. The rows go to files that stand for the nodes (`howdah.spark.locality.plan_files`).
+
+Everything else goes on as it does without: the copy is the same, wherever its tasks run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from howdah import errors
+from howdah.fs.api import FileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.spark.common.filesystems import Place
+from howdah.spark.common.rows import Row, batches
+from howdah.spark.copy.options import Options
+from howdah.spark.copy_job.partitions import (
+    BYTES_A_PART,
+    FILES_A_PART,
+    LARGE_A_PART,
+    deal,
+    parts_of,
+    plan,
+)
+from howdah.spark.listing.entries import SCHEMA, WHOLE, Entry, Found, Kind, astuple_of, entries
+from howdah.spark.listing.rounds import Totals
+from howdah.spark.locality.node_parts import NOT_NEAR, nodes_of, part_by, share_table
+from howdah.spark.locality.nodes import Share, busiest, choose, holders, hosts, shares
+from howdah.spark.locality.plan_files import PlanChanged, PlanFiles, Task, placed, runs_elsewhere
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+LOCATED_SCHEMA: Final = f"{SCHEMA}, nodes string"
+CHOSEN_SCHEMA: Final = f"{SCHEMA}, node string"
+_SIZE: Final = "if(chunk_length < 0, length, chunk_length)"
+_COST: Final = f"({_SIZE} + {BYTES_A_PART // FILES_A_PART})"
+_FINGERPRINT: Final = "xxhash64(filesystem, relative, offset)"
+
+
+@dataclass(frozen=True, slots=True)
+class Locate:
+    """A task's work: adds the nodes to each row of a file, with commas between."""
+
+    place: Place
+    filesystem: int
+    overwrites: bool
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        fs = self.place.connect()
+        rows = (
+            (*astuple_of(entry), ",".join(self._nodes(fs, entry)))
+            for batch in given
+            for entry in entries(batch)
+        )
+        yield from batches(rows, LOCATED_SCHEMA)
+
+    def _nodes(self, fs: FileSystem, entry: Entry) -> tuple[str, ...]:
+        if entry.kind != Kind.FILE or entry.filesystem != self.filesystem or not entry.length:
+            return ()
+        is_same_length = entry.target == Found.FILE and entry.target_length == entry.length
+        if is_same_length and not self.overwrites:
+            return ()
+        size = entry.length if entry.chunk_length == WHOLE else entry.chunk_length
+        end = entry.offset + size
+        try:
+            found = fs.block_locations(entry.path, entry.offset, size)
+        except (errors.HowdahError, OSError):
+            # Gone, or not to be read: whoever comes to copy it will have to say so.
+            return ()
+        return holders(
+            (min(block.offset + block.length, end) - max(block.offset, entry.offset), block.names)
+            for block in found
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """A task's work: one of its nodes for each row, or ""."""
+
+    load: tuple[tuple[str, float], ...]
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from batches(self._rows(given), CHOSEN_SCHEMA)
+
+    def _rows(self, given: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        load = dict(self.load)
+        for batch in given:
+            nodes = batch.column("nodes").to_pylist()
+            for entry, named in zip(entries(batch), nodes, strict=True):
+                key = entry.relative + entry.offset.to_bytes(8)
+                yield (*astuple_of(entry), choose(key, named.split(","), load) or "")
+
+
+class Dealt:
+    """A plan: `map` calls a task with the rows of each part. `note` says why tasks are
+    not at the nodes with the replicas, where they were to be."""
+
+    def __init__(self, rows: DataFrame, note: str | None = None) -> None:
+        self._rows = rows
+        self.note = note
+
+    def map(self, task: Task, ddl: str) -> DataFrame:
+        return self._rows.mapInArrow(task, ddl)
+
+
+class DealtToNodes(Dealt):
+    """The same from files."""
+
+    def __init__(self, rows: DataFrame, files: PlanFiles) -> None:
+        super().__init__(rows)
+        self._files = files
+
+    def map(self, task: Task, ddl: str) -> DataFrame:
+        return self._files.map(task, ddl)
+
+
+@contextmanager
+def dealt(
+    spark: SparkSession,
+    rows: DataFrame,
+    totals: Totals,
+    options: Options,
+    sources: Sequence[Place],
+) -> Iterator[Dealt]:
+    """The rows of a copy in parts, at the nodes with the replicas where that matters.
+
+    What `map` gives has to be run before this ends.
+    """
+    number = _first_hdfs(sources)
+    wanted = runs_elsewhere(spark) if options.locality is None else options.locality
+    if not wanted or number is None or parts_of(totals, options) == 1:
+        yield Dealt(plan(spark, rows, totals, options))
+        return
+    files = PlanFiles(spark, sources[number])
+    note = files.prepare()
+    if note is not None:
+        yield Dealt(plan(spark, rows, totals, options), f"{NOT_NEAR}: {note}")
+        return
+    try:
+        locate = Locate(sources[number], number, options.overwrite)
+        located = rows.mapInArrow(locate, LOCATED_SCHEMA).persist()
+        try:
+            is_written = _write(spark, files, located, parts_of(totals, options))
+        except PlanChanged as error:
+            is_written, note = False, f"{NOT_NEAR}: {error}"
+        finally:
+            located.unpersist()
+        if not is_written:
+            yield Dealt(plan(spark, rows, totals, options), note)
+            return
+        with placed(spark):
+            yield DealtToNodes(rows, files)
+    finally:
+        files.forget()
+
+
+def _first_hdfs(sources: Sequence[Place]) -> int | None:
+    for number, place in enumerate(sources):
+        if isinstance(place.connect(), HdfsFileSystem):
+            return number
+    return None
+
+
+def _write(spark: SparkSession, files: PlanFiles, located: DataFrame, parts: int) -> bool:
+    """False if all is on one machine."""
+    named = located.where("nodes <> ''").selectExpr("split(nodes, ',') as nodes", f"{_COST} as c")
+    each = named.selectExpr("explode(nodes) as node", "c / size(nodes) as share")
+    load = _by_node(each.groupBy("node").agg({"share": "sum"}).toDF("node", "work"))
+    if len(hosts(load)) < 2:
+        return False
+    best = busiest(load, parts)
+    chosen = located.mapInArrow(Choose(tuple(best.items())), CHOSEN_SCHEMA)
+    costs = chosen.where("node <> ''").selectExpr("node", f"{_COST} as cost")
+    work = _by_node(costs.groupBy("node").agg({"cost": "sum"}).toDF("node", "work"))
+    own = shares(work, parts)
+    columns = ("*", f"{_COST} as cost", f"{_FINGERPRINT} as fingerprint")
+    rows = _with_parts(spark, chosen, own, parts, sum(work.values())).selectExpr(*columns)
+    written = files.write(rows, SCHEMA, nodes_of(own, parts))
+    (there,) = located.selectExpr("count(*) as n", f"bit_xor({_FINGERPRINT}) as f").collect()
+    if written != (there["n"], there["f"] or 0):
+        raise PlanChanged("files have other locations since they were looked up")
+    return True
+
+
+def _by_node(table: DataFrame) -> dict[str, float]:
+    return {row["node"]: float(row["work"]) for row in table.collect()}
+
+
+def _with_parts(
+    spark: SparkSession, chosen: DataFrame, own: Sequence[Share], parts: int, work: float
+) -> DataFrame:
+    """The rows with their `part`. Large files are dealt out one by one to their node's."""
+    import pyarrow as pa
+
+    joined = chosen.join(share_table(spark, own), "node", "left")
+    hashed = part_by("xxhash64(relative, offset)", parts)
+    large = f"node <> '' and {_SIZE} > {int(work) // (parts * LARGE_A_PART)}"
+    found: dict[str, list[tuple[bytes, int, int]]] = {share.node: [] for share in own}
+    for row in (
+        chosen.where(large).selectExpr("node", "relative", "offset", f"{_SIZE} as length").collect()
+    ):
+        found[row["node"]].append((bytes(row["relative"]), row["offset"], row["length"]))
+    dealt_out = [
+        (relative, offset, share.first + part)
+        for share in own
+        for (relative, offset, _), part in zip(
+            found[share.node],
+            deal([length for _, _, length in found[share.node]], share.count),
+            strict=True,
+        )
+    ]
+    if not dealt_out:
+        return joined.selectExpr("*", f"{hashed} as part")
+    table = pa.table(
+        {
+            "relative": pa.array([each[0] for each in dealt_out], type=pa.binary()),
+            "offset": pa.array([each[1] for each in dealt_out], type=pa.int64()),
+            "dealt": pa.array([each[2] for each in dealt_out], type=pa.int32()),
+        }
+    )
+    one_by_one = spark.createDataFrame(table).hint("broadcast")
+    both = joined.join(one_by_one, ["relative", "offset"], "left")
+    return both.selectExpr("*", f"coalesce(dealt, {hashed}) as part")

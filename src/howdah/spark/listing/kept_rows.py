@@ -1,0 +1,245 @@
+"""Where the rows of a listing are kept, so that all steps of a job work on the same ones.
+
+`InFiles`: in the staging directory, a file for each task that listed. An executor that is
+lost takes nothing along. A job that changes its target keeps them so.
+
+`InMemory`: by the executors, as far as it goes. What one held that is lost is listed once
+more, from what is there by then. That does for a job that only says what it would do, and
+for a target that has no room for a file more, and from which files may be deleted.
+
+Names of files are those of attempts. The driver reads the files of those that Spark counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from howdah import errors
+from howdah.spark.common import rows
+from howdah.spark.common.filesystems import Place
+from howdah.spark.common.task_errors import FAILURES, error_of, text_of
+from howdah.spark.listing.entries import SCHEMA, WAITING, Kind, Sums, arrow_schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+Task = Callable[[Iterable["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
+
+_SUMS: Final = tuple(field.name for field in fields(Sums))
+_STORED: Final = "name string, kept long, waiting long, error string, message string, " + ", ".join(
+    f"{name} long" for name in _SUMS
+)
+_NAMES: Final = "name string, part int"
+_ROWS, _WAITING = "rows", "waiting"
+EVERY: Final = tuple(kind for kind in Kind if kind not in (*WAITING, Kind.SUMS, Kind.FAILED))
+
+
+class NotStored(errors.HowdahError, OSError):
+    """Rows could not be written to files."""
+
+
+class Kept(Protocol):
+    """The rows of all rounds. Errors that tasks tell of are raised by `add`."""
+
+    def add(self, given: DataFrame, task: Task) -> Sums:
+        """Run a round of tasks, keep their rows; their sums."""
+        ...
+
+    def waiting(self) -> DataFrame:
+        """The rows of the last round that others are to be made of."""
+        ...
+
+    def of(self, kinds: Sequence[Kind]) -> DataFrame:
+        """The rows of these kinds."""
+        ...
+
+    def forget(self) -> None: ...
+
+
+class InMemory:
+    """Rows that the executors hold."""
+
+    def __init__(self) -> None:
+        self._parts: list[DataFrame] = []
+
+    def add(self, given: DataFrame, task: Task) -> Sums:
+        listed = given.mapInArrow(task, SCHEMA).persist()
+        self._parts.append(listed)
+        sums = Sums()
+        for row in _where(listed, (Kind.SUMS, Kind.FAILED)).collect():
+            if row["kind"] == Kind.FAILED:
+                raise error_of(row["group"], row["owner"])
+            sums += Sums.of_row(row.asDict())
+        return sums
+
+    def waiting(self) -> DataFrame:
+        return _where(self._parts[-1], WAITING)
+
+    def of(self, kinds: Sequence[Kind]) -> DataFrame:
+        first, *others = (_where(part, kinds) for part in self._parts)
+        for part in others:
+            first = first.unionAll(part)
+        return first
+
+    def forget(self) -> None:
+        """Let the executors drop the rows."""
+        for part in self._parts:
+            part.unpersist()
+
+
+class InFiles:
+    """Rows in files of a directory, which the job removes with all that it has staged."""
+
+    def __init__(self, spark: SparkSession, place: Place, directory: str) -> None:
+        self._spark = spark
+        self._place = place
+        self._directory = directory
+        self._round = 0
+        self._rows: list[str] = []
+        self._waiting: list[str] = []
+
+    def add(self, given: DataFrame, task: Task) -> Sums:
+        store = StoreRows(self._place, self._directory, self._round, task)
+        self._round += 1
+        self._waiting = []
+        sums = Sums()
+        for row in given.mapInArrow(store, _STORED).collect():
+            if row["error"] == NotStored.__name__:
+                raise NotStored(row["message"])
+            if row["error"] is not None:
+                raise error_of(row["error"], row["message"])
+            sums += Sums(*(row[name] for name in _SUMS))
+            if row["kept"]:
+                self._rows.append(row["name"])
+            if row["waiting"]:
+                self._waiting.append(row["name"])
+        return sums
+
+    def waiting(self) -> DataFrame:
+        return self._read(self._waiting, _WAITING, WAITING)
+
+    def of(self, kinds: Sequence[Kind]) -> DataFrame:
+        return self._read(self._rows, _ROWS, kinds)
+
+    def _read(self, names: list[str], suffix: str, kinds: Sequence[Kind]) -> DataFrame:
+        import pyarrow as pa
+
+        table = pa.table(
+            {
+                "name": pa.array([f"{name}.{suffix}" for name in names], type=pa.string()),
+                "part": pa.array(range(len(names)), type=pa.int32()),
+            }
+        )
+        named = self._spark.createDataFrame(table, _NAMES)
+        if len(names) > 1:
+            named = named.repartitionById(len(names), "part")
+        wanted = tuple(int(kind) for kind in kinds)
+        return named.mapInArrow(ReadRows(self._place, self._directory, wanted), SCHEMA)
+
+    def forget(self) -> None:
+        """The files go with the staging directory."""
+
+
+def _where(listed: DataFrame, kinds: Sequence[Kind]) -> DataFrame:
+    return listed.where(f"kind in ({', '.join(str(int(kind)) for kind in kinds)})")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRows:
+    """A task's work: what another one lists, into files."""
+
+    place: Place
+    directory: str
+    round: int
+    task: Task
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        partition = context.partitionId() if context else 0
+        unique = context.taskAttemptId() if context else 0
+        name = f"{self.round:03}-{partition:05}-{unique}"
+        try:
+            stored = self._stored(given, name)
+        except FAILURES as error:
+            nothing = (0,) * len(_SUMS)
+            stored = (name, 0, 0, NotStored.__name__, text_of(error), *nothing)
+        yield from rows.batches([stored], _STORED)
+
+    def _stored(self, given: Iterable[pa.RecordBatch], name: str) -> rows.Row:
+        sums = Sums()
+        error = message = None
+        with ExitStack() as stack:
+            kept = _File(stack, self.place, f"{self.directory}/{name}.{_ROWS}")
+            waiting = _File(stack, self.place, f"{self.directory}/{name}.{_WAITING}")
+            for batch in self.task(given):
+                kept.write(_filtered(batch, EVERY))
+                waiting.write(_filtered(batch, WAITING))
+                for row in _filtered(batch, (Kind.SUMS, Kind.FAILED)).to_pylist():
+                    if row["kind"] == Kind.FAILED:
+                        error, message = row["group"], row["owner"]
+                    else:
+                        sums += Sums.of_row(row)
+        counted = (getattr(sums, field) for field in _SUMS)
+        return name, kept.count, waiting.count, error, message, *counted
+
+
+class _File:
+    """A file of rows, made when there is the first one, complete when `stack` is left."""
+
+    def __init__(self, stack: ExitStack, place: Place, path: str) -> None:
+        self._stack = stack
+        self._place = place
+        self._path = path
+        self._writer: Any = None
+        self.count = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        import pyarrow as pa
+
+        if not batch.num_rows:
+            return
+        if self._writer is None:
+            # Only the driver makes the directory: who was given up can't write any more.
+            created = self._place.connect().create(self._path, create_parent=False)
+            out = self._stack.enter_context(created)
+            self._writer = self._stack.enter_context(pa.ipc.new_stream(out, arrow_schema()))
+        self._writer.write_batch(batch)
+        self.count += batch.num_rows
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRows:
+    """A task's work: the rows of the files that it is given the names of."""
+
+    place: Place
+    directory: str
+    kinds: tuple[int, ...]
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        fs = self.place.connect()
+        for batch in given:
+            for name in batch.column(0).to_pylist():
+                with (
+                    closing(fs.open(f"{self.directory}/{name}")) as stored,
+                    pa.ipc.open_stream(stored) as reader,
+                ):
+                    for found in reader:
+                        chosen = _filtered(found, self.kinds)
+                        if chosen.num_rows:
+                            yield chosen
+
+
+def _filtered(batch: pa.RecordBatch, kinds: Sequence[int]) -> pa.RecordBatch:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    wanted = pa.array([int(kind) for kind in kinds], type=pa.int32())
+    return batch.filter(pc.is_in(batch.column("kind"), value_set=wanted))

@@ -1,0 +1,251 @@
+"""What is in a tree, as a DataFrame that the executors make.
+
+Rounds of tasks list directories, as for a copy (`howdah.spark.listing.rounds`): a task lists
+those it was given and those below until it has done enough, and what is left is dealt
+out for the next round. The driver sees the number of those that are left, and no names.
+
+Paths are bytes in between (names on HDFS need not be UTF-8).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from howdah import errors
+from howdah.fs.api import FileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.fs.status import FileStatus
+from howdah.proto import types_pb2
+from howdah.spark.common.filesystems import Place
+from howdah.spark.common.rows import (
+    ROWS_A_BATCH,
+    Row,
+    arrow_schema,
+    batch_of,
+    batches,
+    dealt,
+    decode,
+    encode,
+)
+from howdah.spark.common.task_errors import FAILURES, error_of, name_of, text_of
+from howdah.spark.listing.rounds import BUDGET_GROWTH, DIRECTORIES_A_TASK, MOST_ENTRIES
+from howdah.spark.listing.walking import FIRST_ROUND
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+FILE: Final = "file"
+DIRECTORY: Final = "directory"
+SYMLINK: Final = "symlink"
+PENDING: Final = "pending"
+FAILED: Final = "failed"
+
+SCHEMA: Final = (
+    "path binary, type string, length long, replication int, block_size long, "
+    "modification_time_ms long, access_time_ms long, permission int, owner string, "
+    "`group` string, storage_policy int, file_id long"
+)
+"""A row an inode; PENDING is a directory that is still to be listed, of which only the path
+matters; FAILED has a message for a path, and the class of the error for an owner."""
+
+_WAITING: Final = f"count_if(type = '{PENDING}') as waiting"
+_FAILURE: Final = f"min(if(type = '{FAILED}', struct(owner, path), null)) as failed"
+
+Columns = tuple[list[Any], ...]
+"""Rows of that schema, column by column."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListTree:
+    """A task's work: lists the directories that wait, until it has `most_entries`."""
+
+    place: Place
+    most_entries: int = FIRST_ROUND
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from self._listed(given)
+        except FAILURES as error:
+            yield from batches([_failed(error)], SCHEMA)
+
+    def _listed(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        waiting = deque(path for batch in given for path in batch.column(0).to_pylist())
+        gathered: Columns = tuple([] for _ in SCHEMA.split(","))
+        for page in self._pages(waiting):
+            for column, more in zip(gathered, page, strict=True):
+                column.extend(more)
+            if len(gathered[0]) >= ROWS_A_BATCH:
+                yield batch_of(gathered, SCHEMA)
+                for column in gathered:
+                    column.clear()
+        if gathered[0]:
+            yield batch_of(gathered, SCHEMA)
+        yield from batches((pending(path) for path in waiting), SCHEMA)
+
+    def _pages(self, waiting: deque[bytes]) -> Iterator[Columns]:
+        fs = self.place.connect()
+        listed = 0
+        while waiting and listed < self.most_entries:
+            path = waiting.popleft()
+            try:
+                for page in _listed(fs, path):
+                    listed += len(page[0])
+                    kinds = zip(page[0], page[1], strict=True)
+                    waiting.extend(below for below, kind in kinds if kind == DIRECTORY)
+                    yield page
+            except errors.PathNotFound:
+                # Deleted since its parent was listed: then it has no files.
+                continue
+
+
+def _listed(fs: FileSystem, path: bytes) -> Iterator[Columns]:
+    if isinstance(fs, HdfsFileSystem):
+        try:
+            yield from _listed_by_namenode(fs, path)
+        except errors.UnresolvedPath:
+            pass  # a symbolic link is above it
+        else:
+            return
+    text = decode(path)
+    found = (row_of(status) for status in fs.list_status_iter(text) if status.path != text)
+    while some := list(itertools.islice(found, ROWS_A_BATCH)):
+        yield tuple(list(column) for column in zip(*some, strict=True))
+
+
+def _listed_by_namenode(fs: HdfsFileSystem, path: bytes) -> Iterator[Columns]:
+    """Columns right from what the namenode says: a status and a row for each file would
+    take twice as long."""
+    namenode = fs.client.namenode
+    text, prefix = decode(path), path if path == b"/" else path + b"/"
+    after = b""
+    while (page := namenode.get_listing(text, after)) is not None:
+        entries = page.partialListing
+        if not entries or not entries[0].path:
+            return  # a file, which is its own listing
+        yield (
+            [prefix + each.path for each in entries],
+            [_KINDS[each.fileType] for each in entries],
+            [each.length for each in entries],
+            [each.block_replication for each in entries],
+            [each.blocksize for each in entries],
+            [signed(each.modification_time) for each in entries],
+            [signed(each.access_time) for each in entries],
+            [each.permission.perm for each in entries],
+            [each.owner for each in entries],
+            [each.group for each in entries],
+            [each.storagePolicy for each in entries],
+            [each.fileId for each in entries],
+        )
+        if not page.remainingEntries:
+            return
+        after = entries[-1].path
+    raise errors.PathNotFound(f"File does not exist: {text}")
+
+
+_KINDS: Final = {
+    types_pb2.HdfsFileStatusProto.IS_DIR: DIRECTORY,
+    types_pb2.HdfsFileStatusProto.IS_FILE: FILE,
+    types_pb2.HdfsFileStatusProto.IS_SYMLINK: SYMLINK,
+}
+
+
+def signed(time_ms: int) -> int:
+    """A time that was sent without its sign."""
+    return time_ms if time_ms < 1 << 63 else time_ms - (1 << 64)
+
+
+def pending(path: bytes) -> Row:
+    """The row of a directory that waits."""
+    return (path, PENDING, 0, 0, 0, 0, 0, 0, "", "", 0, 0)
+
+
+def _failed(error: Exception) -> Row:
+    """The row of what a task failed by."""
+    return (text_of(error).encode(), FAILED, 0, 0, 0, 0, 0, 0, name_of(error), "", 0, 0)
+
+
+def row_of(status: FileStatus) -> Row:
+    """The row of one status."""
+    own = SYMLINK if status.is_symlink else DIRECTORY if status.is_directory else FILE
+    return (
+        encode(status.path),
+        own,
+        status.length,
+        status.replication,
+        status.block_size,
+        status.modification_time_ms,
+        status.access_time_ms,
+        status.permission,
+        status.owner,
+        status.group,
+        status.storage_policy,
+        status.file_id,
+    )
+
+
+class Tree:
+    """The rows, kept by the executors until `forget`."""
+
+    def __init__(self, rows: DataFrame, kept: list[DataFrame]) -> None:
+        self.rows = rows
+        self._kept = kept
+
+    def forget(self) -> None:
+        """Let the executors drop the rows."""
+        for part in self._kept:
+            part.unpersist()
+
+
+def list_tree(
+    spark: SparkSession,
+    place: Place,
+    roots: Sequence[FileStatus],
+    most_tasks: int,
+    tell: Callable[[int], None] | None = None,
+) -> Tree:
+    """Everything at and below `roots`, each of which has a row, too.
+
+    `tell` is given the number of entries after each round; without it nobody counts them.
+    Raises what a task failed by.
+    """
+    parts = [_frame(spark, [row_of(root) for root in roots])]
+    waiting = [pending(encode(root.path)) for root in roots if root.is_directory]
+    left = _frame(spark, waiting)
+    count = len(waiting)
+    task = ListTree(place)
+    kept: list[DataFrame] = []
+    listed_before = 0
+    while count:
+        tasks = min(most_tasks, -(-count // (DIRECTORIES_A_TASK if kept else 1)))
+        listed = dealt(left, tasks, "path").mapInArrow(task, SCHEMA).persist()
+        kept.append(listed)
+        parts.append(listed.where(listed["type"] != PENDING))
+        left = listed.where(listed["type"] == PENDING)
+        (found,) = listed.selectExpr(_WAITING, _FAILURE).collect()
+        if found["failed"] is not None:
+            raise error_of(found["failed"]["owner"], decode(bytes(found["failed"]["path"])))
+        count = found["waiting"]
+        if tell is not None:
+            listed_before += listed.count() - count
+            tell(listed_before)
+        task = replace(task, most_entries=min(task.most_entries * BUDGET_GROWTH, MOST_ENTRIES))
+    rows, *others = parts
+    for part in others:
+        rows = rows.unionAll(part)
+    return Tree(rows, kept)
+
+
+# -- Arrow -------------------------------------------------------------------------------
+
+
+def _frame(spark: SparkSession, rows: Sequence[Row]) -> DataFrame:
+    import pyarrow as pa
+
+    schema = arrow_schema(SCHEMA)
+    table = pa.Table.from_batches(list(batches(rows, SCHEMA)), schema=schema)
+    return spark.createDataFrame(table, SCHEMA)

@@ -1,0 +1,244 @@
+"""Tasks that Spark runs on chosen nodes: their rows in files, placed on those nodes.
+
+Spark's scheduler prefers nodes for tasks that read files, and for no others that the
+DataFrame API can make. So the rows of each part of a plan are written to a file, and
+beside it a mark: a file of a few bytes with one replica, on the datanode that the part
+should run at (`favored_nodes`). What Spark reads are the marks, one in a partition, of
+which it needs the names alone; the task that is given a name reads the rows.
+
+1. The directory is made in the home directory on the filesystem with the datanodes in
+   question, and Spark is asked whether it can read there. If either fails, there is a
+   reason why tasks can't be placed, and the work is done without that.
+2. The rows are written, a task for each part. Names are those of attempts, and attempts
+   that don't count leave nothing that is read: the driver removes marks that no
+   successful task has told it of, and counts what those have written. So what Spark
+   does again after a failure, maybe with other locations, makes no hole in the plan.
+3. The marks have one replica, so that Spark knows one node; nobody reads what is in
+   them. The rows have as many as other files. A datanode that dies takes no part of the
+   plan with it.
+4. Parts with more to do have longer marks: Spark begins with the longest file.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from howdah import errors
+from howdah.fs import paths
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.spark.common.filesystems import Place
+from howdah.spark.common.rows import arrow_schema, batches
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+HOME: Final = ".howdah.plans"
+KEPT_MS: Final = 7 * 24 * 3600 * 1000
+"""What a killed run has left is removed by another one after so long."""
+LONGEST_MARK: Final = 4096
+BYTES_A_MARKS_BYTE: Final = 1 << 20
+WRITTEN_SCHEMA: Final = "name string, rows long, fingerprint long"
+FORMAT: Final = "binaryFile"
+OPEN_COST: Final = "spark.sql.files.openCostInBytes"
+_A_PARTITION_EACH: Final = str(1 << 40)
+_MASK: Final = (1 << 64) - 1
+
+Task = Callable[[Iterable["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
+
+
+class PlanChanged(errors.HowdahError, RuntimeError):
+    """What was written is not what was to be: locations changed while it was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class WritePart:
+    """A task's work: the rows of a part to a file. Beside its own columns a row has
+    `part`, `cost` and `fingerprint`, as `PlanFiles.write` wants them."""
+
+    place: Place
+    directory: str
+    nodes: tuple[str, ...]
+    ddl: str
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from batches(self._written(given), WRITTEN_SCHEMA)
+
+    def _written(self, given: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, int, int]]:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+        from pyspark import TaskContext
+
+        source = (batch for batch in given if batch.num_rows)
+        first = next(source, None)
+        if first is None:
+            return
+        fs = self.place.connect()
+        assert isinstance(fs, HdfsFileSystem), "plans are written to HDFS alone"
+        part = first.column("part")[0].as_py()
+        context = TaskContext.get()
+        name = f"{part:06}-{context.taskAttemptId() if context else 0}"
+        schema = arrow_schema(self.ddl)
+        count = fingerprint = cost = 0
+        rows_path = f"{self.directory}/rows/{name}"
+        with fs.create(rows_path, overwrite=True) as out, pa.ipc.new_stream(out, schema) as writer:
+            batch: pa.RecordBatch | None = first
+            while batch is not None:
+                assert pc.all(pc.equal(batch.column("part"), part)).as_py(), "one part a task"
+                columns = [batch.column(field.name).cast(field.type) for field in schema]
+                writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
+                count += batch.num_rows
+                cost += pc.sum(batch.column("cost")).as_py() or 0
+                for value in batch.column("fingerprint").to_pylist():
+                    fingerprint ^= value & _MASK
+                batch = next(source, None)
+        length = 1 + min(int(cost) // BYTES_A_MARKS_BYTE, LONGEST_MARK)
+        # A part that is nowhere at home has no favored node.
+        favored = [self.nodes[part]] if self.nodes[part] else []
+        with fs.create(
+            f"{self.directory}/marks/{name}", overwrite=True, replication=1, favored_nodes=favored
+        ) as mark:
+            mark.write(bytes(length))
+        yield name, count, _signed(fingerprint)
+
+
+@dataclass(frozen=True, slots=True)
+class FromPlan:
+    """Calls a task with the rows of the parts whose marks it is given."""
+
+    place: Place
+    directory: str
+    task: Task
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from self.task(self._rows(given))
+
+    def _rows(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        fs = self.place.connect()
+        for batch in given:
+            for mark in batch.column("path").to_pylist():
+                name = paths.name_of(mark)
+                with (
+                    closing(fs.open(f"{self.directory}/rows/{name}")) as stored,
+                    pa.ipc.open_stream(stored) as reader,
+                ):
+                    yield from reader
+
+
+class PlanFiles:
+    """The directory of one plan on the filesystem of `place`."""
+
+    def __init__(self, spark: SparkSession, place: Place) -> None:
+        self._spark = spark
+        self._place = place
+        self._fs = place.connect()
+        self._home = paths.join(self._fs.home_directory(), HOME)
+        self.directory = paths.join(self._home, uuid.uuid4().hex)
+        self._written: DataFrame | None = None
+
+    def prepare(self) -> str | None:
+        """Make the directory; the reason, if that or Spark's reading of it can't be."""
+        try:
+            self._fs.mkdirs(f"{self.directory}/marks")
+            self._fs.mkdirs(f"{self.directory}/rows")
+            self._remove_old()
+        except (errors.HowdahError, OSError) as error:
+            return f"{self._fs.uri}{self.directory} cannot be made: {error}"
+        try:
+            # To look at a schema asks Java's client, which may be configured otherwise than
+            # ours is.
+            self._marks().schema  # noqa: B018
+        except Exception as error:
+            if not _is_sparks(error):
+                raise
+            why = str(error).strip().partition("\n")[0]
+            self.forget()
+            return f"Spark cannot read {self._fs.uri}{self.directory}: {why}"
+        return None
+
+    def _remove_old(self) -> None:
+        for status in self._fs.list_status(self._home):
+            own = self._fs.get_file_status(self.directory).modification_time_ms
+            if status.modification_time_ms < own - KEPT_MS:
+                self._fs.delete(status.path, recursive=True)
+
+    def write(self, rows: DataFrame, ddl: str, nodes: list[str]) -> tuple[int, int]:
+        """Write the parts: `rows` have the columns of `ddl`, `part`, `cost` and
+        `fingerprint`; `nodes` are those of the parts, "" for one that is at home nowhere.
+
+        Returns how many rows there are, and the XOR of their fingerprints. Raises
+        PlanChanged if Spark doesn't see what was written.
+        """
+        task = WritePart(self._place, self.directory, tuple(nodes), ddl)
+        dealt = rows.repartitionById(len(nodes), "part")
+        told = dealt.mapInArrow(task, WRITTEN_SCHEMA).collect()
+        names = {row["name"] for row in told}
+        for status in self._fs.list_status(f"{self.directory}/marks"):
+            if status.name not in names:
+                self._fs.delete(status.path)
+        fingerprint = 0
+        for row in told:
+            fingerprint ^= row["fingerprint"] & _MASK
+        self._written = self._marks()
+        seen = {paths.name_of(name) for name in self._written.inputFiles()}
+        if seen != names:
+            raise PlanChanged(f"Spark sees {len(seen)} of the {len(names)} parts of the plan")
+        return sum(row["rows"] for row in told), _signed(fingerprint)
+
+    def map(self, task: Task, ddl: str) -> DataFrame:
+        """`task` called with the rows of each part. It has to be run `placed`."""
+        assert self._written is not None, "the plan is written first"
+        return self._written.mapInArrow(FromPlan(self._place, self.directory, task), ddl)
+
+    def _marks(self) -> DataFrame:
+        own = dict(self._place.settings)
+        # Where the namenodes are: Spark may not know.
+        options = {name: value for name, value in own.items() if name.startswith(("fs.", "dfs."))}
+        reader: Any = self._spark.read.format(FORMAT).options(**options)
+        frame: DataFrame = reader.load(f"{self._fs.uri}{self.directory}/marks").select("path")
+        return frame
+
+    def forget(self) -> None:
+        """Remove the files."""
+        self._fs.delete(self.directory, recursive=True)
+        try:
+            self._fs.delete(self._home)
+        except errors.DirectoryNotEmpty:
+            return  # Plans of others.
+
+
+@contextmanager
+def placed(spark: SparkSession) -> Iterator[None]:
+    """While this lasts Spark puts no two files into one partition."""
+    before = spark.conf.get(OPEN_COST, None)
+    spark.conf.set(OPEN_COST, _A_PARTITION_EACH)
+    try:
+        yield
+    finally:
+        if before is None:
+            spark.conf.unset(OPEN_COST)
+        else:
+            spark.conf.set(OPEN_COST, before)
+
+
+def runs_elsewhere(spark: SparkSession) -> bool:
+    """True unless all tasks run on the driver's machine, where no node is nearer."""
+    master = spark.conf.get("spark.master", "") or ""
+    return not (master == "local" or master.startswith("local["))
+
+
+def _is_sparks(error: Exception) -> bool:
+    from pyspark.errors import PySparkException
+
+    # What Java says that PySpark has no class for; there is no py4j without Java.
+    return isinstance(error, PySparkException) or type(error).__module__.startswith("py4j.")
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >> 63 else value

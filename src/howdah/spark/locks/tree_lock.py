@@ -1,0 +1,222 @@
+"""One lock for a target tree, which every job takes that changes it.
+
+1. The lock of `/a/b` is the file `/a/.howdah.lock.b`, held open for writing as long as
+   the job lasts. On HDFS (ours or Apache's) the lease on that file is the mutex: a second
+   `create` finds the file, and an `append` to it is refused while the writer lives. It
+   dies with its holder: after the soft limit of a minute the namenode gives the file to
+   the next one. On the holder's own machine nobody has to wait for that
+   (`howdah.spark.locks.holders`). On `file://` the mutex is `flock` on the same file.
+2. Who may not write to `/a` takes `/a/b/.howdah.lock` instead. First each takes a lock
+   where it may, then it looks for others: at the other one of these two places, and at
+   both places of all directories above. Of two that come at the same time one sees the
+   other at least.
+3. A job does not see the locks of trees below its own before it comes across them;
+   `refuse_if_held` is for that.
+4. The file is removed while it is open, so nobody takes a lock that is being given up.
+5. A holder whose lease was taken from it, since it was cut off for long, finds out by
+   `check`, which belongs before every step that can't be taken back.
+6. Where there are neither leases nor file locks (object stores and others that fsspec
+   opens) there is no lock, and `note` says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final
+
+from howdah import errors
+from howdah.fs import paths
+from howdah.spark.locks.files import Mechanism, Taken, TreeLocked, mechanism_of
+from howdah.spark.locks.holders import Holder
+
+if TYPE_CHECKING:
+    from howdah.fs.api import FileSystem
+
+PREFIX: Final = ".howdah.lock"
+WAIT_S: Final = 75.0
+"""For one who may be dead: the soft limit of a lease, and the time to recover the file."""
+POLL_S: Final = 1.0
+_LONGEST_NAME_BYTES: Final = 200
+
+
+class LockLost(errors.HowdahError, OSError):
+    """The lock is somebody else's by now."""
+
+
+def is_lock(name: str) -> bool:
+    """Whether a file of this name is the lock of a tree."""
+    return name == PREFIX or name.startswith(f"{PREFIX}.")
+
+
+def places_of(tree: str) -> tuple[str, ...]:
+    """Where the lock of a tree may be: beside it, then within."""
+    inside = paths.join(tree, PREFIX)
+    parent = paths.parent_of(tree)
+    if parent is None:
+        return (inside,)
+    name = paths.name_of(tree)
+    encoded = name.encode("utf-8", "surrogateescape")
+    if len(encoded) > _LONGEST_NAME_BYTES:
+        name = hashlib.sha256(encoded).hexdigest()
+    return (paths.join(parent, f"{PREFIX}.{name}"), inside)
+
+
+class TreeLock:
+    """A lock that is held, or the `note` that says why there is none."""
+
+    def __init__(self, tree: str, taken: Taken | None, note: str | None = None) -> None:
+        self.tree = tree
+        self.note = note
+        self._taken = taken
+
+    @property
+    def path(self) -> str | None:
+        """Of the lock file."""
+        return None if self._taken is None else self._taken.path
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the file is in the tree itself, whose times change when it goes."""
+        return self._taken is not None and paths.parent_of(self._taken.path) == self.tree
+
+    def check(self) -> None:
+        """Raises `LockLost` if the tree is not this job's any more."""
+        if self._taken is not None and not self._taken.is_held():
+            raise LockLost(
+                f"the lock of {self.tree} ({self._taken.path}) was lost: this job was cut off "
+                f"for so long that {self._taken.holder() or 'somebody'} could take it. What is "
+                "done stays, and nothing more is done"
+            )
+
+    def release(self) -> None:
+        """Give it up; only the first call does anything."""
+        taken, self._taken = self._taken, None
+        if taken is not None:
+            taken.release()
+
+
+NO_LOCK: Final = TreeLock("", None)
+"""Of a job that changes nothing."""
+
+
+@contextmanager
+def locked(
+    fs: FileSystem,
+    tree: str,
+    job: str,
+    *,
+    wait_s: float = WAIT_S,
+    tell: Callable[[str], None] | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[TreeLock]:
+    """Hold the lock of a tree. `tell` is given a line if one has to wait.
+
+    Raises `TreeLocked` at once if the holder certainly lives, else after `wait_s`.
+    """
+    lock = _Taking(fs, tree, job, wait_s, tell, clock, sleep).take()
+    try:
+        yield lock
+    except BaseException as error:
+        try:
+            lock.release()
+        except (errors.HowdahError, OSError) as failure:
+            error.add_note(f"the lock of {tree} could not be given up: {failure}")
+        raise
+    lock.release()
+
+
+def refuse_if_held(fs: FileSystem, path: str) -> None:
+    """For a lock file that was come across. Raises `TreeLocked` if somebody has it."""
+    mechanism = mechanism_of(fs)
+    holder = None if mechanism is None else mechanism.holder(path)
+    if holder is not None:
+        raise TreeLocked(_said(fs, path, holder))
+
+
+def _said(fs: FileSystem, path: str, holder: Holder) -> str:
+    return (
+        f"{fs.uri}{path} is held by {holder}: one job at a time changes a tree. "
+        "Wait for its end, or end it"
+    )
+
+
+class _Taking:
+    """One attempt to get the lock."""
+
+    def __init__(
+        self,
+        fs: FileSystem,
+        tree: str,
+        job: str,
+        wait_s: float,
+        tell: Callable[[str], None] | None,
+        clock: Callable[[], float],
+        sleep: Callable[[float], None],
+    ) -> None:
+        self._fs = fs
+        self._tree = tree
+        self._note = Holder.this_process(job, getattr(fs, "user", None)).line()
+        self._wait_s = wait_s
+        self._tell = tell
+        self._clock = clock
+        self._sleep = sleep
+
+    def take(self) -> TreeLock:
+        mechanism = mechanism_of(self._fs)
+        if mechanism is None:
+            why = f"{self._fs.uri} has no leases and no file locks"
+            return TreeLock(
+                self._tree, None, f"{why}: nothing keeps a second job away from {self._tree}"
+            )
+        deadline_s = self._clock() + self._wait_s
+        is_told = False
+        while True:
+            taken, blocker = self._once(mechanism)
+            if taken is not None:
+                return TreeLock(self._tree, taken)
+            if blocker is None:
+                continue  # it was given up meanwhile
+            where, holder = blocker
+            if holder.is_of_this_machine or self._clock() >= deadline_s:
+                raise TreeLocked(_said(self._fs, where, holder))
+            if self._tell is not None and not is_told:
+                is_told = True
+                self._tell(
+                    f"{self._fs.uri}{where} is held by {holder}; waiting up to "
+                    f"{self._wait_s:.0f} s, in case that job is dead"
+                )
+            self._sleep(POLL_S)
+
+    def _once(self, mechanism: Mechanism) -> tuple[Taken | None, tuple[str, Holder] | None]:
+        """The lock, or who is in the way and where."""
+        taken, where = self._first_possible(mechanism)
+        if taken is None:
+            holder = mechanism.holder(where)
+            return None, None if holder is None else (where, holder)
+        try:
+            for other in self._others(where):
+                holder = mechanism.holder(other)
+                if holder is not None:
+                    taken.release()
+                    return None, (other, holder)
+        except BaseException:
+            taken.release()
+            raise
+        return taken, None
+
+    def _first_possible(self, mechanism: Mechanism) -> tuple[Taken | None, str]:
+        *tried, last = places_of(self._tree)
+        for place in tried:
+            with suppress(errors.AccessDenied, errors.MaxDirectoryItemsExceeded):
+                return mechanism.take(place, self._note), place
+        return mechanism.take(last, self._note), last
+
+    def _others(self, own: str) -> Iterator[str]:
+        tree: str | None = self._tree
+        while tree is not None:
+            yield from (place for place in places_of(tree) if place != own)
+            tree = paths.parent_of(tree)

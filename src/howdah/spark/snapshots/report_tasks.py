@@ -1,0 +1,103 @@
+"""Reports on snapshots as rows: asked for and read by tasks.
+
+A task asks the namenode for the report, page by page, and another kind of task makes of
+its lines the rows that the listing begins with. So the driver sees only what was renamed
+or deleted, and no path of all those that were made or modified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from howdah import errors
+from howdah.fs.api import FileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.spark.common import rows
+from howdah.spark.common.filesystems import Place
+from howdah.spark.common.rows import decode, encode
+from howdah.spark.common.task_errors import FAILURES, name_of, text_of
+from howdah.spark.listing.entries import Entry, Kind, Sums, batches
+from howdah.spark.snapshots.changes import CREATED, MODIFIED, RENAMED, Change, Changes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SCHEMA: Final = "label string, path binary, target binary"
+
+
+def snapshots_of(fs: FileSystem) -> HdfsFileSystem:
+    """A filesystem that has snapshots. Raises UnsupportedOperation."""
+    if not isinstance(fs, HdfsFileSystem):
+        raise errors.UnsupportedOperation(f"{fs.uri} has no snapshots")
+    return fs
+
+
+def report(fs: FileSystem, path: str, old: str, new: str) -> Iterator[Change]:
+    """The lines of a report; an empty name is the directory as it is."""
+    for entry in snapshots_of(fs).snapshot_diff(path, old, new).entries:
+        yield Change(entry.type.value, _relative(entry.path), _relative(entry.target or "."))
+
+
+def change_of(row: Any) -> Change:
+    return Change(row["label"], decode(bytes(row["path"])), decode(bytes(row["target"])))
+
+
+@dataclass(frozen=True, slots=True)
+class ReportTask:
+    """Asks what leads from one state of a directory to another."""
+
+    place: Place
+    path: str
+    old: str
+    new: str
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in given:
+            pass  # the row that this task is there for
+        yield from rows.batches(self._lines(), SCHEMA)
+
+    def _lines(self) -> Iterator[rows.Row]:
+        try:
+            for line in report(self.place.connect(), self.path, self.old, self.new):
+                yield line.label, encode(line.path), encode(line.target)
+        except FAILURES as error:
+            yield FAILED, text_of(error).encode(), name_of(error).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesTask:
+    """Makes rows of the listing of lines of a report, for what is to be looked at.
+
+    `source` is the path of the second state. With `also_root` that has a row, too.
+    """
+
+    changes: Changes
+    source: str
+    also_root: bool
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from batches(Sums().counting(self._entries(given)))
+
+    def _entries(self, given: Iterable[pa.RecordBatch]) -> Iterator[Entry]:
+        if self.also_root:
+            yield Entry(Kind.MODIFIED, 0, encode(self.source or "/"), b"")
+        for batch in given:
+            for row in batch.to_pylist():
+                change = change_of(row)
+                path = self.changes.copied(change) if change.path else None
+                if path is not None:
+                    kind = Kind.MODIFIED if change.label == MODIFIED else Kind.CREATED
+                    relative = encode(f"/{path}")
+                    yield Entry(kind, 0, encode(self.source) + relative, relative)
+
+
+def _relative(path: str) -> str:
+    return "" if path == "." else path.removeprefix("./")
+
+
+FAILED: Final = "!"
+"""Label of a line that says by what the report failed: its `path`, the class in `target`."""
+COPIES: Final = (MODIFIED, CREATED, RENAMED)
+"""Labels of lines that can have something to copy."""

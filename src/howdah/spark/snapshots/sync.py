@@ -1,0 +1,325 @@
+"""`-diff` and `-rdiff`, from the driver's side: the target follows a report on snapshots.
+
+1. The directory whose snapshots are compared is the source (`-diff OLD NEW`) or the
+   target itself (`-rdiff NEW OLD`). The target has to have the first snapshot, and to be
+   as it was then; what is copied is read from the second one at the source.
+2. What was renamed or deleted is moved: first all of it into the staging directory, then
+   each to its new place (`howdah.spark.snapshots.changes`). What was deleted stays in the
+   staging directory and goes with it at the end: a report does not say what has become of
+   something that was in a directory that is gone. The first snapshot has what is deleted,
+   so it does not go to the trash.
+3. What was made or modified is listed and copied as by `-update`.
+4. The target is something between the two states until all is done. The staging directory
+   lasts as long, and the target's own report on what is different since the first
+   snapshot says how far a run came that was stopped: the same command goes on there
+   (`howdah.spark.snapshots.resuming`). If anything else is different, somebody has changed
+   the target, and that is said instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from howdah import errors
+from howdah.fs import paths
+from howdah.fs.api import FileSystem
+from howdah.spark.common.filesystems import prefix, status_of
+from howdah.spark.common.rows import decode, encode
+from howdah.spark.common.staging import Staging
+from howdah.spark.common.task_errors import error_of
+from howdah.spark.common.threads import for_each
+from howdah.spark.copy.counters import Counters
+from howdah.spark.copy.layout import InvalidInput, Source
+from howdah.spark.copy.options import Options
+from howdah.spark.copy.surroundings import Surroundings
+from howdah.spark.listing.entries import Entry, Found, Kind
+from howdah.spark.listing.kept_rows import Kept
+from howdah.spark.listing.rounds import Listing, go_on
+from howdah.spark.listing.walking import Walk
+from howdah.spark.locks.tree_lock import is_lock
+from howdah.spark.snapshots.changes import Change, Changes, Filters, Move, in_order
+from howdah.spark.snapshots.report_tasks import (
+    COPIES,
+    FAILED,
+    SCHEMA,
+    ChangesTask,
+    ReportTask,
+    change_of,
+    report,
+)
+from howdah.spark.snapshots.resuming import Remaining, differences, remaining, unexplained
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_SCHEMES: Final = ("hdfs",)
+_TOLD: Final = 5
+_MOVED: Final = "moved-"
+
+
+class SyncFailed(errors.HowdahError, OSError):
+    """A report on snapshots can't be followed; the message says why, and what to do."""
+
+
+class SnapshotSync:
+    """One run. It is made of what was found before, which it has checked."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        around: Surroundings,
+        options: Options,
+        states: tuple[str, str],
+        base: str,
+    ) -> None:
+        self.around = around
+        self.notes: tuple[str, ...] = ()
+        self.has_begun = False
+        self._spark = spark
+        self._options = options
+        self._old, self._new = states
+        self._base = base
+        self._fs = around.target_fs
+        self._forward = options.diff is not None
+        self._source = prefix(around.sources[0][0].path)
+        self._rows: DataFrame | None = None
+        self._found: list[Change] = []
+
+    @classmethod
+    def look(cls, spark: SparkSession, around: Surroundings, options: Options) -> SnapshotSync:
+        """Raises SyncFailed, or InvalidInput for snapshots that aren't there."""
+        states = options.diff or options.reverse_diff
+        assert states is not None, "else nobody asks for this"
+        old, new = ("" if name == "." else name for name in states)
+        source = _source_of(around)
+        fs = around.places[0].connect()
+        sync = cls(spark, around, options, (old, new), source.path)
+        sync._found = sync._different()
+        compared, path = (fs, source.path) if sync._forward else (sync._fs, around.target_path)
+        _check_order(compared, path, old, new, sync._forward)
+        there = snapshot_path(source.path, new)
+        status = status_of(fs, there)
+        if status is None:
+            raise InvalidInput(f"Input snapshot is not found: {fs.uri}{there}")
+        uri = fs.uri + status.path
+        read = Source(0, status.path, uri, True)
+        sync.around = replace(around, sources=((read, status),))
+        sync._source = prefix(status.path)
+        return sync
+
+    @property
+    def key(self) -> Sequence[str]:
+        """What makes this copy another than one without snapshots."""
+        return ["diff" if self._forward else "rdiff", self._old, self._new]
+
+    # --- before ------------------------------------------------------------------------
+
+    def _different(self) -> list[Change]:
+        """What is different at the target from what it has to be."""
+        around = self.around
+        if not self._old:
+            return []
+        try:
+            found = list(report(self._fs, around.target_path, self._old, ""))
+        except errors.HowdahError as error:
+            raise SyncFailed(
+                f"Cannot compare {around.target_uri} with its snapshot {self._old}: {error}"
+            ) from error
+        return differences(found)
+
+    def _read_report(self, home: str) -> Changes:
+        """What the report says; its lines stay with the executors."""
+        around, forward = self.around, self._forward
+        place = around.places[0] if forward else around.target
+        path = self._base if forward else around.target_path
+        task = ReportTask(place, path, self._old, self._new)
+        self._rows = self._spark.range(0, 1, 1, 1).mapInArrow(task, SCHEMA).persist()
+        found = self._rows.where(f"label in ('-', 'R', '{FAILED}')").collect()
+        for row in found:
+            if row["label"] == FAILED:
+                raise error_of(decode(bytes(row["target"])), decode(bytes(row["path"])))
+        # By `-rdiff .` the directory in which this run works is something new.
+        changes = [change for change in map(change_of, found) if not _is_ours(change, home)]
+        uri = around.places[0].connect().uri
+        beginnings = ("", uri + prefix(self._base), uri + self._source)
+        return Changes.of(changes, forward, Filters(around.filters, beginnings))
+
+    # --- 2. moving ---------------------------------------------------------------------
+
+    def begin(self, staging: Staging, tell: Callable[[str], None]) -> tuple[Changes, Counters]:
+        """Move what has to be moved, or say so if that is all that is asked for."""
+        home = paths.name_of(staging.directory)
+        changes = self._read_report(home)
+        moves = changes.moves()
+        left = Remaining(tuple(moves), ())
+        if self._found:
+            left = self._left(changes, moves, home, staging)
+        else:
+            self._check_present(moves)
+        if self._options.dry_run:
+            for move in (*left.moves, *left.begun):
+                tell(self._said(move))
+        else:
+            self._move(left, staging)
+        deleted = sum(move.target is None for move in left.moves)
+        renamed = sum(move.target is not None for move in (*left.moves, *left.begun))
+        return changes, Counters(entries_deleted=deleted, entries_renamed=renamed)
+
+    def _left(self, changes: Changes, moves: list[Move], home: str, staging: Staging) -> Remaining:
+        assert self._rows is not None, "it is read"
+        strange = self._found
+        if self._fs.exists(staging.directory):
+            copies = self._rows.where(f"label in {COPIES}").toLocalIterator()
+            asked = (change_of(row) for row in copies)
+            strange = unexplained(asked, changes, self._found, home)
+        if strange:
+            raise SyncFailed(self._has_changed(strange))
+        self.notes = (
+            f"{self.around.target_uri} was changed by an earlier run that was stopped; "
+            "this one went on from there.",
+        )
+        return remaining(moves, self._found, home)
+
+    def _has_changed(self, strange: list[Change]) -> str:
+        some = ", ".join(map(str, strange[:_TOLD])) + (" …" if len(strange) > _TOLD else "")
+        return (
+            f"The target {self.around.target_uri} has been modified since snapshot "
+            f"{self._old}: {some}. Undo that (-rdiff . {self._old}), or copy without "
+            "-diff (-update -delete)."
+        )
+
+    def _check_present(self, moves: Iterable[Move]) -> None:
+        """Before anything is changed: the target has to have what is to be moved."""
+
+        def check(move: Move) -> None:
+            if status_of(self._fs, self._at(move.source)) is None:
+                raise SyncFailed(
+                    f"{self._fs.uri}{self._at(move.source)} does not exist, though it was in "
+                    f"snapshot {self._old or '.'}: the target is not what the source was then"
+                )
+
+        for_each(check, moves)
+
+    def _move(self, left: Remaining, staging: Staging) -> None:
+        fs, moved = self._fs, f"{staging.directory}/{_MOVED}{staging.run}"
+        fs.mkdirs(moved)
+        self.has_begun = True
+        for status in fs.list_status(staging.directory):
+            if not status.name.startswith(_MOVED):
+                fs.delete(status.path, recursive=True)
+        begin, _ = in_order(left.moves)
+        begun = list(left.begun)
+        home = prefix(self.around.target_path) + "/"
+        numbered = [(f"{moved}/{number}", move) for number, move in enumerate(begin)]
+        # None of one depth is below another, so they don't wait for each other.
+        for _, some in groupby(numbered, key=lambda each: each[1].source.count("/")):
+            for_each(lambda each: self._rename(self._at(each[1].source), each[0]), some)
+        begun += [Move(place.removeprefix(home), move.target) for place, move in numbered]
+        _, end = in_order(begun)
+        for _, placed in groupby(end, key=lambda move: (move.target or "").count("/")):
+            moves = list(placed)
+            for_each(fs.mkdirs, {paths.parent_of(self._target(move)) or "/" for move in moves})
+            for_each(lambda move: self._rename(self._at(move.source), self._target(move)), moves)
+
+    def _target(self, move: Move) -> str:
+        assert move.target is not None, "those that go get no new place"
+        return self._at(move.target)
+
+    def _rename(self, path: str, to: str) -> None:
+        try:
+            self._fs.rename(path, to)
+        except (errors.HowdahError, OSError) as error:
+            raise SyncFailed(f"Cannot move {self._fs.uri}{path} to {to}: {error}") from error
+
+    def _at(self, path: str) -> str:
+        return f"{prefix(self.around.target_path)}/{path}"
+
+    def _said(self, move: Move) -> str:
+        here = self._fs.uri + self._at(move.source)
+        if move.target is None:
+            return f"delete {here} (not in the second snapshot)"
+        return f"rename {here} --> {self._fs.uri}{self._at(move.target)}"
+
+    # --- 3. the list -------------------------------------------------------------------
+
+    def listing(self, changes: Changes, walk: Walk, kept: Kept) -> Listing:
+        """What is to be copied."""
+        assert self._rows is not None, "it is read"
+        task = ChangesTask(changes, self._source, self._options.update_root)
+        copies = self._rows.where(f"label in {COPIES}")
+        moved = frozenset(encode(f"/{change.target}") for change in changes.renames)
+        walk = replace(
+            walk,
+            passed_over=moved,
+            filter_beginnings=changes.filters.beginnings,
+            rehearses=self._options.dry_run,
+        )
+        return go_on(copies, task, walk, self._options.max_maps, kept)
+
+    def own_roots(self) -> list[Entry]:
+        """The target's own directory, if it is to have the attributes of the source's."""
+        if not self._options.update_root:
+            return []
+        source, status = self.around.sources[0]
+        there = self.around.target_status
+        return [Entry.of(Kind.DIRECTORY, source.filesystem, status, b"", there)]
+
+    def forget(self) -> None:
+        """Let the executors drop the report."""
+        if self._rows is not None:
+            self._rows.unpersist()
+
+
+def _is_ours(change: Change, home: str) -> bool:
+    """Whether that is new is what this run made: its directory, or its lock."""
+    return change.path == home or is_lock(paths.name_of(change.path))
+
+
+def snapshot_path(directory: str, name: str) -> str:
+    """Where a state is read; without a name it is the directory as it is."""
+    return f"{prefix(directory)}/.snapshot/{name}" if name else directory
+
+
+def _source_of(around: Surroundings) -> Source:
+    """The one source. Raises SyncFailed if there are more, or either side is of the wrong kind."""
+    if len(around.sources) != 1:
+        raise SyncFailed(
+            f"{len(around.sources)} source paths are provided, and -diff and -rdiff take one"
+        )
+    filesystems: tuple[tuple[str, FileSystem], ...] = (
+        ("source", around.places[0].connect()),
+        ("target", around.target_fs),
+    )
+    for side, fs in filesystems:
+        if fs.scheme not in _SCHEMES:
+            raise SyncFailed(
+                f"Unsupported {side} file system: {fs.scheme}://. Snapshots are of hdfs://."
+            )
+    source = around.sources[0][0]
+    if not source.is_directory:
+        raise SyncFailed(f"{source.uri} is not a directory, and only those have snapshots")
+    if around.found is not Found.DIRECTORY:
+        raise SyncFailed(
+            f"{around.target_uri} is not there as a directory; the first copy is one without "
+            "-diff, of which both sides then get a snapshot of the same name"
+        )
+    return source
+
+
+def _check_order(fs: FileSystem, path: str, old: str, new: str, forward: bool) -> None:
+    """Both snapshots have to be there, the older one where it belongs."""
+    times = []
+    for name in (old, new):
+        status = status_of(fs, snapshot_path(path, name))
+        if status is None:
+            raise InvalidInput(f"Input snapshot is not found: {fs.uri}{snapshot_path(path, name)}")
+        times.append(status.modification_time_ms)
+    earlier, later = (old, new) if forward else (new, old)
+    if not earlier:
+        raise SyncFailed("The older of two states cannot be the directory as it is now")
+    first, second = times if forward else reversed(times)
+    if later and first > second:
+        raise SyncFailed(f"Snapshot {later} should be newer than {earlier}")

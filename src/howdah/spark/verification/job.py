@@ -1,0 +1,293 @@
+"""`verify`: every replica of every block below some paths, read and compared by Spark.
+
+1. List the trees in parallel (`listing.tree`).
+2. Look up the replicas of the files' finished blocks.
+3. Read each replica whole, against its checksums (`verification.tasks`), at its own node where
+   that matters (`verification.placement`).
+4. Compare the replicas of each block (`verification.judging`), and report the bad ones to the
+   namenode if `mark` is given.
+5. With a manifest: compare digests of the files with those of the last run.
+
+The driver gets sums, and of the replicas only those that `problems` returns.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from howdah import errors
+from howdah.config import Configuration
+from howdah.fs.api import FileSystem
+from howdah.fs.registry import connect
+from howdah.fs.replicas import Replicas
+from howdah.fs.status import FileStatus
+from howdah.spark.common.failures import from_spark
+from howdah.spark.common.filesystems import Place
+from howdah.spark.common.progress import Shown, clock, gauged, listing_of, of_bytes, size, told
+from howdah.spark.common.rows import dealt
+from howdah.spark.listing.tree import FILE, Tree, list_tree
+from howdah.spark.locality.plan_files import placed, runs_elsewhere
+from howdah.spark.verification.judging import Verdict
+from howdah.spark.verification.manifest import Changes, Manifest, changes
+from howdah.spark.verification.placement import read_all
+from howdah.spark.verification.tasks import (
+    DIGEST_SCHEMA,
+    JUDGED_SCHEMA,
+    REPLICA_SCHEMA,
+    Digest,
+    Judge,
+    LookUp,
+    ReadReplicas,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+PARTS_A_TASK: Final = 4
+"""Replicas differ in size and nodes in speed: whoever is done takes another part."""
+# Less than this is not worth a part of its own.
+FILES_A_PART: Final = 200
+BYTES_A_PART: Final = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What was seen. `replicas` by verdict; `short` are blocks with too few replicas."""
+
+    files: int = 0
+    bytes: int = 0
+    blocks: int = 0
+    short: int = 0
+    marked: int = 0
+    replicas: dict[str, int] = field(default_factory=dict)
+    changes: Changes | None = None
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_healthy(self) -> bool:
+        """True if every replica is sound, and no file has rotted."""
+        rotten = self.changes is not None and self.changes.rotten > 0
+        return not rotten and not any(
+            count for verdict, count in self.replicas.items() if verdict != Verdict.SOUND
+        )
+
+    def as_dict(self) -> dict[str, object]:
+        return asdict(self) | {"healthy": self.is_healthy}
+
+
+class Verified:
+    """What a run found. `replicas` is a row each, `changes` a row for each path."""
+
+    def __init__(self, sums: Sums, replicas: DataFrame, changed: DataFrame | None) -> None:
+        self.sums = sums
+        self.replicas = replicas
+        self.changes = changed
+
+    def problems(self, limit: int) -> list[Row]:
+        """Up to so many replicas that are not sound."""
+        bad = self.replicas.where(self.replicas["verdict"] != Verdict.SOUND.value)
+        return bad.orderBy("path", "offset", "node").limit(limit).collect()
+
+    def rotten(self, limit: int) -> list[bytes]:
+        """Up to so many paths whose bytes are others though nobody wrote them."""
+        if self.changes is None:
+            return []
+        rows = self.changes.where("change = 'rotten'").orderBy("path").limit(limit).collect()
+        return [bytes(row["path"]) for row in rows]
+
+
+@contextmanager
+def verify(
+    spark: SparkSession,
+    targets: str | Sequence[str],
+    *,
+    mark: bool = False,
+    manifest: str | None = None,
+    most_tasks: int = 20,
+    locality: bool | None = None,
+    conf: Configuration | None = None,
+    user: str | None = None,
+    shows_progress: bool = False,
+) -> Iterator[Verified]:
+    """Read every replica below `targets`: URIs of one `hdfs://`, or paths, or patterns.
+
+    What was found can be asked for within the `with` block. `mark`: the namenode is told
+    of replicas that are corrupt or in the minority, and replaces them. `manifest`: a
+    directory in which digests of the files are kept over time. `locality`: whether each
+    replica is to be read at its own node; None is where that can matter.
+    `shows_progress` does so on standard error.
+
+    Raises `PathNotFound`, and `UnsupportedOperation` for what is no `hdfs://`.
+
+    >>> with verify(spark, "hdfs://a:8020/data") as found:  # doctest: +SKIP
+    ...     print(found.sums.replicas)
+    """
+    configuration = Configuration.load() if conf is None else conf
+    wanted = [targets] if isinstance(targets, str) else list(targets)
+    place, roots = _look_at(wanted, configuration, user)
+    digests = None if manifest is None else Manifest(spark, manifest, configuration, user)
+    began_s = time.monotonic()
+    tree: Tree | None = None
+    judged: DataFrame | None = None
+    plans = ExitStack()
+    try:
+        try:
+            fs = place.connect()
+            with Shown(shows_progress) as shown, gauged(fs, shown) as progress:
+                tree = list_tree(spark, place, roots, most_tasks, listing_of(shown))
+                files = tree.rows.where((tree.rows["type"] == FILE) & (tree.rows["length"] > 0))
+                work = _work_of(files)
+                shown.say(_reading(fs, progress, work))
+                by_files = 1 + work.files // FILES_A_PART
+                most_parts = most_tasks * PARTS_A_TASK
+                reading = read_all(
+                    spark,
+                    _located(files, place, min(by_files, most_tasks)),
+                    ReadReplicas(place, progress),
+                    min(by_files + work.bytes // BYTES_A_PART, most_parts),
+                    most_parts,
+                    at_nodes=runs_elsewhere(spark) if locality is None else locality,
+                )
+                read, note = plans.enter_context(reading)
+                with placed(spark):
+                    judged = _judged(read, place, mark).persist()
+                    sums = _sums(work, judged)
+                shown.say("comparing with the last run")
+                changed = None if digests is None else _kept(files, judged, digests)
+                found = Changes() if changed is None else _counted(changed)
+        except errors.HowdahError:
+            raise
+        except Exception as error:
+            raise from_spark(error) from error
+        seen = asdict(sums) | {"seconds": round(time.monotonic() - began_s, 3)}
+        seen["changes"] = found if changed is not None else None
+        seen["notes"] = () if note is None else (note,)
+        yield Verified(Sums(**seen), judged, changed)
+    finally:
+        if judged is not None:
+            judged.unpersist()
+        plans.close()
+        if tree is not None:
+            tree.forget()
+
+
+def _look_at(
+    targets: list[str], conf: Configuration, user: str | None
+) -> tuple[Place, list[FileStatus]]:
+    places: dict[Place, None] = {}
+    roots: dict[str, FileStatus] = {}
+    for target in targets:
+        located = target if "://" in target else None
+        fs = connect(located, conf=conf, user=user)
+        Replicas(fs)  # Refuses what has none.
+        places[Place.of(located, conf, user)] = None
+        found = fs.glob_status(target)
+        if not found:
+            raise errors.PathNotFound(f"{target} does not exist")
+        roots.update((status.path, status) for status in found)
+    if len(places) != 1:
+        named = ", ".join(place.uri for place in places) or "none"
+        raise errors.IllegalArgument(f"one filesystem at a time, not {named}")
+    (place,) = places
+    outer = [s for path, s in roots.items() if not any(_is_below(path, o) for o in roots)]
+    return place, outer
+
+
+def _is_below(path: str, other: str) -> bool:
+    return path != other and path.startswith(other.rstrip("/") + "/")
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """`space` are the bytes of all replicas that there should be."""
+
+    files: int
+    bytes: int
+    space: int
+
+
+def _work_of(files: DataFrame) -> _Work:
+    from pyspark.sql import functions as F
+
+    (row,) = files.agg(
+        F.count("*").alias("n"),
+        F.sum("length").alias("bytes"),
+        F.sum(F.col("length") * F.col("replication")).alias("space"),
+    ).collect()
+    return _Work(row["n"], row["bytes"] or 0, row["space"] or 0)
+
+
+def _reading(fs: FileSystem, progress: str, work: _Work) -> str | Callable[[float], str]:
+    if not progress:
+        return f"reading {size(work.space)}"
+
+    def tell(seconds: float) -> str:
+        done = told(fs, progress)
+        if not done.files:
+            return f"reading {size(work.space)}, {clock(seconds)}"
+        return f"{done.files} replicas, {of_bytes(done.bytes, work.space, seconds)}"
+
+    return tell
+
+
+def _located(files: DataFrame, place: Place, tasks: int) -> DataFrame:
+    return dealt(files, tasks, "path").mapInArrow(LookUp(place), REPLICA_SCHEMA)
+
+
+def _judged(read: DataFrame, place: Place, mark: bool) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    readings = F.struct(
+        "replication", "offset", "length", "node", "storage", "located", "state", "crc", "message"
+    )
+    blocks = read.groupBy("path", "block_id", "generation_stamp").agg(
+        F.collect_list(readings).alias("readings")
+    )
+    return blocks.mapInArrow(Judge(place, mark), JUDGED_SCHEMA)
+
+
+def _sums(work: _Work, judged: DataFrame) -> Sums:
+    from pyspark.sql import functions as F
+
+    replicas = judged.groupBy("verdict").agg(
+        F.count("*").alias("n"), F.sum(F.col("marked").cast("int")).alias("marked")
+    )
+    by_verdict = {row["verdict"]: row for row in replicas.collect()}
+    is_short = (F.col("replicas") < F.col("replication")).cast("int")
+    blocks = judged.groupBy("path", "offset").agg(F.max(is_short).alias("short"))
+    of_blocks = blocks.agg(F.count("*").alias("n"), F.sum("short").alias("short")).collect()[0]
+    return Sums(
+        files=work.files,
+        bytes=work.bytes,
+        blocks=of_blocks["n"],
+        short=of_blocks["short"] or 0,
+        marked=sum(row["marked"] for row in by_verdict.values()),
+        replicas={verdict: row["n"] for verdict, row in sorted(by_verdict.items())},
+    )
+
+
+def _kept(files: DataFrame, judged: DataFrame, manifest: Manifest) -> DataFrame:
+    """Digests of what is there, compared with the last ones, and written."""
+    from pyspark.sql import functions as F
+
+    one_each = judged.select("path", "offset", "length", "block_crc").distinct()
+    blocks = one_each.groupBy("path").agg(
+        F.collect_list(F.struct("offset", "length", "block_crc")).alias("blocks")
+    )
+    there = files.select("path", "length", "modification_time_ms")
+    digests = there.join(blocks, "path", "left").mapInArrow(Digest(), DIGEST_SCHEMA)
+    last = manifest.last()
+    written = manifest.read(manifest.write(digests))
+    now = there.join(written.select("path", "crc"), "path", "left")
+    before = last if last is not None else written.limit(0)
+    return changes(before, now)
+
+
+def _counted(changed: DataFrame) -> Changes:
+    counted = changed.groupBy("change").count().collect()
+    return Changes(**{row["change"]: row["count"] for row in counted})

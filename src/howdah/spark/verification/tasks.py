@@ -1,0 +1,151 @@
+"""What executors do to verify: look replicas up, read each, compare those of a block.
+
+Three tasks, each a value that Spark sends along and calls with rows. Run again after a
+failure they do the same once more: reading changes nothing, and telling the namenode
+of a bad replica twice is telling it once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from howdah import errors
+from howdah.fs.replicas import NOWHERE, Replicas
+from howdah.spark.common.filesystems import Place
+from howdah.spark.common.gauge import Gauge
+from howdah.spark.common.rows import Row, batches, decode
+from howdah.spark.verification.judging import BAD, Verdict, file_crc, judge
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+REPLICA_SCHEMA: Final = (
+    "path binary, replication int, offset long, length long, block_id long, "
+    "generation_stamp long, node string, address string, storage string, located binary"
+)
+READ_SCHEMA: Final = f"{REPLICA_SCHEMA}, state string, crc long, message string"
+JUDGED_SCHEMA: Final = (
+    "path binary, replication int, offset long, length long, block string, node string, "
+    "storage string, verdict string, marked boolean, message string, replicas int, "
+    "block_crc long"
+)
+DIGEST_SCHEMA: Final = "path binary, length long, modification_time_ms long, crc long"
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp:
+    """Files to replicas. Of a block without any there is one row, with no node."""
+
+    place: Place
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from batches(self._rows(given), REPLICA_SCHEMA)
+
+    def _rows(self, given: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        replicas = Replicas(self.place.connect())
+        for row in _dicts(given):
+            try:
+                found = list(replicas.of(decode(row["path"])))
+            except errors.PathNotFound:
+                # Deleted since it was listed.
+                continue
+            for replica in found:
+                yield (
+                    row["path"],
+                    row["replication"],
+                    replica.offset,
+                    replica.length_bytes,
+                    replica.block_id,
+                    replica.generation_stamp,
+                    replica.node,
+                    replica.address,
+                    replica.storage_id,
+                    replica.located,
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class ReadReplicas:
+    """Replicas to what is to be said of each. `progress` is where it tells how far it is."""
+
+    place: Place
+    progress: str = ""
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from batches(self._rows(given), READ_SCHEMA)
+
+    def _rows(self, given: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        fs = self.place.connect()
+        replicas = Replicas(fs)
+        with closing(Gauge.of_task(self.place, self.progress)) as gauge:
+            for row in _dicts(given):
+                found: tuple[str, int | None, str] = (Verdict.MISSING.value, None, "")
+                if row["node"] != NOWHERE:
+                    finding = replicas.check(decode(row["path"]), row["located"])
+                    found = (finding.state.value, finding.crc, finding.message)
+                    gauge.add(1, row["length"])
+                yield (*row.values(), *found)
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """The readings of each block, which come as one row, to verdicts on its replicas."""
+
+    place: Place
+    marks: bool
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from batches(self._rows(given), JUDGED_SCHEMA)
+
+    def _rows(self, given: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        known = Replicas(self.place.connect())
+        for row in _dicts(given):
+            readings = sorted(row["readings"], key=lambda reading: str(reading["node"]))
+            judgement = judge(
+                [reading["state"] for reading in readings],
+                [reading["crc"] for reading in readings],
+            )
+            there = sum(reading["node"] != NOWHERE for reading in readings)
+            for reading, verdict in zip(readings, judgement.verdicts, strict=True):
+                marked = self.marks and verdict in BAD
+                if marked:
+                    known.report(reading["located"])
+                yield (
+                    row["path"],
+                    reading["replication"],
+                    reading["offset"],
+                    reading["length"],
+                    f"blk_{row['block_id']}_{row['generation_stamp']}",
+                    reading["node"],
+                    reading["storage"],
+                    verdict.value,
+                    marked,
+                    reading["message"] or "",
+                    there,
+                    judgement.crc,
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """The blocks of each file, which come as one row, to the file's CRC; files of which
+    no replica can be relied upon are left out."""
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from batches(self._rows(given), DIGEST_SCHEMA)
+
+    @staticmethod
+    def _rows(given: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        for row in _dicts(given):
+            blocks = [(b["offset"], b["length"], b["block_crc"]) for b in row["blocks"] or ()]
+            crc = file_crc(blocks, row["length"])
+            if crc is not None:
+                yield row["path"], row["length"], row["modification_time_ms"], crc
+
+
+def _dicts(given: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    for batch in given:
+        yield from batch.to_pylist()

@@ -1,0 +1,88 @@
+"""What the footers of several files say together."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import howdah
+from howdah.fs.api import FileSystem
+from howdah.fs.memory import filesystem as memory
+from howdah.spark.compaction.footer_tasks import facts_of_all
+from howdah.spark.compaction.footers import Facts, TypesChanged, check_kinds
+from howdah.spark.compaction.plan import Format
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow has no Parquet")
+
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def fs() -> Iterator[FileSystem]:
+    name = f"footers-{next(_numbers)}"
+    with howdah.connect(f"mem://{name}/") as connected:
+        yield connected
+    memory.forget(name)
+
+
+def facts(fs: FileSystem, *tables: Any) -> Facts:
+    paths = []
+    for table in tables:
+        made = io.BytesIO()
+        pq.write_table(table, made)
+        paths.append(f"/{next(_numbers)}.parquet")
+        with fs.create(paths[-1]) as out:
+            out.write(made.getvalue())
+    found = facts_of_all(fs, paths, Format.PARQUET)
+    assert Facts.from_json(found.to_json()) == found
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        (pa.uint32(), "the column x is of unsigned integer, and would become integer"),
+        (pa.timestamp("ns", "UTC"), "timestamp in nanoseconds, and would become integer"),
+    ],
+)
+def test_column_that_only_a_later_file_has_otherwise_is_found(
+    fs: FileSystem, kind: Any, why: str
+) -> None:
+    first = pa.table({"x": pa.array([1], pa.int64())})
+    later = pa.table({"x": pa.array([1], kind)})
+    new = facts(fs, first)
+    check_kinds(facts(fs, first, first), new)
+    with pytest.raises(TypesChanged, match=why):
+        check_kinds(facts(fs, first, later), new)
+
+
+def test_column_that_came_later_has_to_be_in_the_new_files(fs: FileSystem) -> None:
+    first, later = pa.table({"x": [1]}), pa.table({"x": [1], "y": ["a"]})
+    check_kinds(facts(fs, first, later), facts(fs, later))
+    with pytest.raises(TypesChanged, match="y is of string, and would become nothing"):
+        check_kinds(facts(fs, first, later), facts(fs, first))
+
+
+def test_rows_are_those_of_all_files_and_metadata_that_of_any(fs: FileSystem) -> None:
+    plain = pa.table({"x": [1, 2]})
+    found = facts(fs, plain, plain.replace_schema_metadata({"geo": "{}"}), plain)
+    assert (found.rows, found.metadata) == (6, frozenset({"geo"}))
+    # What Spark and Arrow say of their columns is said anew.
+    spark = plain.replace_schema_metadata({"org.apache.spark.version": "4"})
+    assert facts(fs, spark).metadata == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("units", "type_"),
+    [(["ms", "ms"], "TIMESTAMP_MILLIS"), (["ms", "us"], "TIMESTAMP_MICROS"), ([], None)],
+)
+def test_timestamps_are_written_so_that_none_loses_anything(
+    fs: FileSystem, units: list[str], type_: str | None
+) -> None:
+    tables = [pa.table({"t": pa.array([1], pa.timestamp(unit, "UTC"))}) for unit in units]
+    assert facts(fs, pa.table({"x": [1]}), *tables).timestamps == type_
