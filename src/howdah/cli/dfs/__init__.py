@@ -18,15 +18,18 @@ Exit codes: 0 all well, 1 something failed (what, stands on stderr), 255 the cal
 makes no sense (its usage follows), 130 interrupted,
 143 terminated and 129 hung up; then what was half done is removed.
 
-Only the module of the command that is called gets imported; this one stays small.
+Rooms, each of which imports only those before it: `shell` is the frame of a call
+(arguments, paths, errors, output), `copying` the commands that carry files, `commands`
+the others. Only the module of the command that is called gets imported; this one, which
+everything passes, stays small.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from howdah.cli.dfs.command import Shell
+    from howdah.cli.dfs.shell.command import Command, Shell
     from howdah.config import Configuration
 
 EXIT_USAGE = 255
@@ -38,7 +41,7 @@ def main(argv: list[str], conf: Configuration) -> int:
 
     The options that may stand before a command (-D, -fs, -conf) are in `conf`.
     """
-    from howdah.cli.dfs.command import OutputClosed, Shell
+    from howdah.cli.dfs.shell.command import OutputClosed, Shell
     from howdah.cli.signals import Terminated, ended_by_signals
 
     arguments = list(argv)
@@ -61,9 +64,20 @@ def main(argv: list[str], conf: Configuration) -> int:
         shell.files.close()
 
 
+def load(name: str) -> type[Command]:
+    """The class of a command; its module is imported now."""
+    from importlib import import_module
+
+    from howdah.cli.dfs.shell import registry
+
+    entry = registry.COMMANDS[name]
+    module = import_module(f"howdah.cli.dfs.{entry.module}")
+    return cast("type[Command]", getattr(module, entry.factory))
+
+
 def _run(shell: Shell, arguments: list[str]) -> int:
-    from howdah.cli.dfs import registry
-    from howdah.cli.dfs.problems import UsageProblem
+    from howdah.cli.dfs.shell import registry
+    from howdah.cli.dfs.shell.problems import UsageProblem
 
     word = arguments[0] if arguments else ""
     name = word[1:]
@@ -74,7 +88,7 @@ def _run(shell: Shell, arguments: list[str]) -> int:
             raise UsageProblem(f"Unknown command{_hint(word)}")
         if shell.json and not registry.COMMANDS[name].json:
             raise UsageProblem("Illegal option --json")
-        return registry.load(name)(shell, name).run(arguments[1:])
+        return load(name)(shell, name).run(arguments[1:])
     except UsageProblem as problem:
         message = f"{word}: {problem}" if str(problem) else ""
         _usage(shell, name if name in registry.COMMANDS else None, message)
@@ -85,7 +99,7 @@ def _hint(word: str) -> str:
     """The command that was meant, if that can be told."""
     from difflib import get_close_matches
 
-    from howdah.cli.dfs import registry
+    from howdah.cli.dfs.shell import registry
 
     if word in registry.COMMANDS:
         return f"\nDid you mean -{word}?  This command begins with a dash."
@@ -94,7 +108,7 @@ def _hint(word: str) -> str:
 
 
 def _usage(shell: Shell, name: str | None, message: str) -> None:
-    from howdah.cli.dfs.help import HINT, overview, usage_line
+    from howdah.cli.dfs.commands.help import HINT, overview, usage_line
 
     if message:
         shell.complain(message)

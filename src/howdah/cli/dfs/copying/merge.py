@@ -1,0 +1,111 @@
+"""`-getmerge` and `-appendToFile`: many files into one."""
+
+from __future__ import annotations
+
+from typing import IO
+
+from howdah.cli.dfs.copying.progress import Progress
+from howdah.cli.dfs.shell.command import Command
+from howdah.cli.dfs.shell.items import Item
+from howdah.cli.dfs.shell.options import Parsed
+from howdah.cli.dfs.shell.problems import CommandProblem, PathProblem
+from howdah.fs.streams import FSDataOutputStream
+
+PIECE_BYTES = 4 << 20
+STANDARD_INPUT = "-"
+
+
+def pump(stream: IO[bytes], out: FSDataOutputStream) -> None:
+    """Copy all that is left of a stream."""
+    piece = memoryview(bytearray(PIECE_BYTES))
+    with Progress.on_terminal().of(out.name, None) as meter:
+        while count := stream.readinto(piece):  # type: ignore[attr-defined]
+            out.write(piece[:count])
+            meter.advance(count)
+
+
+class GetMerge(Command):
+    """Files, and the files right in directories, one behind the other into a local file."""
+
+    FLAGS = ("nl", "skip-empty-file")
+    LEAST = 2
+
+    def prepare(self, parsed: Parsed) -> list[str]:
+        self._newline = "nl" in parsed
+        self._skip_empty = "skip-empty-file" in parsed
+        self._sources: list[Item] = []
+        arguments = list(parsed.arguments)
+        self._target = self.shell.files.item(arguments.pop(), local=True)
+        if self._target.is_directory:
+            raise PathProblem.is_directory(self._target.name)
+        return arguments
+
+    def process_items(self, items: list[Item]) -> None:
+        super().process_items(items)
+        if self.failures:
+            return
+        with self._target.fs.create(self._target.path, overwrite=True) as out:
+            for source in self._sources:
+                self._append(source, out)
+
+    def process_path(self, item: Item) -> None:
+        if item.is_directory:
+            self._sources += [child for child in item.children() if not child.is_directory]
+        else:
+            self._sources.append(item)
+
+    def _append(self, source: Item, out: FSDataOutputStream) -> None:
+        if self._skip_empty and source.found().length == 0:
+            return
+        with source.fs.open(source.path, PIECE_BYTES) as stream:
+            pump(stream, out)
+        if self._newline:
+            out.write(b"\n")
+
+
+class AppendToFile(Command):
+    """Local files, or standard input, behind what a file has; it is made if need be."""
+
+    FLAGS = ("n",)
+
+    def prepare(self, parsed: Parsed) -> list[str]:
+        arguments = list(parsed.arguments)
+        if len(arguments) < 2:
+            raise CommandProblem("missing destination argument")
+        if "n" in parsed:
+            raise CommandProblem("-n: appending in a new block is not supported by howdah yet")
+        self._target = self.shell.files.item(arguments.pop())
+        if STANDARD_INPUT in arguments and len(arguments) > 1:
+            raise CommandProblem("stdin (-) must be the sole input argument when present")
+        return arguments
+
+    def process_arguments(self, arguments: list[str]) -> None:
+        if self._target.is_directory:
+            raise PathProblem.is_directory(self._target.name)
+        if self._target.exists:
+            self._target.check_meant()
+        if arguments == [STANDARD_INPUT]:
+            self._append([self.shell.read_input()])
+            return
+        # All must be there before a byte is written: half an append can't be taken back.
+        streams: list[IO[bytes]] = []
+        try:
+            for argument in arguments:
+                streams.append(self._open(argument))
+            self._append(streams)
+        finally:
+            for stream in streams:
+                stream.close()
+
+    def _open(self, argument: str) -> IO[bytes]:
+        item = self.shell.files.item(argument, local=True)
+        if item.is_directory:
+            raise PathProblem.is_directory(item.name)
+        item.found()
+        return item.fs.open(item.path, PIECE_BYTES)
+
+    def _append(self, streams: list[IO[bytes]]) -> None:
+        fs, path = self._target.fs, self._target.path
+        with fs.append(path) if self._target.exists else fs.create(path) as out:
+            for stream in streams:
+                pump(stream, out)

@@ -1,0 +1,202 @@
+"""How files are copied: put, get and cp are three sets of options over this.
+
+1. A file goes to `NAME._COPYING_` first and gets its name when it is complete,
+   so nobody sees half a file under its name (`-d` writes to the name directly).
+2. It is complete when `close` has succeeded; a close that fails is a copy that
+   failed (OS-061), and what was written is removed.
+3. Bytes go in pieces of a mebibyte or more, with no flush in between (OS-092).
+4. Attributes are set when the content is there (`-p`): times, owner, mode; of
+   directories when everything below is done.
+5. `-t N` copies N files at a time; `-q` is how many may wait in line.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import IO, ClassVar
+
+from howdah.cli.dfs.copying.destination import DestinationCommand
+from howdah.cli.dfs.copying.progress import Progress
+from howdah.cli.dfs.shell.items import Item
+from howdah.cli.dfs.shell.options import Parsed
+from howdah.cli.dfs.shell.problems import PathProblem
+from howdah.cli.signals import whole_step
+from howdah.errors import HowdahError
+from howdah.fs.streams import FSDataOutputStream
+
+TEMPORARY_SUFFIX = "._COPYING_"
+PIECE_BYTES = 4 << 20
+DEFAULT_THREADS = 1
+DEFAULT_WAITING = 1024
+
+TIMES, OWNER, MODE, ACL, XATTRS = "t", "o", "p", "a", "x"
+PRESERVE_ALL = frozenset((TIMES, OWNER, MODE))
+
+
+class CopyCommand(DestinationCommand):
+    """A command that copies files and trees."""
+
+    VALUED: ClassVar[tuple[str, ...]] = ("t", "q")
+
+    preserved: frozenset[str] = frozenset()
+    direct = False
+    replication: int | None = None
+
+    def prepare(self, parsed: Parsed) -> list[str]:
+        self.overwrite = "f" in parsed
+        self.direct = "d" in parsed
+        if "p" in parsed:
+            self.preserved = PRESERVE_ALL
+        self._threads = max(parsed.number("t", DEFAULT_THREADS), 1)
+        self._waiting = max(parsed.number("q", DEFAULT_WAITING), 1)
+        self._directories: list[tuple[Item, Item]] = []
+        self._progress = Progress.on_terminal()
+        self._stopped = False
+        return list(parsed.arguments)
+
+    def process_items(self, items: list[Item]) -> None:
+        if self._threads == 1:
+            self._schedule: Callable[[Item, Item], None] = self.copy_file
+            super().process_items(items)
+        else:
+            self._process_in_parallel(items)
+        for source, target in reversed(self._directories):
+            self.attempt(lambda pair: self.finish_directory(*pair), (source, target))
+
+    def _process_in_parallel(self, items: list[Item]) -> None:
+        places = threading.BoundedSemaphore(self._threads + self._waiting)
+
+        def run(pair: tuple[Item, Item]) -> None:
+            try:
+                self.attempt(lambda both: self.copy_file(*both), pair)
+            finally:
+                places.release()
+
+        def schedule(source: Item, target: Item) -> None:
+            places.acquire()
+            futures.append(pool.submit(run, (source, target)))
+
+        futures: list[Future[None]] = []
+        self._schedule = schedule
+        with ThreadPoolExecutor(self._threads, thread_name_prefix="copy") as pool:
+            try:
+                super().process_items(items)
+                for future in futures:
+                    future.result()
+            except BaseException:
+                # Someone pressed Ctrl-C, say: copies that run stop at their next piece.
+                self._stopped = True
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    # --- trees ----------------------------------------------------------------
+
+    def carry(self, item: Item, target: Item) -> None:
+        if not item.is_directory:
+            self._schedule(item, target)
+            return
+        fresh = self._make_directory(target)
+        self._directories.append((item, target))
+        for child in item.children():
+            self.attempt(lambda entry: self._carry_child(entry, target, fresh), child)
+
+    def _make_directory(self, target: Item) -> bool:
+        """See to it that the directory is there; whether it is new."""
+        if target.is_directory:
+            return False
+        if target.exists:
+            raise PathProblem.is_not_directory(target.name)
+        target.fs.mkdirs(target.path)
+        target.refresh()
+        return True
+
+    def _carry_child(self, child: Item, parent: Item, fresh: bool) -> None:
+        """An entry of a directory; in one just made nothing needs looking up."""
+        target = parent.child(child.base_name)
+        if not fresh:
+            target.refresh()
+        self.carry(child, target)
+
+    def finish_directory(self, source: Item, target: Item) -> None:
+        """What is left to do when everything in a directory was copied."""
+        self.preserve(source, target)
+
+    # --- files ----------------------------------------------------------------
+
+    def copy_file(self, source: Item, target: Item) -> None:
+        """Copy one file, under its final name at the end."""
+        status = source.found()
+        with source.fs.open(source.path, PIECE_BYTES) as stream:
+            self.copy_stream(stream, target, status.length)
+        self.preserve(source, target)
+
+    def copy_stream(self, stream: IO[bytes], target: Item, length: int | None) -> None:
+        """Copy what a stream has to a new file; nothing stays behind if that fails."""
+        if target.is_directory:
+            raise PathProblem.is_directory(target.name)
+        if target.exists and not self.overwrite:
+            raise PathProblem.exists(target.name)
+        if target.exists:
+            target.check_meant()
+        path = target.path if self.direct else target.path + TEMPORARY_SUFFIX
+        out: FSDataOutputStream | None = None
+        try:
+            with whole_step():
+                out = target.fs.create(
+                    path,
+                    overwrite=self.overwrite or not self.direct,
+                    replication=self.replication,
+                )
+            self._pump(stream, out, target.name, length)
+            out.close()
+            if not self.direct:
+                target.fs.rename(path, target.path, overwrite=self.overwrite)
+        except BaseException as error:
+            if out is not None:
+                _discard(target, path, out, error)
+            raise
+
+    def _pump(
+        self, stream: IO[bytes], out: FSDataOutputStream, name: str, length: int | None
+    ) -> None:
+        piece = memoryview(bytearray(_piece_bytes(length)))
+        with self._progress.of(name, length) as meter:
+            while count := stream.readinto(piece):  # type: ignore[attr-defined]
+                if self._stopped:
+                    raise PathProblem(name, "the copy was stopped")
+                out.write(piece[:count])
+                meter.advance(count)
+
+    def preserve(self, source: Item, target: Item) -> None:
+        """Give the target the attributes of the source that -p asks for."""
+        if not self.preserved:
+            return
+        status = source.found()
+        if OWNER in self.preserved:
+            target.fs.set_owner(target.path, status.owner, status.group)
+        if MODE in self.preserved:
+            target.fs.set_permission(target.path, status.permission)
+        if ACL in self.preserved and status.has_acl:
+            acl = source.fs.get_acl_status(source.path)
+            target.fs.set_acl(target.path, acl.all_entries())
+        if XATTRS in self.preserved:
+            for name, value in source.fs.get_xattrs(source.path).items():
+                target.fs.set_xattr(target.path, name, value)
+        if TIMES in self.preserved:
+            target.fs.set_times(target.path, status.modification_time_ms, status.access_time_ms)
+
+
+def _piece_bytes(length: int | None) -> int:
+    """A small file needs no large buffer; one byte more shows that it has ended."""
+    return PIECE_BYTES if length is None else min(PIECE_BYTES, max(length + 1, 4096))
+
+
+def _discard(target: Item, path: str, out: FSDataOutputStream, cause: BaseException) -> None:
+    """Remove what a failed copy has written; if that fails too, say so with the cause."""
+    for step in (out.close, lambda: target.fs.delete(path)):
+        try:
+            step()
+        except (HowdahError, OSError) as error:
+            cause.add_note(f"removing {path} failed as well: {error}")

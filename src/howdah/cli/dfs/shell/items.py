@@ -1,0 +1,261 @@
+"""Paths on a command line: which filesystem they are in, and how they are shown again.
+
+Mirrors what FsShell does with its path arguments. A path is shown as it was
+asked for: absolute ones as absolute paths, relative ones relative to the
+working directory, URIs with their scheme and authority; what isn't there exactly as
+it was typed. Names are literal: `%41`, blanks and colons are characters.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from howdah import errors, keys
+from howdah.cli.dfs.shell.problems import CommandProblem, PathProblem, UsageProblem
+from howdah.fs import glob, paths
+
+if TYPE_CHECKING:
+    from howdah.config import Configuration
+    from howdah.fs.api import FileSystem
+    from howdah.fs.status import FileStatus
+
+
+class Style:
+    """How paths of one argument are shown: behind a prefix, or relative to a directory.
+
+    `is_a_guess` says that the argument named no filesystem and nobody configured one.
+    """
+
+    __slots__ = ("base", "is_a_guess", "prefix")
+
+    def __init__(
+        self, prefix: str = "", base: str | None = None, *, is_a_guess: bool = False
+    ) -> None:
+        self.prefix = prefix
+        self.base = base
+        self.is_a_guess = is_a_guess
+
+    def show(self, path: str) -> str:
+        """An absolute path in this style."""
+        return self.prefix + path if self.base is None else posixpath.relpath(path, self.base)
+
+
+class Item:
+    """One path that a command works on; `status` is None if nothing is there."""
+
+    __slots__ = ("_above", "fs", "path", "status", "style", "typed")
+
+    def __init__(
+        self,
+        fs: FileSystem,
+        path: str,
+        style: Style,
+        status: FileStatus | None = None,
+        typed: str | None = None,
+        above: str | None = None,
+    ) -> None:
+        self.fs = fs
+        self.path = path
+        self.style = style
+        self.status = status
+        self.typed = typed
+        self._above = above
+
+    @property
+    def name(self) -> str:
+        """The path as it is shown to the user."""
+        if self.status is None and self.typed is not None:
+            return self.typed
+        if self._above is not None:
+            return self.base_name if self._above == "." else paths.join(self._above, self.base_name)
+        return self.style.show(self.path)
+
+    @property
+    def base_name(self) -> str:
+        """The last component; empty for the root."""
+        return paths.name_of(self.path)
+
+    @property
+    def full_path(self) -> str:
+        """The path with its filesystem, for messages that must leave no doubt."""
+        if self.fs.scheme == "file" and self.style.base is not None:
+            return f"file:{self.path}"
+        return self.fs.uri + self.path
+
+    @property
+    def exists(self) -> bool:
+        return self.status is not None
+
+    @property
+    def is_directory(self) -> bool:
+        return self.status is not None and self.status.is_directory
+
+    @property
+    def means_directory(self) -> bool:
+        """Whether the user wrote a slash at the end."""
+        return self.typed is not None and self.typed.endswith("/")
+
+    def found(self) -> FileStatus:
+        """The status of something that is there; raises if it isn't."""
+        if self.status is None:
+            raise PathProblem.missing(self.name)
+        return self.status
+
+    def check_meant(self) -> None:
+        """Refuse to remove or overwrite it if it is on the local disk only because nobody
+        said which filesystem is meant."""
+        if self.style.is_a_guess:
+            raise CommandProblem(
+                f"`{self.name}': {keys.FS_DEFAULTFS.name} is not configured, so this is the local "
+                f"disk, where nothing is removed or overwritten unless the path says so: "
+                f"file:{self.path}"
+            )
+
+    def refresh(self) -> None:
+        """Ask the filesystem again what is there."""
+        self.status = status_or_none(self.fs, self.path)
+
+    def child(self, name: str, status: FileStatus | None = None) -> Item:
+        """The item of an entry below this one."""
+        return Item(self.fs, paths.join(self.path, name), self.style, status, above=self.name)
+
+    def children(self) -> list[Item]:
+        """What is in the directory now, by name."""
+        above = self.name
+        return [
+            Item(self.fs, status.path, self.style, status, above=above)
+            for status in self.fs.list_status(self.path)
+        ]
+
+    def parent_exists(self) -> bool:
+        """Whether the directory above is there."""
+        parent = paths.parent_of(self.path)
+        return parent is None or status_or_none(self.fs, parent) is not None
+
+    def same_filesystem(self, other: Item) -> bool:
+        return self.fs.uri == other.fs.uri
+
+
+def _silently(text: str) -> None:
+    """Say nothing."""
+
+
+def status_or_none(fs: FileSystem, path: str) -> FileStatus | None:
+    """What is at a path, None if nothing is."""
+    try:
+        return fs.get_file_status(path)
+    except errors.PathNotFound:
+        return None
+
+
+class Filesystems:
+    """The filesystems that a call uses, each connected to when it is first named.
+
+    Without `fs.defaultFS` in the configuration the default filesystem is the cluster that
+    `howdah up` started and that still runs; where there is none it is the local disk, which
+    `announce` is told once.
+    """
+
+    def __init__(self, conf: Configuration, announce: Callable[[str], None] = _silently) -> None:
+        self._conf = conf
+        self._announce = announce
+        self._connected: dict[str, FileSystem] = {}
+        self.default_is_a_guess = False
+        if not conf.is_set(keys.FS_DEFAULTFS):
+            from howdah.local.running import default_cluster_conf  # only where it is asked for
+
+            cluster = default_cluster_conf()
+            if cluster is None:
+                self.default_is_a_guess = True
+            else:
+                self._conf = cluster.with_values(dict(conf.items()))
+        self._announced = not self.default_is_a_guess
+
+    @property
+    def default_uri(self) -> str:
+        return self._conf.get(keys.FS_DEFAULTFS)
+
+    def default(self) -> FileSystem:
+        """The filesystem of paths without a scheme (`fs.defaultFS`)."""
+        if not self._announced:
+            self._announced = True
+            self._announce(
+                f"howdah dfs: {keys.FS_DEFAULTFS.name} is not configured: a path without a scheme "
+                "is on the local disk. Set HADOOP_CONF_DIR, or name the cluster: -fs hdfs://host:port"
+            )
+        return self._of(paths.parse(self.default_uri))
+
+    def local(self) -> FileSystem:
+        """This machine's files."""
+        return self._of(paths.Location("file", "", "/"))
+
+    def _of(self, location: paths.Location) -> FileSystem:
+        key = f"{location.scheme}://{location.authority}"
+        fs = self._connected.get(key)
+        if fs is None:
+            fs = self._connected[key] = self._connect(location, key)
+        return fs
+
+    def _connect(self, location: paths.Location, uri: str) -> FileSystem:
+        if location.scheme == "file":
+            from howdah.fs.local.filesystem import LocalFileSystem
+
+            return LocalFileSystem(location.authority, self._conf)
+        if not location.authority:
+            default = paths.parse(self.default_uri)
+            if default.scheme != location.scheme or not default.authority:
+                raise CommandProblem(f"Incomplete URI, no host: {uri}{location.path}")
+            return self._of(default)
+        if location.scheme not in ("hdfs", "howdah"):
+            raise CommandProblem(f'No FileSystem for scheme "{location.scheme}"')
+        import howdah
+
+        return howdah.connect(uri, conf=self._conf)
+
+    def _resolve(self, text: str, *, local: bool) -> tuple[FileSystem, str, Style]:
+        """Filesystem, absolute path (or pattern) and style of an argument."""
+        if not text:
+            raise UsageProblem("Can not create a Path from an empty string")
+        location = paths.parse(text)
+        if location.is_qualified:
+            fs = self._of(location)
+            names_no_path = text.removeprefix(f"{text.partition(':')[0]}://") == location.authority
+            path = fs.working_directory() if names_no_path else location.path
+            return fs, paths.normalize(path), Style(f"{location.scheme}://{location.authority}")
+        fs = self.local() if local else self.default()
+        guess = self.default_is_a_guess and not local
+        if location.path.startswith("/"):
+            return fs, paths.normalize(location.path), Style(is_a_guess=guess)
+        base = fs.working_directory()
+        start = glob.escape(base) if glob.has_wildcard(location.path) and not local else base
+        return fs, paths.normalize(location.path, start), Style(base=base, is_a_guess=guess)
+
+    def item(self, text: str, *, local: bool = False) -> Item:
+        """The one path that an argument names literally, there or not."""
+        fs, path, style = self._resolve(text, local=local)
+        return Item(fs, path, style, status_or_none(fs, path), typed=text)
+
+    def expand(self, text: str) -> list[Item]:
+        """The paths that an argument stands for; itself, there or not, if it is no pattern.
+
+        Raises `PathProblem` for a pattern that nothing matches.
+        """
+        fs, path, style = self._resolve(text, local=False)
+        if not glob.has_wildcard(path):
+            return [Item(fs, path, style, status_or_none(fs, path), typed=text)]
+        matching = fs.glob_status(path)
+        if not matching and glob.is_literal(path):
+            # Nothing but escapes: it names one path, which may yet be made.
+            name = glob.unescape(path)
+            return [Item(fs, name, style, typed=glob.unescape(text))]
+        if not matching:
+            raise PathProblem.missing(text)
+        return [Item(fs, status.path, style, status) for status in matching]
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        for fs in self._connected.values():
+            fs.close()
+        self._connected.clear()
