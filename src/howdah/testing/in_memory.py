@@ -391,7 +391,7 @@ class InMemoryNamenode:
         """Time passes, and what happens by itself happens. Returns what would be logged."""
         self.clock.advance(ms)
         self.core.tick()
-        deque(self.core.repair_round(), maxlen=0)
+        deque(self.core.redundancy_round(), maxlen=0)
         self.client.look_at_waiting()
         said = [line for lines in self.leases.round() for line in lines]
         while self.core.reap():

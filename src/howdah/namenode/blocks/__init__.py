@@ -1,7 +1,8 @@
 """Where replicas are, and where they should be (pure).
 
 `datanodes` has nodes and storages, `block_map` what they report, `redundancy` the queues of
-blocks that need something, `repair` and `deletions` the orders that follow; `topology`,
+blocks that need something, `reconstruction` and `invalidation` the orders that follow; `topology`,
 `placement` and `hosts` choose nodes; `safe_mode` waits for reports. Knows blocks as rows of
-`inodes`, and neither paths nor callers. Arrows: `repair -> block_map -> redundancy, deletions`.
+`inodes`, and neither paths nor callers. Arrows: `reconstruction -> block_map ->
+invalidation -> redundancy`.
 """

@@ -1,4 +1,4 @@
-"""What a datanode says of itself, and how much of it is believed (pure).
+"""What a datanode claims about itself, and which claims the namenode accepts (pure).
 
 Datanodes are not authenticated. So a datanode is where it calls from, and what could not
 be true of any is refused.
@@ -38,20 +38,20 @@ def address_of(peer: str, claimed: str) -> str:
     return str(from_where)
 
 
-def check_sound(told: types_pb2.DatanodeIDProto, ip: str) -> None:
+def check_sound(claimed: types_pb2.DatanodeIDProto, ip: str) -> None:
     """Raises DisallowedDatanode for what no datanode says of itself."""
-    if not 0 < len(told.datanodeUuid) <= MAX_UUID_CHARACTERS:
+    if not 0 < len(claimed.datanodeUuid) <= MAX_UUID_CHARACTERS:
         raise errors.DisallowedDatanode(
-            f"a datanode at {ip} has a uuid of {len(told.datanodeUuid)} characters: 1 to "
+            f"a datanode at {ip} has a uuid of {len(claimed.datanodeUuid)} characters: 1 to "
             f"{MAX_UUID_CHARACTERS} are allowed"
         )
-    if len(told.hostName) > MAX_HOSTNAME_CHARACTERS:
+    if len(claimed.hostName) > MAX_HOSTNAME_CHARACTERS:
         raise errors.DisallowedDatanode(
-            f"the datanode {told.datanodeUuid} at {ip} has a host name of "
-            f"{len(told.hostName)} characters: at most {MAX_HOSTNAME_CHARACTERS} are allowed"
+            f"the datanode {claimed.datanodeUuid} at {ip} has a host name of "
+            f"{len(claimed.hostName)} characters: at most {MAX_HOSTNAME_CHARACTERS} are allowed"
         )
-    ports = (told.xferPort, told.infoPort, told.ipcPort, told.infoSecurePort)
-    if not 0 < told.xferPort <= MAX_PORT or max(ports) > MAX_PORT:
+    ports = (claimed.xferPort, claimed.infoPort, claimed.ipcPort, claimed.infoSecurePort)
+    if not 0 < claimed.xferPort <= MAX_PORT or max(ports) > MAX_PORT:
         raise errors.DisallowedDatanode(
-            f"the datanode {told.datanodeUuid} at {ip} says that it listens at the ports {ports}"
+            f"the datanode {claimed.datanodeUuid} at {ip} says that it listens at the ports {ports}"
         )

@@ -1,5 +1,7 @@
 """The datanodes and their storages, as the namenode knows them (pure).
 
+Hadoop's `DatanodeManager`, `DatanodeDescriptor` and `DatanodeStorageInfo`.
+
 Registration, heartbeats and death are events with a `now_ms`; commands wait in
 the node's queues until its next heartbeat takes them home.
 """
@@ -49,7 +51,7 @@ class StorageReport:
 
 
 @dataclass(frozen=True, slots=True)
-class BadReplica:
+class CorruptReplica:
     """A replica that does not count: of an old generation stamp or another length, or
     one whose data a reader found corrupt."""
 
@@ -60,15 +62,15 @@ class BadReplica:
 class Storage:
     """One volume of one datanode.
 
-    `block_ids` are the blocks of which it holds a good replica, `bad` those of which
-    it holds one that does not count. `reported`: it has told all that it has, from the
-    first replica to the last, since its node registered.
+    `block_ids` are the blocks of which it has a good replica, `corrupt` those of which it
+    has a corrupt one. `reported`: a whole full report was processed since its node
+    registered. (Hadoop calls the contents of a storage stale until then.)
     """
 
     __slots__ = (
-        "bad",
         "block_ids",
         "capacity_bytes",
+        "corrupt",
         "failed",
         "node",
         "non_dfs_used_bytes",
@@ -92,7 +94,7 @@ class Storage:
         self.pool_used_bytes = 0
         self.non_dfs_used_bytes = 0
         self.block_ids = IdSet()
-        self.bad: dict[int, BadReplica] = {}
+        self.corrupt: dict[int, CorruptReplica] = {}
 
     def update(self, report: StorageReport) -> None:
         self.storage_type = report.storage_type
@@ -116,51 +118,51 @@ class Transfer:
 
 
 @dataclass(slots=True)
-class Doomed:
-    """A replica of a block that is there, which is to go: where it was, and under which
-    generation stamp.
+class Invalidated:
+    """An order to delete a replica of a block that belongs to a file: where the replica
+    was, and its generation stamp.
 
-    `is_surplus`: there is nothing wrong with it. `is_told`: its node was told to delete it,
-    and may do so at any time. `is_queued`: it is to be told, perhaps again.
+    `is_excess`: the replica is good, but one too many. `is_sent`: the order was sent; the
+    datanode may carry it out at any time. `is_queued`: the order is to be sent (again).
     """
 
     storage: Storage
     generation_stamp: int
-    is_surplus: bool
-    is_told: bool
+    is_excess: bool
+    is_sent: bool
     is_queued: bool = True
 
 
 class Datanode:
     """One datanode.
 
-    `doomed` are the replicas that it was told, or is about to be told, to delete, by
-    block; it goes by the block's id, on whichever volume the replica may be by then.
-    `to_delete` are those blocks in the order in which it is to be told; a few of them may
-    have been taken back since. `unwanted` are replicas that it is to be told to delete, as
-    no file has their blocks: (block id, generation stamp). `in_doubt` are blocks whose
-    replicas count again, though it may still delete them (see `deletions`).
+    `invalidated` are the orders to delete replicas, by block id: the datanode deletes the
+    block's replica on whichever volume it finds it. `to_invalidate` are those block ids in
+    the order in which they will be sent; a few may have been revoked since. `orphaned` are
+    replicas to delete whose blocks belong to no file: (block id, generation stamp).
+    `maybe_invalidated` are blocks whose replica counts again, though the datanode may still
+    delete it (see `invalidation`).
     """
 
     __slots__ = (
         "alive",
         "cache_capacity_bytes",
         "cache_used_bytes",
-        "doomed",
         "identity",
-        "in_doubt",
+        "invalidated",
         "last_heartbeat_ms",
         "last_report_ms",
         "location",
+        "maybe_invalidated",
         "new_bandwidth",
+        "orphaned",
         "registered_ms",
         "registrations",
         "shown",
         "storages",
-        "to_delete",
+        "to_invalidate",
         "to_transfer",
         "transfers_running",
-        "unwanted",
         "xceivers",
     )
 
@@ -172,16 +174,16 @@ class Datanode:
         self.last_report_ms: int | None = None
         """When it last reported all that it has."""
         self.new_bandwidth: int | None = None
-        """Bytes a second for balancing that it is to be told."""
+        """Bytes a second for balancing that the next heartbeat's answer sets."""
         self.storages: dict[str, Storage] = {}
         self.xceivers = 0
         self.transfers_running = 0
         self.cache_capacity_bytes = 0
         self.cache_used_bytes = 0
-        self.doomed: dict[int, Doomed] = {}
-        self.to_delete: deque[int] = deque()
-        self.unwanted = PairQueue()
-        self.in_doubt: set[int] = set()
+        self.invalidated: dict[int, Invalidated] = {}
+        self.to_invalidate: deque[int] = deque()
+        self.orphaned = PairQueue()
+        self.maybe_invalidated: set[int] = set()
         self.registrations = 0
         """How often it has registered."""
         self.registered_ms = now_ms
@@ -221,9 +223,9 @@ class Datanode:
         return sum(s.non_dfs_used_bytes for s in self.storages.values())
 
     @property
-    def deletions_waiting(self) -> int:
-        """Replicas that it is still to be told to delete."""
-        return len(self.to_delete) + len(self.unwanted)
+    def pending_deletions(self) -> int:
+        """Orders to delete replicas that were not sent yet."""
+        return len(self.to_invalidate) + len(self.orphaned)
 
     @property
     def block_count(self) -> int:

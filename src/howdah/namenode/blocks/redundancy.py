@@ -1,9 +1,11 @@
-"""What blocks lack, or have too much: queues by need, and their lengths (pure; FS-015).
+"""Complete blocks with too few or too many replicas: queues and figures (pure; FS-015).
 
-Whoever changes something about a block notes it here; `Repair` sorts what was noted, in
-slices, and goes through the queues. So figures are there without counting, and a block
-of which nothing changes costs nothing but its turn: each round takes so many of every
-queue, first those of which something changed, then those that waited longest.
+Hadoop's `LowRedundancyBlocks`, with the blocks of its `ExcessRedundancyMap` and
+`CorruptReplicasMap`. Any code that changes the replicas of a block notes the block here.
+`Reconstruction` then sorts the noted blocks into the queues, in slices, and works the
+queues off. So the figures need no counting, and a block that does not change costs
+nothing but its turn: each round takes a limited number of blocks from every queue, first
+those that changed, then those that waited longest.
 """
 
 from __future__ import annotations
@@ -24,22 +26,21 @@ class Need(enum.IntEnum):
     MISSING = 0
     """No good replica is known."""
     LAST = 1
-    """One is left of more that are wanted."""
+    """One is left of several expected ones: Hadoop's highest priority."""
     LOW = 2
-    """More than one, and fewer than are wanted."""
-    SURPLUS = 3
-    """Enough, and others that may go: too many, or bad ones."""
+    """More than one, and fewer than expected."""
+    EXCESS = 3
+    """Enough, and others that may be deleted: excess replicas, or corrupt ones."""
 
 
-class Turns:
-    """A set of block ids that take turns. A new one, or one of which something changed,
-    is next."""
+class BlockQueue:
+    """A set of block ids that take turns. A new or changed block is next."""
 
     __slots__ = ("_members", "_queue")
 
     def __init__(self) -> None:
         self._members: set[int] = set()
-        # Also names ids that were discarded, and some twice; at most as many again.
+        # May have ids that were discarded, and some twice; at most as many again.
         self._queue: deque[int] = deque()
 
     def add(self, block_id: int) -> None:
@@ -54,7 +55,7 @@ class Turns:
             self._queue.clear()
 
     def take(self, count: int) -> list[int]:
-        """Up to so many, each once; they are behind all others from now on."""
+        """Up to `count` ids, each once. They go to the end of the queue."""
         taken: dict[int, None] = {}
         for _ in range(len(self._queue)):
             if len(taken) >= count:
@@ -76,48 +77,52 @@ class Turns:
 
 
 class Redundancy:
-    """The complete blocks that need something, by what they need."""
+    """The complete blocks that need work, by the kind of work."""
 
-    def __init__(self, wanted: Callable[[Block], int]) -> None:
-        self.wanted: Final = wanted
-        """How many replicas a block is to have."""
+    def __init__(self, expected_replication: Callable[[Block], int]) -> None:
+        self.expected_replication: Final = expected_replication
+        """How many replicas a block should have."""
         self.changed: set[int] = set()
-        """Blocks of which something changed since they were sorted."""
-        self.queues: Final[tuple[Turns, ...]] = tuple(Turns() for _ in Need)
+        """Blocks that changed since they were last sorted."""
+        self.queues: Final[tuple[BlockQueue, ...]] = tuple(BlockQueue() for _ in Need)
         self.corrupt: Final[set[int]] = set()
-        """Blocks with bad replicas."""
+        """Blocks with corrupt replicas."""
         self.missing_single: Final[set[int]] = set()
-        """Of those that are missing, those that were to have one replica only."""
+        """Missing blocks whose expected replication is 1."""
 
     def note(self, block_id: int) -> None:
-        """Something about the block has changed."""
+        """The block, or one of its replicas, has changed."""
         self.changed.add(block_id)
 
     def forget(self, block_id: int) -> None:
-        """The block is gone, or open again."""
+        """The block was removed, or is under construction again."""
         self.changed.discard(block_id)
         self._move(block_id, None, is_new=False)
         self.corrupt.discard(block_id)
         self.missing_single.discard(block_id)
 
     def settle(self, block_id: int) -> None:
-        """All that there was to do about the block is under way."""
+        """All work on the block has been ordered."""
         self._move(block_id, None, is_new=False)
         self.changed.discard(block_id)
 
     def sort(self, block: Block) -> Need | None:
-        """Put the block where it belongs; None: it has what it is to have, and no more."""
+        """Put the block into the queue where it belongs. None: it has the expected replicas."""
         block_id = block.block_id
         if block.state is not BlockState.COMPLETE:
             self.forget(block_id)
             return None
         has_changed = block_id in self.changed
         self.changed.discard(block_id)
-        live, wanted, has_bad = block.replica_count, self.wanted(block), bool(block.corrupt)
-        need = _need(live, wanted, has_bad)
+        live, expected, has_corrupt = (
+            block.replica_count,
+            self.expected_replication(block),
+            bool(block.corrupt),
+        )
+        need = _need(live, expected, has_corrupt)
         self._move(block_id, need, is_new=has_changed)
-        _keep(self.corrupt, block_id, has_bad)
-        _keep(self.missing_single, block_id, live == 0 and wanted == 1)
+        _keep(self.corrupt, block_id, has_corrupt)
+        _keep(self.missing_single, block_id, live == 0 and expected == 1)
         return need
 
     def _move(self, block_id: int, need: Need | None, *, is_new: bool) -> None:
@@ -129,12 +134,12 @@ class Redundancy:
                 queue.discard(block_id)
 
 
-def _need(live: int, wanted: int, has_bad: bool) -> Need | None:
+def _need(live: int, expected: int, has_corrupt: bool) -> Need | None:
     if live == 0:
         return Need.MISSING
-    if live < wanted:
+    if live < expected:
         return Need.LAST if live == 1 else Need.LOW
-    return Need.SURPLUS if live > wanted or has_bad else None
+    return Need.EXCESS if live > expected or has_corrupt else None
 
 
 def _keep(ids: set[int], block_id: int, belongs: bool) -> None:

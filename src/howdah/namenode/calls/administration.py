@@ -138,7 +138,7 @@ class Administration:
         except ValueError as error:
             raise errors.IllegalArgument(f"{cookie!r} is no cookie of this call") from error
         lost: list[int] = []
-        yield from core.repair.sort()
+        yield from core.reconstruction.sort()
         missing = list(core.blocks.redundancy.queues[Need.MISSING])
         for number, block_id in enumerate(missing, 1):
             block = core.namespace.blocks.get(block_id)

@@ -20,7 +20,7 @@ from howdah.namenode.blocks.block_map import BlockMap
 from howdah.namenode.blocks.datanodes import DatanodeRegistry
 from howdah.namenode.blocks.hosts import Hosts
 from howdah.namenode.blocks.placement import Dice
-from howdah.namenode.blocks.repair import Repair
+from howdah.namenode.blocks.reconstruction import Reconstruction
 from howdah.namenode.blocks.safe_mode import SafeMode
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.permissions import Access, Identity, Permissions
@@ -161,7 +161,7 @@ class Core:
             expiry_ms=settings.heartbeat_expiry_ms, stale_ms=settings.stale_datanode_ms
         )
         self.hosts = Hosts()
-        self.repair = Repair(
+        self.reconstruction = Reconstruction(
             self.blocks,
             self.datanodes,
             dice,
@@ -213,13 +213,13 @@ class Core:
         for block_id in self.namespace.snapshots.all_block_ids(file):
             block = self.namespace.blocks.get(block_id)
             if block is not None:
-                self.blocks.look(block)
+                self.blocks.note_change(block)
 
     def unheard(self, block: Block) -> str | None:
         """Who may have an open block, for all that is known since the start, and has not told
         yet what it has, in words; None if nobody. A start forgets pipelines: whoever lives
         comes back before it would be called stale, and reports."""
-        if self.blocks.remembers_pipeline(block):
+        if self.blocks.knows_pipeline(block):
             return None
         now_ms = self.clock.monotonic_ms()
         left_ms = self._started_ms + self.settings.stale_datanode_ms - now_ms
@@ -238,9 +238,9 @@ class Core:
     # Asking.
 
     @property
-    def deletions_waiting(self) -> int:
+    def pending_deletions(self) -> int:
         """Replicas that datanodes are still to be told to delete."""
-        return sum(node.deletions_waiting for node in self.datanodes)
+        return sum(node.pending_deletions for node in self.datanodes)
 
     def identity(self, caller: Caller) -> Identity:
         """The caller with groups, looked up again after `identity_ms`."""
@@ -449,13 +449,13 @@ class Core:
             self.blocks.safe_count, len(self.datanodes.live()), self.clock.monotonic_ms()
         )
 
-    def repair_round(self) -> Generator[None, None, None]:
+    def redundancy_round(self) -> Generator[None, None, None]:
         """Sort out which blocks need something, and give out copies and deletions, in
         slices; nothing is given out in safe mode."""
         if self.safe_mode.on:
-            yield from self.repair.sort()
+            yield from self.reconstruction.sort()
             return
-        for _ in self.repair.work(self.clock.monotonic_ms()):
+        for _ in self.reconstruction.work(self.clock.monotonic_ms()):
             yield
             if self.safe_mode.on:
                 return

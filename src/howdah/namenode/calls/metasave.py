@@ -38,7 +38,7 @@ def _lines(core: Core) -> Iterator[str]:
     yield f"Metasave: Blocks currently missing: {len(missing)}"
     yield from map(_block_line, missing)
     yield "Mis-replicated blocks that have been postponed:"
-    pending = core.repair.under_way()
+    pending = core.reconstruction.under_way()
     yield f"Metasave: Blocks being reconstructed: {len(pending)}"
     late_ms = core.settings.pending_copy_ms + core.clock.monotonic_ms() - core.clock.wall_ms()
     for block_id, deadline_ms, copies in pending:
@@ -46,11 +46,11 @@ def _lines(core: Core) -> Iterator[str]:
         name = block.name if block is not None else f"blk_{block_id}"
         begun = java_date(deadline_ms - late_ms)
         yield f"{name} StartTime: {begun} NumReconstructInProgress: {copies}"
-    doomed = [(node, _waiting_deletion(node)) for node in core.datanodes]
-    doomed = [(node, replicas) for node, replicas in doomed if replicas]
-    count = sum(len(replicas) for _, replicas in doomed)
-    yield f"Metasave: Blocks {count} waiting deletion from {len(doomed)} datanodes."
-    for node, replicas in doomed:
+    invalidated = [(node, _waiting_deletion(node)) for node in core.datanodes]
+    invalidated = [(node, replicas) for node, replicas in invalidated if replicas]
+    count = sum(len(replicas) for _, replicas in invalidated)
+    yield f"Metasave: Blocks {count} waiting deletion from {len(invalidated)} datanodes."
+    for node, replicas in invalidated:
         yield node.name
         for block_id, stamp in replicas:
             yield f"[blk_{block_id}_{stamp}]"
@@ -65,7 +65,7 @@ def _lines(core: Core) -> Iterator[str]:
 
 def _in_question(core: Core) -> tuple[list[Block], list[Block], list[Block]]:
     """Complete blocks with too few replicas, with none, and with bad ones."""
-    core.repair.counts()
+    core.reconstruction.counts()
     needs = core.blocks.redundancy
     missing = set(needs.queues[Need.MISSING])
     low = {*needs.queues[Need.LAST], *needs.queues[Need.LOW]}
@@ -78,9 +78,12 @@ def _in_question(core: Core) -> tuple[list[Block], list[Block], list[Block]]:
 
 
 def _waiting_deletion(node: Datanode) -> list[tuple[int, int]]:
-    """Block id and generation stamp of what it was told, or is to be told, to delete."""
-    told = [(block_id, doomed.generation_stamp) for block_id, doomed in node.doomed.items()]
-    return [*told, *node.unwanted]
+    """Block id and generation stamp of each replica that the node has to delete."""
+    orders = [
+        (block_id, invalidated.generation_stamp)
+        for block_id, invalidated in node.invalidated.items()
+    ]
+    return [*orders, *node.orphaned]
 
 
 def _block_line(block: Block) -> str:
@@ -97,7 +100,7 @@ def _block_line(block: Block) -> str:
 def _corrupt_lines(block: Block) -> Iterator[str]:
     total = len(block.replicas) + len(block.corrupt)
     for storage in block.corrupt:
-        by_reader = storage.bad[block.block_id].found_by_reader
+        by_reader = storage.corrupt[block.block_id].found_by_reader
         yield (
             f"Block={block.block_id}\tSize={block.length_bytes}\tNode={storage.node.name}"
             f"\tStorageID={storage.storage_id}"
@@ -119,6 +122,6 @@ def _node_line(core: Core, node: Datanode) -> str:
     )
     if node.to_transfer:
         line += f" {len(node.to_transfer)} blocks to be replicated;"
-    if node.deletions_waiting:
-        line += f" {node.deletions_waiting} blocks to be invalidated;"
+    if node.pending_deletions:
+        line += f" {node.pending_deletions} blocks to be invalidated;"
     return line

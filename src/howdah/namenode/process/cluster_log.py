@@ -59,7 +59,7 @@ class ClusterLog:
         core = self._core
         if core.safe_mode.on:
             return []
-        counts = core.repair.counts()
+        counts = core.reconstruction.counts()
         needs = core.blocks.redundancy
         missing = needs.queues[Need.MISSING]
         low = [needs.queues[Need.LAST], needs.queues[Need.LOW]]

@@ -74,7 +74,7 @@ from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, respond
 log = logging.getLogger(__name__)
 
 TICK_S = 0.25
-_REPAIR, _LEASES, _TRASH = "repair", "the recovery of leases", "emptying the trash"
+_REDUNDANCY, _LEASES, _TRASH = "redundancy work", "lease recovery", "emptying the trash"
 
 
 class SystemClock:
@@ -250,7 +250,7 @@ class Namenode:
         self._segment_txid = 0
         self._stop = asyncio.Event()
         self._failure: str | None = None
-        self._next_repair_s = 0.0
+        self._next_redundancy_s = 0.0
         self._reaping = False
         self._emptier = emptier(self.core, conf)
         self._started_ms = self.core.clock.wall_ms()
@@ -428,11 +428,11 @@ class Namenode:
         if was_safe and not self.core.safe_mode.on:
             log.info("left safe mode with %d blocks reported", self.core.blocks.safe_count)
         now_s = time.monotonic()
-        if now_s >= self._next_repair_s and not self._rounds.is_running(_REPAIR):
-            self._next_repair_s = now_s + self._conf.get(
+        if now_s >= self._next_redundancy_s and not self._rounds.is_running(_REDUNDANCY):
+            self._next_redundancy_s = now_s + self._conf.get(
                 keys.DFS_NAMENODE_REDUNDANCY_INTERVAL_SECONDS
             )
-            self._rounds.begin(_REPAIR, (() for _ in self.core.repair_round()))
+            self._rounds.begin(_REDUNDANCY, (() for _ in self.core.redundancy_round()))
         self._client.look_at_waiting()
         if not self._rounds.is_running(_LEASES):
             self._rounds.begin(_LEASES, self._leases.round())

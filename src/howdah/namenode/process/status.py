@@ -28,7 +28,7 @@ class Surroundings:
 
 def namenode_status(core: Core, around: Surroundings) -> NamenodeStatus:
     """As of now."""
-    counts = core.repair.counts()
+    counts = core.reconstruction.counts()
     now_ms = core.clock.monotonic_ms()
     return NamenodeStatus(
         version=__version__,
@@ -52,8 +52,8 @@ def namenode_status(core: Core, around: Surroundings) -> NamenodeStatus:
         image_ms=around.image_ms,
         future_bytes=core.safe_mode.future_bytes,
         missing_single_blocks=counts.missing_single,
-        pending_blocks=core.repair.pending_count,
-        pending_deletion_blocks=core.deletions_waiting,
+        pending_blocks=core.reconstruction.pending_count,
+        pending_deletion_blocks=core.pending_deletions,
         upgrade_finalized=around.upgrade_finalized,
         snapshots=core.namespace.snapshots.count,
         snapshottable_directories=len(core.namespace.snapshots.roots),

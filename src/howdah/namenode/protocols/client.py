@@ -348,7 +348,7 @@ class ClientProtocol(ClientAdministration):
         for located in request.blocks:
             for node in located.locs:
                 named = messages.client_block(self._core.settings, located.b)
-                self._core.blocks.found_bad(
+                self._core.blocks.found_corrupt(
                     self._core.datanodes.get(node.id.datanodeUuid),
                     named.block_id,
                     named.generation_stamp,

@@ -41,7 +41,7 @@ class ClientAdministration(ClientSnapshots):
         self, request: pb.GetFsStatusRequestProto, caller: Caller
     ) -> pb.GetFsStatsResponseProto:
         nodes = self._core.datanodes.live()
-        counts = self._core.repair.counts()
+        counts = self._core.reconstruction.counts()
         return pb.GetFsStatsResponseProto(
             capacity=sum(n.capacity_bytes for n in nodes),
             used=sum(n.used_bytes for n in nodes),
@@ -51,20 +51,20 @@ class ClientAdministration(ClientSnapshots):
             missing_blocks=counts.missing,
             missing_repl_one_blocks=counts.missing_single,
             blocks_in_future=self._core.safe_mode.future_bytes,
-            pending_deletion_blocks=self._core.deletions_waiting,
+            pending_deletion_blocks=self._core.pending_deletions,
         )
 
     def get_fs_replicated_block_stats(
         self, request: pb.GetFsReplicatedBlockStatsRequestProto, caller: Caller
     ) -> pb.GetFsReplicatedBlockStatsResponseProto:
-        counts = self._core.repair.counts()
+        counts = self._core.reconstruction.counts()
         return pb.GetFsReplicatedBlockStatsResponseProto(
             low_redundancy=counts.low_redundancy,
             corrupt_blocks=counts.corrupt,
             missing_blocks=counts.missing,
             missing_repl_one_blocks=counts.missing_single,
             blocks_in_future=self._core.safe_mode.future_bytes,
-            pending_deletion_blocks=self._core.deletions_waiting,
+            pending_deletion_blocks=self._core.pending_deletions,
             highest_prio_low_redundancy_blocks=counts.last_replica,
             badly_distributed_blocks=0,
         )

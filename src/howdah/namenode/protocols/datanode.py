@@ -127,8 +127,8 @@ class DatanodeProtocol:
         before = None if known is None else (known.alive, now_ms - known.last_heartbeat_ms)
         node, displaced = core.datanodes.register(identity, location, now_ms)
         _log_registration(node, before)
-        core.blocks.orders_lost(node)
-        core.repair.started_anew(node)
+        core.blocks.registered(node)
+        core.reconstruction.registered(node)
         self._recovery.started_anew(node)
         for other in displaced:
             log.warning(
@@ -267,7 +267,7 @@ class DatanodeProtocol:
         core = self._core
         if core.safe_mode.on:
             return []
-        return core.blocks.deletions.take(node, core.settings.deletions_per_command)
+        return core.blocks.invalidation.take(node, core.settings.deletions_per_command)
 
     @staticmethod
     def _settings_for(node: Datanode) -> list[pb.DatanodeCommandProto]:
@@ -370,7 +370,7 @@ class DatanodeProtocol:
         for located in request.blocks:
             for node in located.locs:
                 named = messages.client_block(self._core.settings, located.b)
-                self._core.blocks.found_bad(
+                self._core.blocks.found_corrupt(
                     self._core.datanodes.get(node.id.datanodeUuid),
                     named.block_id,
                     named.generation_stamp,

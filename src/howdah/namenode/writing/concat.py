@@ -58,7 +58,7 @@ class Concat:
         core.reap()
         for block in moved:
             # The target's replication holds for them from now on.
-            core.blocks.look(block)
+            core.blocks.note_change(block)
 
     def _source(self, caller: Caller, path: str, target: File) -> File:
         core = self._core

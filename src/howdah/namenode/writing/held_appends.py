@@ -52,7 +52,7 @@ class HeldAppends:
             return None  # the append says what is wrong
         if not isinstance(file, File) or file.writer is not None or not file.blocks:
             return None
-        return file.blocks[-1] if self._core.blocks.due(file.blocks[-1]) else None
+        return file.blocks[-1] if self._core.blocks.awaited_reports(file.blocks[-1]) else None
 
     def look(self, inode_ids: list[int] | None = None) -> None:
         """Datanodes reported of these files (None: any), or time passed."""
@@ -82,7 +82,7 @@ class HeldAppends:
         if block is None:
             return False
         if now_ms >= held.deadline_ms:
-            self._core.blocks.give_up_due(block)
+            self._core.blocks.stop_awaiting_reports(block)
             return False
         return block.file.inode_id == inode_id
 

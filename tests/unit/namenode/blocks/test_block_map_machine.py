@@ -362,7 +362,7 @@ class BlockMapMachine(RuleBasedStateMachine):
             (number, block_id)
             for number, node in enumerate(self.nodes)
             if node.uuid not in self.down
-            for block_id in sorted(node.known.doomed)
+            for block_id in sorted(node.known.invalidated)
             if block_id in self.core.namespace.blocks
         ]
         if not found:
@@ -629,7 +629,7 @@ class BlockMapMachine(RuleBasedStateMachine):
             (storage.storage_id, block_id)
             for node in self.core.datanodes
             for storage in node.storages.values()
-            for block_id in storage.bad
+            for block_id in storage.corrupt
         }
         assert bad == {(s.storage_id, b.block_id) for b in blocks for s in b.corrupt}
         assert not said & bad
@@ -656,7 +656,7 @@ class BlockMapMachine(RuleBasedStateMachine):
     def what_was_told_to_go_does_not_count(self) -> None:
         for node in self.core.datanodes:
             for storage in node.storages.values():
-                assert not node.doomed.keys() & storage.block_ids
+                assert not node.invalidated.keys() & storage.block_ids
 
     @invariant()
     def complete_blocks_have_no_pipeline(self) -> None:

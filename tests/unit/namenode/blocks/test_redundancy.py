@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from howdah.namenode.blocks.redundancy import Need, Turns
-from howdah.namenode.blocks.repair import BlockCounts
+from howdah.namenode.blocks.reconstruction import BlockCounts
+from howdah.namenode.blocks.redundancy import BlockQueue, Need
 from howdah.namenode.calls.core import Settings
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
@@ -16,18 +16,18 @@ from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode
 Nodes = list[InMemoryDatanode]
 
 
-# Turns.
+# BlockQueue.
 
 
 def test_each_takes_its_turn() -> None:
-    turns = Turns()
+    turns = BlockQueue()
     for number in range(5):
         turns.add(number)
     assert [turns.take(2) for _ in range(5)] == [[4, 3], [2, 1], [0, 4], [3, 2], [1, 0]]
 
 
 def test_what_changed_is_next() -> None:
-    turns = Turns()
+    turns = BlockQueue()
     for number in range(100):
         turns.add(number)
     turns.take(30)
@@ -36,7 +36,7 @@ def test_what_changed_is_next() -> None:
 
 
 def test_none_is_taken_twice_at_once() -> None:
-    turns = Turns()
+    turns = BlockQueue()
     for _ in range(3):
         for number in range(3):
             turns.add(number)
@@ -44,7 +44,7 @@ def test_none_is_taken_twice_at_once() -> None:
 
 
 def test_what_was_discarded_is_not_taken() -> None:
-    turns = Turns()
+    turns = BlockQueue()
     for number in range(3):
         turns.add(number)
     turns.discard(1)
@@ -53,7 +53,7 @@ def test_what_was_discarded_is_not_taken() -> None:
 
 
 def test_a_queue_does_not_grow_with_changes() -> None:
-    turns = Turns()
+    turns = BlockQueue()
     for _ in range(1000):
         for number in range(10):
             turns.discard(number)
@@ -70,7 +70,7 @@ def settings() -> Settings:
 
 
 def counts(namenode: InMemoryNamenode) -> BlockCounts:
-    return namenode.core.repair.counts()
+    return namenode.core.reconstruction.counts()
 
 
 def test_figures_follow_what_happens(client: Any, nodes: Nodes) -> None:
@@ -115,7 +115,7 @@ def test_figures_cost_nothing_per_block(
     def no_walk(block_id: int) -> None:
         raise AssertionError("a block is looked at again, though nothing changed")
 
-    monkeypatch.setattr(client.namenode.core.repair, "_sort", no_walk)
+    monkeypatch.setattr(client.namenode.core.reconstruction, "_sort", no_walk)
     assert counts(client.namenode).low_redundancy == 20
 
 
@@ -126,14 +126,16 @@ def test_a_round_looks_at_so_many_blocks_that_nothing_can_be_done_about(
     client: Any, nodes: Nodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All in turn; and one of which something changed comes first."""
-    repair = client.namenode.core.repair
+    reconstruction = client.namenode.core.reconstruction
     for number in range(20):
         client.write(f"/f{number}", 10, replication=3)
         client.set_replication(f"/f{number}", 5)
     client.namenode.tick()
     looked: list[int] = []
-    monkeypatch.setattr(repair, "_copy", lambda block, now_ms: looked.append(block.block_id))
-    monkeypatch.setattr(repair, "_max_blocks", 4)
+    monkeypatch.setattr(
+        reconstruction, "_reconstruct", lambda block, now_ms: looked.append(block.block_id)
+    )
+    monkeypatch.setattr(reconstruction, "_max_blocks", 4)
     for _ in range(5):
         before = len(looked)
         client.namenode.tick(3000)
@@ -148,14 +150,16 @@ def test_a_round_looks_at_so_many_blocks_that_nothing_can_be_done_about(
 def test_blocks_with_one_replica_come_first_and_take_no_place_from_others(
     client: Any, nodes: Nodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    repair = client.namenode.core.repair
+    reconstruction = client.namenode.core.reconstruction
     for number in range(6):
         block = client.write(f"/f{number}", 10, replication=3).blocks[0]
         for node in nodes[: 2 if number % 2 else 1]:
             node.drop(block.block_id)
-    monkeypatch.setattr(repair, "_max_blocks", 2)
+    monkeypatch.setattr(reconstruction, "_max_blocks", 2)
     looked: list[int] = []
-    monkeypatch.setattr(repair, "_copy", lambda block, now_ms: looked.append(block.replica_count))
+    monkeypatch.setattr(
+        reconstruction, "_reconstruct", lambda block, now_ms: looked.append(block.replica_count)
+    )
     client.namenode.tick(3000)
     assert looked == [1, 1, 2, 2]
     assert len(client.namenode.core.blocks.redundancy.queues[Need.LAST]) == 3

@@ -144,7 +144,9 @@ def test_bad_replicas_are_told_with_their_nodes(
     client: Any, nodes: Nodes, cluster_log: ClusterLog
 ) -> None:
     block = client.write("/a", 10, replication=3).blocks[0]
-    client.namenode.core.blocks.found_bad(nodes[1].known, block.block_id, block.generation_stamp)
+    client.namenode.core.blocks.found_corrupt(
+        nodes[1].known, block.block_id, block.generation_stamp
+    )
     ((line),) = cluster_log.work()
     assert line.startswith(
         "1 block(s) with bad replicas; they are replaced as long as there are good ones; for "

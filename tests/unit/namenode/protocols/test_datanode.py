@@ -468,7 +468,7 @@ def test_one_missing_block_does_not_keep_the_others_from_being_mended(
 ) -> None:
     """However many there are that nothing can be done about."""
     core = client.namenode.core
-    core.repair._max_blocks = 3
+    core.reconstruction._max_blocks = 3
     for number in range(5):
         file = client.write(f"/lost{number}", 10)
         for node in nodes:
@@ -483,5 +483,5 @@ def test_deletions_come_in_portions() -> None:
     namenode = InMemoryNamenode(Settings("", deletions_per_command=2))
     node = namenode.join("dn")
     for number in range(5):
-        node.known.unwanted.add(number, 1001)
+        node.known.orphaned.add(number, 1001)
     assert [orders(node, INVALIDATE) for _ in range(4)] == [[0, 1], [2, 3], [4], []]

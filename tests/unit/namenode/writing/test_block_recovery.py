@@ -195,7 +195,7 @@ def test_a_damaged_replica_is_asked_for_where_there_is_no_other(client: Any, nod
     for node in (nodes[0], nodes[2]):
         node.report()
     blocks = client.namenode.core.blocks
-    blocks.found_bad(nodes[1].known, located.b.blockId, located.b.generationStamp)
+    blocks.found_corrupt(nodes[1].known, located.b.blockId, located.b.generationStamp)
     client.recover_lease("/a")
     for node in (nodes[0], nodes[2]):
         node.known.last_heartbeat_ms -= client.namenode.core.settings.heartbeat_expiry_ms
@@ -213,7 +213,7 @@ def test_a_damaged_replica_is_not_asked_for_where_there_are_others(
     block = pipeline(client, nodes)
     nodes[1].store(block.block_id, block.generation_stamp, 7)
     blocks = client.namenode.core.blocks
-    blocks.found_bad(nodes[1].known, block.block_id, block.generation_stamp)
+    blocks.found_corrupt(nodes[1].known, block.block_id, block.generation_stamp)
     block.expected = tuple(s for s in block.expected if s.node is not nodes[1].known)
     client.recover_lease("/a")
     _, order = order_of(nodes)
@@ -392,7 +392,9 @@ def test_after_a_start_nothing_is_given_up_while_replicas_are_missing(
     fresh.core.safe_mode.leave()
     fresh.tick(2000)
     primary, order = order_of(nodes[:2])
-    with pytest.raises(errors.RemoteError, match="a datanode that nobody remembers took no part"):
+    with pytest.raises(
+        errors.RemoteError, match="a datanode that the namenode does not remember took no part"
+    ):
         primary.recover(order, 5, nodes[:2])
     nodes[2].register()
     nodes[2].heartbeat()
@@ -434,7 +436,7 @@ def test_a_node_that_has_lost_its_replica_may_get_another(client: Any, nodes: No
     client.recover_lease("/a")
     primary, order = order_of(nodes)
     primary.recover(order, 7, nodes[:2])
-    assert block.block_id not in nodes[2].known.doomed
+    assert block.block_id not in nodes[2].known.invalidated
 
 
 @pytest.mark.req("AP-014")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from howdah.namenode.blocks.deletions import MAX_QUEUED_BY_REPORTS
+from howdah.namenode.blocks.invalidation import MAX_QUEUED_BY_REPORTS
 from howdah.namenode.calls.core import Settings
 from howdah.namenode.inodes.inodes import Block
 from howdah.proto import datanode_namenode_pb2 as dn
@@ -59,7 +59,7 @@ def drop_one(client: Any, nodes: Nodes, replication: int = 2) -> tuple[InMemoryD
     """The replication is lowered: which node is to delete its replica, and the others."""
     client.set_replication("/a", replication)
     client.namenode.tick()
-    (victim,) = [node for node in nodes if node.known.doomed]
+    (victim,) = [node for node in nodes if node.known.invalidated]
     return victim, [node for node in nodes if node is not victim]
 
 
@@ -217,7 +217,7 @@ def test_bad_replicas_make_room_for_copies_of_one_that_is_in_doubt(
 def test_a_heartbeat_takes_no_more_deletions_than_the_limit(client: Any, nodes: Nodes) -> None:
     client.write("/many", *[10] * 7, replication=3)
     client.delete("/many")
-    taken = client.namenode.core.blocks.deletions.take(nodes[0].known, 5)
+    taken = client.namenode.core.blocks.invalidation.take(nodes[0].known, 5)
     assert len(taken) == 5
     assert len(told(nodes[0])) == 2
     assert told(nodes[0]) == []
@@ -226,18 +226,18 @@ def test_a_heartbeat_takes_no_more_deletions_than_the_limit(client: Any, nodes: 
 def test_replicas_that_no_file_has_are_not_indexed(client: Any, nodes: Nodes) -> None:
     client.write("/many", *[10] * 7, replication=3)
     client.delete("/many")
-    assert [len(node.known.unwanted) for node in nodes] == [7, 7, 7]
-    assert [len(node.known.doomed) for node in nodes] == [0, 0, 0]
-    assert client.namenode.core.deletions_waiting == 21
+    assert [len(node.known.orphaned) for node in nodes] == [7, 7, 7]
+    assert [len(node.known.invalidated) for node in nodes] == [0, 0, 0]
+    assert client.namenode.core.pending_deletions == 21
 
 
 def test_what_reports_name_does_not_fill_the_memory(client: Any, nodes: Nodes) -> None:
-    unwanted = nodes[0].known.unwanted
+    orphaned = nodes[0].known.orphaned
     for number in range(MAX_QUEUED_BY_REPORTS):
-        unwanted.add(number, 1)
+        orphaned.add(number, 1)
     nodes[0].replicas[nodes[0].first_storage] = {}
     nodes[0].store(77, 1001, 4)
-    assert len(unwanted) == MAX_QUEUED_BY_REPORTS
+    assert len(orphaned) == MAX_QUEUED_BY_REPORTS
 
 
 @pytest.mark.parametrize("number", [(1 << 63), (1 << 64) - 1])

@@ -1,11 +1,15 @@
-"""Repair: too few replicas are copied, too many and bad ones dropped (pure; FS-015).
+"""Redundancy work: copies of blocks with low redundancy, deletion of excess (pure; FS-015).
 
-`Repair.work(now_ms)` is a round, begun at intervals; it goes through the queues of
-`redundancy` and fills those of the datanodes; their heartbeats take the orders home. An
-order that brings no new replica in time is given again, to others if there are any; at
-once, if its source is gone or turned out to be bad, one of its nodes has started anew, or
-all its targets turned out to have a replica that does not count: datanodes refuse a copy
-then, until they have deleted it.
+Hadoop's `RedundancyMonitor` and `PendingReconstructionBlocks`.
+
+`Reconstruction.work(now_ms)` is one round of work. A round works off the queues of
+`redundancy` and fills the queues of the datanodes, whose heartbeats take the orders. A
+copy that is ordered is pending. It is ordered again:
+
+- when it did not arrive before the deadline, to other datanodes if there are any;
+- at once when its source is gone or corrupt, when one of its datanodes has registered
+  again, or when all its targets have a replica of the block that does not count:
+  a datanode refuses a copy until it has deleted such a replica.
 """
 
 from __future__ import annotations
@@ -33,10 +37,10 @@ SLICE_COPIES: Final = 4
 """Blocks for which targets are chosen in one go, among all datanodes."""
 
 MAX_CUTS: Final = 10_000
-"""Blocks with too many replicas, or bad ones, that are looked at in a round."""
+"""Blocks with excess or corrupt replicas that one round handles."""
 
-MAX_WAITING: Final = 10_000
-"""A datanode with so many deletions before it gets no further ones of what is too much."""
+MAX_PENDING_DELETIONS: Final = 10_000
+"""A datanode with that many pending deletions gets no orders to delete excess replicas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +56,16 @@ class BlockCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
-    """Copies of a block that are under way."""
+class _PendingCopies:
+    """Copies of a block that were ordered and have not arrived."""
 
     source: Datanode
     targets: tuple[Storage, ...]
     deadline_ms: int
 
 
-class Repair:
-    """Turns the block map's worries into orders for datanodes."""
+class Reconstruction:
+    """Turns the queues of the block map into orders for datanodes."""
 
     def __init__(
         self,
@@ -79,10 +83,10 @@ class Repair:
         self._pending_timeout_ms = pending_timeout_ms
         self._max_blocks = max_blocks_per_round
         self._busy_factor = busy_factor
-        self._pending: dict[int, _Order] = {}
-        # Until when a block's last pipeline may take to report what it wrote.
-        self._due_until_ms: dict[int, int] = {}
-        # Nodes that were told to take a copy of the block, in vain.
+        self._pending: dict[int, _PendingCopies] = {}
+        # When the datanodes of a block's last pipeline must have reported their replicas.
+        self._reports_deadline_ms: dict[int, int] = {}
+        # Targets of copies of a block that did not arrive.
         self._failed: dict[int, set[str]] = {}
         self._has_scanned = False
 
@@ -115,12 +119,12 @@ class Repair:
         )
 
     def work(self, now_ms: int) -> Generator[None, None, None]:
-        """One round: what is too much goes, then the worst blocks are copied first.
+        """One round: excess replicas are invalidated, then blocks are copied, the worst first.
 
         A generator that yields every few milliseconds, as there may be a million blocks
-        in question and a thousand nodes to choose from; each block is looked at again
-        when its turn comes. A round looks at a bounded number of them, those first of
-        which something changed.
+        in question and a thousand nodes to choose from; each block is checked again
+        when its turn comes. A round handles a limited number of them, those first that
+        changed.
         """
         if not self._has_scanned:
             yield from self._scan()
@@ -130,22 +134,22 @@ class Repair:
         queues = self._map.redundancy.queues
         self._find_missing(queues[Need.MISSING].take(self._max_blocks))
         yield
-        for number, block_id in enumerate(queues[Need.SURPLUS].take(MAX_CUTS), 1):
+        for number, block_id in enumerate(queues[Need.EXCESS].take(MAX_CUTS), 1):
             block = self._map.blocks.get(block_id)
-            if block is not None and self._sort(block_id) is Need.SURPLUS:
-                self._cut(block, now_ms)
+            if block is not None and self._sort(block_id) is Need.EXCESS:
+                self._remove_excess(block, now_ms)
             if number % SLICE_BLOCKS == 0:
                 yield
         for need in (Need.LAST, Need.LOW):
             for number, block_id in enumerate(queues[need].take(self._max_blocks), 1):
                 block = self._map.blocks.get(block_id)
                 if block is not None and self._sort(block_id) in (Need.LAST, Need.LOW):
-                    self._copy(block, now_ms)
+                    self._reconstruct(block, now_ms)
                 if number % SLICE_COPIES == 0:
                     yield
 
     def sort(self) -> Generator[None, None, None]:
-        """Queue the blocks of which something changed; in slices."""
+        """Put the blocks that changed into their queues; in slices."""
         changed = self._map.redundancy.changed
         for number, block_id in enumerate(list(changed), 1):
             self._sort(block_id)
@@ -153,7 +157,7 @@ class Repair:
                 yield
 
     def _scan(self) -> Generator[None, None, None]:
-        """After a start: of what nobody has reported a replica nothing has changed, either."""
+        """After a start: a block without any reported replica was never noted as changed."""
         for number, block_id in enumerate(self._map.blocks, 1):
             self._sort(block_id)
             if number % SLICE_BLOCKS == 0:
@@ -170,23 +174,23 @@ class Repair:
             self._pending.pop(block_id, None)
             self._failed.pop(block_id, None)
         if need not in (Need.LAST, Need.LOW):
-            self._due_until_ms.pop(block_id, None)
+            self._reports_deadline_ms.pop(block_id, None)
         return need
 
     def _find_missing(self, block_ids: list[int]) -> None:
-        """What their datanodes were told to delete may be there still."""
+        """A datanode with orders to delete replicas of these blocks may still have them."""
         nodes = self._deleting()
         if nodes:
             for block_id in block_ids:
                 block = self._map.blocks.get(block_id)
                 if block is not None and not block.replica_count:
-                    self._map.deletions.return_surplus(block, nodes, told=True)
+                    self._map.invalidation.revoke_excess(block, nodes, sent=True)
 
     def _deleting(self) -> list[Datanode]:
-        return [node for node in self._registry if node.alive and node.doomed]
+        return [node for node in self._registry if node.alive and node.invalidated]
 
-    def started_anew(self, node: Datanode) -> None:
-        """The node has registered: copies that it was to send or to take won't come."""
+    def registered(self, node: Datanode) -> None:
+        """The node has registered: pending copies from it and to it will not arrive."""
         for block_id, order in list(self._pending.items()):
             if order.source is node or any(target.node is node for target in order.targets):
                 del self._pending[block_id]
@@ -201,7 +205,7 @@ class Repair:
                     failed |= {target.node.identity.uuid for target in order.targets}
 
     def _awaits_copies(self, block: Block) -> bool:
-        """True if copies are under way."""
+        """True if copies are pending."""
         order = self._pending.get(block.block_id)
         if order is None:
             return False
@@ -217,50 +221,54 @@ class Repair:
         del self._pending[block.block_id]
         return False
 
-    def _cut(self, block: Block, now_ms: int) -> None:
-        """It has as many replicas as it wants: bad ones go, and those too many. What has
-        to stay for the time being gets another turn."""
-        self._map.drop_bad(block)
-        self._drop_surplus(block)
-        if block.replica_count == self._wanted(block) and all(
-            block.block_id in storage.node.doomed for storage in block.corrupt
+    def _remove_excess(self, block: Block, now_ms: int) -> None:
+        """The block has enough replicas: invalidate corrupt and excess ones. A block with
+        replicas that must stay for now gets another turn."""
+        self._map.invalidate_corrupt(block)
+        self._invalidate_excess(block)
+        if block.replica_count == self._expected_replication(block) and all(
+            block.block_id in storage.node.invalidated for storage in block.corrupt
         ):
             self._map.redundancy.settle(block.block_id)
             return
-        uncertain = self._wanted(block) - self._map.deletions.count_certain(block)
+        uncertain = self._expected_replication(block) - self._map.invalidation.count_certain(block)
         if (
-            block.replica_count > self._wanted(block)
+            block.replica_count > self._expected_replication(block)
             and uncertain > 0
             and all(storage.reported for storage in block.replicas)
         ):
-            # Orders of before may still be carried out at all that could go: none is told to
-            # go before a copy is there that is sure to stay.
+            # Orders that were sent before may still delete any of the excess replicas. None is
+            # invalidated before there is a copy that no order can delete.
             self._order_copies(block, uncertain, now_ms)
 
-    def _copy(self, block: Block, now_ms: int) -> None:
-        """It has too few: order copies from one that is good."""
+    def _reconstruct(self, block: Block, now_ms: int) -> None:
+        """The block has too few replicas: order copies of a good one."""
         nodes = self._deleting()
         if nodes:
-            self._map.deletions.return_surplus(block, nodes, told=False)
-        lacking = self._wanted(block) - block.replica_count - self._due(block, now_ms)
+            self._map.invalidation.revoke_excess(block, nodes, sent=False)
+        lacking = (
+            self._expected_replication(block)
+            - block.replica_count
+            - self._awaited_count(block, now_ms)
+        )
         if lacking > 0:
             self._order_copies(block, lacking, now_ms)
 
-    def _due(self, block: Block, now_ms: int) -> int:
-        """How many datanodes of the block's last pipeline are yet to report its replica:
-        they have as long as a copy has."""
-        count = len(self._map.due(block))
-        if count and now_ms >= self._due_until_ms.setdefault(
+    def _awaited_count(self, block: Block, now_ms: int) -> int:
+        """How many datanodes of the block's last pipeline have yet to report their replica.
+        They have as much time as a copy."""
+        count = len(self._map.awaited_reports(block))
+        if count and now_ms >= self._reports_deadline_ms.setdefault(
             block.block_id, now_ms + self._pending_timeout_ms
         ):
-            self._map.give_up_due(block)
+            self._map.stop_awaiting_reports(block)
             count = 0
         if not count:
-            self._due_until_ms.pop(block.block_id, None)
+            self._reports_deadline_ms.pop(block.block_id, None)
         return count
 
     def _order_copies(self, block: Block, count: int, now_ms: int) -> None:
-        """Have so many copies made elsewhere, unless some are under way."""
+        """Order `count` copies on other datanodes, unless some are pending."""
         if self._awaits_copies(block):
             return
         source = self._source(block)
@@ -277,13 +285,13 @@ class Repair:
             busy_factor=self._busy_factor,
         )
         if not chosen:
-            # Once more from the start, next time. Where only holders of bad replicas
-            # are left, those make room.
+            # Next time the targets that failed are tried again. Where only holders of corrupt
+            # replicas are left, these make room.
             self._failed.pop(block.block_id, None)
-            self._map.drop_bad(block)
+            self._map.invalidate_corrupt(block)
             return
         source.to_transfer.append(Transfer(block, tuple(chosen)))
-        self._pending[block.block_id] = _Order(
+        self._pending[block.block_id] = _PendingCopies(
             source, tuple(chosen), now_ms + self._pending_timeout_ms
         )
 
@@ -296,29 +304,32 @@ class Repair:
         return nodes[0]
 
     def _unfit(self, block: Block) -> set[str]:
-        """Nodes that have a replica which is bad or about to go: it is in the way; and those
-        that are about to report one."""
-        due = self._map.due(block)
+        """Nodes that cannot take a copy: those with a corrupt or invalidated replica, and those
+        of the last pipeline that have yet to report theirs."""
+        due = self._map.awaited_reports(block)
         return {
             node.identity.uuid
             for node in self._registry
             if node in due or _is_in_the_way(node, block)
         }
 
-    def _drop_surplus(self, block: Block) -> None:
-        """Drop from the fullest node of the rack that holds the most replicas; but first
-        what is in doubt, and of the others none as long as they are not enough without."""
-        certain, wanted = self._map.deletions.count_certain(block), self._wanted(block)
-        for _ in range(block.replica_count - wanted):
-            if certain < wanted:
+    def _invalidate_excess(self, block: Block) -> None:
+        """Invalidate excess replicas, from the fullest node of the rack with the most replicas;
+        first those that may be deleted anyway. Enough certain replicas always stay."""
+        certain, expected = (
+            self._map.invalidation.count_certain(block),
+            self._expected_replication(block),
+        )
+        for _ in range(block.replica_count - expected):
+            if certain < expected:
                 return
-            victim = self._victim(block, spare_certain=certain == wanted)
+            victim = self._choose_excess(block, spare_certain=certain == expected)
             if victim is None:
                 return
-            certain -= self._map.deletions.is_certain(victim, block.block_id)
-            self._map.drop_surplus(victim, block)
+            certain -= self._map.invalidation.is_certain(victim, block.block_id)
+            self._map.invalidate_excess(victim, block)
 
-    def _victim(self, block: Block, *, spare_certain: bool) -> Storage | None:
+    def _choose_excess(self, block: Block, *, spare_certain: bool) -> Storage | None:
         block_id = block.block_id
         racks: dict[str, int] = {}
         for storage in block.replicas:
@@ -326,13 +337,13 @@ class Repair:
         found = [
             storage
             for storage in block.replicas
-            if storage.node.deletions_waiting < MAX_WAITING
-            and not (spare_certain and self._map.deletions.is_certain(storage, block_id))
+            if storage.node.pending_deletions < MAX_PENDING_DELETIONS
+            and not (spare_certain and self._map.invalidation.is_certain(storage, block_id))
         ]
         return max(
             found,
             key=lambda s: (
-                block_id in s.node.in_doubt,
+                block_id in s.node.maybe_invalidated,
                 racks[s.node.location],
                 -s.remaining_bytes,
                 s.storage_id,
@@ -340,12 +351,12 @@ class Repair:
             default=None,
         )
 
-    def _wanted(self, block: Block) -> int:
-        return self._map.redundancy.wanted(block)
+    def _expected_replication(self, block: Block) -> int:
+        return self._map.redundancy.expected_replication(block)
 
 
 def _is_in_the_way(node: Datanode, block: Block) -> bool:
-    """True if the node has a replica of the block that is bad, or about to go."""
-    return block.block_id in node.doomed or any(
-        block.block_id in storage.bad for storage in node.storages.values()
+    """True if the node has a corrupt or invalidated replica of the block."""
+    return block.block_id in node.invalidated or any(
+        block.block_id in storage.corrupt for storage in node.storages.values()
     )

@@ -1,0 +1,192 @@
+"""Replicas that datanodes are ordered to delete (pure; FS-015, FS-126).
+
+Hadoop's `InvalidateBlocks` and `ExcessRedundancyMap`. An order to delete a replica takes
+these steps:
+
+1. `invalidate`: the replica no longer counts. The order waits in its datanode's queue.
+2. `take`: the datanode sends a heartbeat, and each queued order is checked again. If the
+   replica has become one of the last good ones since, its order is revoked, and it counts.
+3. The order is sent. The namenode does not know when the datanode deletes the replica, or
+   whether the order arrived. The order ends when the datanode reports the replica as
+   deleted, or sends a full report without it.
+4. A report shows a replica whose order was sent. The order is sent again, unless the
+   replica is one of the last good ones by now. Then it counts again, but it is marked
+   `maybe_invalidated`: the datanode may still carry the order out.
+
+A replica that is marked `maybe_invalidated` is the first to be invalidated when there are
+too many, and does not justify the deletion of another replica. The same holds for a
+replica on a storage without a full report since its datanode registered: the previous
+namenode may have ordered its deletion.
+
+A replica whose block belongs to no file is called orphaned. It is deleted without further
+checks. There may be millions of them, so the queue holds two numbers for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from howdah.namenode.blocks.datanodes import CorruptReplica, Datanode, Invalidated, Storage
+from howdah.namenode.blocks.redundancy import Redundancy
+from howdah.namenode.inodes.block_table import Block, BlockState, BlockTable
+
+MAX_QUEUED_BY_REPORTS: Final = 1_000_000
+"""Orphaned replicas that one datanode may have in its queue because it reported them. Those
+beyond wait for its next report: it may report the same ones again before they are deleted."""
+_UNSIGNED: Final = (1 << 64) - 1
+
+
+class Invalidation:
+    """The orders to delete replicas, in queues by datanode."""
+
+    def __init__(
+        self,
+        blocks: BlockTable,
+        redundancy: Redundancy,
+        count_again: Callable[[Storage, Block], None],
+        mark_corrupt: Callable[[Storage, Block, CorruptReplica], None],
+    ) -> None:
+        """`count_again` and `mark_corrupt` are called with a replica whose order is revoked."""
+        self._blocks = blocks
+        self._redundancy = redundancy
+        self._count_again = count_again
+        self._mark_corrupt = mark_corrupt
+
+    # Step 1.
+
+    def invalidate(
+        self, storage: Storage, block_id: int, generation_stamp: int, *, is_excess: bool = False
+    ) -> None:
+        """Queue an order to delete the replica. The replica no longer counts."""
+        node = storage.node
+        if block_id not in self._blocks:
+            node.invalidated.pop(block_id, None)
+            node.orphaned.add(block_id & _UNSIGNED, generation_stamp & _UNSIGNED)
+            return
+        old = node.invalidated.get(block_id)
+        if old is None or not old.is_queued:
+            node.to_invalidate.append(block_id)
+        is_sent = block_id in node.maybe_invalidated or (old is not None and old.is_sent)
+        node.maybe_invalidated.discard(block_id)
+        node.invalidated[block_id] = Invalidated(storage, generation_stamp, is_excess, is_sent)
+
+    def invalidate_orphaned(self, storage: Storage, block_id: int, generation_stamp: int) -> None:
+        """A replica was reported whose block belongs to no file."""
+        if len(storage.node.orphaned) < MAX_QUEUED_BY_REPORTS:
+            self.invalidate(storage, block_id, generation_stamp)
+
+    # Step 2.
+
+    def take(self, node: Datanode, limit: int) -> list[tuple[int, int]]:
+        """The orders for an answer to a heartbeat: (block id, generation stamp) of each replica."""
+        taken: list[tuple[int, int]] = []
+        while node.to_invalidate and len(taken) < limit:
+            block_id = node.to_invalidate.popleft()
+            invalidated = node.invalidated.get(block_id)
+            if invalidated is None or not invalidated.is_queued:
+                continue  # Revoked since.
+            invalidated.is_queued = False
+            block = self._blocks.get(block_id)
+            if block is None:
+                del node.invalidated[block_id]
+            elif self._must_stay(block, invalidated):
+                self._revoke(node, block, invalidated)
+                continue
+            invalidated.is_sent = True
+            taken.append((block_id, invalidated.generation_stamp))
+        while node.orphaned and len(taken) < limit:
+            taken.append(node.orphaned.pop())
+        return taken
+
+    def _must_stay(self, block: Block, invalidated: Invalidated) -> bool:
+        if block.state is not BlockState.COMPLETE:
+            return False
+        if invalidated.is_excess:
+            return self.count_certain(block) < self._redundancy.expected_replication(block)
+        # A corrupt replica makes room for a copy, also for a copy of a replica that may be
+        # deleted itself: otherwise neither of them would ever change.
+        return not any(storage.reported for storage in block.replicas)
+
+    def _revoke(self, node: Datanode, block: Block, invalidated: Invalidated) -> None:
+        block_id, storage = block.block_id, invalidated.storage
+        del node.invalidated[block_id]
+        if invalidated.is_sent:
+            node.maybe_invalidated.add(block_id)
+        if storage.failed or node.storages.get(storage.storage_id) is not storage:
+            return
+        if invalidated.is_excess:
+            self._count_again(storage, block)
+        elif storage not in block.corrupt:
+            self._mark_corrupt(storage, block, CorruptReplica(invalidated.generation_stamp))
+        self._redundancy.note(block_id)
+
+    # Steps 3 and 4.
+
+    def reported(self, node: Datanode, block: Block, invalidated: Invalidated) -> bool:
+        """A good replica was reported that has an order; True if the order is revoked."""
+        if not invalidated.is_excess or not self._must_stay(block, invalidated):
+            return False
+        self._revoke(node, block, invalidated)
+        return True
+
+    def revoke_excess(self, block: Block, nodes: Iterable[Datanode], *, sent: bool) -> None:
+        """The block has too few replicas: revoke orders for its excess replicas. With `sent`,
+        also orders that were sent already."""
+        for node in nodes:
+            invalidated = node.invalidated.get(block.block_id)
+            if (
+                invalidated is None
+                or not invalidated.is_excess
+                or (invalidated.is_sent and not sent)
+            ):
+                continue
+            if invalidated.generation_stamp == block.generation_stamp and self._must_stay(
+                block, invalidated
+            ):
+                self._revoke(node, block, invalidated)
+
+    def sent_at(self, storage: Storage) -> set[int]:
+        """The blocks with a replica on that storage whose order was sent."""
+        return {
+            block_id
+            for block_id, invalidated in storage.node.invalidated.items()
+            if invalidated.storage is storage and invalidated.is_sent
+        }
+
+    def forget(self, node: Datanode, block_id: int) -> None:
+        """The replica is deleted, or was replaced."""
+        node.invalidated.pop(block_id, None)
+        node.maybe_invalidated.discard(block_id)
+
+    def storage_reported(self, node: Datanode) -> None:
+        """A storage of the node has sent a full report. Once all have, replicas that none of
+        them has are gone."""
+        storages = node.storages.values()
+        if node.maybe_invalidated and all(storage.reported for storage in storages):
+            node.maybe_invalidated = {
+                block_id
+                for block_id in node.maybe_invalidated
+                if any(block_id in storage.block_ids for storage in storages)
+            }
+
+    def clear(self, node: Datanode) -> None:
+        """The node has registered, or is out of reach. Its next full report says which
+        replicas it still has; it may carry out orders that were sent before."""
+        node.maybe_invalidated.update(
+            block_id for block_id, d in node.invalidated.items() if d.is_sent
+        )
+        node.invalidated.clear()
+        node.to_invalidate.clear()
+        node.orphaned.clear()
+
+    # Certainty.
+
+    def is_certain(self, storage: Storage, block_id: int) -> bool:
+        """Whether no order that was sent can delete the storage's good replica."""
+        return storage.reported and block_id not in storage.node.maybe_invalidated
+
+    def count_certain(self, block: Block) -> int:
+        """How many good replicas of the block no order can delete."""
+        block_id = block.block_id
+        return sum(self.is_certain(storage, block_id) for storage in block.replicas)
