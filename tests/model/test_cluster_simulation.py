@@ -48,6 +48,8 @@ FOUND = (
     ("amnesia", 2557),
     ("amnesia", 3149),
     ("power", 1359),
+    # A crash between two edits kept a file open for its writer without the block that it wrote.
+    ("power", 1456),
 )
 """Histories of 1,000 steps that failed once, and why."""
 

@@ -238,6 +238,11 @@ class Writing:
         core.safe_mode.check(f"Cannot fsync file {path}")
         file = self.open_file(core.resolve(path), inode_id, client_name)
         last = file.last_block
+        if last is None and last_bytes > 0:
+            raise errors.RemoteError(
+                f"Cannot fsync {file.path}: it has no block, and its writer tells of "
+                f"{last_bytes} bytes in the last one"
+            )
         # A block that is settled has its length; the next one is not allocated yet.
         if last is None or last.state is not BlockState.UNDER_CONSTRUCTION:
             core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks)))

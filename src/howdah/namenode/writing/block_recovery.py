@@ -303,20 +303,22 @@ class BlockRecovery:
                 f"follows in {(recovery.deadline_ms - now_ms) // 1000} s"
             )
             raise
-        if result.delete_block:
-            core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks[:-1])))
-            core.reap()
-        else:
+        if not result.delete_block:
             self._settle(file, block, result)
+        elif not result.close_file:
+            core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks[:-1])))
         del self._recoveries[block.block_id]
         if result.close_file:
-            core.commit(close_edit(file, edit_blocks(file.blocks), core.clock.wall_ms()))
+            kept = file.blocks[:-1] if result.delete_block else file.blocks
+            core.commit(close_edit(file, edit_blocks(kept), core.clock.wall_ms()))
             if not result.delete_block:
                 core.blocks.settled(block)
             self._said.append(
                 f"{file.path} is closed: {block.name} was recovered with "
                 f"{0 if result.delete_block else block.length_bytes} bytes"
             )
+        if result.delete_block:
+            core.reap()
 
     def _check(self, file: File, block: Block, result: RecoveryResult) -> None:
         assert block == file.blocks[-1], "only a last block is recovered"

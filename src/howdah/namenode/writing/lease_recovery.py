@@ -6,8 +6,8 @@ for it by `recoverLease`, whatever the writer does. Then
 
 1. all blocks are complete -> the file is closed as it is
 2. nothing was ever written to the last block: no byte was synced, no datanode has a
-   replica, and all that may have one have said so -> the block is dropped, and the file
-   closed. After a start nobody knows who was to have one: all
+   replica, and all that may have one have said so -> the block is
+   dropped and the file closed, by one edit. After a start nobody knows who was to have one: all
    that live have to come back and report (`Core.unheard`)
 3. otherwise the lease goes over to the namenode's own holder, by an edit: from here on
    the old writer is refused in everything it tries, also if it asks under the same name
@@ -29,7 +29,7 @@ from howdah import errors
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.permissions import Access
 from howdah.namenode.inodes.file_blocks import close_edit, edit_blocks
-from howdah.namenode.inodes.inodes import BlockState, File
+from howdah.namenode.inodes.inodes import Block, BlockState, File
 from howdah.namenode.rounds import Round
 from howdah.namenode.tree.leases import Lease, is_namenode_holder, namenode_holder
 from howdah.namenode.writing.block_recovery import BlockRecovery
@@ -113,13 +113,20 @@ class LeaseRecovery:
         if not file.blocks.are_complete_but_last:
             return False
         last = file.last_block
-        if last is not None and last.state is not BlockState.COMPLETE:
-            if not core.blocks.is_unwritten(last) or core.unheard(last) is not None:
-                return False
-            core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks[:-1])))
+        unwritten = last if last is not None and last.state is not BlockState.COMPLETE else None
+        if unwritten is not None and not self._may_drop(unwritten):
+            return False
+        # One edit for both: a crash between two would leave a writer without its block.
+        kept = file.blocks if unwritten is None else file.blocks[:-1]
+        core.commit(close_edit(file, edit_blocks(kept), core.clock.wall_ms()))
+        if unwritten is not None:
             core.reap()
-        core.commit(close_edit(file, edit_blocks(file.blocks), core.clock.wall_ms()))
         return True
+
+    def _may_drop(self, last: Block) -> bool:
+        """Nothing was ever written to it, and all that may have it have said so."""
+        core = self._core
+        return core.blocks.is_unwritten(last) and core.unheard(last) is None
 
     # By itself.
 

@@ -424,8 +424,15 @@ def test_sync_does_not_touch_a_block_that_is_settled(client: Any, nodes: Nodes) 
 
 def test_sync_of_a_file_without_blocks_is_no_error(client: Any) -> None:
     client.create("/a")
-    client.fsync("/a", 7)
+    client.fsync("/a")
+    client.fsync("/a", 0)
     assert length_of(client, "/a") == 0
+
+
+def test_no_sync_promises_bytes_of_a_block_that_is_not_there(client: Any) -> None:
+    client.create("/a")
+    with pytest.raises(errors.RemoteError, match="it has no block"):
+        client.fsync("/a", 7)
 
 
 @pytest.mark.req("XC-003", "OS-158")

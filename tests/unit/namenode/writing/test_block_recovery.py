@@ -11,6 +11,7 @@ from howdah.namenode.inodes.file_blocks import MAX_BLOCK_BYTES
 from howdah.namenode.inodes.inodes import Block, BlockState, File
 from howdah.namenode.writing import block_recovery
 from howdah.proto import datanode_namenode_pb2 as dn
+from howdah.storage.edits import edits
 from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode, Replica
 
 TIMEOUT_MS = 90_000
@@ -218,6 +219,20 @@ def test_a_damaged_replica_is_not_asked_for_where_there_are_others(
     client.recover_lease("/a")
     _, order = order_of(nodes)
     assert {place.id.datanodeUuid for place in order.block.locs} == {"dn0", "dn2"}
+
+
+@pytest.mark.req("AP-048")
+def test_a_block_without_a_byte_goes_with_the_edit_that_closes_its_file(
+    client: Any, nodes: Nodes
+) -> None:
+    pipeline(client, nodes, length=0, synced=0)
+    client.recover_lease("/a")
+    primary, order = order_of(nodes)
+    before = len(client.namenode.log)
+    primary.commit(order, 0, [], delete_block=True)
+    (edit,) = client.namenode.edits()[before:]
+    assert isinstance(edit, edits.CloseOp)
+    assert edit.blocks == ()
 
 
 def test_a_result_without_an_attempt_is_refused(client: Any, nodes: Nodes) -> None:

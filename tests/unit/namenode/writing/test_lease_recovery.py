@@ -126,6 +126,23 @@ def test_after_a_start_a_block_that_nobody_has_is_dropped(client: Any, nodes: No
     assert found(fresh, "/a").blocks == []
 
 
+@pytest.mark.req("FS-156", "AP-048")
+def test_a_crash_leaves_no_writer_with_a_file_that_lost_its_block(
+    client: Any, nodes: Nodes
+) -> None:
+    """It would be told that a sync of that block is safe."""
+    client.create("/a")
+    client.add_block("/a")
+    namenode = client.namenode
+    before = len(namenode.log)
+    assert client.recover_lease("/a") is True
+    whole = list(namenode.log)
+    for kept in range(before, len(whole) + 1):
+        namenode.log = whole[:kept]
+        file = found(namenode.restarted(), "/a")
+        assert (file.writer == client.name) == (len(file.blocks) == 1)
+
+
 @pytest.mark.req("FS-156")
 def test_block_with_a_replica_that_is_being_written_stays_for_recovery(
     client: Any, nodes: Nodes
