@@ -50,6 +50,13 @@ FOUND = (
     ("power", 1359),
     # A crash between two edits kept a file open for its writer without the block that it wrote.
     ("power", 1456),
+    # A replica that had fallen out of the pipeline was asked for, in vain, for ever.
+    ("power", 2094),
+    ("power", 2787),
+    ("power", 11182),
+    ("power", 12387),
+    ("power", 14860),
+    ("power", 16203),
 )
 """Histories of 1,000 steps that failed once, and why."""
 

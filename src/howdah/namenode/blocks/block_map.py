@@ -338,16 +338,21 @@ class BlockMap:
 
     def is_unwritten(self, block: Block) -> bool:
         """True if no datanode has a byte of the block under construction: none was ever
-        synced, and the expected datanodes are alive, have reported, and have no replica."""
+        synced, and the expected datanodes are alive, have reported, and have no replica under
+        its generation stamp."""
         return (
             block.state is BlockState.UNDER_CONSTRUCTION
             and block.length_bytes == 0
             and not block.replicas
-            and not block.corrupt
+            and not self.corrupt_holders(block)
             and not self._open_reports.get(block.block_id)
             and not self._future_reports.get(block.block_id)
             and all(storage.node.alive and storage.reported for storage in block.expected)
         )
+
+    def corrupt_holders(self, block: Block) -> list[Storage]:
+        """Where corrupt replicas of a block under construction have its generation stamp."""
+        return [storage for storage in block.corrupt if not _is_stale(storage, block)]
 
     def knows_pipeline(self, block: Block) -> bool:
         """Whether `expected` names all datanodes that may have a replica of the block under
@@ -355,14 +360,15 @@ class BlockMap:
         return block.block_id in self._known_pipelines
 
     def holders(self, block: Block) -> list[Storage]:
-        """Where a block under construction may have replicas: one storage for each node."""
+        """Where a block under construction may have replicas: one storage for each node. A
+        replica with an older generation stamp left the pipeline, and is none of the block's."""
         block_id = block.block_id
         known = dict.fromkeys(
             (
                 *block.replicas,
                 *self._open_reports.get(block_id, ()),
                 *self._future_reports.get(block_id, ()),
-                *block.expected,
+                *(storage for storage in block.expected if not _is_stale(storage, block)),
             )
         )
         by_node: dict[Datanode, Storage] = {}
@@ -568,6 +574,12 @@ class BlockMap:
             block.expected = ()
             self.safe_count += 1
             self.note_change(block)
+
+
+def _is_stale(storage: Storage, block: Block) -> bool:
+    """Whether the replica that the storage reported last has an older generation stamp."""
+    corrupt = storage.corrupt.get(block.block_id)
+    return corrupt is not None and corrupt.generation_stamp < block.generation_stamp
 
 
 def _is_good(block: Block, replica: ReportedReplica) -> bool:

@@ -201,10 +201,10 @@ class BlockRecovery:
         """Where there may be replicas. A node that was silent lately only makes everybody
         wait, unless there are hardly others. Replicas that somebody found damaged are the
         last resort: their datanodes know how much of them is good."""
-        nodes = self._core.datanodes
+        nodes, blocks = self._core.datanodes, self._core.blocks
         source = self._source(block)
-        alive = [s for s in self._core.blocks.holders(source) if s.node.alive]
-        alive = alive or [s for s in source.corrupt if s.node.alive]
+        alive = [s for s in blocks.holders(source) if s.node.alive]
+        alive = alive or [s for s in blocks.corrupt_holders(source) if s.node.alive]
         fresh = [s for s in alive if not nodes.is_stale(s.node, now_ms)]
         return tuple(fresh if len(fresh) > 1 else alive)
 

@@ -6,7 +6,7 @@ for it by `recoverLease`, whatever the writer does. Then
 
 1. all blocks are complete -> the file is closed as it is
 2. nothing was ever written to the last block: no byte was synced, no datanode has a
-   replica, and all that may have one have said so -> the block is
+   replica under its stamp, and all that may have one have said so -> the block is
    dropped and the file closed, by one edit. After a start nobody knows who was to have one: all
    that live have to come back and report (`Core.unheard`)
 3. otherwise the lease goes over to the namenode's own holder, by an edit: from here on

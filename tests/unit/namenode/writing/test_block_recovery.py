@@ -221,6 +221,32 @@ def test_a_damaged_replica_is_not_asked_for_where_there_are_others(
     assert {place.id.datanodeUuid for place in order.block.locs} == {"dn0", "dn2"}
 
 
+@pytest.mark.req("AP-047", "FS-126")
+def test_a_replica_with_an_older_stamp_is_not_asked_for(client: Any, nodes: Nodes) -> None:
+    """Where nobody else is there the recovery waits for those that may have the block."""
+    block = pipeline(client, nodes, synced=0)
+    nodes[0].replicas[nodes[0].first_storage][block.block_id] = Replica(
+        block.generation_stamp - 1, 7, finalized=False, left_over=True
+    )
+    nodes[0].register()
+    nodes[0].heartbeat()
+    nodes[0].report()
+    for node in nodes[1:]:
+        node.known.last_heartbeat_ms -= client.namenode.core.settings.heartbeat_expiry_ms
+    pass_time(client.namenode, 1000, nodes[:1])
+    client.recover_lease("/a")
+    pass_time(client.namenode, 2000, nodes[:1])
+    assert nodes[0].orders() == []
+    nodes[1].register()
+    nodes[1].heartbeat()
+    nodes[1].report()
+    pass_time(client.namenode, 2000, nodes[:2])
+    primary, order = order_of(nodes)
+    assert [place.id.datanodeUuid for place in order.block.locs] == [nodes[1].uuid]
+    primary.recover(order, 7, nodes[1:2])
+    assert found(client.namenode).length_bytes == 7
+
+
 @pytest.mark.req("AP-048")
 def test_a_block_without_a_byte_goes_with_the_edit_that_closes_its_file(
     client: Any, nodes: Nodes

@@ -12,7 +12,7 @@ from howdah.namenode.calls.core import Settings
 from howdah.namenode.inodes.inodes import File
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.storage.edits import edits
-from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode
+from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode, Replica
 
 HARD_MS = 1_200_000
 Nodes = list[InMemoryDatanode]
@@ -141,6 +141,31 @@ def test_a_crash_leaves_no_writer_with_a_file_that_lost_its_block(
         namenode.log = whole[:kept]
         file = found(namenode.restarted(), "/a")
         assert (file.writer == client.name) == (len(file.blocks) == 1)
+
+
+@pytest.mark.req("FS-156", "FS-126")
+def test_a_replica_with_an_older_stamp_keeps_no_block(client: Any, nodes: Nodes) -> None:
+    """It fell out of the pipeline; those that were in it have lost theirs to a power cut."""
+    client.create("/a")
+    block = client.add_block("/a")
+    fresh = client.namenode.restarted()
+    fresh.nodes = nodes
+    outdated = block.b.generationStamp - 1
+    nodes[0].replicas[nodes[0].first_storage][block.b.blockId] = Replica(
+        outdated, 9, finalized=False, left_over=True
+    )
+    for node in nodes:
+        node.namenode = fresh
+        node.register()
+        node.heartbeat()
+        node.report()
+    client.namenode = fresh
+    fresh.core.safe_mode.leave()
+    fresh.clock.advance(fresh.settings.stale_datanode_ms)
+    assert client.recover_lease("/a") is True
+    assert found(fresh, "/a").blocks == []
+    (told,) = nodes[0].heartbeat()
+    assert [(b.blockId, b.genStamp) for b in told.blkCmd.blocks] == [(block.b.blockId, outdated)]
 
 
 @pytest.mark.req("FS-156")
