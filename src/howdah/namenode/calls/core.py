@@ -11,7 +11,7 @@ Time and chance come from outside: `Clock` and `Dice`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -26,6 +26,7 @@ from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.permissions import Access, Identity, Permissions
 from howdah.namenode.calls.retry_cache import RetryCache
 from howdah.namenode.inodes import acls, paths
+from howdah.namenode.inodes.effects import NamespaceBroken
 from howdah.namenode.inodes.inodes import Block, Directory, File, INode
 from howdah.namenode.tree import quotas
 from howdah.namenode.tree.namespace import Namespace
@@ -172,6 +173,11 @@ class Core:
         self.last_txid = 0
         """Transaction id of the last edit; the shell sets it to the journal's at the start."""
         self.outbox: list[bytes] = []
+        self.broken: str | None = None
+        """Why nothing that the namespace says may leave this process any more: an edit
+        failed halfway. Set once, and for good."""
+        self.when_broken: Callable[[str], None] = lambda why: None
+        """Called when that happens: the shell stops."""
         self._started_ms = clock.monotonic_ms()
         total = self.blocks.count_all()
         self.safe_mode = SafeMode(
@@ -189,13 +195,32 @@ class Core:
     def commit(self, edit: edits.Edit) -> None:
         """Make a checked change: apply it, and put its record out for the journal.
 
-        Raises IllegalArgument, with nothing changed, for what no record can hold.
+        Raises IllegalArgument, with nothing changed, for what no record can hold, and
+        NamespaceBroken if the edit fails (see `broken`).
         """
+        if self.broken is not None:
+            raise NamespaceBroken(self.broken)
         record = encode_record(self.last_txid + 1, edit)
         self.leases.advance(self.clock.monotonic_ms())
-        self.namespace.apply(edit)
+        try:
+            self.namespace.apply(edit)
+        except Exception as error:
+            raise self._break(edit, error) from error
         self.last_txid += 1
         self.outbox.append(record)
+
+    def _break(self, edit: edits.Edit, error: Exception) -> NamespaceBroken:
+        """It was checked before it became an edit: so this is a defect, not a refusal."""
+        self.broken = (
+            f"applying {edit.opcode.name} as transaction {self.last_txid + 1} failed on a defect "
+            f"({type(error).__name__}: {error}). The namespace in memory cannot be trusted: no "
+            "call is answered and no image is written any more, the record of this edit is not "
+            "in the log, and this process ends. A start replays the log up to the last "
+            "transaction that is durable"
+        )
+        log.critical("%s. The edit: %s", self.broken, edit, exc_info=error)
+        self.when_broken(self.broken)
+        return NamespaceBroken(self.broken)
 
     def reap(self, max_inodes: int = REAP_AT_ONCE) -> bool:
         """Free deleted inodes and doom their replicas; True while there is more."""

@@ -131,7 +131,7 @@ class Checkpoints:
         now_s = time.monotonic()
         if self._running is not None:
             self._watch(self._running, now_s)
-        if now_s < self._next_check_s or self.busy:
+        if now_s < self._next_check_s or self.busy or self._namespace.failed_edit is not None:
             return
         self._next_check_s = now_s + self._settings.check_period_s
         uncovered = self._last_txid() - self._image_txid
@@ -161,6 +161,9 @@ class Checkpoints:
         """Make an image of what is committed by now, and then call `done`."""
         if self._running is not None and self._running.killed:
             self._tell([done], f"process {self._running.pid} hangs and cannot be killed")
+            return
+        if self._namespace.failed_edit is not None:
+            self._tell([done], "an edit failed halfway; the namenode ends, to be started anew")
             return
         self._waiting.append(done)
         if not self.busy:

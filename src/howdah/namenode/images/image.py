@@ -60,8 +60,13 @@ def write_image(
     """Write the namespace as it is, which is as it was after transaction `txid`.
 
     `go_on` is called now and then, and may raise to give up. Raises
-    UnsupportedOperation for a codec that is not there.
+    UnsupportedOperation for a codec that is not there, CheckpointFailed for a namespace
+    in which an edit failed halfway.
     """
+    if namespace.failed_edit is not None:
+        raise errors.CheckpointFailed(
+            f"no image is written of a namespace in which an edit failed: {namespace.failed_edit}"
+        )
     writer = ImageWriter(sink, codec=codec)
     writer.namesystem(
         rec.NamesystemRecord(

@@ -107,6 +107,8 @@ class DurableBarrier:
     def hold(self) -> bool:
         journal = self.journal
         assert journal is not None, "nothing is served before the journal is open"
+        if self._core.broken is not None:
+            return True  # The process ends; `when_clear` keeps nothing.
         if self._core.outbox and not self._will_hand_over:
             self._will_hand_over = True
             self._soon(self.hand_over)
@@ -122,6 +124,8 @@ class DurableBarrier:
             assert journal.last_txid == self._core.last_txid, "every edit is in the journal"
 
     def when_clear(self, send: Callable[[], None]) -> None:
+        if self._core.broken is not None:
+            return  # What was computed since is never sent.
         self._waiting.append((self._core.last_txid, send))
 
     def durable(self, txid: int) -> None:
@@ -250,6 +254,7 @@ class Namenode:
         self._segment_txid = 0
         self._stop = asyncio.Event()
         self._failure: str | None = None
+        self.core.when_broken = self._fail
         self._next_redundancy_s = 0.0
         self._reaping = False
         self._emptier = emptier(self.core, conf)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from howdah.namenode.inodes.edit_errors import EditDoesNotFit
+from howdah.namenode.inodes.effects import EditDoesNotFit
 from howdah.namenode.inodes.inodes import Directory
 from howdah.namenode.snapshots.snapshots import Snapshottable
 from howdah.storage.edits import edits
@@ -64,9 +64,12 @@ class SnapshotEdits:
 
     def _disallow(self, op: edits.DisallowSnapshotOp) -> None:
         directory = self._namespace.directory(op.path, op)
-        root = self._snapshots.roots.pop(directory.inode_id, None)
-        if root is not None and root.snapshots:
+        root = self._snapshots.roots.get(directory.inode_id)
+        if root is None:
+            return
+        if root.snapshots:
             raise EditDoesNotFit(f"OP_DISALLOW_SNAPSHOT of {op.path}: it has snapshots")
+        del self._snapshots.roots[directory.inode_id]
 
     def _root(self, path: str, edit: edits.Edit) -> Snapshottable:
         directory = self._namespace.directory(path, edit)

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from howdah import errors
 from howdah.namenode.inodes import paths, storage_policies
-from howdah.namenode.inodes.edit_errors import EditDoesNotFit as EditDoesNotFit
+from howdah.namenode.inodes.effects import EditDoesNotFit as EditDoesNotFit
 from howdah.namenode.inodes.features import Quota
 from howdah.namenode.inodes.inodes import (
     LAST_RESERVED_BLOCK_ID,
@@ -64,6 +64,8 @@ class Namespace:
         self.measuring: Final = Measuring(self.snapshots)
         self.tally: Final = Tally(self.find, self.snapshots, self.measuring)
         self.snapshots.changing = self.tally.changing
+        self.failed_edit: edits.Edit | None = None
+        """The edit that `apply` raised at. The tree may lie between two transactions."""
         self.rolling_upgrade_start_ms: int | None = None
         """Of one that is under way; a start on it is refused."""
         # Not used here; kept for whoever reads the next image.
@@ -137,20 +139,28 @@ class Namespace:
 
     def apply(self, edit: edits.Edit) -> None:
         """Make the change. Raises EditDoesNotFit, UnsupportedOperation for edits of
-        features that are not there."""
+        features that are not there.
+
+        Whatever is raised, the edit may have been applied in part: the namespace is done
+        for. It is not to be changed any more, and no image is written of it.
+        """
         applier = self._appliers.get(type(edit))
         if applier is None:
             raise errors.UnsupportedOperation(
                 f"the edit {edit.opcode.name} is of a feature that is not supported: {edit}"
             )
-        if self.snapshots.count:
-            self._snapshot_edits.keep(edit)
-        if not self.tally.directories:
+        try:
+            if self.snapshots.count:
+                self._snapshot_edits.keep(edit)
+            if not self.tally.directories:
+                applier(edit)
+                return
+            noted = self.tally.before(edit)
             applier(edit)
-            return
-        noted = self.tally.before(edit)
-        applier(edit)
-        self.tally.after(noted)
+            self.tally.after(noted)
+        except BaseException:
+            self.failed_edit = edit
+            raise
 
     def reap(self, max_inodes: int) -> list[Block]:
         """Free up to `max_inodes` deleted inodes; the blocks that no file has any more."""
@@ -211,14 +221,14 @@ class Namespace:
             raise EditDoesNotFit(f"{edit.opcode.name} of {path}: it is no file")
         return inode
 
-    def _check_new(self, inode_id: int, name: str, parent: Directory, edit: edits.Edit) -> None:
-        if name in parent.entries:
-            raise EditDoesNotFit(f"{edit.opcode.name}: {name} exists in {parent.path}")
+    def _check_new_id(self, inode_id: int, edit: edits.Edit) -> None:
         if inode_id <= self.last_inode_id and inode_id in self.inodes:
             raise EditDoesNotFit(f"{edit.opcode.name}: there is an inode {inode_id} already")
 
     def _attach(self, inode: INode, parent: Directory, edit: edits.Edit) -> None:
-        self._check_new(inode.inode_id, inode.name, parent, edit)
+        if inode.name in parent.entries:
+            raise EditDoesNotFit(f"{edit.opcode.name}: {inode.name} exists in {parent.path}")
+        self._check_new_id(inode.inode_id, edit)
         self.last_inode_id = max(self.last_inode_id, inode.inode_id)
         self.inodes[inode.inode_id] = inode
         parent.add(inode)
@@ -244,11 +254,11 @@ class Namespace:
     def _add(self, op: edits.AddOp) -> None:
         parent, name = self._parent(op.path, op)
         old = parent.child(name)
+        if old is not None and not (op.overwrite and isinstance(old, File)):
+            raise EditDoesNotFit(f"OP_ADD of {op.path}: the path exists")
+        self._check_new_id(op.inode_id, op)
         if old is not None:
-            if not op.overwrite or not isinstance(old, File):
-                raise EditDoesNotFit(f"OP_ADD of {op.path}: the path exists")
             self._detach(old)
-        self._check_new(op.inode_id, name, parent, op)
         traits = Traits(
             sys.intern(op.permission.owner),
             sys.intern(op.permission.group),
@@ -323,13 +333,15 @@ class Namespace:
                 f"OP_TRUNCATE of {op.path} to {op.new_length_bytes} bytes: "
                 f"it has {file.length_bytes}"
             )
-        length = file.length_bytes
-        while file.blocks and length - file.blocks[-1].length_bytes >= op.new_length_bytes:
-            length -= file.blocks[-1].length_bytes
-            self._drop_last_block(file)
+        length, count = file.length_bytes, len(file.blocks)
+        while count and length - file.blocks[count - 1].length_bytes >= op.new_length_bytes:
+            count -= 1
+            length -= file.blocks[count].length_bytes
         cut = op.truncate_block
         if (cut is None) is not (length == op.new_length_bytes):
             raise EditDoesNotFit(f"OP_TRUNCATE of {op.path} does not say where it cuts: {op}")
+        while len(file.blocks) > count:
+            self._drop_last_block(file)
         file.mtime_ms = op.timestamp_ms
         if cut is None:
             return
@@ -356,10 +368,13 @@ class Namespace:
         target = self._file(op.target, op)
         parent = target.parent
         assert parent is not None, "it is attached"
-        for path in op.sources:
-            source = self._file(path, op)
+        sources = [self._file(path, op) for path in op.sources]
+        for path, source in zip(op.sources, sources, strict=True):
             if source == target or source.writer is not None or target.writer is not None:
                 raise EditDoesNotFit(f"OP_CONCAT_DELETE of {path} to {op.target}")
+        if len(set(sources)) < len(sources):
+            raise EditDoesNotFit(f"OP_CONCAT_DELETE to {op.target} names a source twice: {op}")
+        for source in sources:
             target.blocks.extend(source.blocks)
             source.blocks.clear()
             self._detach(source)
@@ -414,7 +429,7 @@ class Namespace:
         self, src: str, dst: str, timestamp_ms: int, *, overwrite: bool, edit: edits.Edit
     ) -> None:
         inode = self.existing(src, edit)
-        if inode is self.root or paths.is_under(dst, src):
+        if inode is self.root or src == dst or paths.is_under(dst, src) or paths.is_under(src, dst):
             raise EditDoesNotFit(f"{edit.opcode.name}: {src} cannot go to {dst}")
         parent, name = self._parent(dst, edit)
         old = parent.child(name)
@@ -520,27 +535,36 @@ class Namespace:
         if not wanted and not known:
             return
         for index, want in enumerate(wanted):
-            if index < len(known):
-                block = known[index]
-                if block.block_id != want.block_id:
-                    raise EditDoesNotFit(
-                        f"block {index} of {file.path} is {block.name}, "
-                        f"not blk_{want.block_id}_{want.generation_stamp}"
-                    )
-                if want.generation_stamp < block.generation_stamp:
-                    raise EditDoesNotFit(
-                        f"the generation stamp of {block.name} of {file.path} would go back "
-                        f"to {want.generation_stamp}"
-                    )
-                if want.generation_stamp > block.generation_stamp:
-                    # Its replicas were rebuilt; if it was to be cut, it is.
-                    self._is_cut(file, block)
-                block.length_bytes = want.length_bytes
-                block.generation_stamp = want.generation_stamp
-            else:
+            self._check_block(file, index, want, known[index] if index < len(known) else None)
+        for index, want in enumerate(wanted):
+            if index == len(known):
                 self._new_block(file, want, new_state)
+                continue
+            block = known[index]
+            if want.generation_stamp > block.generation_stamp:
+                # Its replicas were rebuilt; if it was to be cut, it is.
+                self._is_cut(file, block)
+            block.length_bytes = want.length_bytes
+            block.generation_stamp = want.generation_stamp
         while len(known) > len(wanted):
             self._drop_last_block(file)
+
+    def _check_block(
+        self, file: File, index: int, want: edits.EditBlock, known: Block | None
+    ) -> None:
+        if known is None:
+            if want.block_id in self.blocks:
+                raise EditDoesNotFit(f"block {want.block_id} of {file.path} exists already")
+        elif known.block_id != want.block_id:
+            raise EditDoesNotFit(
+                f"block {index} of {file.path} is {known.name}, "
+                f"not blk_{want.block_id}_{want.generation_stamp}"
+            )
+        elif want.generation_stamp < known.generation_stamp:
+            raise EditDoesNotFit(
+                f"the generation stamp of {known.name} of {file.path} would go back "
+                f"to {want.generation_stamp}"
+            )
 
     def _drop_last_block(self, file: File) -> None:
         dropped = file.blocks.pop()

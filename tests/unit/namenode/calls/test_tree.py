@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from howdah.testing.namespaces.fingerprint import fingerprint
 
 from howdah import errors
 from howdah.namenode.calls.core import Settings
-from howdah.namenode.tree.namespace import EditDoesNotFit, Namespace
+from howdah.namenode.inodes.effects import EditDoesNotFit
+from howdah.namenode.tree.namespace import Namespace
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.storage.edits import edits
@@ -210,12 +212,16 @@ OWNER = edits.Permission("u", "g", 0o755)
         edits.MkdirOp(16386, "/new", 1, OWNER),
         edits.AddOp(16390, "/f", 1, 1, 1, 1024, OWNER, "c", "m"),
         edits.AddOp(16390, "/d", 1, 1, 1, 1024, OWNER, "c", "m", overwrite=True),
+        edits.AddOp(16387, "/f", 1, 1, 1, 1024, OWNER, "c", "m", overwrite=True),
         edits.DeleteOp("/no", 1),
         edits.DeleteOp("/", 1),
         edits.RenameOldOp("/no", "/x", 1),
         edits.RenameOldOp("/d", "/f", 1),
         edits.RenameOldOp("/d", "/d/x", 1),
         edits.RenameOp("/d", "/no/x", 1),
+        edits.RenameOp("/d", "/d", 1, frozenset({edits.RenameFlag.OVERWRITE})),
+        edits.ConcatDeleteOp("/f", ("/d",), 1),
+        edits.TruncateOp("/f", "c2", "m", 0, 1),
         edits.CloseOp(0, "/d", 1, 1, 1, 1024, OWNER),
         edits.CloseOp(0, "/f", 1, 1, 1, 1024, OWNER, (edits.EditBlock(99, 1, 1001),)),
         edits.AppendOp("/f", "c2", "m"),
@@ -243,8 +249,11 @@ def test_edit_that_contradicts_the_tree_is_told_and_not_guessed_at(edit: edits.E
         edits.AddBlockOp("/f", None, edits.EditBlock(block, 0, 1001)),
     ):
         namespace.apply(first)
+    before = fingerprint(namespace)
     with pytest.raises(EditDoesNotFit):
         namespace.apply(edit)
+    assert fingerprint(namespace) == before
+    assert namespace.failed_edit is edit
 
 
 def test_edit_of_an_unknown_feature_is_told_by_name() -> None:
