@@ -128,8 +128,9 @@ class ServePool:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """How this datanode is registered: the source that its copies name."""
+    """How this datanode is registered for a block pool: the source that its copies name."""
 
+    pool_id: str
     node: DatanodeAddress
 
 

@@ -1,7 +1,9 @@
 """The keeper: the first process of a datanode, which talks to namenodes.
 
-`keeper` starts and watches the data process; `namenode_actor` is one thread a namenode
-(BPServiceActor in Hadoop), with `namenode_news`, `reports` and `report_schedule`;
+`keeper` starts and watches the data process; `nameservices` (BlockPoolManager,
+BPOfferService in Hadoop) has a `block_pool` and actors for each nameservice, as configured in
+`namenode_addresses`; `active_claim` says whose orders count. `namenode_actor` is one thread a
+namenode (BPServiceActor), with `namenode_news`, `reports` and `report_schedule`;
 `inventory` is its own list of replicas; `directories` and `pool_upgrade` come before serving.
 Arrows: `keeper -> process`; nothing imports the keeper but `datanode.server`.
 """

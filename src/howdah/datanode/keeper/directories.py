@@ -15,8 +15,9 @@ import contextlib
 import logging
 import os
 import secrets
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +56,8 @@ class DataDirectories:
         rolls_back: bool = False,
     ) -> None:
         self._rolls_back = rolls_back
+        self._formatting = threading.Lock()
+        self._owners: dict[str, str] = {}
         self._directories = directories
         self._locks = locks
         self.unusable = unusable
@@ -118,29 +121,48 @@ class DataDirectories:
             )
         return uuids.pop() if uuids else new_datanode_uuid(secrets.randbelow)
 
+    def claim_pool(self, pool_id: str, nameservice: str) -> None:
+        """Raises `InconsistentStorage` if another nameservice has this block pool."""
+        with self._formatting:
+            owner = self._owners.setdefault(pool_id, nameservice)
+        if owner != nameservice:
+            raise errors.InconsistentStorage(
+                f"block pool {pool_id} belongs to nameservice {owner}: two nameservices name "
+                "the same namespace"
+            )
+
     def join(self, namespace: Namespace) -> list[tuple[Volume, str]]:
         """Format what is new for the namenode's cluster, check what isn't, make its pool.
 
-        Returns the volumes for which the disk did not let it, and why. Raises
-        `InconsistentStorage` when a directory belongs to another cluster, and the `OSError`
-        of a process that has no descriptors or memory left.
+        Several nameservices may join at a time, each with a pool of its own; the first one
+        says which cluster this is. Returns the volumes for which the disk did not let it,
+        and why. Raises `InconsistentStorage` when a directory belongs to another cluster,
+        and the `OSError` of a process that has no descriptors or memory left.
         """
         failed: list[tuple[Volume, str]] = []
-        for directory in self._directories:
-            if directory.volume.failure is not None:
-                continue
+
+        def attempt(directory: _Directory, step: Callable[[_Directory, Namespace], None]) -> None:
+            volume = directory.volume
+            if volume.failure is not None or any(volume is other for other, _ in failed):
+                return
             try:
-                self._join(directory, namespace)
+                step(directory, namespace)
             except errors.HowdahError:
                 raise
             except OSError as error:
                 if not is_about_the_disk(error) and error.errno not in DISK_FULL:
                     raise
-                log.error("%s cannot join %s: %s", directory.volume, namespace.pool_id, error)
-                failed.append((directory.volume, f"it cannot join {namespace.pool_id}: {error}"))
+                log.error("%s cannot join %s: %s", volume, namespace.pool_id, error)
+                failed.append((volume, f"it cannot join {namespace.pool_id}: {error}"))
+
+        with self._formatting:
+            for directory in self._directories:
+                attempt(directory, self._tie_to_cluster)
+        for directory in self._directories:
+            attempt(directory, self._make_pool)
         return failed
 
-    def _join(self, directory: _Directory, namespace: Namespace) -> None:
+    def _tie_to_cluster(self, directory: _Directory, namespace: Namespace) -> None:
         if directory.version is None:
             self._format(directory, namespace)
         elif directory.version.cluster_id != namespace.cluster_id:
@@ -149,11 +171,6 @@ class DataDirectories:
                 f"namenode clusterID = {namespace.cluster_id}; "
                 f"datanode clusterID = {directory.version.cluster_id}"
             )
-        elif not directory.storage.version_file.exists():
-            # Unplugged since the start: nothing is made on its mount point.
-            log.error("%s has lost its VERSION; it is left alone", directory.volume)
-            return
-        self._make_pool(directory.volume, namespace)
 
     def _format(self, directory: _Directory, namespace: Namespace) -> None:
         version = DatanodeVersion(directory.volume.storage_id, namespace.cluster_id, self.uuid)
@@ -161,8 +178,12 @@ class DataDirectories:
         directory.version = version
         log.info("formatted %s for cluster %s", directory.volume, namespace.cluster_id)
 
-    def _make_pool(self, volume: Volume, namespace: Namespace) -> None:
-        pool_id = namespace.pool_id
+    def _make_pool(self, directory: _Directory, namespace: Namespace) -> None:
+        volume, pool_id = directory.volume, namespace.pool_id
+        if not directory.storage.version_file.exists():
+            # Unplugged since the start: nothing is made on its mount point.
+            log.error("%s has lost its VERSION; it is left alone", volume)
+            return
         slice_ = StorageDirectory(Path(volume.pool_path(pool_id)))
         if slice_.root.exists():
             pool_upgrade.follow(slice_, namespace, rolls_back=self._rolls_back)

@@ -1,7 +1,8 @@
 """The keeper: the datanode's first process, which talks to namenodes.
 
     open the data directories -> listen -> scan -> fork the data process
-    -> an actor for each namenode -> pass events and commands on, until told to stop
+    -> an actor for each namenode of each nameservice
+    -> pass events and commands on, until told to stop
 
 Everything that computes belongs here and not into the data process (reports, later
 scanners and web pages): one busy Python thread beside the data path costs it nearly
@@ -18,11 +19,10 @@ import select
 import signal
 import socket
 import time
-from functools import partial
 from pathlib import Path
 
 from howdah import errors, exposure, keys
-from howdah.config import Configuration, namenode_address
+from howdah.config import Configuration
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.link import Link, LinkClosed
 from howdah.datanode.channel.messages import (
@@ -41,7 +41,9 @@ from howdah.datanode.channel.messages import (
 )
 from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.inventory import Inventory
-from howdah.datanode.keeper.namenode_actor import ActorSettings, NamenodeActor
+from howdah.datanode.keeper.namenode_actor import ActorSettings
+from howdah.datanode.keeper.namenode_addresses import configured_nameservices
+from howdah.datanode.keeper.nameservices import Nameservices
 from howdah.datanode.process.data_process import DataProcess, Inheritance
 from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.replicas.scan import scan_all
@@ -74,7 +76,6 @@ class Keeper:
         self._status = 0
         self._data_pid = 0
         self._for_restart = False
-        self._actors: list[NamenodeActor] = []
 
     def run(self) -> int:
         """Start, serve, stop; the exit status."""
@@ -98,6 +99,7 @@ class Keeper:
 
     def _begin(self, directories: DataDirectories) -> None:
         conf = self._conf
+        addresses = configured_nameservices(conf)
         self._failed_at_start = len(directories.unusable)
         volumes = directories.volumes
         data_listener = self._listen(keys.DFS_DATANODE_ADDRESS)
@@ -143,26 +145,22 @@ class Keeper:
             local_listener.close()
         ipc_listener.close()
         self._handle_signals()
-        self._actors = [
-            NamenodeActor(
-                address,
-                partial(self._node, address),
-                directories,
-                self._inventory,
-                gauges,
-                ActorSettings(
-                    conf.get(keys.DFS_HEARTBEAT_INTERVAL),
-                    conf.get(keys.DFS_BLOCKREPORT_INTERVALMSEC),
-                    conf.get(keys.DFS_BLOCKREPORT_SPLIT_THRESHOLD),
-                ),
-                command=self._command,
-                ready=self._write_ready,
-                stop=self.stop,
-            )
-            for address in namenode_addresses(conf)
-        ]
-        for actor in self._actors:
-            actor.start()
+        self._nameservices = Nameservices(
+            addresses,
+            self._node,
+            directories,
+            self._inventory,
+            gauges,
+            ActorSettings(
+                conf.get(keys.DFS_HEARTBEAT_INTERVAL),
+                conf.get(keys.DFS_BLOCKREPORT_INTERVALMSEC),
+                conf.get(keys.DFS_BLOCKREPORT_SPLIT_THRESHOLD),
+            ),
+            command=self._command,
+            ready=self._write_ready,
+            stop=self.stop,
+        )
+        self._nameservices.start()
 
     def _listen(self, key: Key[Address]) -> socket.socket:
         try:
@@ -259,28 +257,19 @@ class Keeper:
         match message:
             case ReplicaOpened() | ReplicaReceived() | ReplicaDeleted():
                 self._inventory.apply(message)
-                for actor in self._actors:
-                    actor.tell(message)
-            case CorruptFound():
-                for actor in self._actors:
-                    actor.tell(message)
+                self._nameservices.tell(message)
+            case CorruptFound() | BlockSynchronized():
+                self._nameservices.tell(message)
             case VolumeFailed():
                 self._inventory.apply(message)
-                for actor in self._actors:
-                    actor.volume_failed()
+                self._nameservices.volume_failed()
                 too_many = self._too_many_failures(self._inventory.volumes)
                 if too_many:
                     self.stop(too_many, 1)
             case ReportAsked(incremental):
-                for actor in self._actors:
-                    actor.report_now(full=not incremental)
+                self._nameservices.report_now(full=not incremental)
             case PoolServed(pool_id):
-                for actor in self._actors:
-                    actor.pool_served(pool_id)
-            case BlockSynchronized():
-                for actor in self._actors:
-                    if actor.name == message.ordered_by:
-                        actor.tell(message)
+                self._nameservices.pool_served(pool_id)
             case ShutdownAsked(for_upgrade):
                 self._for_restart = for_upgrade
                 self.stop("an administrator asks for it", 0)
@@ -303,8 +292,7 @@ class Keeper:
 
     def _end(self) -> int:
         log.info("the datanode stops: %s", self._stop_reason)
-        for actor in self._actors:
-            actor.stop()
+        self._nameservices.stop()
         try:
             self._link.send(Stop(self._for_restart))
         except LinkClosed:
@@ -319,12 +307,6 @@ class Keeper:
             time.sleep(0.005)
         self._link.close()
         return self._status
-
-
-def namenode_addresses(conf: Configuration) -> list[tuple[str, int]]:
-    """Where the namenodes take calls from datanodes."""
-    service = conf.get(keys.DFS_NAMENODE_SERVICERPC_ADDRESS)
-    return [service or namenode_address(conf)]
 
 
 def _address_towards(namenode: tuple[str, int]) -> str:

@@ -1,24 +1,35 @@
 """What a datanode says to one namenode, for as long as it runs: one thread each.
 
+BPServiceActor in Hadoop. Its nameservice may have several namenodes, each with an actor;
+what they share is in `block_pool`.
+
     CONNECT --versionRequest--> JOIN --registerDatanode--> SERVE
-       ^                                                     |
-       +------- unknown to the namenode (it restarted) ------+
+       ^                          |                          |
+       +------ refused: again in 5 s, then later and later --+
+       +------ unknown to the namenode (it restarted) -------+
 
 1. versionRequest tells which cluster and block pool this is; the data directories
-   are made ready for them, or the actor ends with an error. Then the data process
-   serves the block pool: clients may come as soon as the namenode knows this datanode.
+   are made ready for them, and the data process serves the block pool: clients may come
+   as soon as the namenode knows this datanode.
 2. registerDatanode; then a heartbeat, so the namenode knows the volumes, and a full
    block report when it grants a lease for one (`report_schedule`). After that the
-   datanode is ready.
+   namenode is served.
 3. From then on: news of replicas at once, in the order in which they happened; a
-   heartbeat each interval, whose answer brings orders; a full report now and then.
+   heartbeat each interval, whose answer brings orders; a full report now and then. That
+   goes to every namenode; orders count only from the active one (`active_claim`).
 
 While the namenode is away, everything waits: news are kept (a full report makes up
-for them if it has forgotten this datanode), and it is called again after 50 ms,
-then twice as long each time, up to a second. It is back when it has answered a call.
+for them if it has forgotten this datanode, or if they are too many to keep), and it is
+called again after 50 ms, then twice as long each time, up to a second. It is back when it
+has answered a call.
 
-What it refuses is not said again: news of replicas are made good by the next full
-report, which comes the later the more is refused; a bad replica is found again by
+A namenode refuses the datanode for good if it is of another cluster or namespace, of
+another version, does not let it register or has it shut down. Its administrator may mend
+that, so it is asked again after 5 s, then twice as long each time, up to a minute. Others
+are served meanwhile; `nameservices` ends the datanode when nobody is left.
+
+Single calls that it refuses are not made again: news of replicas are made good by the next
+full report, which comes the later the more is refused; a bad replica is found again by
 the next reader, and the end of a recovery by the next recovery.
 """
 
@@ -48,14 +59,12 @@ from howdah.datanode.channel.messages import (
     BalanceBandwidth,
     CheckVolumes,
     Command,
-    Identity,
     Invalidate,
-    LeaveVolume,
     RecoverBlock,
-    ServePool,
     Transfer,
 )
 from howdah.datanode.keeper import reports
+from howdah.datanode.keeper.block_pool import BlockPool
 from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.keeper.namenode_news import AWAY, News, NewsQueue
@@ -69,7 +78,6 @@ log = logging.getLogger(__name__)
 
 PROTOCOL = "org.apache.hadoop.hdfs.server.protocol.DatanodeProtocol"
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
-_SERVING_TIMEOUT_S = 60.0
 M = TypeVar("M", bound=Message)
 
 
@@ -78,10 +86,26 @@ class ActorSettings:
     heartbeat_s: float
     report_s: float
     report_split: int
+    refusal_pause_s: float = 5.0
+    """Before a namenode that refuses this datanode is called again, the first time."""
+    longest_refusal_pause_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a namenode is not served at present, though it can be reached."""
+
+    reason: str
+    status: int = 1
+    """The exit status of the datanode, should it be the last one."""
 
 
 class _Unknown(Exception):
     """The namenode doesn't know this datanode: register again."""
+
+
+class _ShutDown(Exception):
+    """The namenode has this datanode shut down."""
 
 
 class NamenodeActor:
@@ -91,44 +115,54 @@ class NamenodeActor:
         self,
         address: tuple[str, int],
         node: Callable[[], DatanodeAddress],
+        pool: BlockPool,
         directories: DataDirectories,
         inventory: Inventory,
         gauges: Gauges,
         settings: ActorSettings,
         *,
         command: Callable[[Command], None],
-        ready: Callable[[], None],
-        stop: Callable[[str, int], None],
+        served: Callable[[], object],
+        refused: Callable[[], bool],
     ) -> None:
+        """`served` is called when the namenode has taken its first full report; `refused` when
+        it refuses this datanode, and says whether the datanode goes on with others."""
         self.name = f"{address[0]}:{address[1]}"
+        self.refusal: Refusal | None = None
         self._client = RpcClient(address, PROTOCOL)
         self._node = node
+        self._pool = pool
         self._directories = directories
         self._inventory = inventory
         self._gauges = gauges
         self._settings = settings
         self._command = command
-        self._ready = ready
-        self._stop_datanode = stop
+        self._on_served = served
+        self._on_refused = refused
         self._changed = threading.Condition()
         self._news = NewsQueue(
             self.name,
             {volume.storage_id: volume for volume in inventory.volumes.all},
             node,
             self._call,
-            self._refused,
+            self._reports_refused,
         )
-        self._served: set[str] = set()
+        self._keeps_news = False
         self._stopping = False
         self._heartbeat_due_s = 0.0
         self._reports = ReportSchedule(settings.report_s)
-        self._is_ready = False
+        self._refusal_pause_s = settings.refusal_pause_s
+        self._is_served = False
         self._last_failure_ms = 0
         self._registration = pb.DatanodeRegistrationProto()
-        self._namespace: Namespace | None = None
         self._thread = threading.Thread(target=self._run, name=f"namenode {self.name}", daemon=True)
 
     # --- from other threads ---
+
+    @property
+    def is_served(self) -> bool:
+        """Whether this namenode has had a full report of this start."""
+        return self._is_served
 
     def start(self) -> None:
         self._thread.start()
@@ -139,16 +173,14 @@ class NamenodeActor:
             self._changed.notify()
 
     def tell(self, news: News) -> None:
-        """Pass this on to the namenode as soon as possible."""
-        with self._changed:
-            self._news.append(news)
-            self._changed.notify()
+        """Pass this on to the namenode as soon as possible.
 
-    def pool_served(self, pool_id: str) -> None:
-        """The data process serves this block pool now."""
+        One that has yet to register this datanode, or refuses it, gets a full report first.
+        """
         with self._changed:
-            self._served.add(pool_id)
-            self._changed.notify()
+            if self._keeps_news:
+                self._news.append(news)
+                self._changed.notify()
 
     def report_now(self, *, full: bool) -> None:
         """A heartbeat, and a full report if `full`, without waiting for their time."""
@@ -165,12 +197,15 @@ class NamenodeActor:
     # --- the thread ---
 
     def _run(self) -> None:
-        try:
-            self._live()
-        except Exception:
-            # A datanode that tells its namenode nothing had better be gone.
-            log.exception("dealing with namenode %s failed on a defect", self.name)
-            self._stop_datanode(f"nobody talks to namenode {self.name} any more", 1)
+        while not self._stopping:
+            try:
+                self._live()
+            except Exception as error:
+                # A datanode that tells none of its namenodes anything had better be gone.
+                log.exception("dealing with namenode %s failed on a defect", self.name)
+                reason = f"nobody talks to namenode {self.name} any more: {error!r}"
+                if not self._refused(Refusal(reason)):
+                    return
 
     def _live(self) -> None:
         pause_s = _FIRST_PAUSE_S
@@ -195,6 +230,7 @@ class NamenodeActor:
                     log.warning("namenode %s is away: %s", self.name, error)
                 away = True
                 self._heartbeat_due_s = 0.0
+                self._keep_news_short()
                 self._pause(pause_s)
                 pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
             except (
@@ -202,11 +238,50 @@ class NamenodeActor:
                 errors.IncorrectVersion,
                 errors.DisallowedDatanode,
             ) as error:
-                self._stop_datanode(f"namenode {self.name}: {error}", 1)
-                return
+                joined = False
+                if not self._refused(Refusal(f"namenode {self.name}: {error}")):
+                    return
+            except _ShutDown:
+                joined = False
+                reason = f"namenode {self.name} says that it is to shut down"
+                if not self._refused(Refusal(reason, status=0)):
+                    return
             except (errors.HowdahError, OSError) as error:
                 log.error("namenode %s: %s; it is called again in 1 s", self.name, error)
                 self._pause(_LONGEST_PAUSE_S)
+
+    def _refused(self, refusal: Refusal) -> bool:
+        """Wait before the namenode is called again; or False if the datanode ends."""
+        with self._changed:
+            self._keeps_news = False
+            self._news.clear()
+        self.refusal = refusal
+        if not self._on_refused():
+            return False
+        pause_s = self._refusal_pause_s
+        self._refusal_pause_s = min(pause_s * 2, self._settings.longest_refusal_pause_s)
+        log.error(
+            "%s is not served at namenode %s: %s. This datanode goes on with its other "
+            "namenodes, and asks again in %g s",
+            f"nameservice {self._pool.nameservice}" if self._pool.nameservice else "the namespace",
+            self.name,
+            refusal.reason,
+            pause_s,
+        )
+        self._pause(pause_s)
+        return True
+
+    def _keep_news_short(self) -> None:
+        """A namenode that is away for long gets a full report instead of all the news."""
+        with self._changed:
+            if self._news.is_too_long:
+                log.warning(
+                    "namenode %s has missed %d incremental reports: a full one replaces them",
+                    self.name,
+                    len(self._news),
+                )
+                self._news.shorten()
+                self._reports.incremental_reports_lost()
 
     def _pause(self, seconds: float) -> None:
         deadline_s = time.monotonic() + seconds
@@ -227,27 +302,15 @@ class NamenodeActor:
             "versionRequest", pb.VersionRequestProto(), pb.VersionResponseProto
         )
         namespace = Namespace.from_proto(info.info)
-        if self._namespace is not None and self._namespace.pool_id != namespace.pool_id:
-            raise errors.InconsistentStorage(
-                f"its block pool was {self._namespace.pool_id} and is now {namespace.pool_id}"
-            )
-        if self._namespace is not None and self._namespace.ctime_ms != namespace.ctime_ms:
-            raise errors.InconsistentStorage(
-                "it was upgraded or rolled back: this datanode has to be started anew"
-            )
-        for volume, reason in self._directories.join(namespace):
-            self._command(LeaveVolume(volume.storage_id, reason))
         node = self._node()
-        self._command(Identity(node))
-        self._command(ServePool(namespace.pool_id))
-        self._wait_until_served(namespace.pool_id)
+        self._pool.join(namespace, node)
         answer = self._client.call(
             "registerDatanode",
             pb.RegisterDatanodeRequestProto(registration=reports.registration(node, namespace)),
             pb.RegisterDatanodeResponseProto,
         )
         self._registration = answer.registration
-        self._namespace = namespace
+        self.refusal, self._refusal_pause_s = None, self._settings.refusal_pause_s
         log.info(
             "registered with namenode %s as %s (%s), block pool %s",
             self.name,
@@ -255,29 +318,22 @@ class NamenodeActor:
             node.uuid,
             namespace.pool_id,
         )
-        self._heartbeat_due_s = 0.0
-        self._reports.registered()
-
-    def _wait_until_served(self, pool_id: str) -> None:
         with self._changed:
-            if not self._changed.wait_for(
-                lambda: self._stopping or pool_id in self._served, _SERVING_TIMEOUT_S
-            ):
-                raise errors.RemoteError(
-                    f"the data process does not serve {pool_id} within {_SERVING_TIMEOUT_S:g} s"
-                )
+            self._keeps_news = True
+            self._heartbeat_due_s = 0.0
+            self._reports.registered()
 
     # --- serving ---
 
     def _do_what_is_due(self) -> None:
-        namespace = self._namespace
-        assert namespace is not None, "served after joining"
+        pool_id = self._pool.pool_id
+        assert pool_id is not None, "served after joining"
         now_s = time.monotonic()
         if now_s >= self._heartbeat_due_s:
-            self._heartbeat(namespace)
+            self._heartbeat(pool_id)
         if self._reports.may_report(now_s):
-            self._full_report(namespace)
-        self._news.tell_all(self._registration, namespace.pool_id)
+            self._full_report(pool_id)
+        self._news.tell_all(self._registration, pool_id)
 
     def _wait_for_more(self) -> None:
         with self._changed:
@@ -289,9 +345,9 @@ class NamenodeActor:
             if not self._news and not self._stopping:
                 self._changed.wait(max(due_s - now_s, 0.0))
 
-    def _heartbeat(self, namespace: Namespace) -> None:
+    def _heartbeat(self, pool_id: str) -> None:
         now_s = time.monotonic()
-        states = self._inventory.states(namespace.pool_id)
+        states = self._inventory.states(pool_id)
         if any(state.hangs or state.failure != state.volume.failure for state in states):
             self._command(CheckVolumes())
         request = reports.heartbeat(
@@ -305,10 +361,13 @@ class NamenodeActor:
         answer = self._call("sendHeartbeat", request, pb.HeartbeatResponseProto)
         self._heartbeat_due_s = now_s + self._settings.heartbeat_s
         self._reports.granted(answer.fullBlockReportLeaseId)
+        self._pool.heard(self.name, answer.haStatus)
         for order in decode_orders(answer.cmds):
             self._obey(order)
 
     def _obey(self, order: Order) -> None:
+        if not self._pool.obeys(self.name, order):
+            return
         match order:
             case Register():
                 raise _Unknown
@@ -317,16 +376,16 @@ class NamenodeActor:
             case RecoverBlock():
                 self._command(replace(order, ordered_by=self.name))
             case Shutdown():
-                self._stop_datanode(f"namenode {self.name} says so", 0)
+                raise _ShutDown
             case FinalizeUpgrade(pool_id):
                 self._directories.finalize_upgrade(pool_id)
             case Unsupported(name):
                 log.warning("namenode %s sent a %s, which is not supported", self.name, name)
 
-    def _full_report(self, namespace: Namespace) -> None:
+    def _full_report(self, pool_id: str) -> None:
         started_s = time.monotonic()
         try:
-            replicas, calls = self._report_all(namespace)
+            replicas, calls = self._report_all(pool_id)
         except AWAY:
             self._reports.lost()
             raise
@@ -336,21 +395,21 @@ class NamenodeActor:
             self._reports.lost()
             return
         except errors.HowdahError as error:
-            self._refused(f"the report of {namespace.pool_id}", error)
+            self._reports_refused(f"the report of {pool_id}", error)
             return
         self._reports.reported(started_s, int.from_bytes(os.urandom(4), "big") / 2**32)
         log.info(
             "reported %d replicas of %s to namenode %s in %d calls",
             replicas,
-            namespace.pool_id,
+            pool_id,
             self.name,
             calls,
         )
-        if not self._is_ready:
-            self._is_ready = True
-            self._ready()
+        if not self._is_served:
+            self._is_served = True
+            self._on_served()
 
-    def _refused(self, what: str, error: errors.HowdahError) -> None:
+    def _reports_refused(self, what: str, error: errors.HowdahError) -> None:
         pause_s = self._reports.refused(time.monotonic())
         log.error(
             "namenode %s refuses %s: %s; a full report in %g s makes it good",
@@ -360,16 +419,16 @@ class NamenodeActor:
             pause_s,
         )
 
-    def _report_all(self, namespace: Namespace) -> tuple[int, int]:
+    def _report_all(self, pool_id: str) -> tuple[int, int]:
         """(how many replicas were reported, in how many calls)"""
         with self._changed:
             # What has happened up to here is in the lists.
             self._reports.begin()
-            lists = self._inventory.listed(namespace.pool_id)
+            lists = self._inventory.listed(pool_id)
             self._news.drop_news_of_blocks()
         requests = reports.full_reports(
             self._registration,
-            namespace.pool_id,
+            pool_id,
             self._inventory.volumes.working(),
             lists,
             report_id=int.from_bytes(os.urandom(8), "big", signed=True),

@@ -1,9 +1,11 @@
-"""What has happened here and a namenode has not heard yet, and how it is told.
+"""Incremental reports to one namenode: what has happened here and it has not heard yet.
 
-News of replicas are told in the order in which they happened, many in a call. What could
-not be told because the namenode is away stays and is told again. What the namenode refuses
-is not: a full report makes news of replicas good, a bad replica is found again by its next
-reader, and the end of a recovery by the next recovery of its block.
+IncrementalBlockReportManager and the queue of BPServiceActorAction in Hadoop. News of
+replicas are told in the order in which they happened, many in a call. What could not be told
+because the namenode is away stays and is told again. What the namenode refuses is not: a
+full report makes news of replicas good, a bad replica is found again by its next reader, and
+the end of a recovery by the next recovery of its block. A standby refuses the last two, and
+has the former from the active by way of the edit log.
 """
 
 from __future__ import annotations
@@ -36,6 +38,8 @@ AWAY: Final = (
 News = BlockNews | CorruptFound | BlockSynchronized
 _MAX_NEWS = 1000
 """Replicas in one incremental report."""
+MOST_KEPT = 100_000
+"""News that are kept for a namenode that is away; then a full report is to make them good."""
 
 
 class NewsQueue:
@@ -63,6 +67,20 @@ class NewsQueue:
 
     def append(self, news: News) -> None:
         self._queue.append(news)
+
+    @property
+    def is_too_long(self) -> bool:
+        return len(self._queue) > MOST_KEPT
+
+    def clear(self) -> None:
+        """Nobody may append meanwhile."""
+        self._queue.clear()
+
+    def shorten(self) -> None:
+        """A full report is to have it all. Nobody may append meanwhile."""
+        self.drop_news_of_blocks()
+        while self.is_too_long:
+            self._queue.popleft()
 
     def drop_news_of_blocks(self) -> None:
         """A full report has it all. Nobody may append meanwhile."""
@@ -110,6 +128,8 @@ class NewsQueue:
                 reports.bad_block_report(found, self._node(), self._volumes),
                 pb.ReportBadBlocksResponseProto,
             )
+        except errors.StandbyError:
+            log.debug("namenode %s is a standby: the active is told of %s", self._namenode, found)
         except AWAY:
             raise
         except errors.HowdahError as error:
@@ -124,7 +144,8 @@ class NewsQueue:
 
     def _commit(self, recovery: BlockSynchronized) -> None:
         """What a recovery agreed on. A namenode that doesn't want it has given the block to
-        another recovery meanwhile, or has lost its file: there is nothing to repeat."""
+        another recovery meanwhile, has lost its file, or is a standby now, whose successor
+        begins recoveries of its own: there is nothing to repeat."""
         reach(Point.COMMIT_RECOVERY, recovery.block.block_id)
         try:
             self._call(
@@ -132,9 +153,9 @@ class NewsQueue:
                 reports.synchronization(recovery),
                 pb.CommitBlockSynchronizationResponseProto,
             )
-        except AWAY:
-            raise
         except errors.HowdahError as error:
+            if isinstance(error, AWAY) and not isinstance(error, errors.StandbyError):
+                raise
             log.warning(
                 "namenode %s does not take recovery %d of %s: %s",
                 self._namenode,

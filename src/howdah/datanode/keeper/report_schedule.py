@@ -68,6 +68,10 @@ class ReportSchedule:
         self._asked = self._asked or self._was_asked
         self.lease_id = NO_LEASE
 
+    def incremental_reports_lost(self) -> None:
+        """Some were dropped before the namenode had them: a full report is due."""
+        self._due_s = 0.0
+
     def refused(self, now_s: float) -> float:
         """A report, or news that the next one makes good, was refused: it is due again after
         as many seconds as are returned."""

@@ -135,8 +135,9 @@ class DataProcess:
             case ServePool(pool_id):
                 self._store.serve_pool(pool_id)
                 self._tell(PoolServed(pool_id))
-            case Identity(node):
-                self._copies.source = self._recoveries.identity = node
+            case Identity(pool_id, node):
+                self._copies.sources[pool_id] = node
+                self._recoveries.uuid = node.uuid
             case RecoverBlock():
                 self._recoveries.start(command)
             case Invalidate(blocks):

@@ -76,8 +76,8 @@ class RecoveryWorker:
         self._settings = settings
         self._tell = tell
         self._pool = ThreadPoolExecutor(MAX_RECOVERIES, "recovery")
-        self.identity: DatanodeAddress | None = None
-        """How this datanode is registered."""
+        self.uuid = ""
+        """Of this datanode, once it has registered."""
 
     def start(self, order: RecoverBlock) -> Future[None]:
         """Recover a block in the background."""
@@ -139,7 +139,7 @@ class RecoveryWorker:
                 participant.close()
 
     def _participant(self, node: DatanodeAddress) -> _Participant:
-        if self.identity is not None and node.uuid == self.identity.uuid:
+        if self.uuid and node.uuid == self.uuid:
             return _Here(self._store)
         settings = self._settings
         return Peer(node, settings.socket_timeout_s, use_hostname=settings.use_hostname)

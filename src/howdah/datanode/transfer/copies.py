@@ -41,7 +41,8 @@ class Copies:
         self._settings = settings
         self._lock = threading.Lock()
         self._running = 0
-        self.source: DatanodeAddress | None = None
+        self.sources: dict[str, DatanodeAddress] = {}
+        """How this datanode is registered, for each block pool."""
         self.on_count: Callable[[int], None] | None = None
         """Told how many copies are running whenever that changes."""
 
@@ -100,7 +101,7 @@ class Copies:
                 Stage.PIPELINE_SETUP_CREATE,
                 opened.checksum,
                 targets=command.targets[1:],
-                source=self.source,
+                source=self.sources.get(command.block.pool_id),
                 pipeline_size=0,
                 storage_type=types[0] if types else StorageType.DISK,
                 storage_id=ids[0] if ids else None,

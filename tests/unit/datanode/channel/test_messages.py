@@ -68,7 +68,7 @@ MESSAGES: list[Message] = [
     ReportAsked(True),
     ShutdownAsked(False),
     ServePool(POOL),
-    Identity(NODE),
+    Identity("BP-1", NODE),
     Invalidate((BLOCK,)),
     Transfer(BLOCK, (NODE,), (StorageType.SSD,), ("DS-2",)),
     CheckVolumes(),

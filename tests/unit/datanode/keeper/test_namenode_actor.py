@@ -28,9 +28,11 @@ from howdah.datanode.channel.messages import (
     VolumeFailed,
 )
 from howdah.datanode.keeper import report_schedule
+from howdah.datanode.keeper.block_pool import BlockPool
 from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.keeper.namenode_actor import PROTOCOL, ActorSettings, NamenodeActor
+from howdah.datanode.keeper.nameservices import Nameservices
 from howdah.datanode.recovery.inter_datanode import encode_order
 from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.transfer.data_server import listen
@@ -155,9 +157,9 @@ class Subject:
         volumes = self.directories.volumes
         self.inventory = Inventory(volumes, ReplicaMap(), Gauges(1))
         self.storage_id = volumes.all[0].storage_id
-        self.actor = NamenodeActor(
-            namenode.address,
-            lambda: DatanodeAddress("127.0.0.1", "localhost", self.directories.uuid, 1, 2, 3),
+        self.nameservices = Nameservices(
+            {"": (namenode.address,)},
+            lambda _: DatanodeAddress("127.0.0.1", "localhost", self.directories.uuid, 1, 2, 3),
             self.directories,
             self.inventory,
             Gauges(1),
@@ -166,18 +168,19 @@ class Subject:
             ready=self.ready.set,
             stop=self._stop,
         )
+        self.actor = self.nameservices.all[0].actors[0]
 
     def _obey(self, command: Command) -> None:
         self.commands.append(command)
         if isinstance(command, ServePool):
-            self.actor.pool_served(command.pool_id)
+            self.nameservices.pool_served(command.pool_id)
 
     def _stop(self, reason: str, status: int) -> None:
         self.stopped.append((reason, status))
         self.ended.set()
 
     def close(self) -> None:
-        self.actor.stop()
+        self.nameservices.stop()
         self.directories.close()
 
 
@@ -213,7 +216,7 @@ def test_a_datanode_registers_beats_and_reports_before_it_is_ready(
     assert heartbeat.reports[0].storage.storageUuid == subject.storage_id
     assert heartbeat.reports[0].capacity > 0
     assert subject.commands[0] == Identity(
-        DatanodeAddress("127.0.0.1", "localhost", subject.directories.uuid, 1, 2, 3)
+        POOL, DatanodeAddress("127.0.0.1", "localhost", subject.directories.uuid, 1, 2, 3)
     )
     assert subject.commands[1] == ServePool(POOL)
 
@@ -222,16 +225,16 @@ def test_a_datanode_serves_its_block_pool_before_the_namenode_knows_it(
     namenode: FakeNamenode, start: Callable[..., Subject], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     served = threading.Event()
-    real = NamenodeActor.pool_served
+    real = BlockPool.served
 
-    def late(actor: NamenodeActor, pool_id: str) -> None:
+    def late(pool: BlockPool, pool_id: str) -> None:
         def answer() -> None:
             served.set()
-            real(actor, pool_id)
+            real(pool, pool_id)
 
         threading.Timer(0.05, answer).start()
 
-    monkeypatch.setattr(NamenodeActor, "pool_served", late)
+    monkeypatch.setattr(BlockPool, "served", late)
     start()
     namenode.wait_for("register")
     assert served.is_set()

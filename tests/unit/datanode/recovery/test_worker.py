@@ -41,7 +41,7 @@ class Datanode:
         self.ipc.start()
         self.told: list[BlockSynchronized] = []
         self.worker = RecoveryWorker(node.store, settings, self.told.append)
-        self.worker.identity = self.address
+        self.worker.uuid = self.address.uuid
 
     def recover(self, order: RecoverBlock) -> BlockSynchronized | None:
         """Be the primary; what the namenode is to be told, if anything."""
@@ -129,7 +129,7 @@ def test_a_datanode_that_says_nothing_costs_one_time_out(lab: Lab, nodes: list[D
             for n in range(2)
         ]
         primary = Datanode(nodes[0].node, DataSettings(socket_timeout_s=0.3))
-        primary.worker.identity = nodes[0].address
+        primary.worker.uuid = nodes[0].address.uuid
         result = primary.recover(order(lab, nodes[:2], *dumb))
         primary.close()
     assert result is not None

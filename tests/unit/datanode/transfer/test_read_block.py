@@ -303,7 +303,7 @@ def transfer(lab: Lab, length: int, *targets: Any) -> Transfer:
 def test_a_replica_is_copied_to_a_pipeline_of_targets(filled: Any, lab: Lab) -> None:
     targets = [lab.node(), lab.node()]
     copies = Copies(filled.store, filled.settings)
-    copies.source = filled.address
+    copies.sources[lab.block().pool_id] = filled.address
     copies.start(transfer(lab, len(DATA), *targets)).join(10)
     for target in targets:
         assert target.wait_for(ReplicaReceived).block.length_bytes == len(DATA)
@@ -324,7 +324,7 @@ def test_a_damaged_replica_is_found_out_by_whoever_gets_it(filled: Any, lab: Lab
     path.write_bytes(b"!" + DATA[1:])
     target = lab.node()
     copies = Copies(filled.store, filled.settings)
-    copies.source = filled.address
+    copies.sources[lab.block().pool_id] = filled.address
     copies.start(transfer(lab, len(DATA), target)).join(10)
     assert target.wait_for(CorruptFound).node == filled.address
     target.wait_idle()

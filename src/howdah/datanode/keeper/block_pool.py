@@ -1,0 +1,188 @@
+"""What the namenodes of one nameservice share: its namespace, its block pool, its active.
+
+The state of BPOfferService in Hadoop. The actors of a nameservice (`namenode_actor`) are
+threads; each asks here before it serves its namenode and before it obeys it:
+
+1. The first namenode that answers versionRequest says which namespace this is. A namenode
+   of the same nameservice that names another one is refused for as long as it does.
+2. The data directories join the namespace, and the data process serves its block pool,
+   before any namenode of it is registered with: clients may come as soon as one is.
+3. An order is obeyed if it comes from the active (`active_claim`) and is about blocks of
+   this pool. A namenode has no say about the blocks of another nameservice.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from howdah import errors
+from howdah.datanode.channel.commands import FinalizeUpgrade, Order
+from howdah.datanode.channel.messages import (
+    Command,
+    Identity,
+    Invalidate,
+    LeaveVolume,
+    RecoverBlock,
+    ServePool,
+    Transfer,
+)
+from howdah.datanode.keeper.active_claim import ActiveClaim, Change
+from howdah.datanode.keeper.directories import DataDirectories
+from howdah.datanode.keeper.reports import Namespace
+from howdah.proto import datanode_namenode_pb2 as pb
+from howdah.transfer.blocks import DatanodeAddress, signed64
+
+log = logging.getLogger(__name__)
+
+_SERVING_TIMEOUT_S = 60.0
+
+
+class BlockPool:
+    """Of one nameservice. Any thread may call any method."""
+
+    def __init__(
+        self, nameservice: str, directories: DataDirectories, command: Callable[[Command], None]
+    ) -> None:
+        self.nameservice = nameservice
+        self._directories = directories
+        self._command = command
+        self._joining = threading.Lock()
+        self._changed = threading.Condition()
+        self._namespace: Namespace | None = None
+        self._claim = ActiveClaim()
+        self._is_served = False
+        self._stopping = False
+
+    @property
+    def pool_id(self) -> str | None:
+        """None until a namenode has said it."""
+        namespace = self._namespace
+        return None if namespace is None else namespace.pool_id
+
+    @property
+    def active(self) -> str | None:
+        """The active namenode."""
+        return self._claim.active
+
+    def stop(self) -> None:
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+
+    # --- joining ---
+
+    def join(self, namespace: Namespace, node: DatanodeAddress) -> None:
+        """Have the block pool served; `node` is this datanode as the namenode shall know it.
+
+        Raises InconsistentStorage for a namespace that is not this one, and whatever
+        `DataDirectories.join` raises.
+        """
+        with self._joining:
+            self._check(namespace)
+            for volume, reason in self._directories.join(namespace):
+                self._command(LeaveVolume(volume.storage_id, reason))
+            self._command(Identity(namespace.pool_id, node))
+            self._namespace = namespace
+            self._command(ServePool(namespace.pool_id))
+            self._wait_until_served(namespace.pool_id)
+
+    def _check(self, namespace: Namespace) -> None:
+        known = self._namespace
+        if known is None:
+            self._directories.claim_pool(namespace.pool_id, self.nameservice)
+            return
+        if known.pool_id != namespace.pool_id:
+            raise errors.InconsistentStorage(
+                f"its block pool was {known.pool_id} and is now {namespace.pool_id}"
+            )
+        if (known.namespace_id, known.cluster_id) != (namespace.namespace_id, namespace.cluster_id):
+            raise errors.InconsistentStorage(
+                f"block pool {known.pool_id} was of namespace {known.namespace_id} in cluster "
+                f"{known.cluster_id} and is now of namespace {namespace.namespace_id} in cluster "
+                f"{namespace.cluster_id}"
+            )
+        if known.ctime_ms != namespace.ctime_ms:
+            raise errors.InconsistentStorage(
+                "it was upgraded or rolled back: this datanode has to be started anew"
+            )
+
+    def served(self, pool_id: str) -> None:
+        """The data process serves this block pool now."""
+        with self._changed:
+            if pool_id == self.pool_id:
+                self._is_served = True
+                self._changed.notify_all()
+
+    def _wait_until_served(self, pool_id: str) -> None:
+        with self._changed:
+            if not self._changed.wait_for(
+                lambda: self._stopping or self._is_served, _SERVING_TIMEOUT_S
+            ):
+                raise errors.RemoteError(
+                    f"the data process does not serve {pool_id} within {_SERVING_TIMEOUT_S:g} s"
+                )
+
+    # --- obeying ---
+
+    def heard(self, namenode: str, status: pb.NNHAStatusHeartbeatProto) -> None:
+        """What `namenode` says of itself in the answer of a heartbeat."""
+        claims = status.state == pb.NNHAStatusHeartbeatProto.ACTIVE
+        txid = signed64(status.txid)
+        with self._changed:
+            before, newest = self._claim.active, self._claim.txid
+            change = self._claim.heard(namenode, claims=claims, txid=txid)
+        where = f"{self.pool_id}: namenode {namenode}"
+        match change:
+            case Change.TAKEN_OVER if before is None:
+                log.info("%s is active, at transaction %d", where, txid)
+            case Change.TAKEN_OVER:
+                log.warning("%s takes over from %s, at transaction %d", where, before, txid)
+            case Change.GIVEN_UP:
+                log.warning("%s is no longer active, at transaction %d", where, txid)
+            case Change.STALE:
+                log.warning(
+                    "%s claims to be active at transaction %d; its orders are not obeyed, since "
+                    "%s has claimed it at transaction %d",
+                    where,
+                    txid,
+                    before or "another one",
+                    newest,
+                )
+
+    def obeys(self, namenode: str, order: Order) -> bool:
+        """Whether this order of this namenode is to be obeyed; logged where it is not."""
+        with self._changed:
+            is_from_active = self._claim.obeys(namenode, order)
+        if not is_from_active:
+            log.warning(
+                "%s: an order of namenode %s, which is not active, is not obeyed: %s",
+                self.pool_id,
+                namenode,
+                type(order).__name__,
+            )
+            return False
+        strange = sorted(_pools_of(order) - {self.pool_id})
+        if strange:
+            log.error(
+                "%s: an order of namenode %s is about the block pool of another nameservice "
+                "and is not obeyed: %s of %s",
+                self.pool_id,
+                namenode,
+                type(order).__name__,
+                ", ".join(strange),
+            )
+        return not strange
+
+
+def _pools_of(order: Order) -> set[str]:
+    match order:
+        case Invalidate(blocks):
+            return {block.pool_id for block in blocks}
+        case Transfer(block) | RecoverBlock(block):
+            return {block.pool_id}
+        case FinalizeUpgrade(pool_id):
+            return {pool_id}
+        case _:
+            return set()
