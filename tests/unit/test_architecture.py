@@ -7,6 +7,7 @@ Rules, from the design:
    -> proto, errors` and `namenode, datanode, journalnode -> storage, rpc, transfer`.
 3. Servers import neither the client nor each other.
 4. Within a package rooms import downward, and none has more than about twenty files.
+5. No module imports, by way of others, itself.
 """
 
 from __future__ import annotations
@@ -277,6 +278,35 @@ LARGEST_ROOM = 21
 # What is still larger, or a circle.
 ROOMS_TO_DIVIDE = {"fs", "proto"}
 
+# -- 5. circles ----------------------------------------------------------------------
+
+# Modules that import each other, each circle whole, until somebody cuts it.
+CIRCLES: list[set[str]] = [
+    {
+        "namenode.blocks.datanodes",
+        "namenode.inodes.block_table",
+        "namenode.inodes.files",
+        "namenode.inodes.inode",
+        "namenode.inodes.inodes",
+    },
+    {
+        "namenode.snapshots.edits",
+        "namenode.tree.namespace",
+    },
+    {
+        "fs.api",
+        "fs.builders",
+        "fs.bulk_delete",
+        "fs.foreign",
+        "fs.hdfs.attributes",
+        "fs.hdfs.filesystem",
+        "fs.hdfs.links",
+        "fs.hdfs.snapshots",
+        "fs.inotify",
+        "fs.registry",
+    },
+]
+
 
 def modules() -> Iterator[str]:
     for path in sorted(ROOT.rglob("*.py")):
@@ -284,6 +314,7 @@ def modules() -> Iterator[str]:
             yield ".".join(path.relative_to(ROOT.parent).with_suffix("").parts)
 
 
+@cache
 def path_of(module: str) -> Path | None:
     base = ROOT.parent.joinpath(*module.split("."))
     for path in (base.with_suffix(".py"), base / "__init__.py"):
@@ -449,3 +480,68 @@ def test_rooms_are_small() -> None:
         for path in ROOT.rglob("__init__.py")
     }
     assert {name for name, size in sizes.items() if size > LARGEST_ROOM} <= ROOMS_TO_DIVIDE
+
+
+def statements(body: list[ast.AST]) -> Iterator[ast.AST]:
+    """All statements, those in functions and branches included."""
+    for node in body:
+        yield node
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, name, None)
+            if isinstance(inner, list):
+                yield from statements(inner)
+
+
+def everything_imported(module: str) -> frozenset[str]:
+    """What a module imports at any time: in functions and for the type checker as well."""
+    visitor = Imports()
+    for node in statements([parsed(module)]):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            visitor.visit(node)
+    return frozenset(visitor.names)
+
+
+def is_lazy_face(module: str) -> bool:
+    """A package that shows names of its modules, and imports them when they are asked for."""
+    own = [node.name for node in parsed(module).body if isinstance(node, ast.FunctionDef)]
+    return module.endswith("__init__") and "__getattr__" in own
+
+
+def circles(graph: dict[str, set[str]]) -> list[set[str]]:
+    """The sets of nodes that reach each other (Tarjan's strongly connected components)."""
+    found: list[set[str]] = []
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    path: list[str] = []
+
+    def visit(node: str) -> None:
+        number[node] = lowest[node] = len(number)
+        path.append(node)
+        for other in graph[node]:
+            if other not in number:
+                visit(other)
+            if other in path:
+                lowest[node] = min(lowest[node], lowest[other])
+        if lowest[node] == number[node]:
+            start = path.index(node)
+            if len(path) - start > 1 or node in graph[node]:
+                found.append(set(path[start:]))
+            del path[start:]
+
+    for node in graph:
+        if node not in number:
+            visit(node)
+    return found
+
+
+def test_circles_are_found() -> None:
+    graph = {"a": {"b"}, "b": {"c", "d"}, "c": {"a"}, "d": {"d"}, "e": {"a"}}
+    assert sorted(map(sorted, circles(graph))) == [["a", "b", "c"], ["d"]]
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """A circle that is listed and cut, wholly or in part, has to be taken off the list."""
+    nodes = {m.removesuffix(".__init__"): m for m in modules() if not is_lazy_face(m)}
+    graph = {name: everything_imported(module) & nodes.keys() for name, module in nodes.items()}
+    found = [{name.removeprefix("howdah.") for name in circle} for circle in circles(graph)]
+    assert sorted(map(sorted, found)) == sorted(map(sorted, CIRCLES))

@@ -10,13 +10,14 @@ from __future__ import annotations
 import io
 import posixpath
 import uuid
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from fsspec.spec import AbstractBufferedFile
+from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
 if TYPE_CHECKING:
-    from howdah.fs.streams import FSDataInputStream
-    from howdah.fsspec.filesystem import HowdahFileSystem
+    from howdah.fs.api import FileSystem
+    from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 
 
 class CachedFile(AbstractBufferedFile):  # type: ignore[misc]  # fsspec has no types
@@ -26,7 +27,7 @@ class CachedFile(AbstractBufferedFile):  # type: ignore[misc]  # fsspec has no t
     """
 
     def __init__(
-        self, fs: HowdahFileSystem, path: str, stream: FSDataInputStream, **options: Any
+        self, fs: AbstractFileSystem, path: str, stream: FSDataInputStream, **options: Any
     ) -> None:
         self._stream = stream
         super().__init__(fs, path, mode="rb", size=stream.size, **options)
@@ -43,7 +44,14 @@ class CachedFile(AbstractBufferedFile):  # type: ignore[misc]  # fsspec has no t
 class UncommittedFile(io.BufferedIOBase):
     """A file of a transaction: written beside its place, renamed into it by `commit`."""
 
-    def __init__(self, fs: HowdahFileSystem, path: str, *, overwrite: bool, **options: Any) -> None:
+    def __init__(
+        self,
+        fs: FileSystem,
+        path: str,
+        *,
+        create: Callable[[str], FSDataOutputStream],
+        overwrite: bool,
+    ) -> None:
         super().__init__()
         self._fs = fs
         self._overwrite = overwrite
@@ -51,7 +59,7 @@ class UncommittedFile(io.BufferedIOBase):
         self.temporary_path = posixpath.join(
             posixpath.dirname(path), f".{posixpath.basename(path)}.{uuid.uuid4().hex[:8]}.tmp"
         )
-        self._stream = fs._create(self.temporary_path, **options)
+        self._stream = create(self.temporary_path)
 
     def writable(self) -> bool:
         return True
@@ -70,9 +78,9 @@ class UncommittedFile(io.BufferedIOBase):
     def commit(self) -> None:
         """Close, and give the file its name."""
         self.close()
-        self._fs.hdfs.rename(self.temporary_path, self.path, overwrite=self._overwrite)
+        self._fs.rename(self.temporary_path, self.path, overwrite=self._overwrite)
 
     def discard(self) -> None:
         """Close, and delete what was written."""
         self.close()
-        self._fs.hdfs.delete(self.temporary_path)
+        self._fs.delete(self.temporary_path)

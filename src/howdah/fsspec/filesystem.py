@@ -19,6 +19,7 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import fsspec
@@ -333,7 +334,12 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
             return self._create(stripped, overwrite=mode == "wb", **kwargs)
         if mode == "xb" and self._hdfs.exists(stripped):
             raise errors.PathExists(f"{stripped} exists")
-        return UncommittedFile(self, stripped, overwrite=mode == "wb", **kwargs)
+        return UncommittedFile(
+            self._hdfs,
+            stripped,
+            create=partial(self._create, **kwargs),
+            overwrite=mode == "wb",
+        )
 
     def _create(
         self,
