@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from howdah.testing.namespaces.fingerprint import fingerprint
 
 from howdah import errors
 from howdah.namenode.calls.core import Settings
@@ -15,6 +14,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.storage.edits import edits
 from howdah.testing.in_memory import InMemoryDatanode
+from howdah.testing.internal.namespaces.fingerprint import fingerprint
 
 
 @pytest.fixture
