@@ -13,7 +13,7 @@ import pytest
 from howdah.fs.acl import parse_acl
 from howdah.spark import Compaction, compact
 from howdah.spark.compaction.exchange import Exchange
-from howdah.spark.compaction.footer_tasks import FEW_FILES
+from howdah.spark.compaction.footers import FEW_FILES
 from howdah.spark.compaction.surveys import survey, unfit
 
 pytestmark = pytest.mark.timeout(240)

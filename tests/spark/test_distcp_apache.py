@@ -16,7 +16,7 @@ from howdah.fs.hdfs.administration import Administration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.registry import connect
 from howdah.spark import Options, Outcome, compact, distcp, namespace, verify
-from howdah.spark.common.task_errors import CopyFailed
+from howdah.spark.common.failures import CopyFailed
 from howdah.spark.copy.options import attributes
 from howdah.testing import MiniCluster
 from howdah.testing.internal.hadoop.distcp import HadoopCluster, HadoopDistCp

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from howdah.spark import Options, Outcome, distcp
+from howdah.spark.common.failures import CopyFailed
 from howdah.spark.common.staging import is_staging
-from howdah.spark.common.task_errors import CopyFailed
 from howdah.testing import MiniCluster
 from howdah.testing.faults import Action, Point
 from howdah.testing.trees import Tree, make_tree, read_tree

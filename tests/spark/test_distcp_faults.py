@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from howdah.spark import Options, distcp
+from howdah.spark.common.failures import CopyFailed, ReadFailed
 from howdah.spark.common.staging import key_of
-from howdah.spark.common.task_errors import CopyFailed, ReadFailed
 from howdah.spark.copy.layout import InvalidInput
 from howdah.spark.copy.results import summed
 from howdah.spark.copy_job import job as jobs

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from howdah.spark.common.failures import CopyFailed
 from howdah.spark.common.staging import WORK_PREFIX, is_staging
-from howdah.spark.common.task_errors import CopyFailed
 from howdah.spark.copy.options import attributes
 from howdah.spark.copy_job import job as jobs
 from howdah.spark.locks.files import TreeLocked

@@ -10,7 +10,7 @@ import pytest
 
 from howdah import errors
 from howdah.spark import Options, Outcome, distcp
-from howdah.spark.common.task_errors import CopyFailed
+from howdah.spark.common.failures import CopyFailed
 from howdah.spark.copy.options import attributes
 from howdah.testing.trees import make_tree, read_tree
 

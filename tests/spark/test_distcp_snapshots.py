@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from howdah.spark.common.task_errors import CopyFailed
+from howdah.spark.common.failures import CopyFailed
 from howdah.spark.copy.layout import InvalidInput
 from howdah.spark.copy.options import attributes
 from howdah.spark.copy_job import job as jobs

@@ -12,7 +12,7 @@ from howdah.fs.glob import escape
 from howdah.fs.hdfs.administration import Administration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark import Options, compact, distcp, namespace, verify
-from howdah.spark.common.task_errors import CopyFailed
+from howdah.spark.common.failures import CopyFailed
 from howdah.spark.copy.layout import InvalidInput
 from howdah.testing import MiniCluster
 from howdah.testing.trees import make_tree, read_tree

@@ -18,8 +18,8 @@ import pytest
 from howdah.config import Configuration
 from howdah.spark import Options, compact, distcp, namespace, verify
 from howdah.spark import namespace_reports as reports
+from howdah.spark.common.failures import ReadFailed
 from howdah.spark.common.filesystems import Place
-from howdah.spark.common.task_errors import ReadFailed
 from howdah.spark.copy.options import attributes
 from howdah.spark.sessions import ship
 

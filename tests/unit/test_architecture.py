@@ -119,7 +119,6 @@ PURE = {
     },
     "fs": {"capabilities", "data_codec", "glob", "path_handle", "status"},
     "spark": {
-        "common.failures",
         "common.rows",
         "compaction.outcome",
         "compaction.plan",
@@ -152,6 +151,7 @@ BOTTOM = {
     "config",
     "options",
     "proto",
+    "throttle",
     "trash_names",
     "wording",
 }
@@ -162,6 +162,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "forks": set(),
     "kinds": {"errors"},
     "options": {"errors"},
+    "throttle": set(),
     "trash_names": set(),
     "wording": set(),
     "keys": {"kinds"},
@@ -377,7 +378,15 @@ def is_pure(module: str) -> bool:
         return not is_named(SHELLS[package(module)], own)
     if package(module) in PURE:
         return is_named(PURE[package(module)], own)
-    return package(module) in ("errors", "kinds", "keys", "options", "trash_names", "wording")
+    return package(module) in (
+        "errors",
+        "kinds",
+        "keys",
+        "options",
+        "throttle",
+        "trash_names",
+        "wording",
+    )
 
 
 PURE_MODULES = [module for module in modules() if is_pure(module)]

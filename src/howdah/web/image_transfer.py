@@ -119,29 +119,6 @@ def _target(values: dict[str, object], info: str | None) -> str:
     return f"{PATH}?{urlencode(values)}"
 
 
-class Pace:
-    """How long to wait, so that no more than so many bytes a second pass."""
-
-    def __init__(self, bytes_per_s: int) -> None:
-        """0 is no limit."""
-        self._bytes_per_s = bytes_per_s
-        self._due_s = -float("inf")
-
-    @property
-    def piece_bytes(self) -> int:
-        """What to move in one go: a quarter of a second's worth, 1 MiB at most."""
-        if not self._bytes_per_s:
-            return 1 << 20
-        return max(4096, min(1 << 20, self._bytes_per_s // 4))
-
-    def delay_s(self, moved_bytes: int, now_s: float) -> float:
-        """After so many bytes more: the time until the next ones may go."""
-        if not self._bytes_per_s:
-            return 0.0
-        self._due_s = max(self._due_s, now_s) + moved_bytes / self._bytes_per_s
-        return self._due_s - now_s
-
-
 _SLOWEST_BYTES_PER_S: Final = 8192
 
 

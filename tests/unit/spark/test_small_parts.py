@@ -10,9 +10,9 @@ import howdah
 from howdah.spark.common.gauge import LINE_BYTES, Done, Gauge, last_of, line_of
 from howdah.spark.common.progress import told
 from howdah.spark.common.staging import Staging, is_staging, key_of
+from howdah.spark.copy.copier import BandwidthLimit
 from howdah.spark.copy.counters import Counters
 from howdah.spark.copy.options import Options, Strategy
-from howdah.spark.copy.throttle import Throttle
 from howdah.spark.copy_job.partitions import deal, parts_of
 from howdah.spark.listing.entries import Entry, Kind, batches, entries
 from howdah.spark.listing.rounds import Totals
@@ -75,19 +75,19 @@ def test_throttle_waits_for_what_was_moved_too_early() -> None:
         slept.append(seconds)
         now_s[0] += seconds
 
-    throttle = Throttle(100, clock=lambda: now_s[0], sleep=sleep)
-    throttle.moved(50)
+    limit = BandwidthLimit(100, clock=lambda: now_s[0], sleep=sleep)
+    limit.moved(50)
     now_s[0] += 1.0
-    throttle.moved(100)
+    limit.moved(100)
     assert slept == [0.5]
-    assert throttle.slept_s == 0.5
+    assert limit.slept_s == 0.5
 
 
 def test_no_limit_is_no_waiting() -> None:
     def sleep(_: float) -> None:
         raise AssertionError
 
-    Throttle(None, sleep=sleep).moved(1 << 40)
+    BandwidthLimit(None, sleep=sleep).moved(1 << 40)
 
 
 def test_counters_add_up_and_print_as_hadoops() -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from howdah import errors
+from howdah.throttle import Throttle
 from howdah.web.http import Request, parse_request
 from howdah.web.image_transfer import (
     EditsWanted,
     ImageOffered,
     ImageWanted,
-    Pace,
     Patience,
     Transfer,
     parse_transfer,
@@ -65,24 +65,6 @@ def test_what_makes_no_sense_is_refused(method: str, query: str) -> None:
         parse_transfer(asked(method, f"/imagetransfer?{query}"))
 
 
-def test_pace_is_kept_over_many_pieces() -> None:
-    pace = Pace(1000)
-    now_s = 5.0
-    for _ in range(10):
-        now_s += pace.delay_s(100, now_s)
-    assert now_s == pytest.approx(6.0)
-
-
-def test_pause_is_not_made_up_for() -> None:
-    pace = Pace(1000)
-    pace.delay_s(100, 5.0)
-    assert pace.delay_s(100, 50.0) == pytest.approx(0.1)
-
-
-def test_no_limit_is_no_wait() -> None:
-    assert Pace(0).delay_s(1 << 40, 5.0) == 0
-
-
 def test_patience_ends_and_grows_with_the_size() -> None:
     patience = Patience(81920, 0, timeout_s=60.0, now_s=5.0)
     patience.check(75.0)
@@ -91,10 +73,10 @@ def test_patience_ends_and_grows_with_the_size() -> None:
 
 
 def test_patience_bears_the_pace_that_is_kept() -> None:
-    pace, patience = Pace(1000), Patience(100_000, 1000, timeout_s=60.0, now_s=0.0)
+    throttle, patience = Throttle(1000), Patience(100_000, 1000, timeout_s=60.0, now_s=0.0)
     now_s = 0.0
     for _ in range(100):
-        now_s += pace.delay_s(1000, now_s)
+        now_s += throttle.delay_s(1000, now_s)
         patience.check(now_s)
 
 

@@ -36,6 +36,7 @@ from howdah.storage.image.files import (
 )
 from howdah.storage.image.fsimage import ImageReader
 from howdah.storage.image.sections import Sink
+from howdah.throttle import Throttle
 from howdah.web.http import CONTINUE, Body, Request, head, plain
 from howdah.web.image_transfer import (
     FILE_NAME_HEADER,
@@ -43,7 +44,6 @@ from howdah.web.image_transfer import (
     EditsWanted,
     ImageOffered,
     ImageWanted,
-    Pace,
     Patience,
     parse_transfer,
 )
@@ -195,17 +195,17 @@ class FileOut:
             if md5 is not None:
                 headers[MD5_HEADER] = md5
             connection.sendall(head(200, headers))
-            pace = Pace(self._bytes_per_s)
+            throttle = Throttle(self._bytes_per_s)
             patience = Patience(size_bytes, self._bytes_per_s, self._timeout_s, time.monotonic())
             sent = 0
             while sent < size_bytes:
-                count = min(pace.piece_bytes, size_bytes - sent)
+                count = min(throttle.piece_bytes, size_bytes - sent)
                 moved = connection.sendfile(file, sent, count)
                 if not moved:
                     raise OSError(f"{path} has become shorter")
                 sent += moved
                 patience.check(time.monotonic())
-                time.sleep(pace.delay_s(moved, time.monotonic()))
+                time.sleep(throttle.delay_s(moved, time.monotonic()))
         log.info("sent %s, %d bytes", path, size_bytes)
 
     def done(self) -> bytes:
@@ -291,9 +291,9 @@ class ImageIn:
         body = Body(self._request)
         left_bytes = self._offered.size_bytes
         settings = self._settings
-        pace = Pace(settings.bytes_per_s)
+        throttle = Throttle(settings.bytes_per_s)
         patience = Patience(left_bytes, settings.bytes_per_s, settings.timeout_s, time.monotonic())
-        buffer = bytearray(pace.piece_bytes)
+        buffer = bytearray(throttle.piece_bytes)
         data = body.feed(received)
         while True:
             left_bytes -= len(data)
@@ -304,7 +304,7 @@ class ImageIn:
             if body.complete:
                 break
             patience.check(time.monotonic())
-            time.sleep(pace.delay_s(len(data), time.monotonic()))
+            time.sleep(throttle.delay_s(len(data), time.monotonic()))
             data = body.feed(_receive(connection, buffer))
         if left_bytes:
             raise errors.ProtocolViolation(f"the image lacks {left_bytes} bytes of its length")

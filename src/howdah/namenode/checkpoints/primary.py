@@ -20,12 +20,12 @@ from howdah.proto import namenode_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.storage.image.sections import Sink
 from howdah.storage.version import NamenodeVersion
+from howdah.throttle import Throttle
 from howdah.web.image_transfer import (
     MD5_HEADER,
     EditsWanted,
     ImageOffered,
     ImageWanted,
-    Pace,
     storage_info,
 )
 
@@ -132,14 +132,14 @@ class Primary:
                 connection.putheader("Content-Length", str(size_bytes))
                 connection.putheader(MD5_HEADER, md5)
                 connection.endheaders()
-                pace = Pace(self._bytes_per_s)
+                throttle = Throttle(self._bytes_per_s)
                 file.seek(0)
                 # It may have answered, and closed, before it has seen all.
                 with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                    while data := file.read(pace.piece_bytes):
+                    while data := file.read(throttle.piece_bytes):
                         self._go_on()
                         connection.send(data)
-                        time.sleep(pace.delay_s(len(data), time.monotonic()))
+                        time.sleep(throttle.delay_s(len(data), time.monotonic()))
                 answer = connection.getresponse()
                 reason = _reason(answer)
             except (OSError, http.client.HTTPException) as error:
@@ -162,15 +162,15 @@ class Primary:
             left_bytes = int(answer.getheader("Content-Length", "-1"))
             if left_bytes < 0:
                 raise errors.CheckpointFailed(f"{target}: the answer has no length")
-            pace = Pace(self._bytes_per_s)
+            throttle = Throttle(self._bytes_per_s)
             while left_bytes:
                 self._go_on()
-                data = answer.read(min(left_bytes, pace.piece_bytes))
+                data = answer.read(min(left_bytes, throttle.piece_bytes))
                 if not data:
                     raise errors.CheckpointFailed(f"{target}: {left_bytes} bytes were missing")
                 left_bytes -= len(data)
                 sink.write(data)
-                time.sleep(pace.delay_s(len(data), time.monotonic()))
+                time.sleep(throttle.delay_s(len(data), time.monotonic()))
             return answer.getheader(MD5_HEADER)
 
     @contextlib.contextmanager

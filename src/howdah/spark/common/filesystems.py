@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 from howdah import errors
 from howdah.config import Configuration
@@ -93,3 +95,23 @@ def prefix(path: str) -> str:
 def located(name: str) -> str | None:
     """A URI as `connect` takes it, None for a path of the default filesystem."""
     return name if paths.parse(name).is_qualified else None
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+THREADS: Final = 16
+
+
+def for_each(ask: Callable[[T], R], many: Iterable[T]) -> list[R]:
+    """`ask` of each, by several threads; the answers in order, or the first error."""
+    several = list(many)
+    if len(several) < 2:
+        return [ask(each) for each in several]
+    with ThreadPoolExecutor(THREADS, thread_name_prefix="driver") as pool:
+        asked = [pool.submit(ask, each) for each in several]
+        try:
+            return [each.result() for each in asked]
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise

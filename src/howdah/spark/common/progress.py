@@ -22,8 +22,8 @@ from typing import Final, Self, TextIO
 from howdah import errors
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
+from howdah.spark.common.filesystems import for_each
 from howdah.spark.common.gauge import LINE_BYTES, Done, last_of
-from howdah.spark.common.threads import for_each
 
 INTERVAL_S: Final = 1.0
 CLEAR_LINE: Final = "\r\x1b[K"

@@ -28,8 +28,7 @@ from howdah.spark.common.failures import from_spark
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.rows import dealt
 from howdah.spark.compaction.exchange import Exchange
-from howdah.spark.compaction.footer_tasks import Footers
-from howdah.spark.compaction.footers import Facts, check_kinds
+from howdah.spark.compaction.footers import Facts, Footers, check_kinds
 from howdah.spark.compaction.joining import (
     COUNTED_SCHEMA,
     JOINED_SCHEMA,

@@ -19,6 +19,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Set
@@ -30,13 +31,13 @@ from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
+from howdah.spark.common.failures import PERMANENT, CopyFailed, ReadFailed, SourceChanged
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.rows import decode
-from howdah.spark.common.task_errors import PERMANENT, CopyFailed, ReadFailed, SourceChanged
 from howdah.spark.copy.options import Attribute
 from howdah.spark.copy.preserving import preserve
-from howdah.spark.copy.throttle import Throttle
 from howdah.spark.listing.entries import WHOLE, Entry
+from howdah.throttle import Throttle
 from howdah.transfer.checksum import ChecksumType, crc
 
 COMPOSITE: Final = "COMPOSITE_CRC"
@@ -69,14 +70,14 @@ class Copier:
         target_fs: FileSystem,
         manner: Manner,
         temporary: Callable[[], str],
-        throttle: Throttle,
+        limit: BandwidthLimit,
         progress: Callable[[int], None],
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._fs = target_fs
         self._manner = manner
         self._temporary = temporary
-        self._throttle = throttle
+        self._limit = limit
         self._progress = progress
         self._sleep = sleep
         self._buffer = memoryview(bytearray(manner.buffer_bytes))
@@ -251,7 +252,7 @@ class Copier:
             sum_ = crc(kind, piece, sum_)
             done += count
             self._progress(count)
-            self._throttle.moved(count)
+            self._limit.moved(count)
         if done != length:
             raise ReadFailed(f"{source.path} ended after {done} bytes of {length}")
         return done, sum_
@@ -345,3 +346,26 @@ def _mismatch(
         f"Mismatch in length of source:{source_fs.uri}{decode(source.source)} "
         f"({source.length}) and target:{fs.uri}{target} ({status.length})"
     )
+
+
+class BandwidthLimit:
+    """Keeps a task below a rate of bytes (`-bandwidth`): sleeps while more bytes were moved
+    than the time since the start allows."""
+
+    def __init__(
+        self,
+        bytes_per_s: float | None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._throttle = Throttle(bytes_per_s or 0, began_s=clock(), credit_s=math.inf)
+        self._clock = clock
+        self._sleep = sleep
+        self.slept_s = 0.0
+
+    def moved(self, count: int) -> None:
+        """Account for bytes, and wait if they were too many."""
+        delay_s = self._throttle.delay_s(count, self._clock())
+        if delay_s:
+            self._sleep(delay_s)
+            self.slept_s += delay_s

@@ -25,9 +25,9 @@ from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
 from howdah.fs.trash import Trash
 from howdah.spark.common.attempts import attempt_id, whole_file
+from howdah.spark.common.failures import CopyFailed, SourceChanged
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.rows import decode
-from howdah.spark.common.task_errors import CopyFailed, SourceChanged
 from howdah.spark.copy.compare import Action
 from howdah.spark.copy.copier import COMPOSITE
 from howdah.spark.copy.counters import Counters

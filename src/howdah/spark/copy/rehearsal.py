@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah.fs import paths
+from howdah.spark.common.failures import FAILURES, text_of
 from howdah.spark.common.rows import decode
-from howdah.spark.common.task_errors import FAILURES, text_of
 from howdah.spark.copy.counters import Counters
 from howdah.spark.copy.tasks import CopyTask, decision_of
 from howdah.spark.listing.entries import Entry, Found, Kind, entries

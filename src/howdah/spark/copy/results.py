@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
-from howdah.spark.common.task_errors import (
+from howdah.spark.common.failures import (
     FAILURES,
     PERMANENT,
     SourceGone,

@@ -15,10 +15,9 @@ from howdah.fs import glob, paths
 from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
-from howdah.spark.common.filesystems import Place, located, status_of
+from howdah.spark.common.failures import SourceGone
+from howdah.spark.common.filesystems import Place, for_each, located, status_of
 from howdah.spark.common.rows import decode
-from howdah.spark.common.task_errors import SourceGone
-from howdah.spark.common.threads import for_each
 from howdah.spark.copy.layout import InvalidInput, Source
 from howdah.spark.copy.options import InvalidOptions, Options
 from howdah.spark.listing.entries import Found, found_of

@@ -16,19 +16,18 @@ from howdah import errors
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.local.checksums import summed_name
+from howdah.spark.common.failures import FAILURES, CopyFailed, ReadFailed
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.gauge import Gauge, telling
 from howdah.spark.common.rows import decode
 from howdah.spark.common.staging import Staging
-from howdah.spark.common.task_errors import FAILURES, CopyFailed, ReadFailed
 from howdah.spark.copy.compare import Action, Decision, Facts, Reason, decide
-from howdah.spark.copy.copier import COMPOSITE, Copier, Manner
+from howdah.spark.copy.copier import COMPOSITE, BandwidthLimit, Copier, Manner
 from howdah.spark.copy.counters import Counters
 from howdah.spark.copy.options import MEBIBYTE, Options
 from howdah.spark.copy.preserving import preserve
 from howdah.spark.copy.results import Mark, is_last, result
 from howdah.spark.copy.task_log import Report
-from howdah.spark.copy.throttle import Throttle
 from howdah.spark.listing.entries import (
     WHOLE,
     Entry,
@@ -110,7 +109,7 @@ class _Run:
         self._counters = Counters()
         self._report = report
         limit = task.options.bandwidth_mb
-        self._throttle = Throttle(None if limit is None else limit * MEBIBYTE)
+        self._throttle = BandwidthLimit(None if limit is None else limit * MEBIBYTE)
         self._copier = Copier(
             self._fs,
             Manner(

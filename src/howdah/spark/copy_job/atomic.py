@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from howdah import errors
 from howdah.fs import paths
+from howdah.spark.common.failures import CopyFailed
 from howdah.spark.common.staging import WORK_PREFIX
-from howdah.spark.common.task_errors import CopyFailed
 
 if TYPE_CHECKING:
     from howdah.fs.api import FileSystem

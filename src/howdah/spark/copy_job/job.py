@@ -31,12 +31,11 @@ from howdah import errors, keys
 from howdah.config import Configuration
 from howdah.fs import capabilities, paths
 from howdah.spark.common.attempts import remove_unfinished
-from howdah.spark.common.failures import from_spark
+from howdah.spark.common.failures import CopyFailed, from_spark
 from howdah.spark.common.filesystems import Place, is_object_store, located, prefix
 from howdah.spark.common.gauge import Done
 from howdah.spark.common.progress import Progress
 from howdah.spark.common.staging import Staging, key_of
-from howdah.spark.common.task_errors import CopyFailed
 from howdah.spark.copy.copier import COMPOSITE
 from howdah.spark.copy.counters import Counters
 from howdah.spark.copy.finishing import (

@@ -11,10 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from howdah import errors
-from howdah.spark.common.filesystems import prefix, status_of
+from howdah.spark.common.filesystems import for_each, prefix, status_of
 from howdah.spark.common.rows import decode, encode
 from howdah.spark.common.staging import Staging
-from howdah.spark.common.threads import for_each
 from howdah.spark.copy.layout import Placed
 from howdah.spark.copy.options import Options
 from howdah.spark.copy.surroundings import Surroundings

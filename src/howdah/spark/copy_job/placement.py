@@ -36,9 +36,18 @@ from howdah.spark.copy_job.partitions import (
 )
 from howdah.spark.listing.entries import SCHEMA, WHOLE, Entry, Found, Kind, astuple_of, entries
 from howdah.spark.listing.rounds import Totals
-from howdah.spark.locality.node_parts import NOT_NEAR, nodes_of, part_by, share_table
 from howdah.spark.locality.nodes import Share, busiest, choose, holders, hosts, shares
-from howdah.spark.locality.plan_files import PlanChanged, PlanFiles, Task, placed, runs_elsewhere
+from howdah.spark.locality.plan_files import (
+    NOT_NEAR,
+    PlanChanged,
+    PlanFiles,
+    Task,
+    nodes_of,
+    part_by,
+    placed,
+    runs_elsewhere,
+    share_table,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from howdah import errors
 from howdah.spark.common import rows
+from howdah.spark.common.failures import FAILURES, error_of, text_of
 from howdah.spark.common.filesystems import Place
-from howdah.spark.common.task_errors import FAILURES, error_of, text_of
 from howdah.spark.listing.entries import SCHEMA, WAITING, Kind, Sums, arrow_schema
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.status import FileStatus
 from howdah.proto import types_pb2
+from howdah.spark.common.failures import FAILURES, error_of, name_of, text_of
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.rows import (
     ROWS_A_BATCH,
@@ -31,7 +32,6 @@ from howdah.spark.common.rows import (
     decode,
     encode,
 )
-from howdah.spark.common.task_errors import FAILURES, error_of, name_of, text_of
 from howdah.spark.listing.rounds import BUDGET_GROWTH, DIRECTORIES_A_TASK, MOST_ENTRIES
 from howdah.spark.listing.walking import FIRST_ROUND
 

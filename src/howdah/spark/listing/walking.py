@@ -33,10 +33,7 @@ from typing import TYPE_CHECKING, Final
 from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
-from howdah.spark.common.filesystems import Place, status_of
-from howdah.spark.common.rows import decode, encode
-from howdah.spark.common.staging import is_staging
-from howdah.spark.common.task_errors import (
+from howdah.spark.common.failures import (
     FAILURES,
     CopyFailed,
     ReadFailed,
@@ -44,6 +41,9 @@ from howdah.spark.common.task_errors import (
     name_of,
     text_of,
 )
+from howdah.spark.common.filesystems import Place, status_of
+from howdah.spark.common.rows import decode, encode
+from howdah.spark.common.staging import is_staging
 from howdah.spark.listing.entries import (
     WAITING,
     Entry,

@@ -22,7 +22,7 @@ which it needs the names alone; the task that is given a name reads the rows.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -32,6 +32,7 @@ from howdah.fs import paths
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.rows import arrow_schema, batches
+from howdah.spark.locality.nodes import Share
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -242,3 +243,34 @@ def _is_sparks(error: Exception) -> bool:
 
 def _signed(value: int) -> int:
     return value - (1 << 64) if value >> 63 else value
+
+
+NOT_NEAR: Final = "Tasks don't prefer the nodes with replicas"
+
+
+def nodes_of(own: Sequence[Share], parts: int) -> list[str]:
+    """The node of each part, where no node has any: "" for each."""
+    nodes = [""] * parts
+    for share in own:
+        nodes[share.first : share.first + share.count] = [share.node] * share.count
+    return nodes
+
+
+def share_table(spark: SparkSession, own: Sequence[Share]) -> DataFrame:
+    """The parts of each node as columns `node`, `first` and `parts`; to be broadcast."""
+    import pyarrow as pa
+
+    table = pa.table(
+        {
+            "node": pa.array([share.node for share in own], type=pa.string()),
+            "first": pa.array([share.first for share in own], type=pa.int32()),
+            "parts": pa.array([share.count for share in own], type=pa.int32()),
+        }
+    )
+    return spark.createDataFrame(table).hint("broadcast")
+
+
+def part_by(hashed: str, parts: int) -> str:
+    """The part of a row that was joined with `share_table`: one of its node's, or any."""
+    own = f"first + cast(pmod({hashed}, parts) as int)"
+    return f"coalesce({own}, cast(pmod({hashed}, {parts}) as int))"

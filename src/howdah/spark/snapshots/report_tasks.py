@@ -15,9 +15,9 @@ from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark.common import rows
+from howdah.spark.common.failures import FAILURES, name_of, text_of
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.rows import decode, encode
-from howdah.spark.common.task_errors import FAILURES, name_of, text_of
 from howdah.spark.listing.entries import Entry, Kind, Sums, batches
 from howdah.spark.snapshots.changes import CREATED, MODIFIED, RENAMED, Change, Changes
 

@@ -26,11 +26,10 @@ from typing import TYPE_CHECKING, Final
 from howdah import errors
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
-from howdah.spark.common.filesystems import prefix, status_of
+from howdah.spark.common.failures import error_of
+from howdah.spark.common.filesystems import for_each, prefix, status_of
 from howdah.spark.common.rows import decode, encode
 from howdah.spark.common.staging import Staging
-from howdah.spark.common.task_errors import error_of
-from howdah.spark.common.threads import for_each
 from howdah.spark.copy.counters import Counters
 from howdah.spark.copy.layout import InvalidInput, Source
 from howdah.spark.copy.options import Options

@@ -12,9 +12,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from howdah.spark.common.rows import dealt
-from howdah.spark.locality.node_parts import NOT_NEAR, nodes_of, part_by, share_table
 from howdah.spark.locality.nodes import busiest, hosts, shares
-from howdah.spark.locality.plan_files import PlanFiles
+from howdah.spark.locality.plan_files import NOT_NEAR, PlanFiles, nodes_of, part_by, share_table
 from howdah.spark.verification.tasks import READ_SCHEMA, REPLICA_SCHEMA, ReadReplicas
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ import pytest
 import howdah
 from howdah.fs.api import FileSystem
 from howdah.fs.memory import filesystem as memory
-from howdah.spark.compaction.footer_tasks import facts_of_all
-from howdah.spark.compaction.footers import Facts, TypesChanged, check_kinds
+from howdah.spark.compaction.footers import Facts, TypesChanged, check_kinds, facts_of_all
 from howdah.spark.compaction.plan import Format
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")

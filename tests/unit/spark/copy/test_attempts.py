@@ -17,15 +17,14 @@ from howdah.fs.status import FileChecksum
 from howdah.spark import distcp
 from howdah.spark.common import filesystems
 from howdah.spark.common.attempts import WholeFile, remove_unfinished, whole_file
+from howdah.spark.common.failures import CopyFailed
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.staging import Staging
-from howdah.spark.common.task_errors import CopyFailed
 from howdah.spark.compaction.joining import join
-from howdah.spark.copy.copier import Copier, Manner
+from howdah.spark.copy.copier import BandwidthLimit, Copier, Manner
 from howdah.spark.copy.finishing import JoinTask
 from howdah.spark.copy.options import Options
 from howdah.spark.copy.tasks import CopyTask, _Run
-from howdah.spark.copy.throttle import Throttle
 from howdah.spark.listing.entries import WHOLE, Entry, Kind, fingerprint_of
 from howdah.transfer.checksum import ChecksumType, crc
 
@@ -191,7 +190,7 @@ def test_nothing_is_added_twice(fs: MemoryFileSystem) -> None:
     write(fs, "/dst/a", b"01234")
     entry = entry_of(fs, "a")
     summed: Any = Summed(fs)
-    copier = Copier(summed, Manner(), lambda: "/t", Throttle(None), lambda _: None)
+    copier = Copier(summed, Manner(), lambda: "/t", BandwidthLimit(None), lambda _: None)
     assert copier.append(summed, entry, "/dst/a") is None
     told = copier.append(summed, entry, "/dst/a")
     assert told is not None

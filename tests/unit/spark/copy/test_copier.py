@@ -13,14 +13,13 @@ from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.spark.common import filesystems
+from howdah.spark.common.failures import CopyFailed, ReadFailed, SourceChanged, error_of
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.staging import Staging
-from howdah.spark.common.task_errors import CopyFailed, ReadFailed, SourceChanged, error_of
-from howdah.spark.copy.copier import Copier, Manner
+from howdah.spark.copy.copier import BandwidthLimit, Copier, Manner
 from howdah.spark.copy.counters import Counters
 from howdah.spark.copy.options import Options, attributes
 from howdah.spark.copy.tasks import CopyTask
-from howdah.spark.copy.throttle import Throttle
 from howdah.spark.listing.entries import Entry, Found, Kind, batches
 
 
@@ -66,7 +65,7 @@ def copier(fs: Any, manner: Manner | None = None) -> Copier:
         fs,
         manner or Manner(buffer_bytes=7),
         lambda: "/staging/1",
-        Throttle(None),
+        BandwidthLimit(None),
         lambda _: None,
         sleep=lambda _: None,
     )

@@ -12,9 +12,9 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.spark.common import filesystems
+from howdah.spark.common.failures import CopyFailed, ReadFailed, SourceGone, error_of
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.staging import Staging
-from howdah.spark.common.task_errors import CopyFailed, ReadFailed, SourceGone, error_of
 from howdah.spark.copy import results
 from howdah.spark.copy.counters import Counters
 from howdah.spark.copy.options import Options

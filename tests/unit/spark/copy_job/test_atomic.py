@@ -9,7 +9,7 @@ import pytest
 from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
-from howdah.spark.common.task_errors import CopyFailed
+from howdah.spark.common.failures import CopyFailed
 from howdah.spark.copy.counters import Counters
 from howdah.spark.copy_job.atomic import AtomicCopy
 

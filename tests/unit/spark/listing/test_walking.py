@@ -13,9 +13,9 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.spark.common import filesystems
+from howdah.spark.common.failures import CopyFailed, ReadFailed, SourceGone, error_of
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.rows import decode
-from howdah.spark.common.task_errors import CopyFailed, ReadFailed, SourceGone, error_of
 from howdah.spark.listing import walking
 from howdah.spark.listing.entries import Entry, Found, Kind, entries
 from howdah.spark.listing.walking import Walk
