@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,9 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.messages import (
     BlockSynchronized,
     CheckVolumes,
-    Command,
     CorruptFound,
     Identity,
     Invalidate,
@@ -29,17 +27,10 @@ from howdah.datanode.channel.messages import (
 )
 from howdah.datanode.keeper import report_schedule
 from howdah.datanode.keeper.block_pool import BlockPool
-from howdah.datanode.keeper.directories import DataDirectories
-from howdah.datanode.keeper.inventory import Inventory
-from howdah.datanode.keeper.namenode_actor import PROTOCOL, ActorSettings, NamenodeActor
-from howdah.datanode.keeper.nameservices import Nameservices
+from howdah.datanode.keeper.namenode_actor import NamenodeActor
 from howdah.datanode.recovery.inter_datanode import encode_order
-from howdah.datanode.replicas.replicas import ReplicaMap
-from howdah.datanode.transfer.data_server import listen
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.rpc.service import Registry, Service
-from howdah.rpc.threaded import ThreadedRpcServer
 from howdah.testing.waiting import wait_until
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 
@@ -48,162 +39,9 @@ BLOCK = ExtendedBlock(POOL, 5, 1001, 100)
 NODE = DatanodeAddress("127.0.0.1", "localhost", "uuid-1", 1, 2, 3)
 
 
-class FakeNamenode:
-    """Answers DatanodeProtocol and keeps the calls."""
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[str, Any]] = []
-        self.changed = threading.Condition()
-        self.cluster = "CID-1"
-        self.orders: list[pb.DatanodeCommandProto] = []
-        self.failures: dict[str, errors.HowdahError] = {}
-        self.always: dict[str, errors.HowdahError] = {}
-        self.lease = 1
-        listener = listen(("127.0.0.1", 0))
-        self.address = ("127.0.0.1", listener.getsockname()[1])
-        self._serve(listener)
-
-    def _serve(self, listener: Any) -> None:
-        descriptor = pb.DESCRIPTOR.services_by_name["DatanodeProtocolService"]
-        self.server = ThreadedRpcServer(
-            listener, Registry([Service(PROTOCOL, 1, descriptor, self)])
-        )
-        self.server.start()
-
-    def restart(self) -> None:
-        self._serve(listen(self.address))
-
-    def _keep(self, name: str, request: Any) -> None:
-        with self.changed:
-            self.calls.append((name, request))
-            self.changed.notify_all()
-        failure = self.failures.pop(name, None) or self.always.get(name)
-        if failure is not None:
-            raise failure
-
-    def version_request(self, request: Any, caller: Any) -> pb.VersionResponseProto:
-        self._keep("version", request)
-        return pb.VersionResponseProto(
-            info=pb.NamespaceInfoProto(
-                buildVersion="1",
-                unused=0,
-                blockPoolID=POOL,
-                softwareVersion="3.5.0",
-                storageInfo=pb.StorageInfoProto(
-                    layoutVersion=0, namespceID=5, clusterID=self.cluster, cTime=0
-                ),
-            )
-        )
-
-    def register_datanode(self, request: Any, caller: Any) -> pb.RegisterDatanodeResponseProto:
-        self._keep("register", request)
-        return pb.RegisterDatanodeResponseProto(registration=request.registration)
-
-    def send_heartbeat(self, request: Any, caller: Any) -> pb.HeartbeatResponseProto:
-        self._keep("heartbeat", request)
-        orders, self.orders = self.orders, []
-        return pb.HeartbeatResponseProto(
-            cmds=orders,
-            fullBlockReportLeaseId=self.lease if request.requestFullBlockReportLease else 0,
-            haStatus=pb.NNHAStatusHeartbeatProto(state=pb.NNHAStatusHeartbeatProto.ACTIVE, txid=0),
-        )
-
-    def block_report(self, request: Any, caller: Any) -> pb.BlockReportResponseProto:
-        self._keep("report", request)
-        return pb.BlockReportResponseProto()
-
-    def block_received_and_deleted(
-        self, request: Any, caller: Any
-    ) -> pb.BlockReceivedAndDeletedResponseProto:
-        self._keep("news", request)
-        return pb.BlockReceivedAndDeletedResponseProto()
-
-    def report_bad_blocks(self, request: Any, caller: Any) -> pb.ReportBadBlocksResponseProto:
-        self._keep("bad", request)
-        return pb.ReportBadBlocksResponseProto()
-
-    def commit_block_synchronization(
-        self, request: Any, caller: Any
-    ) -> pb.CommitBlockSynchronizationResponseProto:
-        self._keep("commit", request)
-        return pb.CommitBlockSynchronizationResponseProto()
-
-    def names(self) -> list[str]:
-        return [name for name, _ in self.calls]
-
-    def wait_for(self, name: str, count: int = 1) -> Any:
-        """The request of the count-th call of this name."""
-        with self.changed:
-            assert self.changed.wait_for(lambda: self.names().count(name) >= count, 5), (
-                f"no {name} among {self.names()}"
-            )
-            return [request for kind, request in self.calls if kind == name][count - 1]
-
-    def close(self) -> None:
-        self.server.close()
-
-
-class Subject:
-    """An actor and what it did."""
-
-    def __init__(
-        self, namenode: FakeNamenode, root: Path, heartbeat_s: float = 60, report_s: float = 3600
-    ) -> None:
-        self.commands: list[Command] = []
-        self.stopped: list[tuple[str, int]] = []
-        self.ready = threading.Event()
-        self.ended = threading.Event()
-        self.directories = DataDirectories.open([("DISK", root / "data")])
-        volumes = self.directories.volumes
-        self.inventory = Inventory(volumes, ReplicaMap(), Gauges(1))
-        self.storage_id = volumes.all[0].storage_id
-        self.nameservices = Nameservices(
-            {"": (namenode.address,)},
-            lambda _: DatanodeAddress("127.0.0.1", "localhost", self.directories.uuid, 1, 2, 3),
-            self.directories,
-            self.inventory,
-            Gauges(1),
-            ActorSettings(heartbeat_s, report_s, 1000),
-            command=self._obey,
-            ready=self.ready.set,
-            stop=self._stop,
-        )
-        self.actor = self.nameservices.all[0].actors[0]
-
-    def _obey(self, command: Command) -> None:
-        self.commands.append(command)
-        if isinstance(command, ServePool):
-            self.nameservices.pool_served(command.pool_id)
-
-    def _stop(self, reason: str, status: int) -> None:
-        self.stopped.append((reason, status))
-        self.ended.set()
-
-    def close(self) -> None:
-        self.nameservices.stop()
-        self.directories.close()
-
-
-@pytest.fixture
-def namenode() -> Iterator[FakeNamenode]:
-    fake = FakeNamenode()
-    yield fake
-    fake.close()
-
-
-@pytest.fixture
-def start(namenode: FakeNamenode, tmp_path: Path) -> Iterator[Callable[..., Subject]]:
-    subjects: list[Subject] = []
-
-    def make(**options: Any) -> Subject:
-        subject = Subject(namenode, tmp_path, **options)
-        subjects.append(subject)
-        subject.actor.start()
-        return subject
-
-    yield make
-    for subject in subjects:
-        subject.close()
+FakeNamenode = Any
+"""Both in conftest.py."""
+Subject = Any
 
 
 def test_a_datanode_registers_beats_and_reports_before_it_is_ready(
