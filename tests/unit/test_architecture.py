@@ -210,6 +210,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "spark",
         "storage",
         "transfer",
+        "web",
     },
 }
 

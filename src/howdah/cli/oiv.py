@@ -6,12 +6,13 @@ any size is read inode by inode.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
+import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -27,6 +28,8 @@ from howdah.storage.viewers.lines import Columns, Places, PlacesInMemory, distri
 from howdah.storage.viewers.reverse import image_from_xml
 from howdah.storage.viewers.web import PREFIX, ImageTree, answer
 from howdah.storage.viewers.xml import as_xml
+from howdah.web import http
+from howdah.web.server import HttpServer
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -45,6 +48,8 @@ _PROCESSORS: Final = (
 _SAY_EVERY_BYTES: Final = 4 << 20
 _BUFFER_BYTES: Final = 1 << 18
 _STDOUT: Final = "-"
+_CLIENT_TIMEOUT_S: Final = 60.0
+_NO_REQUEST: Final = http.plain(400, "this is no request of HTTP")
 
 
 def main(argv: list[str], conf: Configuration) -> int:
@@ -198,10 +203,12 @@ def _web(options: Namespace) -> None:
         raise errors.IllegalArgument(f"{options.addr!r} is not HOST:PORT")
     with _image(options, passes=1) as reader:
         tree = ImageTree(reader)
-    with ImageServer((host, int(port)), tree) as server:
-        where = f"http://{host}:{server.server_port}{PREFIX}"
+
+    def listening(bound: int) -> None:
+        where = f"http://{host}:{bound}{PREFIX}"
         print(f"{options.input} can be looked at as {where}; Ctrl+C ends it", flush=True)
-        server.serve_forever()
+
+    asyncio.run(serve(tree, host, int(port), listening))
 
 
 _PROCESS: Final[dict[str, Callable[[Namespace], None]]] = {
@@ -214,35 +221,46 @@ _PROCESS: Final[dict[str, Callable[[Namespace], None]]] = {
 }
 
 
-class ImageServer(ThreadingHTTPServer):
-    """Answers requests about one image, from several threads."""
+async def serve(tree: ImageTree, host: str, port: int, listening: Callable[[int], None]) -> None:
+    """Answer requests about an image until cancelled; `listening` is told the port.
 
-    daemon_threads = True
+    Raises OSError where that address cannot be listened on.
+    """
+    # Of a name the IPv4 address: where it has another one, that may not be usable.
+    found = socket.getaddrinfo(
+        host or None, port, socket.AF_INET, socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    server = HttpServer(
+        lambda request: _Answering(tree, request) if request else _NO_REQUEST,
+        timeout_s=_CLIENT_TIMEOUT_S,
+    )
+    try:
+        listening(await server.start(str(found[0][4][0]), port))
+        await asyncio.Event().wait()
+    finally:
+        server.stop()
 
-    def __init__(self, address: tuple[str, int], tree: ImageTree) -> None:
-        self.tree = tree
-        super().__init__(address, _Handler)
 
+class _Answering:
+    """One request, answered on a thread: to sum up a large tree takes a while."""
 
-class _Handler(BaseHTTPRequestHandler):
-    server: ImageServer
-    timeout = 60
+    def __init__(self, tree: ImageTree, request: http.Request) -> None:
+        self._tree = tree
+        self._request = request
+        self._answer = http.plain(500, "this request met a defect")
 
-    def do_GET(self) -> None:
-        found = answer(self.server.tree, self.command, self.path)
+    def run(self, connection: socket.socket, received: bytes) -> None:
+        request = self._request
+        found = answer(self._tree, request.method, request.target)
         body = found.body.encode()
-        self.send_response(found.status)
-        if body:
-            self.send_header("Content-Type", "application/json; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_HEAD = do_POST = do_PUT = do_DELETE = do_GET
-
-    def log_message(self, format: str, *args: object) -> None:
+        self._answer = http.answer(found.status, body, "application/json; charset=utf-8")
         if sys.stderr.isatty():
-            super().log_message(format, *args)
+            print(
+                f"{request.peer} {request.method} {request.target} {found.status}", file=sys.stderr
+            )
+
+    def done(self) -> bytes:
+        return self._answer
 
 
 # Files.

@@ -25,6 +25,7 @@ _REASONS: Final = {
     405: "Method Not Allowed",
     409: "Conflict",
     410: "Gone",
+    500: "Internal Server Error",
 }
 
 
@@ -39,6 +40,8 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     peer: str = ""
     """The address that it came from."""
+    target: str = ""
+    """Path and query as they stand in the request."""
 
 
 def may_be_request(received: bytes) -> bool:
@@ -64,7 +67,7 @@ def parse_request(head: bytes) -> Request | None:
             return None
         headers[name.strip().lower()] = value.strip()
     values = dict(reversed(parse_qsl(query, keep_blank_values=True, errors="replace")))
-    return Request(parts[0], path, values, headers)
+    return Request(parts[0], path, values, headers, target=parts[1])
 
 
 def head(status: int, headers: Mapping[str, str | int]) -> bytes:

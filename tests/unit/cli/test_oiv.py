@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import json
-import threading
-from collections.abc import Iterator
+import socket
+from http.client import HTTPConnection
 from pathlib import Path
-from urllib.request import urlopen
 
 import pytest
 
 from howdah.cli.main import main
-from howdah.cli.oiv import ImageServer
+from howdah.cli.oiv import serve
 from howdah.storage.image.fsimage import ImageReader
 from howdah.storage.viewers.web import ImageTree
 
@@ -73,26 +73,58 @@ def test_reverse_needs_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert "name one with -o" in capsys.readouterr().err
 
 
+# -- the processor Web ---------------------------------------------------------------------
+
+
 def test_image_is_served_over_the_web() -> None:
-    with served() as port:
-        with urlopen(f"http://127.0.0.1:{port}/webhdfs/v1/user?op=LISTSTATUS", timeout=60) as got:
-            (alice,) = json.load(got)["FileStatuses"]["FileStatus"]
-        assert alice["owner"] == "alice"
+    status, content_type, body = asked("GET", "/webhdfs/v1/user?op=LISTSTATUS")
+    (alice,) = json.loads(body)["FileStatuses"]["FileStatus"]
+    assert (status, content_type) == (200, "application/json; charset=utf-8")
+    assert alice["owner"] == "alice"
 
 
-@contextlib.contextmanager
-def served() -> Iterator[int]:
-    """The server of the processor Web, in a thread."""
+def test_the_viewer_gets_a_request_as_it_was_made() -> None:
+    status, _, body = asked("GET", "/webhdfs/v1/dir%20with%20%3F?op=GETFILESTATUS")
+    assert (status, json.loads(body)["RemoteException"]["message"]) == (404, "/dir with ?")
+    # The second of two values of one name counts too.
+    path = "/webhdfs/v1/user/alice/docs/none?op=GETXATTRS&xattr.name=user.colour"
+    assert asked("GET", path)[0] == 200
+    assert asked("GET", path + "&xattr.name=user.a")[0] == 403
+
+
+def test_what_only_a_namenode_can_do_is_not_allowed() -> None:
+    status, _, body = asked("PUT", "/webhdfs/v1/?op=MKDIRS")
+    assert (status, body) == (405, b"")
+
+
+def test_address_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        assert oiv("-i", IMAGE, "-addr", f"localhost:{taken.getsockname()[1]}") == 255
+    assert "address already in use" in capsys.readouterr().err
+
+
+def asked(method: str, target: str) -> tuple[int, str | None, bytes]:
+    """What the processor Web answers to a request: status, type and body."""
     with open(IMAGE, "rb") as source:
         tree = ImageTree(ImageReader(source, "image"))
-    with ImageServer(("127.0.0.1", 0), tree) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+
+    def ask(port: int) -> tuple[int, str | None, bytes]:
+        connection = HTTPConnection("127.0.0.1", port, timeout=60)
+        connection.request(method, target)
+        with contextlib.closing(connection), connection.getresponse() as got:
+            return got.status, got.headers["Content-Type"], got.read()
+
+    async def exchange() -> tuple[int, str | None, bytes]:
+        port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        serving = asyncio.ensure_future(serve(tree, "localhost", 0, port.set_result))
         try:
-            yield server.server_port
+            return await asyncio.to_thread(ask, await port)
         finally:
-            server.shutdown()
-            thread.join()
+            serving.cancel()
+
+    return asyncio.run(exchange())
 
 
 @pytest.mark.parametrize("address", ["here", "here:", "here:x"])

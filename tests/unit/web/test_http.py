@@ -38,7 +38,11 @@ def test_query_and_headers_are_taken_apart() -> None:
     head = b"PUT /imagetransfer?a=1%3A2&b=&a=3 HTTP/1.1\r\nHost: x\r\nX-MD5-Digest:  ab "
     request = parse_request(head)
     assert request == Request(
-        "PUT", "/imagetransfer", {"a": "1:2", "b": ""}, {"host": "x", "x-md5-digest": "ab"}
+        "PUT",
+        "/imagetransfer",
+        {"a": "1:2", "b": ""},
+        {"host": "x", "x-md5-digest": "ab"},
+        target="/imagetransfer?a=1%3A2&b=&a=3",
     )
 
 

@@ -50,10 +50,10 @@ def test_any_bytes_are_a_request_or_none(head: bytes) -> None:
 @pytest.mark.parametrize(
     ("line", "request_"),
     [
-        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", Request("GET", "/", {}, {"host": "x"})),
+        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", Request("GET", "/", {}, {"host": "x"}, target="/")),
         (
             b"GET /status.json?pretty=1 HTTP/1.0\r\n\r\n",
-            Request("GET", "/status.json", {"pretty": "1"}),
+            Request("GET", "/status.json", {"pretty": "1"}, target="/status.json?pretty=1"),
         ),
         (b"GET http://x/ HTTP/1.1\r\n\r\n", None),
         (b"GET /\r\n\r\n", None),
