@@ -24,7 +24,9 @@ import howdah
 from howdah import errors
 from howdah.config import Configuration
 from howdah.namenode.images.image import write_image
-from howdah.namenode.journal.edit_log import Journal
+from howdah.namenode.journal.directories import DirectorySet, directory_set
+from howdah.namenode.journal.edit_log import EditLog
+from howdah.namenode.journal.restoring import Restorations
 from howdah.namenode.process.format import format_namenode
 from howdah.namenode.process.importing import import_checkpoint
 from howdah.namenode.process.loading import Loaded, load
@@ -60,19 +62,17 @@ class Namenode:
     _durable_txid: int = 0
     _failure: str | None = None
     _loaded: Loaded | None = None
-    _journal: Journal | None = None
+    _journal: EditLog | None = None
+    _journals: DirectorySet | None = None
 
     def start(self) -> None:
         self._loaded = loaded = load(self.roots, self.roots)
         names = set(loaded.namespace.root.sorted_names())
         assert self.acknowledged <= names <= self.tried
         self._durable_txid = loaded.last_txid
-        self._journal = Journal(
-            loaded.edits_directories,
-            loaded.last_txid,
-            on_durable=self._durable,
-            on_failure=self._failed,
-            restores=True,
+        self._journals = directory_set(loaded.edits_directories, restores=True)
+        self._journal = EditLog(
+            self._journals, loaded.last_txid, on_durable=self._durable, on_failure=self._failed
         )
 
     def mkdirs(self, *names: str) -> None:
@@ -89,13 +89,15 @@ class Namenode:
             self._loaded.namespace.apply(edit)
 
     def all_work(self) -> bool:
-        assert self._journal is not None
-        return all(found.failure is None for found in self._journal.directories())
+        assert self._journals is not None
+        return all(found.failure is None for found in self._journals.states())
 
     def roll(self) -> None:
         assert self._journal is not None
         self._wait(self._journal.roll())
-        assert self._journal.restorations.wait(WAIT_S)
+        assert self._journals is not None
+        assert isinstance(self._journals._restorer, Restorations)
+        assert self._journals._restorer.wait(WAIT_S)
 
     def checkpoint(self) -> None:
         """What the child does, and then the parent; one that fails ends nothing."""
@@ -132,11 +134,7 @@ class Namenode:
         """As after kill -9: descriptors and locks are gone, nothing is finished."""
         journal, self._journal = self._journal, None
         if journal is not None:
-            with journal._wake:
-                journal._stopping = True
-                journal._wake.notify()
-            journal._thread.join(WAIT_S)
-            journal._abandon()
+            journal.abandon()
         if self._loaded is not None:
             for lock in self._loaded.locks:
                 lock.release()
@@ -413,20 +411,17 @@ def test_history_of_images_visits_every_step_of_one(tmp_path: Path) -> None:
 
 METADATA_PATH = (
     *("storage/atomic.py", "storage/image/files.py", "storage/layout.py"),
-    *("storage/retention.py", "storage/edits/segments.py"),
+    *("storage/retention.py", "storage/edits/segments.py", "storage/transitions.py"),
     *("namenode/checkpoints/checkpoint.py", "namenode/checkpoints/directories.py"),
-    *("namenode/journal/recovery.py", "namenode/journal/manifest.py", "namenode/process/format.py"),
-    *(
-        "namenode/checkpoints/image_server.py",
-        "namenode/process/importing.py",
-        "namenode/journal/edit_log.py",
-    ),
-    *(
-        "namenode/process/loading.py",
-        "namenode/journal/restoring.py",
-        "namenode/process/secondary.py",
-    ),
-    *("namenode/process/upgrading.py", "storage/transitions.py"),
+    "namenode/checkpoints/image_server.py",
+    *("namenode/journal/choosing.py", "namenode/journal/directories.py"),
+    *("namenode/journal/directory_journal.py", "namenode/journal/edit_log.py"),
+    *("namenode/journal/journal_set.py", "namenode/journal/manifest.py"),
+    *("namenode/journal/reading.py", "namenode/journal/recovery.py"),
+    *("namenode/journal/restoring.py", "namenode/journal/segment_files.py"),
+    *("namenode/process/format.py", "namenode/process/importing.py"),
+    *("namenode/process/loading.py", "namenode/process/secondary.py"),
+    "namenode/process/upgrading.py",
 )
 CHANGES = {
     *("rename", "replace", "unlink", "rmdir", "mkdir", "makedirs", "rmtree"),

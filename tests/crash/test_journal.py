@@ -13,7 +13,9 @@ import pytest
 
 from howdah.config import Configuration
 from howdah.namenode.journal import restoring
-from howdah.namenode.journal.edit_log import Journal
+from howdah.namenode.journal.directories import DirectorySet, directory_set
+from howdah.namenode.journal.edit_log import EditLog
+from howdah.namenode.journal.restoring import Restorations
 from howdah.namenode.process.format import format_namenode
 from howdah.namenode.process.loading import load
 from howdah.storage import disk
@@ -95,6 +97,20 @@ def directories(tmp_path: Path) -> list[Path]:
     return found
 
 
+class Opened(EditLog):
+    """The log of some directories, with what is behind it."""
+
+    def __init__(self, journals: DirectorySet, watcher: Watcher) -> None:
+        self.journals = journals
+        super().__init__(journals, 0, on_durable=watcher.durable, on_failure=watcher.failed)
+
+    @property
+    def restorations(self) -> Restorations:
+        restorer = self.journals._restorer
+        assert isinstance(restorer, Restorations)
+        return restorer
+
+
 def opened(
     directories: list[Path],
     watcher: Watcher,
@@ -102,19 +118,12 @@ def opened(
     required: Sequence[Path] = (),
     minimum: int = 1,
     restores: bool = False,
-) -> Journal:
-    return Journal(
-        directories,
-        0,
-        on_durable=watcher.durable,
-        on_failure=watcher.failed,
-        required=required,
-        minimum=minimum,
-        restores=restores,
-    )
+) -> Opened:
+    journals = directory_set(directories, required=required, minimum=minimum, restores=restores)
+    return Opened(journals, watcher)
 
 
-def write(journal: Journal, count: int = 1) -> int:
+def write(journal: Opened, count: int = 1) -> int:
     first = journal.last_txid + 1
     journal.append(
         [
@@ -217,7 +226,8 @@ def test_edits_that_come_while_a_directory_is_failing_reach_the_other(
     journal = opened(directories, watcher)
     last = write(journal)
     watcher.wait(lambda: watcher.durable_txid == last)
-    broken = journal._writers[0]
+    broken = journal.journals._working[0]._writer
+    assert broken is not None
     broken._failure = OSError(errno.EIO, "the sync that failed just now")
     last = write(journal, 3)
     watcher.wait(lambda: watcher.durable_txid == last)
@@ -272,8 +282,8 @@ def formatted(*roots: Path) -> list[Path]:
     return [root / "current" for root in roots]
 
 
-def states(journal: Journal) -> list[bool]:
-    return [found.failure is None for found in journal.directories()]
+def states(journal: Opened) -> list[bool]:
+    return [found.failure is None for found in journal.journals.states()]
 
 
 @pytest.mark.req("FS-030")
@@ -341,7 +351,7 @@ def test_directory_that_works_again_joins_at_the_next_roll_if_that_was_asked_for
     watcher.wait(lambda: watcher.durable_txid == last)
     assert states(journal) == [False, True]
     disks.broken.clear()
-    journal.restores = restores
+    journal.journals.restores = restores
     let_join_in(journal, watcher)
     last = write(journal, 4)
     watcher.wait(lambda: watcher.durable_txid == last)
@@ -351,7 +361,7 @@ def test_directory_that_works_again_joins_at_the_next_roll_if_that_was_asked_for
     assert names(directories[0], restores) == names(directories[1], restores)
 
 
-def let_join_in(journal: Journal, watcher: Watcher, meanwhile: int = 1) -> None:
+def let_join_in(journal: Opened, watcher: Watcher, meanwhile: int = 1) -> None:
     """A roll, edits while directories are restored beside it, and the next roll."""
     for count in (meanwhile, 0):
         journal.roll()
@@ -424,7 +434,7 @@ def test_what_was_written_while_a_directory_was_restored_is_copied_once_it_takes
     journal.roll()
     watcher.wait(lambda: watcher.durable_txid == journal.last_txid)
     assert journal.restorations.wait(WAIT_S)
-    assert "no space" in (journal.directories()[0].failure or "")
+    assert "no space" in (journal.journals.states()[0].failure or "")
     journal.roll()
     watcher.wait(lambda: watcher.durable_txid == journal.last_txid)
     assert journal.restorations.wait(WAIT_S)
@@ -472,7 +482,7 @@ def test_directory_that_still_fails_stays_out_and_harms_nobody(
     last = write(journal)
     watcher.wait(lambda: watcher.durable_txid == last)
     assert states(journal) == [False, True]
-    assert str(tmp_path / "a") in (journal.directories()[0].failure or "")
+    assert str(tmp_path / "a") in (journal.journals.states()[0].failure or "")
     journal.close()
 
 
@@ -491,17 +501,17 @@ def test_directory_that_comes_back_as_another_filesystem_stays_out(
     let_join_in(journal, watcher)
     last = write(journal)
     watcher.wait(lambda: watcher.durable_txid == last)
-    assert "another filesystem" in (journal.directories()[0].failure or "")
+    assert "another filesystem" in (journal.journals.states()[0].failure or "")
     journal.close()
 
 
 def test_a_defect_in_the_thread_that_writes_is_told_as_a_failure(
     directories: list[Path], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fails(journal: Journal) -> bool:
+    def fails(journal: Opened) -> bool:
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr(Journal, "_write_batch", fails)
+    monkeypatch.setattr(EditLog, "_write_batch", fails)
     watcher = Watcher()
     journal = opened(directories, watcher)
     watcher.wait(lambda: bool(watcher.failures))

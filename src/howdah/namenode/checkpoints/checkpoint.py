@@ -34,7 +34,7 @@ from typing import Final, NoReturn
 
 from howdah import errors
 from howdah.namenode.images.image import write_image
-from howdah.namenode.journal.name_directories import Directories
+from howdah.namenode.journal.directories import Directories
 from howdah.namenode.tree.namespace import Namespace
 from howdah.storage.image.files import (
     WrittenImage,

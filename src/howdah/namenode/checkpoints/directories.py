@@ -17,7 +17,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.journal.manifest import find_finished
-from howdah.namenode.journal.recovery import copy_missing
+from howdah.namenode.journal.segment_files import copy_missing
 from howdah.storage import disk
 from howdah.storage.atomic import TEMPORARY_SUFFIX, fsync_directory, replacing
 from howdah.storage.edits.segments import Segment, finished_name, list_segments

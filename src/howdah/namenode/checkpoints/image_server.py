@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from howdah import errors
+from howdah.namenode.journal.directories import Directories
 from howdah.namenode.journal.manifest import find_finished
-from howdah.namenode.journal.name_directories import Directories
 from howdah.storage.image.files import (
     WrittenImage,
     discard_unfinished,

@@ -1,7 +1,7 @@
-"""The edit log of a namenode: written, read again, mended, watched.
+"""The edit log of a namenode: written, read, mended, watched.
 
-`edit_log` makes edits durable in all directories; `recovery` chooses what a start reads;
-`restoring` brings a failed directory back; `manifest` is for those who fetch segments;
-`watching` and `inotify` tell edits as events. The bytes are `storage.edits`'. Knows no
-namespace. Arrows: `edit_log -> restoring -> recovery`.
+`journal` says what a journal is; `directory_journal` and `journal_set` are two. `edit_log`
+writes to one; `choosing` and `reading` find the log again without a trace; `recovery` and
+`restoring` mend it for the one who writes. Hands out edits, and knows no namespace. Arrows:
+`watching, manifest -> reading -> choosing`, `edit_log -> journal`, `recovery -> reading`.
 """

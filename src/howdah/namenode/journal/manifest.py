@@ -1,35 +1,25 @@
-"""Which finished segments there are, for whoever fetches the log (shell)."""
+"""Which finished segments there are, for whoever fetches the log (shell). Hadoop:
+RemoteEditLogManifest, JournalSet.getEditLogManifest."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from pathlib import Path
 
-from howdah.storage.edits.segments import Segment, finished_name, list_segments
+from howdah.namenode.journal.choosing import SegmentCopy, choose
+from howdah.namenode.journal.directory_journal import DirectorySource
+from howdah.storage.edits.segments import Segment, finished_name
+
+log = logging.getLogger(__name__)
 
 
 def finished_since(directories: Iterable[Path], txid: int) -> list[Segment]:
     """The finished segments that hold `txid` and what follows it, without a gap, from
     whichever of the `current` directories have them. Empty if none holds `txid`."""
-    by_first: dict[int, Segment] = {}
-    for directory in directories:
-        for segment in _listed(directory):
-            known = by_first.get(segment.first_txid)
-            if segment.last_txid is not None and (
-                known is None or segment.last_txid > (known.last_txid or 0)
-            ):
-                by_first[segment.first_txid] = segment
-    found: list[Segment] = []
-    next_txid = txid
-    for first_txid, segment in sorted(by_first.items()):
-        assert segment.last_txid is not None, "only finished ones are among them"
-        if segment.last_txid < txid:
-            continue
-        if first_txid > next_txid:
-            break
-        found.append(segment)
-        next_txid = segment.last_txid + 1
-    return found
+    copies = [copy for directory in directories for copy in _listed(directory)]
+    parts = choose(copies, txid, unfinished=False).parts
+    return [Segment(part.first_txid, part.last_txid, Path(part.copies[0].path)) for part in parts]
 
 
 def find_finished(directories: Iterable[Path], first_txid: int, last_txid: int) -> Path | None:
@@ -38,9 +28,9 @@ def find_finished(directories: Iterable[Path], first_txid: int, last_txid: int) 
     return next((path for path in paths if path.is_file()), None)
 
 
-def _listed(directory: Path) -> list[Segment]:
+def _listed(directory: Path) -> list[SegmentCopy]:
     try:
-        return list_segments(directory)
-    except OSError:
-        # The journal has dropped it, and said so.
+        return DirectorySource(directory).segments(scans=False)
+    except OSError as error:
+        log.warning("no segments are listed of %s: %s", directory, error)
         return []

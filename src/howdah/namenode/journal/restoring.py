@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Final
 
 from howdah import errors
-from howdah.namenode.journal.recovery import STALE, copy_missing, set_aside
+from howdah.namenode.journal.directory_journal import DirectoryJournal
+from howdah.namenode.journal.segment_files import STALE, copy_missing, set_aside
 from howdah.storage import disk
 from howdah.storage.atomic import fsync_directory
 from howdah.storage.edits.segments import Segment, list_segments
@@ -39,80 +40,82 @@ _PASSES: Final = 5
 
 
 class Restorations:
-    """Directories on their way back, known by their `current`. The journal's thread calls;
-    `failures` and `wait` are anybody's."""
+    """The `Restorer` of a set of directories. The journal's thread calls; `failures` and
+    `wait` are anybody's."""
 
     def __init__(self, on_ready: Callable[[], None] = lambda: None) -> None:
         """`on_ready` is called, on a thread, when a directory waits for the next roll."""
         self._on_ready = on_ready
         self._changed = threading.Condition()
-        self._busy: set[Path] = set()
-        self._ready: list[Path] = []
-        self._incomplete: dict[Path, str] = {}
-        self._failures: dict[Path, str] = {}
+        self._busy: set[DirectoryJournal] = set()
+        self._ready: list[DirectoryJournal] = []
+        self._incomplete: dict[DirectoryJournal, str] = {}
+        self._failures: dict[DirectoryJournal, str] = {}
         self._locks: list[StorageLock] = []
         self._closed = False
 
-    def failures(self) -> dict[Path, str]:
+    def failures(self) -> dict[DirectoryJournal, str]:
         """Why directories are not what they should be yet."""
         with self._changed:
             return {**self._failures, **self._incomplete}
 
-    def incomplete(self) -> list[Path]:
+    def incomplete(self) -> list[DirectoryJournal]:
         """Those that take part and still lack segments."""
         with self._changed:
             return list(self._incomplete)
 
-    def begin(self, current: Path, source: Path, before_txid: int) -> None:
+    def begin(self, lost: DirectoryJournal, source: DirectoryJournal, before_txid: int) -> None:
         """Make a directory that takes no part whole, up to a segment's beginning."""
 
         def ready() -> None:
-            self._ready.append(current)
-            self._failures.pop(current, None)
-            log.warning("edits directory %s is restored, and joins in at the next roll", current)
+            self._ready.append(lost)
+            self._failures.pop(lost, None)
+            log.warning("edits directory %s is restored, and joins in at the next roll", lost.name)
 
         def failed(why: str) -> None:
-            self._failures[current] = why
+            self._failures[lost] = why
 
         with self._changed:
-            if current in self._busy or current in self._ready:
+            if lost in self._busy or lost in self._ready:
                 return
-            self._busy.add(current)
-        self._start(current, source, before_txid, ready, failed, self._on_ready)
+            self._busy.add(lost)
+        self._start(lost, source, before_txid, ready, failed, self._on_ready)
 
-    def take_ready(self) -> list[Path]:
+    def take_ready(self) -> list[DirectoryJournal]:
         """Those that can join in with the segment that is begun now."""
         with self._changed:
             ready, self._ready = self._ready, []
-            for current in ready:
-                self._incomplete[current] = "it lacks the segments before it joined in again"
+            for journal in ready:
+                self._incomplete[journal] = "it lacks the segments before it joined in again"
             return ready
 
-    def complete(self, current: Path, source: Path, before_txid: int) -> None:
+    def complete(
+        self, joined: DirectoryJournal, source: DirectoryJournal, before_txid: int
+    ) -> None:
         """Give one that takes part again what ended before it did."""
 
         def whole() -> None:
-            self._incomplete.pop(current, None)
-            log.warning("edits directory %s is complete again", current)
+            self._incomplete.pop(joined, None)
+            log.warning("edits directory %s is complete again", joined.name)
 
         def failed(why: str) -> None:
-            self._incomplete[current] = why
+            self._incomplete[joined] = why
 
         with self._changed:
-            if current in self._busy:
+            if joined in self._busy:
                 return
-            self._busy.add(current)
-        self._start(current, source, before_txid, whole, failed, lambda: None)
+            self._busy.add(joined)
+        self._start(joined, source, before_txid, whole, failed, lambda: None)
 
-    def dropped(self, current: Path) -> None:
+    def dropped(self, lost: DirectoryJournal) -> None:
         """It failed again."""
         with self._changed:
-            self._incomplete.pop(current, None)
+            self._incomplete.pop(lost, None)
 
     def _start(
         self,
-        current: Path,
-        source: Path,
+        journal: DirectoryJournal,
+        source: DirectoryJournal,
         before_txid: int,
         done: Callable[[], None],
         failed: Callable[[str], None],
@@ -122,17 +125,17 @@ class Restorations:
             why: str | None = "its thread ended"
             locks: list[StorageLock] = []
             try:
-                locks = restore(current.parent, source.parent, before_txid)
+                locks = restore(journal.storage, source.storage, before_txid)
                 why = None
             except (OSError, errors.HowdahError) as error:
-                log.warning("edits directory %s is still failing: %s", current, error)
+                log.warning("edits directory %s is still failing: %s", journal.name, error)
                 why = str(error)
             except Exception as error:
-                log.exception("restoring %s failed on a defect", current)
+                log.exception("restoring %s failed on a defect", journal.name)
                 why = f"{type(error).__name__}: {error}"
             finally:
                 with self._changed:
-                    self._busy.discard(current)
+                    self._busy.discard(journal)
                     self._locks += locks
                     if self._closed:
                         self._release()
@@ -144,8 +147,8 @@ class Restorations:
             if why is None and not self._closed:
                 then()
 
-        log.info("edits directory %s is restored from %s", current, source)
-        threading.Thread(target=run, name=f"restore {current.parent}", daemon=True).start()
+        log.info("edits directory %s is restored from %s", journal.name, source.name)
+        threading.Thread(target=run, name=f"restore {journal.name}", daemon=True).start()
 
     def wait(self, timeout_s: float) -> bool:
         """Until no thread is at work; False if one still is."""
@@ -164,18 +167,19 @@ class Restorations:
         self._locks.clear()
 
 
-def restore(root: Path, working: Path, before_txid: int = _ALL) -> list[StorageLock]:
-    """Make `root` have what `working` has, of the segments that began before `before_txid`
+def restore(
+    directory: StorageDirectory, source: StorageDirectory, before_txid: int = _ALL
+) -> list[StorageLock]:
+    """Make `directory` have what `source` has, of the segments that began before `before_txid`
     (all of which have ended).
 
     The result is the lock that was taken, if this process had none there any more.
     Raises OSError if the directory still fails, InconsistentStorage if what is
     there now is something else, StorageLocked if somebody else has it.
     """
-    directory, source = StorageDirectory(root), StorageDirectory(working)
     state = directory.state()
     if state not in (StorageState.NORMAL, StorageState.EMPTY):
-        raise errors.InconsistentStorage(f"{root} is {state.value}")
+        raise errors.InconsistentStorage(f"{directory.root} is {state.value}")
     locks = [] if directory.is_locked_here() else [directory.lock()]
     try:
         if state is StorageState.EMPTY:

@@ -3,9 +3,12 @@
 1. lock every name directory, and see that all are of one filesystem; an empty one
    is new, and is filled from the others
 2. load the newest sound image; one that is damaged is named and passed over
-3. put the log after it together from all directories (`edit_log`)
+3. put the log after it together from all directories (`journal.reading`)
 4. replay its edits through `Namespace.apply`, as live calls would
-5. make all directories alike, so that the next start can be from any one of them
+5. mend the log: all directories alike (`journal.recovery`), so that the next start can be
+   from any one of them
+
+Steps 3 and 4 change nothing on any disk.
 
 A directory that cannot be reached stops the start, for it may be the only one that
 holds the last edits: whoever knows better takes it out of the configuration.
@@ -23,7 +26,9 @@ from pathlib import Path
 
 from howdah import errors
 from howdah.namenode.images.image import read_image
-from howdah.namenode.journal.recovery import EditLog
+from howdah.namenode.journal.directory_journal import DirectoryJournal, DirectorySource
+from howdah.namenode.journal.reading import StoredLog
+from howdah.namenode.journal.recovery import recover
 from howdah.namenode.journal.restoring import fill
 from howdah.namenode.tree.namespace import EditDoesNotFit, Namespace
 from howdah.storage import transitions
@@ -96,15 +101,17 @@ def load(
         current = [StorageDirectory(root).current for root in edits_directories]
         images = [StorageDirectory(root).current for root in name_directories]
         loaded = Loaded(namespace, version, image_txid or 0, images, current, locks, image_txid)
-        edit_log = EditLog(logs, loaded.last_txid + 1)
-        _replay(edit_log, loaded)
+        sources = [DirectorySource(storage.current) for storage in logs]
+        stored = StoredLog(sources, loaded.last_txid + 1)
+        _replay(stored, loaded)
         if loaded.last_txid < seen - 1:
             raise errors.CorruptEditLog(
                 f"the edit log in {loaded.edits_directories[0]} ends at transaction "
                 f"{loaded.last_txid}, but it had reached {seen}: its tail is lost"
             )
         _check_rolling_upgrade(namespace)
-        edit_log.mend()
+        journals = [DirectoryJournal(storage.current) for storage in logs]
+        recover(journals, stored, loaded.last_txid)
         _fill(empty, logs)
         namespace.reap(len(namespace.inodes) * 2 + 1)
         return loaded
@@ -253,15 +260,15 @@ def _common_version(storages: Sequence[StorageDirectory]) -> NamenodeVersion:
     return first
 
 
-def _replay(edit_log: EditLog, loaded: Loaded) -> None:
+def _replay(stored: StoredLog, loaded: Loaded) -> None:
     namespace = loaded.namespace
-    for segment, placed in edit_log.edits():
+    for copy, placed in stored.edits():
         edit = placed.logged.edit
         try:
             namespace.apply(edit)
         except (EditDoesNotFit, errors.UnsupportedOperation) as error:
             raise errors.CorruptEditLog(
-                f"{segment.path}, offset {placed.offset}, transaction {placed.logged.txid}: {error}"
+                f"{copy.path}, offset {placed.offset}, transaction {placed.logged.txid}: {error}"
             ) from error
         if isinstance(edit, edits.RetryableEdit) and edit.rpc_client_id:
             loaded.answered_calls.append((edit.rpc_client_id, edit.rpc_call_id))

@@ -31,9 +31,14 @@ from howdah.namenode.checkpoints.checkpoint import Checkpoints
 from howdah.namenode.checkpoints.image_senders import Senders
 from howdah.namenode.checkpoints.image_server import ImageServer
 from howdah.namenode.journal.auto_roll import AutoRoll
-from howdah.namenode.journal.edit_log import Journal
+from howdah.namenode.journal.directories import (
+    Directories,
+    DirectorySet,
+    directory_set,
+    failed_directories,
+)
+from howdah.namenode.journal.edit_log import EditLog
 from howdah.namenode.journal.manifest import finished_since
-from howdah.namenode.journal.name_directories import Directories
 from howdah.namenode.process.aside import AsideFiles, read_hosts, run_aside
 from howdah.namenode.process.cluster_log import ClusterLog
 from howdah.namenode.process.groups import KnownGroups
@@ -102,7 +107,7 @@ class DurableBarrier:
         self._soon = soon
         self._will_hand_over = False
         self._waiting: deque[tuple[int, Callable[[], None]]] = deque()
-        self.journal: Journal | None = None
+        self.journal: EditLog | None = None
 
     def hold(self) -> bool:
         journal = self.journal
@@ -178,6 +183,7 @@ class Namenode:
         directories = self._directories = Directories(
             loaded.name_directories, loaded.edits_directories, self._failed_directories
         )
+        self._edits: DirectorySet | None = None
         self._upgrade_finalized = not any((root / PREVIOUS_NAME).exists() for root in self._roots())
         self._leases = LeaseRecovery(self.core, recovery)
         self._cluster_log = ClusterLog(self.core)
@@ -347,17 +353,16 @@ class Namenode:
 
     def restore_failed_storage(self, restores: bool | None) -> bool:
         """Whether failed directories are tried again at the next roll; None leaves it."""
-        journal = self._journal()
+        journals = self._edits
+        assert journals is not None, "nothing is served before the journal is open"
         if restores is not None:
-            journal.restores = restores
-        return journal.restores
+            journals.restores = restores
+        return journals.restores
 
     def _failed_directories(self) -> set[Path]:
-        journal = self._barrier.journal
-        states = journal.directories() if journal is not None else []
-        return {state.root / CURRENT_NAME for state in states if state.failure is not None}
+        return failed_directories(self._edits) if self._edits is not None else set()
 
-    def _journal(self) -> Journal:
+    def _journal(self) -> EditLog:
         journal = self._barrier.journal
         assert journal is not None, "nothing is served before the journal is open"
         return journal
@@ -378,16 +383,17 @@ class Namenode:
         def restored() -> None:
             loop.call_soon_threadsafe(self._let_join_in)
 
-        self._barrier.journal = Journal(
+        journals = directory_set(
             self._loaded.edits_directories,
-            self._loaded.last_txid,
-            on_durable=durable,
-            on_failure=failed,
             on_restored=restored,
             required=[root / CURRENT_NAME for root in required_directories(self._conf)],
             minimum=self._conf.get(keys.DFS_NAMENODE_EDITS_DIR_MINIMUM),
             restores=self._conf.get(keys.DFS_NAMENODE_NAME_DIR_RESTORE),
         )
+        self._barrier.journal = EditLog(
+            journals, self._loaded.last_txid, on_durable=durable, on_failure=failed
+        )
+        self._edits = journals
         self.core.last_txid = self._segment_txid = self._barrier.journal.last_txid
         if not self.core.namespace.root.owner:
             permissions = self.core.permissions
@@ -486,8 +492,8 @@ class Namenode:
                 image_ms=0 if age_s is None else self.core.clock.wall_ms() - round(age_s * 1000),
                 upgrade_finalized=self.is_upgrade_finalized(),
                 edits_directories=tuple(
-                    EditsDirectoryStatus(str(found.root), found.required, found.failure or "")
-                    for found in (journal.directories() if journal else ())
+                    EditsDirectoryStatus(found.journal.name, found.required, found.failure or "")
+                    for found in (self._edits.states() if self._edits else ())
                 ),
                 warnings=(self._stranger_warning,) if self._stranger_warning else (),
             ),

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -74,38 +74,6 @@ def list_segments(directory: Path) -> list[Segment]:
     """All segments in a directory, by first transaction."""
     found = [segment for path in directory.iterdir() if (segment := parse_name(path))]
     return sorted(found, key=lambda segment: (segment.first_txid, segment.in_progress))
-
-
-def select_segments(segments: Iterable[Segment], from_txid: int) -> list[Segment]:
-    """Those that hold all transactions from `from_txid` on, in order and without a gap.
-
-    `from_txid` is the one after the image's; 1 where there is no image. The first
-    segment may begin before it; the last one may be in progress. Raises
-    `CorruptEditLog` naming the transactions that are missing, or the segments that
-    overlap.
-    """
-    chosen: list[Segment] = []
-    next_txid = from_txid
-    for segment in sorted(segments, key=lambda segment: (segment.first_txid, segment.in_progress)):
-        if segment.last_txid is not None and segment.last_txid < from_txid:
-            continue
-        if chosen and chosen[-1].last_txid is None:
-            raise errors.CorruptEditLog(
-                f"Edit log {chosen[-1].path} is still in progress, yet {segment.path} follows it"
-            )
-        if segment.first_txid > next_txid:
-            raise errors.CorruptEditLog(
-                f"Edit log has no transactions {next_txid} to {segment.first_txid - 1}: "
-                f"they should be in the segment before {segment.path}"
-            )
-        if chosen and segment.first_txid < next_txid:
-            raise errors.CorruptEditLog(
-                f"Edit log segments overlap: {chosen[-1].path} and {segment.path}"
-            )
-        chosen.append(segment)
-        if segment.last_txid is not None:
-            next_txid = segment.last_txid + 1
-    return chosen
 
 
 def read_segment(

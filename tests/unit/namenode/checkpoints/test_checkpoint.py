@@ -14,7 +14,7 @@ import pytest
 from howdah import errors
 from howdah.namenode.checkpoints import checkpoint
 from howdah.namenode.checkpoints.checkpoint import Checkpoints, CheckpointSettings
-from howdah.namenode.journal.name_directories import Directories
+from howdah.namenode.journal.directories import Directories
 from howdah.namenode.tree.namespace import Namespace
 from howdah.storage.image.files import finish_image, save_image, write_unfinished
 from howdah.storage.retention import Retention

@@ -21,7 +21,6 @@ from howdah.storage.edits.segments import (
     read_segment,
     recover_segment,
     scan_segment,
-    select_segments,
 )
 
 
@@ -35,14 +34,6 @@ def _write(directory: Path, first_txid: int, count: int) -> SegmentWriter:
 
 def _txids(segment: Segment) -> list[int]:
     return [placed.logged.txid for placed in read_segment(segment)]
-
-
-def _finished(first_txid: int, last_txid: int) -> Segment:
-    return Segment(first_txid, last_txid, Path(segments.finished_name(first_txid, last_txid)))
-
-
-def _in_progress(first_txid: int) -> Segment:
-    return Segment(first_txid, None, Path(segments.in_progress_name(first_txid)))
 
 
 @pytest.mark.req("FS-023")
@@ -226,32 +217,3 @@ def test_segments_are_listed_in_order_of_transactions(tmp_path: Path) -> None:
     for name in ("edits_11-20", "edits_inprogress_21", "edits_1-10", "VERSION"):
         (tmp_path / name).touch()
     assert [segment.first_txid for segment in list_segments(tmp_path)] == [1, 11, 21]
-
-
-def test_a_log_is_read_from_the_segment_that_holds_the_first_needed_transaction() -> None:
-    found = [_finished(1, 10), _finished(11, 20), _in_progress(21)]
-    assert select_segments(found, 15) == found[1:]
-
-
-def test_a_log_that_ends_before_the_first_needed_transaction_has_no_segments() -> None:
-    assert select_segments([_finished(1, 10)], 11) == []
-
-
-def test_a_gap_between_segments_is_told_with_its_transactions() -> None:
-    with pytest.raises(errors.CorruptEditLog, match="no transactions 11 to 14"):
-        select_segments([_finished(1, 10), _finished(15, 20)], 1)
-
-
-def test_a_gap_before_the_first_segment_is_told() -> None:
-    with pytest.raises(errors.CorruptEditLog, match="no transactions 1 to 4"):
-        select_segments([_finished(5, 10)], 1)
-
-
-def test_overlapping_segments_are_refused() -> None:
-    with pytest.raises(errors.CorruptEditLog, match="overlap"):
-        select_segments([_finished(1, 10), _finished(8, 20)], 1)
-
-
-def test_nothing_may_follow_a_segment_in_progress() -> None:
-    with pytest.raises(errors.CorruptEditLog, match="still in progress"):
-        select_segments([_in_progress(1), _finished(8, 20)], 1)

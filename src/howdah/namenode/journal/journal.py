@@ -1,0 +1,110 @@
+"""What a journal is: the two protocols that everything in this room speaks (pure).
+
+`Journal` is written (JournalManager with its EditLogOutputStream in Hadoop), `SegmentSource`
+is read (the other half of JournalManager, with EditLogInputStream). They are apart because
+who reads is not always who writes: a standby reads what the active writes, and changes
+nothing there.
+
+| journal | Hadoop's | how |
+|---|---|---|
+| a directory | FileJournalManager | `directory_journal` |
+| a set of journals | JournalSet | `journal_set` |
+| a quorum of journal nodes | QuorumJournalManager | these protocols are made for it |
+
+The calls come in this order, from one thread; docs/how-it-works/journal.md has the steps:
+
+    [truncate_to] -> begin_segment -> (append* make_durable)* -> end_segment -> begin_segment …
+
+To roll is to end a segment and begin the next one. Whatever raises OSError has failed, and
+only `close` is called on it from then on, until it begins a segment again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from howdah.namenode.journal.choosing import SegmentCopy
+from howdah.storage.edits.segment_scan import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Encoded records of consecutive transactions."""
+
+    first_txid: int
+    count: int
+    records: bytes
+
+    @property
+    def last_txid(self) -> int:
+        return self.first_txid + self.count - 1
+
+
+class Journal(Protocol):
+    """A log that can be written. It has at most one segment that is unfinished."""
+
+    @property
+    def name(self) -> str:
+        """For messages: a path, an address."""
+        ...
+
+    @property
+    def epoch(self) -> int | None:
+        """The epoch in which this journal takes edits; whoever writes in an older one is
+        refused. None if it knows no epochs, as a directory does: its lock says who may
+        write, and only to processes that see the lock."""
+        ...
+
+    def begin_segment(self, first_txid: int) -> None:
+        """Begin a segment, durably but for its first record. Raises OSError."""
+        ...
+
+    def append(self, batch: Batch) -> None:
+        """Take records for the next `make_durable`. Raises no OSError: the edits are applied
+        already, and a journal that has failed says so where that can be answered for."""
+        ...
+
+    def make_durable(self) -> None:
+        """Return when everything that was appended is durable. Raises OSError."""
+        ...
+
+    def end_segment(self, last_txid: int) -> None:
+        """Make the rest durable, and name the segment after its last transaction. Raises
+        OSError."""
+        ...
+
+    def truncate_to(self, last_txid: int) -> None:
+        """Mend what a crash left, now that it is decided where the log ends: an unfinished
+        segment is finished, and what lies behind `last_txid` is no part of the log any more.
+
+        Only for the one who is going to write, and before the first segment begins. Raises
+        OSError; CorruptEditLog if something is damaged, and that is left as it is.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give up files and connections. An unfinished segment stays unfinished."""
+        ...
+
+
+class SegmentSource(Protocol):
+    """A journal that can be read, by anybody at any time: nothing is changed, no lock is
+    taken, and the one who writes there does not notice."""
+
+    @property
+    def name(self) -> str:
+        """Different for each source of a log."""
+        ...
+
+    def segments(self, *, scans: bool) -> Sequence[SegmentCopy]:
+        """What it holds. `scans` reads unfinished segments to say how far they reach, which
+        makes sense while nobody writes. Raises OSError."""
+        ...
+
+    def open(self, copy: SegmentCopy, skip_bytes: int = 0) -> AbstractContextManager[Source]:
+        """The bytes of a segment, without the first `skip_bytes` behind its header. Raises
+        OSError; FileNotFoundError if it has another name by now, or was purged."""
+        ...
