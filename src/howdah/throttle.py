@@ -39,8 +39,8 @@ class Throttle:
         """How long to wait after these bytes until the next ones may go.
 
         >>> throttle = Throttle(1000)
-        >>> throttle.delay_s(100, now_s=5.0)
-        0.1
+        >>> throttle.delay_s(500, now_s=5.0)
+        0.5
         """
         if not self._bytes_per_s:
             return 0.0

@@ -140,6 +140,8 @@ PURE = {
     },
     "web": {"configuration", "http", "image_transfer", "jmx", "status"},
 }
+# And of what lies at the bottom of the house:
+PURE_BELOW = {"errors", "kinds", "keys", "options", "throttle", "trash_names", "wording"}
 # Reading one environment variable at import and the CPU's CRC instruction are all
 # the world that checksums know.
 PURE_ENOUGH = {"howdah.transfer.checksum"}
@@ -383,15 +385,7 @@ def is_pure(module: str) -> bool:
         return not is_named(SHELLS[package(module)], own)
     if package(module) in PURE:
         return is_named(PURE[package(module)], own)
-    return package(module) in (
-        "errors",
-        "kinds",
-        "keys",
-        "options",
-        "throttle",
-        "trash_names",
-        "wording",
-    )
+    return package(module) in PURE_BELOW
 
 
 PURE_MODULES = [module for module in modules() if is_pure(module)]

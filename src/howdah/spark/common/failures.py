@@ -1,7 +1,10 @@
-"""What Spark says of a failure, in a line (pure).
+"""How a job fails, in a line: what a task reports, and what Spark says.
 
-The text of its errors has the stacks of Java in it, and of Python where a task raised. A
-user wants to know what happened, and only the line that says so is told.
+A task that fails ends well as far as Spark knows, and its row names the error: the class and
+the message. So the driver raises the error as it was, and reads no stack traces of Java.
+
+Where Spark itself fails, its message has the stacks of Java in it, and those of Python where a
+task raised. Users get only the line that says what happened.
 """
 
 from __future__ import annotations

@@ -108,8 +108,8 @@ class _Run:
         self.fingerprint = 0
         self._counters = Counters()
         self._report = report
-        limit = task.options.bandwidth_mb
-        self._throttle = BandwidthLimit(None if limit is None else limit * MEBIBYTE)
+        rate_mb = task.options.bandwidth_mb
+        self._limit = BandwidthLimit(None if rate_mb is None else rate_mb * MEBIBYTE)
         self._copier = Copier(
             self._fs,
             Manner(
@@ -120,12 +120,12 @@ class _Run:
                 place=task.target,
             ),
             _numbered(task.staging, partition, unique),
-            self._throttle,
+            self._limit,
             report.moved,
         )
 
     def finish(self) -> Counters:
-        self._counters.sleep_time_ms = int(self._throttle.slept_s * 1000)
+        self._counters.sleep_time_ms = int(self._limit.slept_s * 1000)
         self._counters.files_retried += self._copier.retries
         return self._counters
 
