@@ -13,7 +13,7 @@ from howdah.cli import compact as command
 from howdah.fs.trash import Trash
 from howdah.spark import compact
 from howdah.spark.compaction.plan import kept_name, ready_name
-from howdah.spark.compaction.surveys import survey
+from howdah.spark.compaction.surveys import state_of
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -103,7 +103,7 @@ def test_run_that_was_killed_between_the_renames_is_finished_by_the_next(
     table("t", 3, partitions=1)
     directory = bench.path("t/part=0")
     old = bench.fs.get_file_status(directory).file_id
-    digest = survey(bench.fs, directory).digest
+    digest = state_of(bench.fs, directory).digest
     kept_at = Trash(bench.fs, now=time.time).make_place(kept_name(directory, "ab"))
     bench.fs.rename(directory, kept_at)
     ready = bench.path(f"t/{ready_name('part=0', old, 'ab', digest)}")

@@ -14,7 +14,7 @@ from howdah.fs.acl import parse_acl
 from howdah.spark import Compaction, compact
 from howdah.spark.compaction.exchange import Exchange
 from howdah.spark.compaction.footers import FEW_FILES
-from howdah.spark.compaction.surveys import survey, unfit
+from howdah.spark.compaction.surveys import reason_to_skip, state_of
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -173,7 +173,7 @@ def test_files_that_are_not_for_the_same_eyes_are_not_put_together(
         put(bench, f"t/{name}.txt", b"x\n")
     change(bench.fs, bench.path("t/b.txt"))
     before = bench.tree("t")
-    found = unfit(bench.fs, survey(bench.fs, bench.path("t")))
+    found = reason_to_skip(bench.fs, state_of(bench.fs, bench.path("t")))
     assert why in found
     assert bench.tree("t") == before
 

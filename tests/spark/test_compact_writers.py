@@ -16,7 +16,7 @@ from howdah.cli import compact as command
 from howdah.spark import compact
 from howdah.spark.compaction.exchange import ChangedMeanwhile, Exchange
 from howdah.spark.compaction.plan import State, parse_name
-from howdah.spark.compaction.surveys import survey, unfit
+from howdah.spark.compaction.surveys import reason_to_skip, state_of
 from howdah.spark.locks.files import TreeLocked
 from howdah.spark.locks.tree_lock import is_lock, locked
 from howdah.testing.waiting import wait_until
@@ -58,15 +58,15 @@ def test_file_that_is_open_is_known_to_everybody(ground: Any) -> None:
     for number in range(4):
         put(ground, f"d/{number}.txt", b"1\n")
     directory = ground.path("d")
-    assert not survey(ground.fs, directory).is_written
+    assert not state_of(ground.fs, directory).is_written
     with ground.fs.append(f"{directory}/3.txt"):
-        found = survey(ground.fs, directory)
+        found = state_of(ground.fs, directory)
         assert found.written == "3.txt"
-        assert unfit(ground.fs, found) == "somebody is writing 3.txt"
+        assert reason_to_skip(ground.fs, found) == "somebody is writing 3.txt"
     with ground.fs.create(f"{directory}/new.txt"):
-        assert survey(ground.fs, directory).written == "new.txt"
+        assert state_of(ground.fs, directory).written == "new.txt"
     with pytest.raises(errors.PathNotFound):
-        survey(ground.fs, f"{directory}/none")
+        state_of(ground.fs, f"{directory}/none")
 
 
 def test_tree_that_somebody_writes_to_or_works_on_is_compacted_in_part(

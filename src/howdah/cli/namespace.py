@@ -51,7 +51,7 @@ def main(argv: list[str], conf: Configuration) -> int:
         wanted = ["directories", "small-files", "ages", "owners"]
     with session_of(options.master, options.remote) as spark:
         from howdah.spark.common.failures import from_spark
-        from howdah.spark.common.progress import Shown
+        from howdah.spark.common.progress import ProgressLine
         from howdah.spark.namespaces.job import namespace
 
         on_terminal = sys.stderr.isatty()
@@ -61,7 +61,7 @@ def main(argv: list[str], conf: Configuration) -> int:
         tables: dict[str, list[dict[str, Any]]] = {}
         page = ""
         try:
-            with Shown(on_terminal) as shown:
+            with ProgressLine(on_terminal) as shown:
                 if options.parquet is not None:
                     shown.say(f"writing {options.parquet}")
                     rows.write.parquet(options.parquet)

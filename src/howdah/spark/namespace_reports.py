@@ -146,7 +146,7 @@ _GROWING: Final = ("files", "length", "space")
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class ChecksumTask:
     """A task's work: the checksums of files, which datanodes make of what they have."""
 
     place: Place
@@ -179,7 +179,7 @@ def duplicates(rows: DataFrame, place: Place, at_least_bytes: int = 1) -> DataFr
     files = _files(rows).where(F.col("length") >= at_least_bytes)
     twice = files.groupBy("length").count().where("count > 1").select("length")
     candidates = files.join(twice, "length").select("path", "length", "space")
-    summed = candidates.mapInArrow(Sum(place), SUM_SCHEMA)
+    summed = candidates.mapInArrow(ChecksumTask(place), SUM_SCHEMA)
     groups = summed.groupBy("length", "checksum").agg(
         F.count("*").alias("files"),
         (F.sum("space") - F.max("space")).alias("wasted"),

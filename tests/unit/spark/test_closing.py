@@ -18,7 +18,7 @@ from howdah.spark.common.gauge import Gauge
 from howdah.spark.compaction.joining import join
 from howdah.spark.copy.finishing import TrackTask
 from howdah.spark.copy.options import Options
-from howdah.spark.copy.task_log import Report
+from howdah.spark.copy.task_log import TaskLog
 
 pytestmark = pytest.mark.req("OS-061", "OS-065")
 
@@ -78,7 +78,7 @@ def test_files_are_not_joined_where_the_new_one_cannot_be_closed(
 
 def test_task_whose_log_cannot_be_closed_has_failed(fs: Unclosable) -> None:
     place: Any = SimpleNamespace(connect=lambda: fs)
-    report = Report.of(place, Options(log_path="/out"), Gauge(None, "", ""), 0, 0)
+    report = TaskLog.of(place, Options(log_path="/out"), Gauge(None, "", ""), 0, 0)
     with pytest.raises(errors.PipelineFailed, match=FULL), report:
         report.failed("/a", "gone")
 

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import howdah
-from howdah.spark.common.gauge import LINE_BYTES, Done, Gauge, last_of, line_of
-from howdah.spark.common.progress import told
+from howdah.spark.common.gauge import LINE_BYTES, Amount, Gauge, last_of, line_of
+from howdah.spark.common.progress import reported
 from howdah.spark.common.staging import Staging, is_staging, key_of
 from howdah.spark.copy.copier import BandwidthLimit
 from howdah.spark.copy.counters import Counters
 from howdah.spark.copy.options import Options, Strategy
-from howdah.spark.copy_job.partitions import deal, parts_of
+from howdah.spark.copy_job.partitions import assign_largest_first, part_count
 from howdah.spark.listing.entries import Entry, Kind, batches, entries
 from howdah.spark.listing.rounds import Totals
 from howdah.spark.listing.tree import signed
@@ -53,7 +53,7 @@ def test_attempts_at_a_task_do_not_meet() -> None:
 @given(st.lists(st.integers(0, 100), max_size=30), st.integers(1, 5))
 def test_shares_differ_by_no_more_than_one_file(lengths: list[int], parts: int) -> None:
     sums = [0] * parts
-    for length, part in zip(lengths, deal(lengths, parts), strict=True):
+    for length, part in zip(lengths, assign_largest_first(lengths, parts), strict=True):
         sums[part] += length
     assert max(sums) - min(sums) <= max(lengths, default=0)
 
@@ -63,9 +63,9 @@ def test_there_are_never_more_tasks_than_asked_for(
     files: int, directories: int, size: int, maps: int
 ) -> None:
     totals = Totals(files=files, directories=directories, bytes=size)
-    assert 1 <= parts_of(totals, Options(max_maps=maps)) <= maps
+    assert 1 <= part_count(totals, Options(max_maps=maps)) <= maps
     dynamic = Options(max_maps=maps, strategy=Strategy.DYNAMIC)
-    assert parts_of(totals, dynamic) >= parts_of(totals, Options(max_maps=maps))
+    assert part_count(totals, dynamic) >= part_count(totals, Options(max_maps=maps))
 
 
 def test_throttle_waits_for_what_was_moved_too_early() -> None:
@@ -110,10 +110,10 @@ def test_row_with_any_name_survives_arrow(rows: list[tuple[bytes, bytes, int]]) 
 
 
 def test_progress_is_told_by_the_last_whole_line() -> None:
-    lines = line_of(Done(1, 5)) + line_of(Done(3, 1 << 40))
+    lines = line_of(Amount(1, 5)) + line_of(Amount(3, 1 << 40))
     assert len(lines) == 2 * LINE_BYTES
-    assert last_of(lines + b"   4") == Done(3, 1 << 40)
-    assert last_of(b"  4") == last_of(b"") == Done()
+    assert last_of(lines + b"   4") == Amount(3, 1 << 40)
+    assert last_of(b"  4") == last_of(b"") == Amount()
 
 
 def test_task_tells_where_somebody_looks_and_nowhere_else() -> None:
@@ -124,7 +124,7 @@ def test_task_tells_where_somebody_looks_and_nowhere_else() -> None:
     for count in (10, 20, 30):
         gauge.add(1, count)
         now_s[0] += 0.6
-    assert told(fs, "/progress") == Done(3, 60)
+    assert reported(fs, "/progress") == Amount(3, 60)
     assert [status.name for status in fs.list_status("/progress")] == ["00001-7"]
     # The job has ended; a task that Spark runs once more leaves nothing behind.
     fs.delete("/progress", recursive=True)
@@ -138,11 +138,11 @@ def test_of_attempts_at_one_task_the_farther_one_counts() -> None:
     fs = howdah.connect("mem://told/")
     for name, done in (("00000-1", (5, 50)), ("00000-9", (2, 20)), ("00001-2", (1, 1))):
         with fs.create(f"/progress/{name}") as out:
-            out.write(line_of(Done(0, 0)) + line_of(Done(*done)))
+            out.write(line_of(Amount(0, 0)) + line_of(Amount(*done)))
     with fs.create("/progress/stray") as out:
         out.write(b"no numbers\n")
     fs.mkdirs("/progress/a directory")
-    assert told(fs, "/progress") == Done(6, 51)
+    assert reported(fs, "/progress") == Amount(6, 51)
 
 
 def test_times_before_1970_are_listed_with_their_sign() -> None:

@@ -29,7 +29,7 @@ def attempt_id() -> int:
     return int(context.taskAttemptId()) if context else 0
 
 
-class WholeFile:
+class AttemptFile:
     """A file that is written under another name until it is complete."""
 
     def __init__(
@@ -58,11 +58,11 @@ class WholeFile:
 
 
 @contextmanager
-def whole_file(
+def attempt_file(
     fs: FileSystem, path: str, unique: int, *, create_parent: bool = True
 ) -> Iterator[FSDataOutputStream]:
     """A file to write, which is there when the block has ended well."""
-    file = WholeFile(fs, path, unique, create_parent=create_parent)
+    file = AttemptFile(fs, path, unique, create_parent=create_parent)
     try:
         yield file.out
         file.complete()

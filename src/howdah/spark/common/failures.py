@@ -110,17 +110,17 @@ FAILURES: Final = (errors.HowdahError, OSError)
 _OWN: Final = {kind.__name__: kind for kind in (CopyFailed, ReadFailed, SourceChanged, SourceGone)}
 
 
-def name_of(error: Exception) -> str:
+def error_name(error: Exception) -> str:
     """The class of an error, as it is told."""
     return type(error).__name__
 
 
-def text_of(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """What an error says, in a line that Arrow takes: names need not be UTF-8."""
     return paths.shown(str(error))
 
 
-def error_of(name: str, message: str) -> errors.HowdahError:
+def error_from(name: str, message: str) -> errors.HowdahError:
     """The error that was told. One that is not ours has its class in the message."""
     kind = _OWN.get(name) or getattr(errors, name, None)
     if isinstance(kind, type) and issubclass(kind, errors.HowdahError):

@@ -32,32 +32,32 @@ _PACKETS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class Amount:
     """How much is done, of one task or of all."""
 
     files: int = 0
     bytes: int = 0
 
-    def __add__(self, other: Done) -> Done:
-        return Done(self.files + other.files, self.bytes + other.bytes)
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(self.files + other.files, self.bytes + other.bytes)
 
 
-def line_of(done: Done) -> bytes:
+def line_of(done: Amount) -> bytes:
     """As it is written to a task's file; each line is as long as any other."""
     return (b"%d %d" % (done.files, done.bytes)).ljust(LINE_BYTES - 1) + b"\n"
 
 
-def last_of(content: bytes) -> Done:
+def last_of(content: bytes) -> Amount:
     """What the last whole line says; nothing where there is none. Raises ValueError for one
     that makes no sense."""
     line = content.rpartition(b"\n")[0].rpartition(b"\n")[2]
     if not line:
-        return Done()
+        return Amount()
     files, count = line.split()
-    return Done(int(files), int(count))
+    return Amount(int(files), int(count))
 
 
-def telling(place: Place) -> FileSystem:
+def gauge_filesystem(place: Place) -> FileSystem:
     """The filesystem of a place, as a gauge writes to it."""
     fs = place.connect()
     return place.with_settings(_PACKETS).connect() if fs.scheme == "hdfs" else fs
@@ -77,7 +77,7 @@ class Gauge:
         self._clock = clock
         self._directory = directory
         self._task = task
-        self._done = Done()
+        self._done = Amount()
         self._out: FSDataOutputStream | None = None
         self._next_s = clock() + INTERVAL_S
 
@@ -89,14 +89,14 @@ class Gauge:
         context = TaskContext.get()
         partition = context.partitionId() if context else 0
         unique = context.taskAttemptId() if context else 0
-        fs = telling(place) if directory else None
+        fs = gauge_filesystem(place) if directory else None
         return cls(fs, directory, f"{partition:05}-{unique}")
 
     def add(self, files: int, count: int) -> None:
         """So many files and bytes more are done."""
         if self._fs is None:
             return
-        self._done += Done(files, count)
+        self._done += Amount(files, count)
         if self._clock() < self._next_s:
             return
         self._next_s = self._clock() + INTERVAL_S

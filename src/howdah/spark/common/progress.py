@@ -23,7 +23,7 @@ from howdah import errors
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.spark.common.filesystems import for_each
-from howdah.spark.common.gauge import LINE_BYTES, Done, last_of
+from howdah.spark.common.gauge import LINE_BYTES, Amount, last_of
 
 INTERVAL_S: Final = 1.0
 CLEAR_LINE: Final = "\r\x1b[K"
@@ -57,7 +57,7 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def line(done: Done, total: Done, seconds: float) -> str:
+def line(done: Amount, total: Amount, seconds: float) -> str:
     """What is shown of a copy.
 
     >>> line(Done(5, 512), Done(10, 1024), 2.0)
@@ -98,7 +98,7 @@ def cut(text: str, columns: int) -> str:
     return "".join(shown)
 
 
-class Shown:
+class ProgressLine:
     """The line, as long as it is entered. `say` takes what it says, or how to find out."""
 
     def __init__(self, wanted: bool, out: TextIO | None = None) -> None:
@@ -155,7 +155,7 @@ class Shown:
         self._out.flush()
 
 
-def listing_of(shown: Shown) -> Callable[[int], None] | None:
+def listing_progress(shown: ProgressLine) -> Callable[[int], None] | None:
     """What `list_tree` is given to tell how many entries it has; None where nobody looks."""
     if not shown:
         return None
@@ -174,41 +174,41 @@ def _columns(out: TextIO) -> int:
         return _COLUMNS
 
 
-def told(fs: FileSystem, directory: str) -> Done:
+def reported(fs: FileSystem, directory: str) -> Amount:
     """The sum of what the tasks have told last."""
-    latest: dict[str, Done] = {}
+    latest: dict[str, Amount] = {}
     found = [status.path for status in fs.list_status(directory) if status.is_file]
     for path, done in zip(found, for_each(lambda path: _last(fs, path), found), strict=True):
         # Of a task that was tried again the attempt that is farther counts.
         task = paths.name_of(path).partition("-")[0]
-        if done.files >= latest.get(task, Done()).files:
+        if done.files >= latest.get(task, Amount()).files:
             latest[task] = done
-    return sum(latest.values(), Done())
+    return sum(latest.values(), Amount())
 
 
-def _last(fs: FileSystem, path: str) -> Done:
+def _last(fs: FileSystem, path: str) -> Amount:
     try:
         with fs.open(path) as stream:
             stream.seek(max(stream.size - 2 * LINE_BYTES, 0))
             return last_of(stream.read())
     except (errors.HowdahError, OSError, ValueError):
-        return Done()  # it is being made, or it is no task's
+        return Amount()  # it is being made, or it is no task's
 
 
 class Progress:
     """Shows the progress of a copy as long as it is entered."""
 
     def __init__(
-        self, fs: FileSystem, directory: str, total: Done, out: TextIO | None = None
+        self, fs: FileSystem, directory: str, total: Amount, out: TextIO | None = None
     ) -> None:
         self._fs = fs
         self._directory = directory
         self._total = total
-        self._shown = Shown(True, out)
+        self._shown = ProgressLine(True, out)
 
-    def done(self) -> Done:
+    def done(self) -> Amount:
         """The sum of what the tasks have told last."""
-        return told(self._fs, self._directory)
+        return reported(self._fs, self._directory)
 
     def __enter__(self) -> Self:
         self._fs.mkdirs(self._directory)
@@ -226,7 +226,7 @@ class Progress:
 
 
 @contextmanager
-def gauged(fs: FileSystem, shown: Shown) -> Iterator[str]:
+def progress_directory(fs: FileSystem, shown: ProgressLine) -> Iterator[str]:
     """A directory in which tasks tell how far they are, of a job that has none of its own:
     in the user's home or in `/tmp`, whichever is there. Empty where neither is, and where
     nobody looks."""

@@ -45,7 +45,7 @@ def batch_of(columns: Sequence[Sequence[Any]], ddl: str) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def dealt(rows: DataFrame, parts: int, *key: str) -> DataFrame:
+def partitioned(rows: DataFrame, parts: int, *key: str) -> DataFrame:
     """The rows in so many partitions; its key alone says in which a row is.
 
     What an executor held when it died is made again, from a filesystem that has changed

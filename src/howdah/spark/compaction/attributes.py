@@ -17,7 +17,7 @@ _RAW = "raw."
 _STICKY = 0o1000
 
 
-class Resemblance:
+class DirectoryAttributes:
     """Gives what a directory has to another one."""
 
     def __init__(self, fs: FileSystem, like: FileStatus) -> None:

@@ -44,7 +44,7 @@ def _named(rows: DataFrame) -> DataFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class Surveyed:
+class TreeContents:
     """What a tree has. `logged`: directories of which some other program keeps a list;
     `leftovers`: paths of what killed runs left."""
 
@@ -53,7 +53,7 @@ class Surveyed:
     leftovers: tuple[str, ...]
 
 
-def survey(tree: Tree) -> Surveyed:
+def contents_of(tree: Tree) -> TreeContents:
     """Look at all directories; in the order of their paths."""
     from pyspark.sql import functions as F
 
@@ -94,7 +94,7 @@ def survey(tree: Tree) -> Surveyed:
     logged = {row["parent"] or "/" for row in rows if row["logs"]}
     # Iceberg's lists are in a directory beside those of the files.
     logged |= {row["parent"].rpartition("/")[0] or "/" for row in rows if row["iceberg"]}
-    return Surveyed(
+    return TreeContents(
         tuple(
             Contents(
                 row["parent"] or "/",

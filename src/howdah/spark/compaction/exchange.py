@@ -37,9 +37,9 @@ from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
 from howdah.fs.trash import Trash
-from howdah.spark.compaction.attributes import Resemblance
+from howdah.spark.compaction.attributes import DirectoryAttributes
 from howdah.spark.compaction.plan import building_name, came_name, kept_name, ready_name
-from howdah.spark.compaction.surveys import Surveyed, survey
+from howdah.spark.compaction.surveys import DirectoryState, state_of
 
 MOST_TRIES: Final = 5
 RUN_CHARS: Final = 12
@@ -77,13 +77,13 @@ class Exchange:
         self._run = run or new_run()
         self.directory = directory
         self.status: FileStatus = fs.get_file_status(directory)
-        self.before: Surveyed = survey(fs, directory)
+        self.before: DirectoryState = state_of(fs, directory)
         name, file_id = paths.name_of(directory), self.status.file_id
         self.building = paths.join(parent, building_name(name, self._run))
         self._ready = paths.join(parent, ready_name(name, file_id, self._run, self.before.digest))
         self._came = paths.join(parent, came_name(name, file_id, self._run))
-        self._like = Resemblance(fs, self.status)
-        self._built: Surveyed | None = None
+        self._like = DirectoryAttributes(fs, self.status)
+        self._built: DirectoryState | None = None
         self._has_begun = False
 
     def begin(self) -> None:
@@ -120,7 +120,7 @@ class Exchange:
         self._like.give(
             self.building, before.file, before.modification_time_ms, before.access_time_ms
         )
-        self._built = survey(fs, self.building)
+        self._built = state_of(fs, self.building)
         self._confirm()
         fs.rename(self.building, self._ready)
         for _ in range(MOST_TRIES):
@@ -142,7 +142,7 @@ class Exchange:
                 raise ChangedMeanwhile(
                     f"{self.directory} was deleted while it was compacted"
                 ) from error
-            if survey(fs, kept_at).digest != before.digest:
+            if state_of(fs, kept_at).digest != before.digest:
                 # Somebody wrote to it in the last moment, or does so still: have it back.
                 swap(fs, self.directory, self._ready, kept_at, self._came)
                 raise ChangedMeanwhile(self._changed() + self._give_back())
@@ -151,7 +151,7 @@ class Exchange:
 
     def _refuse_if_changed(self, directory: str) -> None:
         try:
-            found = survey(self._fs, directory)
+            found = state_of(self._fs, directory)
         except errors.PathNotFound as error:
             self._drop_ready()
             raise ChangedMeanwhile(f"{directory} was deleted while it was compacted") from error
@@ -167,7 +167,7 @@ class Exchange:
 
     def _drop_ready(self) -> None:
         try:
-            found = survey(self._fs, self._ready)
+            found = state_of(self._fs, self._ready)
         except errors.PathNotFound:
             return
         if self._built is None or found.digest == self._built.digest:
@@ -181,10 +181,10 @@ class Exchange:
         fs, built = self._fs, self._built
         assert built is not None, "there are new files"
         ours = {status.name: status.file_id for status in built.statuses}
-        for status in survey(fs, self._ready).statuses:
+        for status in state_of(fs, self._ready).statuses:
             if ours.get(status.name) != status.file_id:
                 fs.rename(status.path, paths.join(self.directory, status.name))
-        if survey(fs, self._ready).digest == built.digest:
+        if state_of(fs, self._ready).digest == built.digest:
             self._delete(self._ready)
             return ""
         moved = self._trash.move(self._ready)

@@ -28,7 +28,7 @@ from howdah.fs.api import FileSystem
 from howdah.fs.trash import Trash
 from howdah.spark.compaction.exchange import move_in
 from howdah.spark.compaction.plan import Leftover, State, kept_name, parse_name
-from howdah.spark.compaction.surveys import survey
+from howdah.spark.compaction.surveys import state_of
 from howdah.spark.locks.files import TreeLocked
 from howdah.spark.locks.tree_lock import places_of, refuse_if_held
 
@@ -94,7 +94,7 @@ class _Ready:
                 f"{self._directory} had, and {self._directory} was made anew since then; delete "
                 "the former, or move its files"
             )
-        if survey(fs, self._directory).digest == found.digest:
+        if state_of(fs, self._directory).digest == found.digest:
             fs.delete(self._leftover, recursive=True)
         else:
             self._trash.move(self._leftover)
@@ -109,7 +109,7 @@ class _Ready:
                 f"{self._directory} had, and {self._directory} was removed since then; delete "
                 f"the former, or rename it to {self._directory}"
             )
-        if survey(fs, kept_at).digest == found.digest:
+        if state_of(fs, kept_at).digest == found.digest:
             fs.rename(self._leftover, self._directory)
             return self._directory
         fs.rename(kept_at, self._directory)

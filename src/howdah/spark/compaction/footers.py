@@ -48,7 +48,7 @@ Kinds = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class Footer:
     """Of a file or of several, which have so many `rows`. `timestamps` is Spark's name for
     their type, `kinds` are those that each column has in any file, `blooms` the columns with
     bloom filters, `metadata` the keys of what others than Spark have written to be kept with
@@ -61,14 +61,14 @@ class Facts:
     blooms: frozenset[str] = frozenset()
     metadata: frozenset[str] = frozenset()
 
-    def __add__(self, other: Facts) -> Facts:
+    def __add__(self, other: Footer) -> Footer:
         """Of these files and others. The codec is that of the first; of several types of
         timestamps none may lose anything by the one that is left."""
         kinds = dict(self.kinds)
         for name, more in other.kinds.items():
             kinds[name] = kinds.get(name, frozenset()) | more
         types = {self.timestamps, other.timestamps} - {None}
-        return Facts(
+        return Footer(
             self.rows + other.rows,
             self.codec or other.codec,
             types.pop() if len(types) == 1 else TIMESTAMPS["microseconds"] if types else None,
@@ -83,7 +83,7 @@ class Facts:
         return json.dumps([*told, sorted(self.blooms), sorted(self.metadata)])
 
     @classmethod
-    def from_json(cls, text: str) -> Facts:
+    def from_json(cls, text: str) -> Footer:
         rows, codec, timestamps, kinds, blooms, metadata = json.loads(text)
         return cls(
             rows,
@@ -95,7 +95,7 @@ class Facts:
         )
 
 
-def facts_of(fs: FileSystem, path: str, kind: Format) -> Facts:
+def footer_of(fs: FileSystem, path: str, kind: Format) -> Footer:
     """Read a footer.
 
     Raises `NotReadable`.
@@ -112,15 +112,15 @@ def facts_of(fs: FileSystem, path: str, kind: Format) -> Facts:
             raise NotReadable(f"the footer of {path} can't be read: {told}") from error
 
 
-def _of_orc(stream: Any) -> Facts:
+def _of_orc(stream: Any) -> Footer:
     from pyarrow import orc
 
     file = orc.ORCFile(stream)
     codec = file.compression.lower()
-    return Facts(file.nrows, "none" if codec == "uncompressed" else codec)
+    return Footer(file.nrows, "none" if codec == "uncompressed" else codec)
 
 
-def _of_parquet(stream: Any) -> Facts:
+def _of_parquet(stream: Any) -> Footer:
     from pyarrow import parquet
 
     metadata = parquet.ParquetFile(stream).metadata
@@ -138,7 +138,7 @@ def _of_parquet(stream: Any) -> Facts:
             codec = codec or column.compression.lower()
             if getattr(column, "bloom_filter_offset", None) is not None:
                 blooms.append(column.path_in_schema)
-    return Facts(
+    return Footer(
         metadata.num_rows,
         _CODECS.get(codec, codec) if codec else None,
         timestamps,
@@ -189,7 +189,7 @@ def _timestamps(leaf: Any) -> str | None:
     return None
 
 
-def check_kinds(old: Facts, new: Facts) -> None:
+def check_kinds(old: Footer, new: Footer) -> None:
     """Raise `TypesChanged` unless each column of any old file is of the same kind in the
     new ones. Columns, and fields of columns, may have been added by other old files."""
     for name, all_before in old.kinds.items():
@@ -210,7 +210,7 @@ FEW_FILES: Final = 16
 """So many footers are read here sooner than Spark begins to."""
 FILES_A_TASK: Final = 64
 PATH_SCHEMA: Final = "path binary"
-FACTS_SCHEMA: Final = "facts string"
+FOOTER_SCHEMA: Final = "facts string"
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,13 +223,13 @@ class ReadFooters:
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         fs = self.place.connect()
         paths = (decode(path) for batch in given for path in batch.column(0).to_pylist())
-        found = facts_of_all(fs, paths, self.kind)
-        yield from batches(((found.to_json(),),), FACTS_SCHEMA)
+        found = combined_footer(fs, paths, self.kind)
+        yield from batches(((found.to_json(),),), FOOTER_SCHEMA)
 
 
-def facts_of_all(fs: FileSystem, paths: Iterable[str], kind: Format) -> Facts:
+def combined_footer(fs: FileSystem, paths: Iterable[str], kind: Format) -> Footer:
     """Raises `NotReadable`."""
-    return sum((facts_of(fs, path, kind) for path in paths), Facts())
+    return sum((footer_of(fs, path, kind) for path in paths), Footer())
 
 
 class Footers:
@@ -241,19 +241,19 @@ class Footers:
         self._place = place
         self._tasks = most_tasks
 
-    def read(self, directory: str, kind: Format) -> Facts:
+    def read(self, directory: str, kind: Format) -> Footer:
         """Raises `NotReadable`."""
         paths = [status.path for status in data_files(self._fs, directory)]
         if len(paths) <= FEW_FILES:
-            return facts_of_all(self._fs, paths, kind)
+            return combined_footer(self._fs, paths, kind)
         rows = [(encode(path),) for path in paths]
         parts = min(self._tasks, -(-len(paths) // FILES_A_TASK))
         task = ReadFooters(self._place, kind)
         frame = self._spark.createDataFrame(rows, PATH_SCHEMA).repartition(parts, "path")
         try:
-            found = frame.mapInArrow(task, FACTS_SCHEMA).collect()
+            found = frame.mapInArrow(task, FOOTER_SCHEMA).collect()
         except errors.HowdahError:
             raise
         except Exception as error:
             raise from_spark(error) from error
-        return sum((Facts.from_json(row["facts"]) for row in found), Facts())
+        return sum((Footer.from_json(row["facts"]) for row in found), Footer())

@@ -26,14 +26,14 @@ from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
 from howdah.spark.common.failures import from_spark
 from howdah.spark.common.filesystems import Place
-from howdah.spark.common.gauge import Done
-from howdah.spark.common.progress import Shown, line, listing_of
-from howdah.spark.compaction.contents import Surveyed, survey
+from howdah.spark.common.gauge import Amount
+from howdah.spark.common.progress import ProgressLine, line, listing_progress
+from howdah.spark.compaction.contents import TreeContents, contents_of
 from howdah.spark.compaction.exchange import new_run
 from howdah.spark.compaction.exchange_recovery import OtherJobs, recover_all
-from howdah.spark.compaction.outcome import Compacted, Compaction, told
+from howdah.spark.compaction.outcome import Compacted, Compaction, outcome_of
 from howdah.spark.compaction.plan import Plan, parse_name, plan
-from howdah.spark.compaction.rewriting import HowToRewrite, Rewriting
+from howdah.spark.compaction.rewriting import RewriteOptions, Rewriter
 from howdah.spark.listing.tree import list_tree
 from howdah.spark.locks.files import TreeLocked
 from howdah.spark.locks.tree_lock import TreeLock, locked
@@ -81,7 +81,7 @@ def compact(
     fs = connect(located, conf=configuration, user=user)
     place = Place.of(located, configuration, user)
     path = fs.resolve(target)
-    how = HowToRewrite(has_headers, drops_metadata, most_tasks)
+    how = RewriteOptions(has_headers, drops_metadata, most_tasks)
     work = _Work(spark, fs, place, path, target_bytes, how)
     if dry_run:
         return work.look(shows_progress)
@@ -101,7 +101,7 @@ class _Work:
         place: Place,
         path: str,
         target_bytes: int,
-        options: HowToRewrite,
+        options: RewriteOptions,
     ) -> None:
         self._spark = spark
         self._fs = fs
@@ -127,20 +127,20 @@ class _Work:
 
     def look(self, shows_progress: bool) -> Compaction:
         """What would be done."""
-        with Shown(shows_progress) as shown:
+        with ProgressLine(shows_progress) as shown:
             plans = self._plans(self._survey(shown))
         rewriting = self._rewriting(lambda: None)
         with ThreadPoolExecutor(DIRECTORIES_AT_ONCE, thread_name_prefix="compact") as pool:
             return Compaction(tuple(pool.map(lambda each: self._looked(rewriting, each), plans)))
 
-    def _looked(self, rewriting: Rewriting, each: Plan) -> Compacted:
-        return told(each, self._block_bytes) if each.skipped else rewriting.look(each)
+    def _looked(self, rewriting: Rewriter, each: Plan) -> Compacted:
+        return outcome_of(each, self._block_bytes) if each.skipped else rewriting.look(each)
 
     def do(self, lock: TreeLock, shows_progress: bool) -> Compaction:
         """Do it, with the lock of the tree."""
         others = OtherJobs(self._fs, self._path)
         recovered, undecided = recover_all(self._fs, self._leftovers_beside(), lambda _: None)
-        with Shown(shows_progress) as shown:
+        with ProgressLine(shows_progress) as shown:
             found = self._survey(shown)
             if found.leftovers:
                 more, others_left = recover_all(self._fs, found.leftovers, others.refuse)
@@ -155,18 +155,18 @@ class _Work:
 
         def do(each: Plan) -> Compacted:
             if each.skipped:
-                return told(each, self._block_bytes)
+                return outcome_of(each, self._block_bytes)
             try:
                 others.refuse(each.contents.path)
             except TreeLocked as error:
-                return told(each, self._block_bytes, failed=str(error))
+                return outcome_of(each, self._block_bytes, failed=str(error))
             done = rewriting.compact(each, run)
             progress.add(each)
             return done
 
         with (
             ThreadPoolExecutor(DIRECTORIES_AT_ONCE, thread_name_prefix="compact") as pool,
-            Shown(shows_progress and bool(left)) as shown,
+            ProgressLine(shows_progress and bool(left)) as shown,
         ):
             shown.say(progress.line)
             done = tuple(pool.map(do, plans))
@@ -188,12 +188,14 @@ class _Work:
         except errors.PathNotFound:
             return []
 
-    def _survey(self, shown: Shown) -> Surveyed:
+    def _survey(self, shown: ProgressLine) -> TreeContents:
         tasks = self._options.most_tasks
         try:
-            tree = list_tree(self._spark, self._place, [self.status()], tasks, listing_of(shown))
+            tree = list_tree(
+                self._spark, self._place, [self.status()], tasks, listing_progress(shown)
+            )
             try:
-                return survey(tree)
+                return contents_of(tree)
             finally:
                 tree.forget()
         except errors.HowdahError:
@@ -201,11 +203,11 @@ class _Work:
         except Exception as error:
             raise from_spark(error) from error
 
-    def _plans(self, found: Surveyed) -> list[Plan]:
+    def _plans(self, found: TreeContents) -> list[Plan]:
         return [plan(each, self._target_bytes, found.logged) for each in found.contents]
 
-    def _rewriting(self, confirm: Callable[[], None]) -> Rewriting:
-        return Rewriting(
+    def _rewriting(self, confirm: Callable[[], None]) -> Rewriter:
+        return Rewriter(
             self._spark, self._fs, self._place, self._options, confirm, self._block_bytes
         )
 
@@ -214,16 +216,16 @@ class _Progress:
     """How much is done of what is to be done."""
 
     def __init__(self, left: Sequence[Plan]) -> None:
-        self._total = Done(
+        self._total = Amount(
             files=sum(each.contents.files for each in left),
             bytes=sum(each.contents.bytes for each in left),
         )
         self._lock = threading.Lock()
-        self._done = Done()
+        self._done = Amount()
 
     def add(self, plan: Plan) -> None:
         with self._lock:
-            self._done += Done(plan.contents.files, plan.contents.bytes)
+            self._done += Amount(plan.contents.files, plan.contents.bytes)
 
     def line(self, seconds: float) -> str:
         return line(self._done, self._total, seconds)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
-from howdah.spark.common.attempts import attempt_id, whole_file
+from howdah.spark.common.attempts import attempt_file, attempt_id
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.rows import batches
 from howdah.spark.compaction import joining_avro, joining_lines
@@ -58,7 +58,7 @@ def join(
     target = paths.join(share["building"], name)
     sources = _share_of(fs, share["directory"], share["number"], share["shares"])
     # Nothing is made in a directory that is given up: its run has ended.
-    with whole_file(fs, target, unique, create_parent=False) as out:
+    with attempt_file(fs, target, unique, create_parent=False) as out:
         if format_of(suffix) is Format.AVRO:
             return joining_avro.join(fs, sources, out, name)
         return joining_lines.join(fs, sources, out, suffix, has_headers)

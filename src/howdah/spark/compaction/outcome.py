@@ -43,7 +43,7 @@ class Compaction:
         return tuple(each for each in self.directories if each.failed)
 
 
-def told(chosen: Plan, block_bytes: int, *, kept_at: str = "", failed: str = "") -> Compacted:
+def outcome_of(chosen: Plan, block_bytes: int, *, kept_at: str = "", failed: str = "") -> Compacted:
     """What is said of a plan that was carried out, failed, or was only made."""
     contents = chosen.contents
     return Compacted(

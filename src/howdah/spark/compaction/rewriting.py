@@ -26,9 +26,9 @@ from howdah.fs.api import FileSystem
 from howdah.spark.common.attempts import remove_unfinished
 from howdah.spark.common.failures import from_spark
 from howdah.spark.common.filesystems import Place
-from howdah.spark.common.rows import dealt
+from howdah.spark.common.rows import partitioned
 from howdah.spark.compaction.exchange import Exchange
-from howdah.spark.compaction.footers import Facts, Footers, check_kinds
+from howdah.spark.compaction.footers import Footer, Footers, check_kinds
 from howdah.spark.compaction.joining import (
     COUNTED_SCHEMA,
     JOINED_SCHEMA,
@@ -38,9 +38,9 @@ from howdah.spark.compaction.joining import (
     data_files,
 )
 from howdah.spark.compaction.joining_lines import check_headers
-from howdah.spark.compaction.outcome import Compacted, told
+from howdah.spark.compaction.outcome import Compacted, outcome_of
 from howdah.spark.compaction.plan import SUCCESS, Format, Plan
-from howdah.spark.compaction.surveys import survey, unfit
+from howdah.spark.compaction.surveys import reason_to_skip, state_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -63,7 +63,7 @@ class MetadataLost(errors.HowdahError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class HowToRewrite:
+class RewriteOptions:
     """`has_headers`: of CSV files, None where it is not said. `drops_metadata`: whether what
     others have put in the footers of Parquet files may go."""
 
@@ -84,7 +84,7 @@ def _said(error: BaseException) -> str:
     return "; ".join([str(error), *getattr(error, "__notes__", ())])
 
 
-class Rewriting:
+class Rewriter:
     """Makes the new files of directories; several at a time, from as many threads."""
 
     def __init__(
@@ -92,7 +92,7 @@ class Rewriting:
         spark: SparkSession,
         fs: FileSystem,
         place: Place,
-        options: HowToRewrite,
+        options: RewriteOptions,
         confirm: Callable[[], None],
         block_bytes: int,
     ) -> None:
@@ -109,21 +109,21 @@ class Rewriting:
         """One directory; what can't be done is told, and leaves it as it was."""
         try:
             exchange = Exchange(self._fs, chosen.contents.path, run=run, confirm=self._confirm)
-            reason = unfit(self._fs, exchange.before)
+            reason = reason_to_skip(self._fs, exchange.before)
             if reason:
-                return told(replace(chosen, skipped=reason), self._block_bytes)
+                return outcome_of(replace(chosen, skipped=reason), self._block_bytes)
             kept_at = self._compact(chosen, exchange)
         except (errors.HowdahError, OSError) as error:
-            return told(chosen, self._block_bytes, failed=_said(error))
-        return told(chosen, self._block_bytes, kept_at=kept_at)
+            return outcome_of(chosen, self._block_bytes, failed=_said(error))
+        return outcome_of(chosen, self._block_bytes, kept_at=kept_at)
 
     def look(self, chosen: Plan) -> Compacted:
         """What would become of it."""
         try:
-            reason = unfit(self._fs, survey(self._fs, chosen.contents.path))
+            reason = reason_to_skip(self._fs, state_of(self._fs, chosen.contents.path))
         except (errors.HowdahError, OSError) as error:
-            return told(chosen, self._block_bytes, failed=_said(error))
-        return told(replace(chosen, skipped=reason), self._block_bytes)
+            return outcome_of(chosen, self._block_bytes, failed=_said(error))
+        return outcome_of(replace(chosen, skipped=reason), self._block_bytes)
 
     def _compact(self, chosen: Plan, exchange: Exchange) -> str:
         exchange.begin()
@@ -157,7 +157,7 @@ class Rewriting:
         shares = [(*places, number, chosen.files_after) for number in range(chosen.files_after)]
         frame = self._spark.createDataFrame(shares, SHARE_SCHEMA)
         parts = min(self._options.most_tasks, len(shares))
-        work = dealt(frame, parts, "number")
+        work = partitioned(frame, parts, "number")
         task = Join(self._place, self._options.has_headers)
         try:
             joined = work.mapInArrow(task, JOINED_SCHEMA).collect()
@@ -206,7 +206,7 @@ class Rewriting:
         _check_rows(exchange, written=written, found=new.rows)
         _check_rows(exchange, written=written, found=old.rows)
 
-    def _write(self, chosen: Plan, exchange: Exchange, facts: Facts) -> int:
+    def _write(self, chosen: Plan, exchange: Exchange, footer: Footer) -> int:
         """Returns how many rows the writer got."""
         from pyspark.sql import Observation
         from pyspark.sql import functions as F
@@ -214,11 +214,11 @@ class Rewriting:
         old = self._read(chosen, exchange.directory)
         seen = Observation()
         counted = old.observe(seen, F.count(F.lit(1)).alias("rows"))
-        options = {f"parquet.bloom.filter.enabled#{column}": "true" for column in facts.blooms}
-        if facts.codec is not None:
-            options["compression"] = facts.codec
+        options = {f"parquet.bloom.filter.enabled#{column}": "true" for column in footer.blooms}
+        if footer.codec is not None:
+            options["compression"] = footer.codec
         writer = counted.coalesce(chosen.files_after).write.format(chosen.format.value)
-        with self._timestamps.written_as(facts.timestamps):
+        with self._timestamps.written_as(footer.timestamps):
             writer.mode("append").options(**options).save(self._uri(exchange.building))
         return int(seen.get["rows"])
 

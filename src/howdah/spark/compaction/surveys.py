@@ -29,7 +29,7 @@ _KNOWN: Final = re.compile(KNOWN_HIDDEN)
 
 
 @dataclass(frozen=True, slots=True)
-class Surveyed:
+class DirectoryState:
     """A directory as it is: a digest of all in it; the name of a file that somebody is
     writing; one of its files, with the highest replication of them; the newest times."""
 
@@ -45,7 +45,7 @@ class Surveyed:
         return bool(self.written)
 
 
-def survey(fs: FileSystem, directory: str) -> Surveyed:
+def state_of(fs: FileSystem, directory: str) -> DirectoryState:
     """Look at a directory. The lock of a job is nothing in it."""
     digest = hashlib.sha256()
     file: FileStatus | None = None
@@ -68,7 +68,7 @@ def survey(fs: FileSystem, directory: str) -> Surveyed:
     if file is not None:
         file = replace(file, replication=replication)
     told = digest.hexdigest()[:DIGEST_CHARS]
-    return Surveyed(told, written, file, modified, accessed, tuple(statuses))
+    return DirectoryState(told, written, file, modified, accessed, tuple(statuses))
 
 
 def _told(status: FileStatus, is_open: bool) -> bytes:
@@ -106,7 +106,7 @@ def _is_open(fs: FileSystem, path: str) -> bool:
 # --- why a directory is left alone -------------------------------------------------------
 
 
-def unfit(fs: FileSystem, found: Surveyed) -> str:
+def reason_to_skip(fs: FileSystem, found: DirectoryState) -> str:
     """Why the files can't be made others; "" if they can."""
     if found.is_written:
         return f"somebody is writing {shown(found.written)}"

@@ -47,7 +47,7 @@ class Reason(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class FileVersion:
     """What is compared of a file."""
 
     length: int
@@ -66,7 +66,9 @@ Checksums = Callable[[int | None], bool | None]
 None if they can't be compared."""
 
 
-def decide(source: Facts, target: Facts | None, options: Options, checksums: Checksums) -> Decision:
+def decide(
+    source: FileVersion, target: FileVersion | None, options: Options, checksums: Checksums
+) -> Decision:
     """What to do with a file; `checksums` is called only where it matters."""
     if target is None:
         return Decision(Action.COPY, Reason.ABSENT)

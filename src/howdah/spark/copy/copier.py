@@ -51,7 +51,7 @@ _MD5_OF: Final = re.compile(r"MD5-of-\d*MD5-of-(?P<bytes>\d+)(?P<type>CRC32C?)")
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class CopySettings:
     """How a task copies, whichever the file."""
 
     preserve: Set[Attribute] = frozenset()
@@ -68,19 +68,19 @@ class Copier:
     def __init__(
         self,
         target_fs: FileSystem,
-        manner: Manner,
+        settings: CopySettings,
         temporary: Callable[[], str],
         limit: BandwidthLimit,
         progress: Callable[[int], None],
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._fs = target_fs
-        self._manner = manner
+        self._settings = settings
         self._temporary = temporary
         self._limit = limit
         self._progress = progress
         self._sleep = sleep
-        self._buffer = memoryview(bytearray(manner.buffer_bytes))
+        self._buffer = memoryview(bytearray(settings.buffer_bytes))
         self._made: set[str] = set()
         self._crc_type: ChecksumType | None = None
         self.retries = 0
@@ -115,7 +115,7 @@ class Copier:
 
     def _once(self, source_fs: FileSystem, source: Entry, target: str) -> bool:
         """Whether the source was still the same at the end; if not, nothing has changed."""
-        path = target if self._manner.direct else self._temporary()
+        path = target if self._settings.direct else self._temporary()
         try:
             total, sum_ = self._transfer(source_fs, source, path)
             if _is_changed(source_fs, source):
@@ -123,7 +123,7 @@ class Copier:
                     self._fs.delete(path)
                 return False
             self._verify(path, total, sum_)
-            preserve(source_fs, source, self._fs, path, self._manner.preserve)
+            preserve(source_fs, source, self._fs, path, self._settings.preserve)
             if path != target:
                 self.make_parent(target)
                 self._rename(path, target)
@@ -182,7 +182,7 @@ class Copier:
             )
         ):
             return "it had other bytes when something was added to it"
-        preserve(source_fs, source, self._fs, target, self._manner.preserve)
+        preserve(source_fs, source, self._fs, target, self._settings.preserve)
         return None
 
     def _add(self, source_fs: FileSystem, source: Entry, target: str) -> None:
@@ -204,7 +204,7 @@ class Copier:
             raise _mismatch(source_fs, source, self._fs, target, status)
 
     def _create(self, source_fs: FileSystem, source: Entry, path: str) -> FSDataOutputStream:
-        keep = self._manner.preserve
+        keep = self._settings.preserve
         same_blocks = Attribute.BLOCK_SIZE in keep or Attribute.CHECKSUM_TYPE in keep
         if source.erasure_coded and Attribute.ERASURE_CODING_POLICY in keep:
             raise errors.UnsupportedOperation(
@@ -216,14 +216,14 @@ class Copier:
         return fs.create(
             path,
             overwrite=True,
-            create_parent=self._manner.direct,
+            create_parent=self._settings.direct,
             replication=(source.replication or None) if Attribute.REPLICATION in keep else None,
             block_size=(source.block_size or None) if same_blocks else None,
         )
 
     def _with_checksums_of(self, source_fs: FileSystem, source: Entry) -> FileSystem:
         """The target's filesystem, making checksums of the source's kind."""
-        place = self._manner.place
+        place = self._settings.place
         if place is None or self._fs.scheme != "hdfs":
             return self._fs
         found = source_fs.get_file_checksum(source.path, combine_mode="MD5MD5CRC")
@@ -267,7 +267,7 @@ class Copier:
         return self._crc_type
 
     def _verify(self, path: str, length: int, sum_: int) -> None:
-        if not self._manner.skip_crc and length:
+        if not self._settings.skip_crc and length:
             found = self._fs.get_file_checksum(path, combine_mode=COMPOSITE)
             if found is not None and _TYPES.get(found.algorithm) == self._checksum_type():
                 if int.from_bytes(found.bytes, "big") != sum_:

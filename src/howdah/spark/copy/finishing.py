@@ -24,7 +24,7 @@ from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
 from howdah.fs.trash import Trash
-from howdah.spark.common.attempts import attempt_id, whole_file
+from howdah.spark.common.attempts import attempt_file, attempt_id
 from howdah.spark.common.failures import CopyFailed, SourceChanged
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.rows import decode
@@ -32,7 +32,7 @@ from howdah.spark.copy.compare import Action
 from howdah.spark.copy.copier import COMPOSITE
 from howdah.spark.copy.counters import Counters
 from howdah.spark.copy.preserving import preserve
-from howdah.spark.copy.results import told
+from howdah.spark.copy.results import result_of
 from howdah.spark.copy.tasks import FAILED_PART, CopyTask, decision_of
 from howdah.spark.listing.entries import Entry, Found, entries
 
@@ -56,7 +56,7 @@ class JoinTask:
                 for entry in entries(batch):
                     self._file(sources[entry.filesystem], fs, entry, counters)
 
-        yield from told(work, self.copy.most_attempts)
+        yield from result_of(work, self.copy.most_attempts)
 
     def _file(
         self, source_fs: FileSystem, fs: FileSystem, entry: Entry, counters: Counters
@@ -154,7 +154,7 @@ class DeleteTask:
                             raise CopyFailed(f"Unable to delete {fs.uri}{path}: {error}") from error
                         counters.files_failed += 1
 
-        yield from told(work)
+        yield from result_of(work)
 
     def _delete(self, fs: FileSystem, trash: Trash, path: str) -> bool:
         if not self.to_trash:
@@ -181,7 +181,7 @@ class AttributesTask:
                     if entry.target != Found.FILE:
                         self.give(sources[entry.filesystem], fs, entry)
 
-        yield from told(work)
+        yield from result_of(work)
 
     def give(self, source_fs: FileSystem, fs: FileSystem, entry: Entry) -> None:
         """Give one directory its attributes. Raises `CopyFailed`."""
@@ -205,12 +205,12 @@ class TrackTask:
 
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         def work(_: Counters) -> None:
-            with whole_file(self.track.connect(), self._name(), attempt_id()) as out:
+            with attempt_file(self.track.connect(), self._name(), attempt_id()) as out:
                 for batch in given:
                     for entry in entries(batch):
                         out.write(self._line(entry))
 
-        yield from told(work)
+        yield from result_of(work)
 
     def _name(self) -> str:
         from pyspark import TaskContext

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah.fs import paths
-from howdah.spark.common.failures import FAILURES, text_of
+from howdah.spark.common.failures import FAILURES, error_text
 from howdah.spark.common.rows import decode
 from howdah.spark.copy.counters import Counters
 from howdah.spark.copy.tasks import CopyTask, decision_of
@@ -21,7 +21,7 @@ SCHEMA: Final = "action string, source binary, target binary, length long, reaso
 
 
 @dataclass(frozen=True, slots=True)
-class RehearseTask:
+class DryRunTask:
     """Turns rows of the listing into what would be done."""
 
     copy: CopyTask
@@ -39,7 +39,7 @@ class RehearseTask:
                 try:
                     action, reason = self._say(sources, fs, entry, target)
                 except FAILURES as error:
-                    action, reason = "fail", text_of(error)
+                    action, reason = "fail", error_text(error)
                 source = b""
                 if entry.source:
                     source = sources[entry.filesystem].uri.encode() + entry.source
@@ -65,7 +65,7 @@ class RehearseTask:
         return decision.action.value, decision.reason.value
 
 
-def tell_all(rows: DataFrame, tell: Callable[[str], None]) -> Counters:
+def report_all(rows: DataFrame, tell: Callable[[str], None]) -> Counters:
     """Say each row; what would be counted. Rows come partition by partition."""
     counters = Counters()
     for row in rows.toLocalIterator():

@@ -20,9 +20,9 @@ from howdah.spark.common.failures import (
     FAILURES,
     PERMANENT,
     SourceGone,
-    error_of,
-    name_of,
-    text_of,
+    error_from,
+    error_name,
+    error_text,
 )
 from howdah.spark.copy.counters import Counters, names
 
@@ -49,13 +49,13 @@ def result(
 
     values = counters.as_dict() | {FINGERPRINT: fingerprint}
     columns = {name: pa.array([value], type=pa.int64()) for name, value in values.items()}
-    said = (None, None) if error is None else (name_of(error), text_of(error))
+    said = (None, None) if error is None else (error_name(error), error_text(error))
     for name, value in zip(("error", "message"), said, strict=True):
         columns[name] = pa.array([value], type=pa.string())
     return pa.RecordBatch.from_pydict(columns)
 
 
-def told(work: Callable[[Counters], None], attempts: int = 1) -> Iterator[pa.RecordBatch]:
+def result_of(work: Callable[[Counters], None], attempts: int = 1) -> Iterator[pa.RecordBatch]:
     """The row of a task, of which Spark may make so many attempts."""
     counters: Counters = Counters()
     failure: Exception | None = None
@@ -80,7 +80,7 @@ def summed(rows: Iterable[Row]) -> tuple[Counters, int]:
         counters += Counters.of(values)
         fingerprint += values[FINGERPRINT]
     if failed:
-        error = error_of(*min(failed))
+        error = error_from(*min(failed))
         if len(failed) > 1:
             error.message += f" (and {len(failed) - 1} more tasks failed)"
         raise error
@@ -112,7 +112,7 @@ def is_last(error: Exception, attempts: int) -> bool:
     return context is None or context.attemptNumber() + 1 >= attempts
 
 
-class Mark:
+class FailureMark:
     """Says to the tasks of a job that one of them has failed: a directory that is there."""
 
     def __init__(

@@ -26,7 +26,7 @@ _TRASH_SCHEMES: Final = ("hdfs",)
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class CopyContext:
     """Sources with their statuses, and the target."""
 
     places: tuple[Place, ...]
@@ -46,7 +46,7 @@ class Surroundings:
         options: Options,
         conf: Configuration,
         user: str | None,
-    ) -> Surroundings:
+    ) -> CopyContext:
         """Raises InvalidInput for sources that don't exist."""
         if options.source_listing is not None:
             names = [line for line in _lines(options.source_listing, conf, user) if line.strip()]
@@ -67,7 +67,7 @@ class Surroundings:
             fs.scheme in _TRASH_SCHEMES and _trash_is_on(fs, conf),
         )
 
-    def again(self) -> Surroundings:
+    def again(self) -> CopyContext:
         """The same with the target as it is now."""
         return replace(self, target_status=status_of(self.target_fs, self.target_path))
 

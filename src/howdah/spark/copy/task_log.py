@@ -10,18 +10,18 @@ from types import TracebackType
 from typing import Self
 
 from howdah.fs import paths
-from howdah.spark.common.attempts import WholeFile
+from howdah.spark.common.attempts import AttemptFile
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.gauge import Gauge
 from howdah.spark.copy.options import Options
 
 
-class Report:
+class TaskLog:
     """The report of one attempt at a task; a context manager that completes the log."""
 
     def __init__(
         self,
-        log: WholeFile | None,
+        log: AttemptFile | None,
         verbose: bool,
         gauge: Gauge,
     ) -> None:
@@ -36,7 +36,7 @@ class Report:
         log = None
         if place is not None and options.log_path is not None:
             name = paths.join(paths.parse(options.log_path).path, f"part-m-{partition:05}")
-            log = WholeFile(place.connect(), name, unique)
+            log = AttemptFile(place.connect(), name, unique)
         return cls(log, options.verbose, gauge)
 
     def moved(self, count: int) -> None:

@@ -18,16 +18,16 @@ from howdah.fs.api import FileSystem
 from howdah.fs.local.checksums import summed_name
 from howdah.spark.common.failures import FAILURES, CopyFailed, ReadFailed
 from howdah.spark.common.filesystems import Place
-from howdah.spark.common.gauge import Gauge, telling
+from howdah.spark.common.gauge import Gauge, gauge_filesystem
 from howdah.spark.common.rows import decode
 from howdah.spark.common.staging import Staging
-from howdah.spark.copy.compare import Action, Decision, Facts, Reason, decide
-from howdah.spark.copy.copier import COMPOSITE, BandwidthLimit, Copier, Manner
+from howdah.spark.copy.compare import Action, Decision, FileVersion, Reason, decide
+from howdah.spark.copy.copier import COMPOSITE, BandwidthLimit, Copier, CopySettings
 from howdah.spark.copy.counters import Counters
 from howdah.spark.copy.options import MEBIBYTE, Options
 from howdah.spark.copy.preserving import preserve
-from howdah.spark.copy.results import Mark, is_last, result
-from howdah.spark.copy.task_log import Report
+from howdah.spark.copy.results import FailureMark, is_last, result
+from howdah.spark.copy.task_log import TaskLog
 from howdah.spark.listing.entries import (
     WHOLE,
     Entry,
@@ -68,12 +68,12 @@ class CopyTask:
         partition = context.partitionId() if context else 0
         attempt = context.attemptNumber() if context else 0
         unique = context.taskAttemptId() if context else 0
-        mark = Mark(self.target.connect(), self.staging.failed)
-        run: _Run | None = None
+        mark = FailureMark(self.target.connect(), self.staging.failed)
+        run: _Attempt | None = None
         failure: Exception | None = None
         try:
-            with self.report(partition, unique) as report:
-                run = _Run(self, partition, attempt, unique, report)
+            with self.task_log(partition, unique) as log:
+                run = _Attempt(self, partition, attempt, unique, log)
                 for batch in given:
                     for entry in entries(batch):
                         if mark.is_set:
@@ -87,18 +87,18 @@ class CopyTask:
         counters = Counters() if run is None else run.finish()
         yield result(counters, 0 if run is None else run.fingerprint, failure)
 
-    def report(self, partition: int, unique: int) -> Report:
+    def task_log(self, partition: int, unique: int) -> TaskLog:
         """What this attempt at the task writes its log and its progress to."""
-        fs = telling(self.target) if self.reports_progress else None
+        fs = gauge_filesystem(self.target) if self.reports_progress else None
         gauge = Gauge(fs, self.staging.progress, f"{partition:05}-{unique}")
-        return Report.of(self.log, self.options, gauge, partition, unique)
+        return TaskLog.of(self.log, self.options, gauge, partition, unique)
 
 
-class _Run:
+class _Attempt:
     """One attempt at a task."""
 
     def __init__(
-        self, task: CopyTask, partition: int, attempt: int, unique: int, report: Report
+        self, task: CopyTask, partition: int, attempt: int, unique: int, log: TaskLog
     ) -> None:
         self._task = task
         self._options = task.options
@@ -107,12 +107,12 @@ class _Run:
         self._is_repeated = attempt > 0
         self.fingerprint = 0
         self._counters = Counters()
-        self._report = report
+        self._log = log
         rate_mb = task.options.bandwidth_mb
         self._limit = BandwidthLimit(None if rate_mb is None else rate_mb * MEBIBYTE)
         self._copier = Copier(
             self._fs,
-            Manner(
+            CopySettings(
                 preserve=task.options.preserve,
                 skip_crc=task.options.skip_crc,
                 direct=task.options.direct,
@@ -121,7 +121,7 @@ class _Run:
             ),
             _numbered(task.staging, partition, unique),
             self._limit,
-            report.moved,
+            log.moved,
         )
 
     def finish(self) -> Counters:
@@ -152,7 +152,7 @@ class _Run:
                 # Whoever joins the parts counts the file.
                 self._counters.bytes_failed += entry.chunk_length
                 self._chunks_of(entry, marked_failed=True)
-            self._report.failed(self._source_uri(entry), str(error))
+            self._log.failed(self._source_uri(entry), str(error))
 
     def _check_name(self, entry: Entry, target: str) -> None:
         """The checksum file of its neighbour would overwrite a file of that name."""
@@ -192,7 +192,7 @@ class _Run:
             copied, count = entry.length, entry.length - entry.target_length
             why = self._copier.append(source_fs, entry, target)
             if why is not None:
-                self._report.failed(f"{self._fs.uri}{target}", f"{why}; it is copied as a whole")
+                self._log.failed(f"{self._fs.uri}{target}", f"{why}; it is copied as a whole")
                 copied = count = self._copier.copy(source_fs, entry, target).length
                 self._counters.files_retried += 1
         elif entry.chunk_length != WHOLE:
@@ -206,7 +206,7 @@ class _Run:
         self._counters.bytes_copied += count
         if is_first:
             uri = self._source_uri(entry)
-            self._report.copied(uri, entry.length, self._fs.uri + target, decision.reason.value)
+            self._log.copied(uri, entry.length, self._fs.uri + target, decision.reason.value)
 
     def _chunks_of(self, entry: Entry, marked_failed: bool = False) -> str:
         """The directory for the parts of a file; it says that the file has any."""
@@ -226,7 +226,7 @@ class _Run:
         self._counters.bytes_skipped += entry.target_length if own else entry.length
         self._counters.skipped_by_checksum += decision.reason is Reason.CHECKSUM_EQUAL
         self._counters.skipped_by_time += decision.reason is Reason.NOT_NEWER
-        self._report.skipped(
+        self._log.skipped(
             self._source_uri(entry),
             entry.length,
             self._fs.uri + target,
@@ -266,7 +266,7 @@ def decision_of(
     """What is to be done with a file, by what was listed and, if need be, by checksums."""
     there = None
     if entry.target == Found.FILE:
-        there = Facts(
+        there = FileVersion(
             entry.target_length, entry.target_modification_time_ms, entry.target_block_size
         )
         if task.replaces_file:
@@ -274,7 +274,7 @@ def decision_of(
         if task.options.by_snapshots and task.options.dry_run:
             # What is there is not yet what it will be compared with.
             return Decision(Action.COPY, Reason.REPORTED)
-    here = Facts(entry.length, entry.modification_time_ms, entry.block_size)
+    here = FileVersion(entry.length, entry.modification_time_ms, entry.block_size)
 
     def checksums(length: int | None) -> bool | None:
         theirs = fs.get_file_checksum(target, combine_mode=task.combine_mode)

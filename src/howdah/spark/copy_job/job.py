@@ -33,7 +33,7 @@ from howdah.fs import capabilities, paths
 from howdah.spark.common.attempts import remove_unfinished
 from howdah.spark.common.failures import CopyFailed, from_spark
 from howdah.spark.common.filesystems import Place, is_object_store, located, prefix
-from howdah.spark.common.gauge import Done
+from howdah.spark.common.gauge import Amount
 from howdah.spark.common.progress import Progress
 from howdah.spark.common.staging import Staging, key_of
 from howdah.spark.copy.copier import COMPOSITE
@@ -49,15 +49,15 @@ from howdah.spark.copy.layout import place
 from howdah.spark.copy.options import Options
 from howdah.spark.copy.preserving import check_support
 from howdah.spark.copy.rehearsal import SCHEMA as REHEARSAL_SCHEMA
-from howdah.spark.copy.rehearsal import RehearseTask, tell_all
+from howdah.spark.copy.rehearsal import DryRunTask, report_all
 from howdah.spark.copy.results import SCHEMA, most_attempts, summed, sums_of
-from howdah.spark.copy.surroundings import Surroundings
+from howdah.spark.copy.surroundings import CopyContext
 from howdah.spark.copy.tasks import CopyTask
 from howdah.spark.copy_job.atomic import AtomicCopy
-from howdah.spark.copy_job.lister import Lister, refuse_duplicates
+from howdah.spark.copy_job.lister import CopyListing, refuse_duplicates
 from howdah.spark.copy_job.outcome import ListingChanged, Outcome
-from howdah.spark.copy_job.partitions import in_parts, parts_of
-from howdah.spark.copy_job.placement import dealt
+from howdah.spark.copy_job.partitions import in_chunks, part_count
+from howdah.spark.copy_job.placement import placed_partitions
 from howdah.spark.listing.entries import Found, Kind
 from howdah.spark.listing.rounds import Listing
 from howdah.spark.locks.tree_lock import NO_LOCK, TreeLock, locked
@@ -100,38 +100,38 @@ def distcp(
             )
     configuration = Configuration.load() if conf is None else conf
     wanted = [sources] if isinstance(sources, str) else list(sources)
-    around = Surroundings.look(wanted, target, chosen, configuration, user)
+    context = CopyContext.look(wanted, target, chosen, configuration, user)
     with contextlib.ExitStack() as stack:
         lock = NO_LOCK
         if not chosen.dry_run:
-            lock = _locked(stack, around, chosen, warn)
-            around = around.again()
-        job = _Job(spark, around, chosen, configuration, user, lock, shows_progress)
+            lock = _locked(stack, context, chosen, warn)
+            context = context.again()
+        job = _Job(spark, context, chosen, configuration, user, lock, shows_progress)
         return job.run(tell)
 
 
 def _locked(
     stack: contextlib.ExitStack,
-    around: Surroundings,
+    context: CopyContext,
     options: Options,
     warn: Callable[[str], None],
 ) -> TreeLock:
     """The lock of the target, which `stack` gives up."""
-    fs, path = around.target_fs, around.target_path
+    fs, path = context.target_fs, context.target_path
     try:
         return stack.enter_context(locked(fs, path, "distcp", tell=warn))
     except errors.AccessDenied as error:
         if options.direct:
             # Whoever writes to final names may be allowed to do that below only.
             return TreeLock(path, None, f"{path} is not locked: {error}")
-        raise CopyFailed(f"Cannot write to {around.target_uri}: {error}") from error
+        raise CopyFailed(f"Cannot write to {context.target_uri}: {error}") from error
 
 
 class _Job:
     def __init__(
         self,
         spark: SparkSession,
-        around: Surroundings,
+        context: CopyContext,
         options: Options,
         conf: Configuration,
         user: str | None,
@@ -142,44 +142,44 @@ class _Job:
         self._lock = lock
         self._sync = None
         if options.by_snapshots:
-            self._sync = SnapshotSync.look(spark, around, options)
-            around = self._sync.around
-        self._around = around
+            self._sync = SnapshotSync.look(spark, context, options)
+            context = self._sync.context
+        self._context = context
         self._options = options
         self._conf = conf
         self._user = user
         self._shows_progress = shows_progress
         self._told: list[str] = [] if lock.note is None else [lock.note]
         self._began_s = time.monotonic()
-        self._fs = around.target_fs
+        self._fs = context.target_fs
         self._placed = place(
-            [source for source, _ in around.sources], around.found, around.target_uri, options
+            [source for source, _ in context.sources], context.found, context.target_uri, options
         )
         if options.atomic and is_object_store(self._fs):
             raise errors.UnsupportedOperation(
                 f"-atomic needs a filesystem that renames a directory in one step, "
                 f"which {self._fs.uri} doesn't"
             )
-        for each in (*around.places, around.target):
+        for each in (*context.places, context.target):
             check_support(each.connect(), options.preserve)
-        what = [source.uri for source, _ in around.sources]
+        what = [source.uri for source, _ in context.sources]
         if self._sync is not None:
             what += self._sync.key
-        key = key_of(what, around.target_uri)
+        key = key_of(what, context.target_uri)
         # An atomic copy is made beside its target, where nothing is yet.
-        self._path = around.target_path
+        self._path = context.target_path
         run = uuid.uuid4().hex[:12]
         self._atomic: AtomicCopy | None = None
         if options.atomic:
             self._atomic = AtomicCopy(
-                self._fs, around.target_path, self._work_directory(), key, run
+                self._fs, context.target_path, self._work_directory(), key, run
             )
             self._path = self._atomic.path
         alone = len(self._placed) == 1 and not self._placed[0].source.is_directory
         is_file = alone and not self._placed[0].relative
         self._staging = Staging.of(self._path, is_file, key, run)
-        self._lister = Lister(
-            spark, around, options, self._placed, self._staging, self._path, lock, self._told
+        self._lister = CopyListing(
+            spark, context, options, self._placed, self._staging, self._path, lock, self._told
         )
 
     def _work_directory(self) -> str | None:
@@ -191,12 +191,12 @@ class _Job:
 
     def run(self, tell: Callable[[str], None]) -> Outcome:
         task = CopyTask(
-            sources=self._around.places,
-            target=self._around.target,
+            sources=self._context.places,
+            target=self._context.target,
             target_path=prefix(self._path),
             options=self._options,
             staging=self._staging,
-            replaces_file=self._around.found is Found.FILE,
+            replaces_file=self._context.found is Found.FILE,
             log=self._log_place(),
             reports_progress=self._shows_progress,
             combine_mode=self._combine_mode(),
@@ -238,14 +238,14 @@ class _Job:
             if not self._options.dry_run and (is_done or self._sync is None):
                 self._remove_staging()
                 is_made = is_done and listing is not None and listing.totals.has_entries
-                if not is_made and self._around.found is Found.ABSENT:
+                if not is_made and self._context.found is Found.ABSENT:
                     # The staging directory was in it. The next run would find it there, and
                     # put the copy into it; and of nothing Hadoop's makes no target either.
                     self._remove_empty(self._path)
             if task.log is not None and self._options.log_path is not None:
                 remove_unfinished(task.log.connect(), paths.parse(self._options.log_path).path)
         seconds = time.monotonic() - self._began_s
-        tasks = parts_of(listing.totals, self._options)
+        tasks = part_count(listing.totals, self._options)
         notes = self._notes(counters) + (() if self._sync is None else self._sync.notes)
         return Outcome(counters, listing.totals, seconds, tasks, notes)
 
@@ -266,7 +266,7 @@ class _Job:
     def _advise(self, error: errors.HowdahError) -> None:
         if self._sync is not None and self._sync.has_begun:
             error.message += (
-                f" (What has been done at {self._around.target_uri} stays; it is between the two "
+                f" (What has been done at {self._context.target_uri} stays; it is between the two "
                 "snapshots now. The same command goes on from there.)"
             )
 
@@ -304,9 +304,9 @@ class _Job:
         if self._lock.is_inside:
             self._lock.release()
         if self._options.preserve:
-            own = AttributesTask(task, prefix(self._around.target_path))
+            own = AttributesTask(task, prefix(self._context.target_path))
             for root in self._lister.own_roots:
-                own.give(self._around.places[root.filesystem].connect(), self._fs, root)
+                own.give(self._context.places[root.filesystem].connect(), self._fs, root)
         return counters
 
     def _commit(self, made: AtomicCopy, counters: Counters) -> None:
@@ -325,13 +325,16 @@ class _Job:
         blocks = self._options.blocks_per_chunk
         if blocks:
             self._check_concat()
-            rows = in_parts(rows, blocks)
+            rows = in_chunks(rows, blocks)
         progress: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
         if self._shows_progress:
-            total = Done(listing.totals.files, listing.totals.bytes)
+            total = Amount(listing.totals.files, listing.totals.bytes)
             progress = Progress(self._fs, self._staging.progress, total)
-        places = self._around.places
-        with progress, dealt(self._spark, rows, listing.totals, self._options, places) as plan:
+        places = self._context.places
+        with (
+            progress,
+            placed_partitions(self._spark, rows, listing.totals, self._options, places) as plan,
+        ):
             counters, fingerprint = summed(plan.map(task, SCHEMA).collect())
         if plan.note is not None:
             self._told.append(plan.note)
@@ -344,7 +347,7 @@ class _Job:
         return counters
 
     def _join(self, listing: Listing, task: CopyTask) -> Counters:
-        rows = in_parts(listing.of(Kind.FILE), self._options.blocks_per_chunk)
+        rows = in_chunks(listing.of(Kind.FILE), self._options.blocks_per_chunk)
         split = rows.where("chunk_length >= 0 and offset = 0")
         return sums_of(split.mapInArrow(JoinTask(task), SCHEMA))
 
@@ -353,7 +356,7 @@ class _Job:
         rows = listing.of(*kinds)
         if self._options.delete:
             rows = rows.unionAll(self._missing_rows(listing))
-        return tell_all(rows.mapInArrow(RehearseTask(task), REHEARSAL_SCHEMA), tell)
+        return report_all(rows.mapInArrow(DryRunTask(task), REHEARSAL_SCHEMA), tell)
 
     def _check_concat(self) -> None:
         if not self._fs.has_path_capability(self._path, capabilities.CONCAT):
@@ -384,15 +387,15 @@ class _Job:
     def _missing(self, listing: Listing) -> Counters:
         self._lock.check()
         if self._options.delete:
-            self._around.check_roots()
+            self._context.check_roots()
         rows = self._missing_rows(listing)
         if self._options.delete:
             return sums_of(
                 rows.mapInArrow(
                     DeleteTask(
-                        self._around.target,
+                        self._context.target,
                         prefix(self._path),
-                        to_trash=self._around.has_trash and not self._options.skip_trash,
+                        to_trash=self._context.has_trash and not self._options.skip_trash,
                         ignore_failures=self._options.ignore_failures,
                     ),
                     SCHEMA,
@@ -402,7 +405,7 @@ class _Job:
         track = Place.of(located(self._options.track_path), self._conf, self._user)
         path = track.connect().resolve(self._options.track_path)
         track.connect().mkdirs(path)
-        tracked = TrackTask(self._around.target, prefix(self._path), track, path)
+        tracked = TrackTask(self._context.target, prefix(self._path), track, path)
         return sums_of(rows.mapInArrow(tracked, SCHEMA))
 
     def _preserve_directories(self, rows: DataFrame, task: CopyTask) -> None:

@@ -16,10 +16,10 @@ from howdah.spark.common.rows import decode, encode
 from howdah.spark.common.staging import Staging
 from howdah.spark.copy.layout import Placed
 from howdah.spark.copy.options import Options
-from howdah.spark.copy.surroundings import Surroundings
+from howdah.spark.copy.surroundings import CopyContext
 from howdah.spark.copy_job.outcome import DuplicateFile
 from howdah.spark.listing.entries import Entry, Found, Kind
-from howdah.spark.listing.kept_rows import InFiles, InMemory, Kept, NotStored
+from howdah.spark.listing.kept_rows import NotStored, RowsInFiles, RowsInMemory, RowStore
 from howdah.spark.listing.rounds import Listing, make_listing
 from howdah.spark.listing.walking import Walk
 from howdah.spark.locks.tree_lock import TreeLock
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from howdah.fs.status import FileStatus
 
 
-class Lister:
+class CopyListing:
     """Lists for one run. `notes` is given a line where that is worth one."""
 
     def __init__(
         self,
         spark: SparkSession,
-        around: Surroundings,
+        context: CopyContext,
         options: Options,
         placed: Sequence[Placed],
         staging: Staging,
@@ -45,7 +45,7 @@ class Lister:
         notes: list[str],
     ) -> None:
         self._spark = spark
-        self._around = around
+        self._context = context
         self._options = options
         self._placed = placed
         self._staging = staging
@@ -58,11 +58,11 @@ class Lister:
     def walk(self) -> Walk:
         """What a task needs to know to list."""
         return Walk(
-            sources=self._around.places,
-            target=self._around.target,
+            sources=self._context.places,
+            target=self._context.target,
             target_path=prefix(self._path),
             wants_missing=self._options.wants_missing,
-            filters=self._around.filters,
+            filters=self._context.filters,
             ignore_failures=self._options.ignore_failures,
             threads=self._options.list_threads,
             own_lock=None if self._options.dry_run else self._lock.path or "",
@@ -70,7 +70,7 @@ class Lister:
 
     def make(self) -> Listing:
         """Everything that is below the sources, and what only the target has."""
-        named = zip(self._placed, self._around.sources, strict=True)
+        named = zip(self._placed, self._context.sources, strict=True)
         found = for_each(lambda each: self._roots(each[0], each[1][1]), named)
         roots = [row for rows in found for row in rows]
         if self.lists_target_alone:
@@ -79,38 +79,38 @@ class Lister:
         walk, most = self.walk(), self._options.max_maps
         return self.keep(lambda kept: make_listing(self._spark, roots, walk, most, kept))
 
-    def keep(self, make: Callable[[Kept], Listing]) -> Listing:
+    def keep(self, make: Callable[[RowStore], Listing]) -> Listing:
         """A listing in the staging directory; nowhere in the target if nothing is to be
         changed, or if there is no room."""
         if self._options.dry_run:
-            return make(InMemory())
+            return make(RowsInMemory())
         try:
-            self._around.target_fs.mkdirs(self._staging.listing)
-            return make(InFiles(self._spark, self._around.target, self._staging.listing))
+            self._context.target_fs.mkdirs(self._staging.listing)
+            return make(RowsInFiles(self._spark, self._context.target, self._staging.listing))
         except (NotStored, errors.QuotaExceeded, errors.AccessDenied) as error:
             if self._trusts_names:
                 raise  # listed again later, halves of files would be taken for files
             self._told.append(f"An executor that is lost fails this copy: {error}")
-            return make(InMemory())
+            return make(RowsInMemory())
 
     @property
     def lists_target_alone(self) -> bool:
         """Whether nothing that is copied is paired with the target's own directory."""
         is_paired = any(each.source.is_directory and not each.relative for each in self._placed)
-        is_there = self._around.found is Found.DIRECTORY
+        is_there = self._context.found is Found.DIRECTORY
         return self._options.wants_missing and is_there and not is_paired
 
     def _roots(self, placed: Placed, status: FileStatus) -> list[Entry]:
         """The rows that the listing begins with: a source, and the content of a directory."""
         there = None
-        if self._around.target_status is not None and not self._options.atomic:
-            there = self._around.target_status
+        if self._context.target_status is not None and not self._options.atomic:
+            there = self._context.target_status
             if placed.relative:
-                there = status_of(self._around.target_fs, prefix(self._path) + placed.relative)
+                there = status_of(self._context.target_fs, prefix(self._path) + placed.relative)
         kind = Kind.DIRECTORY if status.is_directory else Kind.FILE
         number = placed.source.filesystem
         entry = Entry.of(kind, number, status, encode(placed.relative), there)
-        is_filtered = self._around.is_filtered(placed.source.uri)
+        is_filtered = self._context.is_filtered(placed.source.uri)
         rows = [] if placed.skips_itself or is_filtered else [entry]
         if status.is_directory:
             rows.append(replace(entry, kind=Kind.ROOT))

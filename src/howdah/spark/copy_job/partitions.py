@@ -32,7 +32,7 @@ DIRECTORIES_A_PART: Final = 250
 BYTES_A_PART: Final = 32 << 20
 
 
-def parts_of(totals: Totals, options: Options) -> int:
+def part_count(totals: Totals, options: Options) -> int:
     """How many parts there are to be."""
     most = options.max_maps
     if options.strategy is Strategy.DYNAMIC:
@@ -45,7 +45,7 @@ def parts_of(totals: Totals, options: Options) -> int:
     return max(1, min(most, math.ceil(work)))
 
 
-def deal(lengths: Sequence[int], parts: int) -> list[int]:
+def assign_largest_first(lengths: Sequence[int], parts: int) -> list[int]:
     """The part of each file: the largest first, always to the part that has least.
 
     >>> deal([5, 1, 4, 2], 2)
@@ -60,7 +60,7 @@ def deal(lengths: Sequence[int], parts: int) -> list[int]:
     return dealt
 
 
-def in_parts(rows: DataFrame, blocks: int) -> DataFrame:
+def in_chunks(rows: DataFrame, blocks: int) -> DataFrame:
     """Large files as several rows, each a part of so many blocks (`-blocksperchunk`)."""
     is_large = f"kind = {int(Kind.FILE)} and block_size > 0 and length > block_size * {blocks}"
     split = rows.where(is_large).selectExpr(
@@ -71,11 +71,13 @@ def in_parts(rows: DataFrame, blocks: int) -> DataFrame:
     return rows.where(f"not ({is_large})").unionAll(split.select(*COLUMNS))
 
 
-def plan(spark: SparkSession, rows: DataFrame, totals: Totals, options: Options) -> DataFrame:
+def in_partitions(
+    spark: SparkSession, rows: DataFrame, totals: Totals, options: Options
+) -> DataFrame:
     """The rows in as many partitions as there are tasks to be."""
     import pyarrow as pa
 
-    parts = parts_of(totals, options)
+    parts = part_count(totals, options)
     if parts == 1:
         return rows.coalesce(1)
     hashed = f"cast(pmod(xxhash64(relative, offset), {parts}) as int)"
@@ -91,7 +93,9 @@ def plan(spark: SparkSession, rows: DataFrame, totals: Totals, options: Options)
         {
             "relative": pa.array([bytes(row["relative"]) for row in found], type=pa.binary()),
             "offset": pa.array([row["offset"] for row in found], type=pa.int64()),
-            "dealt": pa.array(deal([row["size"] for row in found], parts), type=pa.int32()),
+            "dealt": pa.array(
+                assign_largest_first([row["size"] for row in found], parts), type=pa.int32()
+            ),
         }
     )
     chosen = spark.createDataFrame(table).hint("broadcast")

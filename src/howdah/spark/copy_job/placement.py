@@ -30,9 +30,9 @@ from howdah.spark.copy_job.partitions import (
     BYTES_A_PART,
     FILES_A_PART,
     LARGE_A_PART,
-    deal,
-    parts_of,
-    plan,
+    assign_largest_first,
+    in_partitions,
+    part_count,
 )
 from howdah.spark.listing.entries import SCHEMA, WHOLE, Entry, Found, Kind, astuple_of, entries
 from howdah.spark.listing.rounds import Totals
@@ -43,8 +43,8 @@ from howdah.spark.locality.plan_files import (
     PlanFiles,
     Task,
     nodes_of,
+    one_file_a_partition,
     part_by,
-    placed,
     runs_elsewhere,
     share_table,
 )
@@ -114,7 +114,7 @@ class Choose:
                 yield (*astuple_of(entry), choose(key, named.split(","), load) or "")
 
 
-class Dealt:
+class Partitions:
     """A plan: `map` calls a task with the rows of each part. `note` says why tasks are
     not at the nodes with the replicas, where they were to be."""
 
@@ -126,7 +126,7 @@ class Dealt:
         return self._rows.mapInArrow(task, ddl)
 
 
-class DealtToNodes(Dealt):
+class NodePartitions(Partitions):
     """The same from files."""
 
     def __init__(self, rows: DataFrame, files: PlanFiles) -> None:
@@ -138,41 +138,41 @@ class DealtToNodes(Dealt):
 
 
 @contextmanager
-def dealt(
+def placed_partitions(
     spark: SparkSession,
     rows: DataFrame,
     totals: Totals,
     options: Options,
     sources: Sequence[Place],
-) -> Iterator[Dealt]:
+) -> Iterator[Partitions]:
     """The rows of a copy in parts, at the nodes with the replicas where that matters.
 
     What `map` gives has to be run before this ends.
     """
     number = _first_hdfs(sources)
     wanted = runs_elsewhere(spark) if options.locality is None else options.locality
-    if not wanted or number is None or parts_of(totals, options) == 1:
-        yield Dealt(plan(spark, rows, totals, options))
+    if not wanted or number is None or part_count(totals, options) == 1:
+        yield Partitions(in_partitions(spark, rows, totals, options))
         return
     files = PlanFiles(spark, sources[number])
     note = files.prepare()
     if note is not None:
-        yield Dealt(plan(spark, rows, totals, options), f"{NOT_NEAR}: {note}")
+        yield Partitions(in_partitions(spark, rows, totals, options), f"{NOT_NEAR}: {note}")
         return
     try:
         locate = Locate(sources[number], number, options.overwrite)
         located = rows.mapInArrow(locate, LOCATED_SCHEMA).persist()
         try:
-            is_written = _write(spark, files, located, parts_of(totals, options))
+            is_written = _write(spark, files, located, part_count(totals, options))
         except PlanChanged as error:
             is_written, note = False, f"{NOT_NEAR}: {error}"
         finally:
             located.unpersist()
         if not is_written:
-            yield Dealt(plan(spark, rows, totals, options), note)
+            yield Partitions(in_partitions(spark, rows, totals, options), note)
             return
-        with placed(spark):
-            yield DealtToNodes(rows, files)
+        with one_file_a_partition(spark):
+            yield NodePartitions(rows, files)
     finally:
         files.forget()
 
@@ -228,7 +228,7 @@ def _with_parts(
         for share in own
         for (relative, offset, _), part in zip(
             found[share.node],
-            deal([length for _, _, length in found[share.node]], share.count),
+            assign_largest_first([length for _, _, length in found[share.node]], share.count),
             strict=True,
         )
     ]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from howdah import errors
 from howdah.spark.common import rows
-from howdah.spark.common.failures import FAILURES, error_of, text_of
+from howdah.spark.common.failures import FAILURES, error_from, error_text
 from howdah.spark.common.filesystems import Place
 from howdah.spark.listing.entries import SCHEMA, WAITING, Kind, Sums, arrow_schema
 
@@ -42,7 +42,7 @@ class NotStored(errors.HowdahError, OSError):
     """Rows could not be written to files."""
 
 
-class Kept(Protocol):
+class RowStore(Protocol):
     """The rows of all rounds. Errors that tasks tell of are raised by `add`."""
 
     def add(self, given: DataFrame, task: Task) -> Sums:
@@ -60,7 +60,7 @@ class Kept(Protocol):
     def forget(self) -> None: ...
 
 
-class InMemory:
+class RowsInMemory:
     """Rows that the executors hold."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class InMemory:
         sums = Sums()
         for row in _where(listed, (Kind.SUMS, Kind.FAILED)).collect():
             if row["kind"] == Kind.FAILED:
-                raise error_of(row["group"], row["owner"])
+                raise error_from(row["group"], row["owner"])
             sums += Sums.of_row(row.asDict())
         return sums
 
@@ -91,7 +91,7 @@ class InMemory:
             part.unpersist()
 
 
-class InFiles:
+class RowsInFiles:
     """Rows in files of a directory, which the job removes with all that it has staged."""
 
     def __init__(self, spark: SparkSession, place: Place, directory: str) -> None:
@@ -111,7 +111,7 @@ class InFiles:
             if row["error"] == NotStored.__name__:
                 raise NotStored(row["message"])
             if row["error"] is not None:
-                raise error_of(row["error"], row["message"])
+                raise error_from(row["error"], row["message"])
             sums += Sums(*(row[name] for name in _SUMS))
             if row["kept"]:
                 self._rows.append(row["name"])
@@ -168,7 +168,7 @@ class StoreRows:
             stored = self._stored(given, name)
         except FAILURES as error:
             nothing = (0,) * len(_SUMS)
-            stored = (name, 0, 0, NotStored.__name__, text_of(error), *nothing)
+            stored = (name, 0, 0, NotStored.__name__, error_text(error), *nothing)
         yield from rows.batches([stored], _STORED)
 
     def _stored(self, given: Iterable[pa.RecordBatch], name: str) -> rows.Row:

@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from howdah.spark.common.rows import dealt
+from howdah.spark.common.rows import partitioned
 from howdah.spark.listing.entries import SCHEMA, WAITING, Entry, Kind, Sums, arrow_schema, batches
-from howdah.spark.listing.kept_rows import Kept, Task
+from howdah.spark.listing.kept_rows import RowStore, Task
 from howdah.spark.listing.walking import Walk
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Listing:
     were the same.
     """
 
-    def __init__(self, kept: Kept, totals: Totals, fingerprint: int) -> None:
+    def __init__(self, kept: RowStore, totals: Totals, fingerprint: int) -> None:
         self.totals = totals
         self.fingerprint = fingerprint
         self._kept = kept
@@ -67,23 +67,25 @@ class Listing:
 
 
 def make_listing(
-    spark: SparkSession, roots: list[Entry], walk: Walk, most_tasks: int, kept: Kept
+    spark: SparkSession, roots: list[Entry], walk: Walk, most_tasks: int, kept: RowStore
 ) -> Listing:
     """The rows of `roots`, and everything below those of them that are pending."""
     pending = sum(entry.kind in WAITING for entry in roots)
     if pending <= DIRECTORIES_A_TASK:
         begun = spark.range(0, 1, 1, 1)
-        return go_on(begun, replace(walk, roots=tuple(roots)), walk, most_tasks, kept)
+        return list_rounds(begun, replace(walk, roots=tuple(roots)), walk, most_tasks, kept)
     import pyarrow as pa
 
     table = pa.Table.from_batches(list(batches(roots)), schema=arrow_schema())
     tasks = min(most_tasks, -(-pending // DIRECTORIES_A_TASK))
     # By their own paths: with -update all have one place.
-    begun = dealt(spark.createDataFrame(table, SCHEMA), tasks, "filesystem", "source")
-    return go_on(begun, walk, walk, most_tasks, kept)
+    begun = partitioned(spark.createDataFrame(table, SCHEMA), tasks, "filesystem", "source")
+    return list_rounds(begun, walk, walk, most_tasks, kept)
 
 
-def go_on(begun: DataFrame, first: Task, walk: Walk, most_tasks: int, kept: Kept) -> Listing:
+def list_rounds(
+    begun: DataFrame, first: Task, walk: Walk, most_tasks: int, kept: RowStore
+) -> Listing:
     """The rows that the task `first` makes of `begun`, and everything that they wait for."""
     rounds = 1
     own = kept.add(begun, first)
@@ -91,7 +93,7 @@ def go_on(begun: DataFrame, first: Task, walk: Walk, most_tasks: int, kept: Kept
     while own.pending:
         walk = replace(walk, most_entries=min(walk.most_entries * BUDGET_GROWTH, MOST_ENTRIES))
         tasks = min(most_tasks, -(-own.pending // DIRECTORIES_A_TASK))
-        own = kept.add(dealt(kept.waiting(), tasks, "relative"), walk)
+        own = kept.add(partitioned(kept.waiting(), tasks, "relative"), walk)
         sums += own
         rounds += 1
     totals = Totals(

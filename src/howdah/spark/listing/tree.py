@@ -20,7 +20,7 @@ from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.status import FileStatus
 from howdah.proto import types_pb2
-from howdah.spark.common.failures import FAILURES, error_of, name_of, text_of
+from howdah.spark.common.failures import FAILURES, error_from, error_name, error_text
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.rows import (
     ROWS_A_BATCH,
@@ -28,9 +28,9 @@ from howdah.spark.common.rows import (
     arrow_schema,
     batch_of,
     batches,
-    dealt,
     decode,
     encode,
+    partitioned,
 )
 from howdah.spark.listing.rounds import BUDGET_GROWTH, DIRECTORIES_A_TASK, MOST_ENTRIES
 from howdah.spark.listing.walking import FIRST_ROUND
@@ -166,7 +166,7 @@ def pending(path: bytes) -> Row:
 
 def _failed(error: Exception) -> Row:
     """The row of what a task failed by."""
-    return (text_of(error).encode(), FAILED, 0, 0, 0, 0, 0, 0, name_of(error), "", 0, 0)
+    return (error_text(error).encode(), FAILED, 0, 0, 0, 0, 0, 0, error_name(error), "", 0, 0)
 
 
 def row_of(status: FileStatus) -> Row:
@@ -222,13 +222,13 @@ def list_tree(
     listed_before = 0
     while count:
         tasks = min(most_tasks, -(-count // (DIRECTORIES_A_TASK if kept else 1)))
-        listed = dealt(left, tasks, "path").mapInArrow(task, SCHEMA).persist()
+        listed = partitioned(left, tasks, "path").mapInArrow(task, SCHEMA).persist()
         kept.append(listed)
         parts.append(listed.where(listed["type"] != PENDING))
         left = listed.where(listed["type"] == PENDING)
         (found,) = listed.selectExpr(_WAITING, _FAILURE).collect()
         if found["failed"] is not None:
-            raise error_of(found["failed"]["owner"], decode(bytes(found["failed"]["path"])))
+            raise error_from(found["failed"]["owner"], decode(bytes(found["failed"]["path"])))
         count = found["waiting"]
         if tell is not None:
             listed_before += listed.count() - count

@@ -38,8 +38,8 @@ from howdah.spark.common.failures import (
     CopyFailed,
     ReadFailed,
     SourceGone,
-    name_of,
-    text_of,
+    error_name,
+    error_text,
 )
 from howdah.spark.common.filesystems import Place, status_of
 from howdah.spark.common.rows import decode, encode
@@ -102,7 +102,7 @@ class Walk:
 
 def failed(error: Exception) -> Entry:
     """The row of what a task failed by."""
-    return Entry(Kind.FAILED, 0, b"", b"", owner=text_of(error), group=name_of(error))
+    return Entry(Kind.FAILED, 0, b"", b"", owner=error_text(error), group=error_name(error))
 
 
 class _Walker:
@@ -162,7 +162,7 @@ class _Walker:
         except (errors.HowdahError, OSError) as error:
             if not self._walk.ignore_failures:
                 raise ReadFailed(f"Cannot list {directory.path}: {error}") from error
-            yield replace(directory, kind=Kind.UNREADABLE, owner=text_of(error))
+            yield replace(directory, kind=Kind.UNREADABLE, owner=error_text(error))
 
     def _list_both(self, fs: FileSystem, directory: Entry) -> Iterator[Entry]:
         there: Iterator[FileStatus] = iter(())

@@ -215,7 +215,7 @@ class PlanFiles:
 
 
 @contextmanager
-def placed(spark: SparkSession) -> Iterator[None]:
+def one_file_a_partition(spark: SparkSession) -> Iterator[None]:
     """While this lasts Spark puts no two files into one partition."""
     before = spark.conf.get(OPEN_COST, None)
     spark.conf.set(OPEN_COST, _A_PARTITION_EACH)

@@ -33,7 +33,7 @@ class TreeLocked(errors.HowdahError, OSError):
     """Another job works on the tree; the message says which."""
 
 
-class Taken(Protocol):
+class HeldLock(Protocol):
     """A lock file that this process has."""
 
     path: str
@@ -43,8 +43,8 @@ class Taken(Protocol):
     def release(self) -> None: ...
 
 
-class Mechanism(Protocol):
-    def take(self, path: str, note: bytes) -> Taken | None:
+class LockMechanism(Protocol):
+    def take(self, path: str, note: bytes) -> HeldLock | None:
         """None if somebody has it. Raises `AccessDenied` where the file can't be made."""
         ...
 
@@ -53,7 +53,7 @@ class Mechanism(Protocol):
         ...
 
 
-def mechanism_of(fs: FileSystem) -> Mechanism | None:
+def mechanism_of(fs: FileSystem) -> LockMechanism | None:
     if fs.has_path_capability(paths.SEPARATOR, capabilities.LEASE_RECOVERABLE):
         return _Leases(fs)
     return _Flocks(fs) if fs.scheme == "file" else None
@@ -68,7 +68,7 @@ class _Leases:
     def __init__(self, fs: FileSystem) -> None:
         self._fs = fs
 
-    def take(self, path: str, note: bytes) -> Taken | None:
+    def take(self, path: str, note: bytes) -> HeldLock | None:
         fs = self._fs
         try:
             try:
@@ -192,7 +192,7 @@ class _Flocks:
     def __init__(self, fs: FileSystem) -> None:
         self._fs = fs
 
-    def take(self, path: str, note: bytes) -> Taken | None:
+    def take(self, path: str, note: bytes) -> HeldLock | None:
         place = os.fsencode(path)
         try:
             self._fs.mkdirs(paths.parent_of(path) or paths.SEPARATOR)

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final
 
 from howdah import errors
 from howdah.fs import paths
-from howdah.spark.locks.files import Mechanism, Taken, TreeLocked, mechanism_of
+from howdah.spark.locks.files import HeldLock, LockMechanism, TreeLocked, mechanism_of
 from howdah.spark.locks.holders import Holder
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def places_of(tree: str) -> tuple[str, ...]:
 class TreeLock:
     """A lock that is held, or the `note` that says why there is none."""
 
-    def __init__(self, tree: str, taken: Taken | None, note: str | None = None) -> None:
+    def __init__(self, tree: str, taken: HeldLock | None, note: str | None = None) -> None:
         self.tree = tree
         self.note = note
         self._taken = taken
@@ -191,7 +191,7 @@ class _Taking:
                 )
             self._sleep(POLL_S)
 
-    def _once(self, mechanism: Mechanism) -> tuple[Taken | None, tuple[str, Holder] | None]:
+    def _once(self, mechanism: LockMechanism) -> tuple[HeldLock | None, tuple[str, Holder] | None]:
         """The lock, or who is in the way and where."""
         taken, where = self._first_possible(mechanism)
         if taken is None:
@@ -208,7 +208,7 @@ class _Taking:
             raise
         return taken, None
 
-    def _first_possible(self, mechanism: Mechanism) -> tuple[Taken | None, str]:
+    def _first_possible(self, mechanism: LockMechanism) -> tuple[HeldLock | None, str]:
         *tried, last = places_of(self._tree)
         for place in tried:
             with suppress(errors.AccessDenied, errors.MaxDirectoryItemsExceeded):

@@ -26,7 +26,7 @@ from howdah.config import Configuration
 from howdah.fs.registry import connect
 from howdah.spark.common.failures import from_spark
 from howdah.spark.common.filesystems import Place
-from howdah.spark.common.progress import Shown, listing_of
+from howdah.spark.common.progress import ProgressLine, listing_progress
 from howdah.spark.listing.tree import DIRECTORY, list_tree
 from howdah.spark.namespaces.image_tasks import (
     CHILD_SCHEMA,
@@ -100,9 +100,9 @@ def namespace(
     status = fs.get_file_status(path)
     place = Place.of(located, configuration, user)
     try:
-        with Shown(shows_progress) as shown:
+        with ProgressLine(shows_progress) as shown:
             if status.is_directory:
-                tree = list_tree(spark, place, [status], most_tasks, listing_of(shown))
+                tree = list_tree(spark, place, [status], most_tasks, listing_progress(shown))
                 rows = _of_listing(tree.rows).persist()
                 rows.count()
                 tree.forget()
@@ -179,7 +179,7 @@ class _Image:
             snapshot.root.inode_id for snapshot in reader.snapshots().snapshots
         )
 
-    def rows(self, shown: Shown) -> DataFrame:
+    def rows(self, shown: ProgressLine) -> DataFrame:
         from pyspark.sql import functions as F
 
         kept: list[DataFrame] = []
@@ -222,7 +222,9 @@ class _Image:
         read = begin.mapInArrow(self._read, MESSAGES_SCHEMA)
         return read.repartition(self._tasks)
 
-    def _paths(self, directories: DataFrame, kept: list[DataFrame], shown: Shown) -> DataFrame:
+    def _paths(
+        self, directories: DataFrame, kept: list[DataFrame], shown: ProgressLine
+    ) -> DataFrame:
         """The paths of all directories.
 
         Each begins with its path from its parent. In a round those that don't begin at

@@ -15,7 +15,7 @@ from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark.common import rows
-from howdah.spark.common.failures import FAILURES, name_of, text_of
+from howdah.spark.common.failures import FAILURES, error_name, error_text
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.rows import decode, encode
 from howdah.spark.listing.entries import Entry, Kind, Sums, batches
@@ -63,7 +63,7 @@ class ReportTask:
             for line in report(self.place.connect(), self.path, self.old, self.new):
                 yield line.label, encode(line.path), encode(line.target)
         except FAILURES as error:
-            yield FAILED, text_of(error).encode(), name_of(error).encode()
+            yield FAILED, error_text(error).encode(), error_name(error).encode()
 
 
 @dataclass(frozen=True, slots=True)

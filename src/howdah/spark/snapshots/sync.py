@@ -26,17 +26,17 @@ from typing import TYPE_CHECKING, Final
 from howdah import errors
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
-from howdah.spark.common.failures import error_of
+from howdah.spark.common.failures import error_from
 from howdah.spark.common.filesystems import for_each, prefix, status_of
 from howdah.spark.common.rows import decode, encode
 from howdah.spark.common.staging import Staging
 from howdah.spark.copy.counters import Counters
 from howdah.spark.copy.layout import InvalidInput, Source
 from howdah.spark.copy.options import Options
-from howdah.spark.copy.surroundings import Surroundings
+from howdah.spark.copy.surroundings import CopyContext
 from howdah.spark.listing.entries import Entry, Found, Kind
-from howdah.spark.listing.kept_rows import Kept
-from howdah.spark.listing.rounds import Listing, go_on
+from howdah.spark.listing.kept_rows import RowStore
+from howdah.spark.listing.rounds import Listing, list_rounds
 from howdah.spark.listing.walking import Walk
 from howdah.spark.locks.tree_lock import is_lock
 from howdah.spark.snapshots.changes import Change, Changes, Filters, Move, in_order
@@ -69,35 +69,35 @@ class SnapshotSync:
     def __init__(
         self,
         spark: SparkSession,
-        around: Surroundings,
+        context: CopyContext,
         options: Options,
         states: tuple[str, str],
         base: str,
     ) -> None:
-        self.around = around
+        self.context = context
         self.notes: tuple[str, ...] = ()
         self.has_begun = False
         self._spark = spark
         self._options = options
         self._old, self._new = states
         self._base = base
-        self._fs = around.target_fs
+        self._fs = context.target_fs
         self._forward = options.diff is not None
-        self._source = prefix(around.sources[0][0].path)
+        self._source = prefix(context.sources[0][0].path)
         self._rows: DataFrame | None = None
         self._found: list[Change] = []
 
     @classmethod
-    def look(cls, spark: SparkSession, around: Surroundings, options: Options) -> SnapshotSync:
+    def look(cls, spark: SparkSession, context: CopyContext, options: Options) -> SnapshotSync:
         """Raises SyncFailed, or InvalidInput for snapshots that aren't there."""
         states = options.diff or options.reverse_diff
         assert states is not None, "else nobody asks for this"
         old, new = ("" if name == "." else name for name in states)
-        source = _source_of(around)
-        fs = around.places[0].connect()
-        sync = cls(spark, around, options, (old, new), source.path)
+        source = _source_of(context)
+        fs = context.places[0].connect()
+        sync = cls(spark, context, options, (old, new), source.path)
         sync._found = sync._different()
-        compared, path = (fs, source.path) if sync._forward else (sync._fs, around.target_path)
+        compared, path = (fs, source.path) if sync._forward else (sync._fs, context.target_path)
         _check_order(compared, path, old, new, sync._forward)
         there = snapshot_path(source.path, new)
         status = status_of(fs, there)
@@ -105,7 +105,7 @@ class SnapshotSync:
             raise InvalidInput(f"Input snapshot is not found: {fs.uri}{there}")
         uri = fs.uri + status.path
         read = Source(0, status.path, uri, True)
-        sync.around = replace(around, sources=((read, status),))
+        sync.context = replace(context, sources=((read, status),))
         sync._source = prefix(status.path)
         return sync
 
@@ -118,33 +118,33 @@ class SnapshotSync:
 
     def _different(self) -> list[Change]:
         """What is different at the target from what it has to be."""
-        around = self.around
+        context = self.context
         if not self._old:
             return []
         try:
-            found = list(report(self._fs, around.target_path, self._old, ""))
+            found = list(report(self._fs, context.target_path, self._old, ""))
         except errors.HowdahError as error:
             raise SyncFailed(
-                f"Cannot compare {around.target_uri} with its snapshot {self._old}: {error}"
+                f"Cannot compare {context.target_uri} with its snapshot {self._old}: {error}"
             ) from error
         return differences(found)
 
     def _read_report(self, home: str) -> Changes:
         """What the report says; its lines stay with the executors."""
-        around, forward = self.around, self._forward
-        place = around.places[0] if forward else around.target
-        path = self._base if forward else around.target_path
+        context, forward = self.context, self._forward
+        place = context.places[0] if forward else context.target
+        path = self._base if forward else context.target_path
         task = ReportTask(place, path, self._old, self._new)
         self._rows = self._spark.range(0, 1, 1, 1).mapInArrow(task, SCHEMA).persist()
         found = self._rows.where(f"label in ('-', 'R', '{FAILED}')").collect()
         for row in found:
             if row["label"] == FAILED:
-                raise error_of(decode(bytes(row["target"])), decode(bytes(row["path"])))
+                raise error_from(decode(bytes(row["target"])), decode(bytes(row["path"])))
         # By `-rdiff .` the directory in which this run works is something new.
         changes = [change for change in map(change_of, found) if not _is_ours(change, home)]
-        uri = around.places[0].connect().uri
+        uri = context.places[0].connect().uri
         beginnings = ("", uri + prefix(self._base), uri + self._source)
-        return Changes.of(changes, forward, Filters(around.filters, beginnings))
+        return Changes.of(changes, forward, Filters(context.filters, beginnings))
 
     # --- 2. moving ---------------------------------------------------------------------
 
@@ -177,7 +177,7 @@ class SnapshotSync:
         if strange:
             raise SyncFailed(self._has_changed(strange))
         self.notes = (
-            f"{self.around.target_uri} was changed by an earlier run that was stopped; "
+            f"{self.context.target_uri} was changed by an earlier run that was stopped; "
             "this one went on from there.",
         )
         return remaining(moves, self._found, home)
@@ -185,7 +185,7 @@ class SnapshotSync:
     def _has_changed(self, strange: list[Change]) -> str:
         some = ", ".join(map(str, strange[:_TOLD])) + (" …" if len(strange) > _TOLD else "")
         return (
-            f"The target {self.around.target_uri} has been modified since snapshot "
+            f"The target {self.context.target_uri} has been modified since snapshot "
             f"{self._old}: {some}. Undo that (-rdiff . {self._old}), or copy without "
             "-diff (-update -delete)."
         )
@@ -211,7 +211,7 @@ class SnapshotSync:
                 fs.delete(status.path, recursive=True)
         begin, _ = in_order(left.moves)
         begun = list(left.begun)
-        home = prefix(self.around.target_path) + "/"
+        home = prefix(self.context.target_path) + "/"
         numbered = [(f"{moved}/{number}", move) for number, move in enumerate(begin)]
         # None of one depth is below another, so they don't wait for each other.
         for _, some in groupby(numbered, key=lambda each: each[1].source.count("/")):
@@ -234,7 +234,7 @@ class SnapshotSync:
             raise SyncFailed(f"Cannot move {self._fs.uri}{path} to {to}: {error}") from error
 
     def _at(self, path: str) -> str:
-        return f"{prefix(self.around.target_path)}/{path}"
+        return f"{prefix(self.context.target_path)}/{path}"
 
     def _said(self, move: Move) -> str:
         here = self._fs.uri + self._at(move.source)
@@ -244,7 +244,7 @@ class SnapshotSync:
 
     # --- 3. the list -------------------------------------------------------------------
 
-    def listing(self, changes: Changes, walk: Walk, kept: Kept) -> Listing:
+    def listing(self, changes: Changes, walk: Walk, kept: RowStore) -> Listing:
         """What is to be copied."""
         assert self._rows is not None, "it is read"
         task = ChangesTask(changes, self._source, self._options.update_root)
@@ -256,14 +256,14 @@ class SnapshotSync:
             filter_beginnings=changes.filters.beginnings,
             rehearses=self._options.dry_run,
         )
-        return go_on(copies, task, walk, self._options.max_maps, kept)
+        return list_rounds(copies, task, walk, self._options.max_maps, kept)
 
     def own_roots(self) -> list[Entry]:
         """The target's own directory, if it is to have the attributes of the source's."""
         if not self._options.update_root:
             return []
-        source, status = self.around.sources[0]
-        there = self.around.target_status
+        source, status = self.context.sources[0]
+        there = self.context.target_status
         return [Entry.of(Kind.DIRECTORY, source.filesystem, status, b"", there)]
 
     def forget(self) -> None:
@@ -282,27 +282,27 @@ def snapshot_path(directory: str, name: str) -> str:
     return f"{prefix(directory)}/.snapshot/{name}" if name else directory
 
 
-def _source_of(around: Surroundings) -> Source:
+def _source_of(context: CopyContext) -> Source:
     """The one source. Raises SyncFailed if there are more, or either side is of the wrong kind."""
-    if len(around.sources) != 1:
+    if len(context.sources) != 1:
         raise SyncFailed(
-            f"{len(around.sources)} source paths are provided, and -diff and -rdiff take one"
+            f"{len(context.sources)} source paths are provided, and -diff and -rdiff take one"
         )
     filesystems: tuple[tuple[str, FileSystem], ...] = (
-        ("source", around.places[0].connect()),
-        ("target", around.target_fs),
+        ("source", context.places[0].connect()),
+        ("target", context.target_fs),
     )
     for side, fs in filesystems:
         if fs.scheme not in _SCHEMES:
             raise SyncFailed(
                 f"Unsupported {side} file system: {fs.scheme}://. Snapshots are of hdfs://."
             )
-    source = around.sources[0][0]
+    source = context.sources[0][0]
     if not source.is_directory:
         raise SyncFailed(f"{source.uri} is not a directory, and only those have snapshots")
-    if around.found is not Found.DIRECTORY:
+    if context.found is not Found.DIRECTORY:
         raise SyncFailed(
-            f"{around.target_uri} is not there as a directory; the first copy is one without "
+            f"{context.target_uri} is not there as a directory; the first copy is one without "
             "-diff, of which both sides then get a snapshot of the same name"
         )
     return source

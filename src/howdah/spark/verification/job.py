@@ -27,12 +27,20 @@ from howdah.fs.replicas import Replicas
 from howdah.fs.status import FileStatus
 from howdah.spark.common.failures import from_spark
 from howdah.spark.common.filesystems import Place
-from howdah.spark.common.progress import Shown, clock, gauged, listing_of, of_bytes, size, told
-from howdah.spark.common.rows import dealt
+from howdah.spark.common.progress import (
+    ProgressLine,
+    clock,
+    listing_progress,
+    of_bytes,
+    progress_directory,
+    reported,
+    size,
+)
+from howdah.spark.common.rows import partitioned
 from howdah.spark.listing.tree import FILE, Tree, list_tree
-from howdah.spark.locality.plan_files import placed, runs_elsewhere
+from howdah.spark.locality.plan_files import one_file_a_partition, runs_elsewhere
 from howdah.spark.verification.judging import Verdict
-from howdah.spark.verification.manifest import Changes, Manifest, changes
+from howdah.spark.verification.manifest import ChangeCounts, Manifest, changes_between
 from howdah.spark.verification.placement import read_all
 from howdah.spark.verification.tasks import (
     DIGEST_SCHEMA,
@@ -55,7 +63,7 @@ BYTES_A_PART: Final = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class VerifySummary:
     """What was seen. `replicas` by verdict; `short` are blocks with too few replicas."""
 
     files: int = 0
@@ -64,7 +72,7 @@ class Sums:
     short: int = 0
     marked: int = 0
     replicas: dict[str, int] = field(default_factory=dict)
-    changes: Changes | None = None
+    changes: ChangeCounts | None = None
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
 
@@ -83,7 +91,7 @@ class Sums:
 class Verified:
     """What a run found. `replicas` is a row each, `changes` a row for each path."""
 
-    def __init__(self, sums: Sums, replicas: DataFrame, changed: DataFrame | None) -> None:
+    def __init__(self, sums: VerifySummary, replicas: DataFrame, changed: DataFrame | None) -> None:
         self.sums = sums
         self.replicas = replicas
         self.changes = changed
@@ -138,8 +146,8 @@ def verify(
     try:
         try:
             fs = place.connect()
-            with Shown(shows_progress) as shown, gauged(fs, shown) as progress:
-                tree = list_tree(spark, place, roots, most_tasks, listing_of(shown))
+            with ProgressLine(shows_progress) as shown, progress_directory(fs, shown) as progress:
+                tree = list_tree(spark, place, roots, most_tasks, listing_progress(shown))
                 files = tree.rows.where((tree.rows["type"] == FILE) & (tree.rows["length"] > 0))
                 work = _work_of(files)
                 shown.say(_reading(fs, progress, work))
@@ -154,12 +162,12 @@ def verify(
                     at_nodes=runs_elsewhere(spark) if locality is None else locality,
                 )
                 read, note = plans.enter_context(reading)
-                with placed(spark):
+                with one_file_a_partition(spark):
                     judged = _judged(read, place, mark).persist()
                     sums = _sums(work, judged)
                 shown.say("comparing with the last run")
                 changed = None if digests is None else _kept(files, judged, digests)
-                found = Changes() if changed is None else _counted(changed)
+                found = ChangeCounts() if changed is None else _counted(changed)
         except errors.HowdahError:
             raise
         except Exception as error:
@@ -167,7 +175,7 @@ def verify(
         seen = asdict(sums) | {"seconds": round(time.monotonic() - began_s, 3)}
         seen["changes"] = found if changed is not None else None
         seen["notes"] = () if note is None else (note,)
-        yield Verified(Sums(**seen), judged, changed)
+        yield Verified(VerifySummary(**seen), judged, changed)
     finally:
         if judged is not None:
             judged.unpersist()
@@ -227,7 +235,7 @@ def _reading(fs: FileSystem, progress: str, work: _Work) -> str | Callable[[floa
         return f"reading {size(work.space)}"
 
     def tell(seconds: float) -> str:
-        done = told(fs, progress)
+        done = reported(fs, progress)
         if not done.files:
             return f"reading {size(work.space)}, {clock(seconds)}"
         return f"{done.files} replicas, {of_bytes(done.bytes, work.space, seconds)}"
@@ -236,7 +244,7 @@ def _reading(fs: FileSystem, progress: str, work: _Work) -> str | Callable[[floa
 
 
 def _located(files: DataFrame, place: Place, tasks: int) -> DataFrame:
-    return dealt(files, tasks, "path").mapInArrow(LookUp(place), REPLICA_SCHEMA)
+    return partitioned(files, tasks, "path").mapInArrow(LookUp(place), REPLICA_SCHEMA)
 
 
 def _judged(read: DataFrame, place: Place, mark: bool) -> DataFrame:
@@ -251,7 +259,7 @@ def _judged(read: DataFrame, place: Place, mark: bool) -> DataFrame:
     return blocks.mapInArrow(Judge(place, mark), JUDGED_SCHEMA)
 
 
-def _sums(work: _Work, judged: DataFrame) -> Sums:
+def _sums(work: _Work, judged: DataFrame) -> VerifySummary:
     from pyspark.sql import functions as F
 
     replicas = judged.groupBy("verdict").agg(
@@ -261,7 +269,7 @@ def _sums(work: _Work, judged: DataFrame) -> Sums:
     is_short = (F.col("replicas") < F.col("replication")).cast("int")
     blocks = judged.groupBy("path", "offset").agg(F.max(is_short).alias("short"))
     of_blocks = blocks.agg(F.count("*").alias("n"), F.sum("short").alias("short")).collect()[0]
-    return Sums(
+    return VerifySummary(
         files=work.files,
         bytes=work.bytes,
         blocks=of_blocks["n"],
@@ -285,9 +293,9 @@ def _kept(files: DataFrame, judged: DataFrame, manifest: Manifest) -> DataFrame:
     written = manifest.read(manifest.write(digests))
     now = there.join(written.select("path", "crc"), "path", "left")
     before = last if last is not None else written.limit(0)
-    return changes(before, now)
+    return changes_between(before, now)
 
 
-def _counted(changed: DataFrame) -> Changes:
+def _counted(changed: DataFrame) -> ChangeCounts:
     counted = changed.groupBy("change").count().collect()
-    return Changes(**{row["change"]: row["count"] for row in counted})
+    return ChangeCounts(**{row["change"]: row["count"] for row in counted})

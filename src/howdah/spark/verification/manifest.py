@@ -25,7 +25,7 @@ _UNFINISHED: Final = "_writing-"
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class ChangeCounts:
     """How many files are new, gone, were written anew, and have other bytes all the same."""
 
     added: int = 0
@@ -70,7 +70,7 @@ class Manifest:
         return self._fs.uri + paths.join(self._path, name)
 
 
-def changes(before: DataFrame, now: DataFrame) -> DataFrame:
+def changes_between(before: DataFrame, now: DataFrame) -> DataFrame:
     """One row a path: `path binary, change string` (added, gone, modified, rotten, unchanged).
 
     `now` is about all files that are there, with a null `crc` where it is not known.

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from howdah.spark.common.rows import dealt
+from howdah.spark.common.rows import partitioned
 from howdah.spark.locality.nodes import busiest, hosts, shares
 from howdah.spark.locality.plan_files import NOT_NEAR, PlanFiles, nodes_of, part_by, share_table
 from howdah.spark.verification.tasks import READ_SCHEMA, REPLICA_SCHEMA, ReadReplicas
@@ -53,7 +53,7 @@ def read_all(
             finally:
                 files.forget()
     told = None if note is None else f"{NOT_NEAR}: {note}"
-    yield dealt(located, parts, *_KEY).mapInArrow(task, READ_SCHEMA), told
+    yield partitioned(located, parts, *_KEY).mapInArrow(task, READ_SCHEMA), told
 
 
 def _write(

@@ -19,8 +19,16 @@ import howdah
 from howdah import errors
 from howdah.spark.common import progress
 from howdah.spark.common.filesystems import Place
-from howdah.spark.common.gauge import Done, Gauge, line_of, telling
-from howdah.spark.common.progress import CLEAR_LINE, Progress, Shown, cut, gauged, listing_of, told
+from howdah.spark.common.gauge import Amount, Gauge, gauge_filesystem, line_of
+from howdah.spark.common.progress import (
+    CLEAR_LINE,
+    Progress,
+    ProgressLine,
+    cut,
+    listing_progress,
+    progress_directory,
+    reported,
+)
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 
@@ -68,7 +76,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
 
 
 def test_phase_is_shown_with_its_time_and_gone_at_the_end(terminal: Terminal) -> None:
-    with Shown(True, terminal.out) as shown:
+    with ProgressLine(True, terminal.out) as shown:
         shown.say("listing")
         wait_until(lambda: "listing, 0:00" in terminal.lines)
     wait_until(lambda: terminal.seen.endswith(CLEAR_LINE))
@@ -76,7 +84,7 @@ def test_phase_is_shown_with_its_time_and_gone_at_the_end(terminal: Terminal) ->
 
 
 def test_line_never_leaves_its_row(terminal: Terminal) -> None:
-    with Shown(True, terminal.out) as shown:
+    with ProgressLine(True, terminal.out) as shown:
         shown.say("a name with\nnewlines and 日本語, longer than the terminal is wide")
         wait_until(lambda: len(terminal.lines) > 2)
     assert all(len(line) < COLUMNS and "\n" not in line for line in terminal.lines)
@@ -91,7 +99,7 @@ def test_what_cannot_be_asked_for_yet_is_not_shown(terminal: Terminal) -> None:
             raise errors.PathNotFound("/progress")
         return "5 files"
 
-    with Shown(True, terminal.out) as shown:
+    with ProgressLine(True, terminal.out) as shown:
         shown.say(ask)
         wait_until(lambda: bool(terminal.lines))
     assert set(terminal.lines) == {"5 files"}
@@ -101,10 +109,10 @@ def test_who_wants_no_progress_pays_for_none() -> None:
     out = io.StringIO()
     fs = howdah.connect("mem://quiet/")
     fs.mkdirs(fs.home_directory())
-    with Shown(False, out) as shown, gauged(fs, shown) as path:
+    with ProgressLine(False, out) as shown, progress_directory(fs, shown) as path:
         shown.say("listing")
         assert path == ""
-        assert listing_of(shown) is None
+        assert listing_progress(shown) is None
         assert list(fs.list_status(fs.home_directory())) == []
         assert not any(thread.name == "progress" for thread in threading.enumerate())
     assert out.getvalue() == ""
@@ -114,7 +122,7 @@ def test_who_wants_no_progress_pays_for_none() -> None:
 def test_tasks_tell_in_a_directory_that_is_gone_afterwards(there: str, parent: str) -> None:
     fs = howdah.connect(f"mem://gauged-{there[1:4]}/", user="anna")
     fs.mkdirs(there)
-    with Shown(True, io.StringIO()) as shown, gauged(fs, shown) as path:
+    with ProgressLine(True, io.StringIO()) as shown, progress_directory(fs, shown) as path:
         assert path.startswith(f"{parent}/.howdah-progress.")
         fs.mkdirs(f"{path}/00000-1.5.50")
     assert list(fs.list_status(parent)) == []
@@ -122,7 +130,7 @@ def test_tasks_tell_in_a_directory_that_is_gone_afterwards(there: str, parent: s
 
 def test_nothing_is_made_on_a_filesystem_that_has_no_place_for_it() -> None:
     fs = howdah.connect("mem://bare/", user="anna")
-    with Shown(True, io.StringIO()) as shown, gauged(fs, shown) as path:
+    with ProgressLine(True, io.StringIO()) as shown, progress_directory(fs, shown) as path:
         assert path == ""
     assert list(fs.list_status("/")) == []
 
@@ -132,9 +140,9 @@ def test_copy_shows_files_bytes_rate_and_time_left(
 ) -> None:
     monkeypatch.setattr(progress, "_columns", lambda _: 100)
     fs = howdah.connect("mem://copy/")
-    with Progress(fs, "/staging/progress", Done(10, 2048), terminal.out):
+    with Progress(fs, "/staging/progress", Amount(10, 2048), terminal.out):
         with fs.create("/staging/progress/00000-1") as out:
-            out.write(line_of(Done(3, 1024)))
+            out.write(line_of(Amount(3, 1024)))
         wait_until(lambda: any("3/10 files, 1.0 KiB/2.0 KiB, " in s for s in terminal.lines))
     assert any(re.search(r"/s, \d:\d\d left$", each) for each in terminal.lines)
 
@@ -152,15 +160,15 @@ def test_how_far_a_task_is_is_told_without_an_edit(howdah_cluster: MiniCluster) 
     place = Place.of(howdah_cluster.uri, howdah_cluster.conf, None)
     with howdah_cluster.connect() as driver:
         driver.mkdirs("/progress/p")
-        gauge = Gauge(telling(place), "/progress/p", "00000-1", clock=lambda: now_s[0])
+        gauge = Gauge(gauge_filesystem(place), "/progress/p", "00000-1", clock=lambda: now_s[0])
         now_s[0] += 1.0
         gauge.add(1, 10)
-        wait_until(lambda: told(driver, "/progress/p") == Done(1, 10), 30)
+        wait_until(lambda: reported(driver, "/progress/p") == Amount(1, 10), 30)
         before = driver.inotify().read_txid
         for _ in range(5):
             now_s[0] += 1.0
             gauge.add(1, 10)
-        wait_until(lambda: told(driver, "/progress/p") == Done(6, 60), 30)
+        wait_until(lambda: reported(driver, "/progress/p") == Amount(6, 60), 30)
         assert driver.inotify().read_txid == before
         gauge.close()
         driver.delete("/progress", recursive=True)

@@ -24,7 +24,7 @@ from howdah.spark.compaction.exchange import ChangedMeanwhile, Exchange, new_run
 from howdah.spark.compaction.exchange_recovery import recover_all
 from howdah.spark.compaction.joining import count, join
 from howdah.spark.compaction.plan import parse_name
-from howdah.spark.compaction.surveys import unfit
+from howdah.spark.compaction.surveys import reason_to_skip
 
 CHANGES = ("create", "delete", "mkdirs", "rename", "set_times")
 MOST_STEPS = 60
@@ -142,7 +142,7 @@ def compact(fs: FileSystem, *, recovers: bool = True) -> list[str]:
         exchange = Exchange(fs, "/t/d", run=new_run(), now=lambda: 1.0)
     except errors.PathNotFound:
         return undecided
-    if unfit(fs, exchange.before) or len(exchange.before.statuses) < 2:
+    if reason_to_skip(fs, exchange.before) or len(exchange.before.statuses) < 2:
         return undecided
     share = {
         "directory": exchange.directory,

@@ -12,7 +12,7 @@ import pytest
 import howdah
 from howdah.fs.api import FileSystem
 from howdah.fs.memory import filesystem as memory
-from howdah.spark.compaction.footers import Facts, TypesChanged, check_kinds, facts_of_all
+from howdah.spark.compaction.footers import Footer, TypesChanged, check_kinds, combined_footer
 from howdah.spark.compaction.plan import Format
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -29,7 +29,7 @@ def fs() -> Iterator[FileSystem]:
     memory.forget(name)
 
 
-def facts(fs: FileSystem, *tables: Any) -> Facts:
+def facts(fs: FileSystem, *tables: Any) -> Footer:
     paths = []
     for table in tables:
         made = io.BytesIO()
@@ -37,8 +37,8 @@ def facts(fs: FileSystem, *tables: Any) -> Facts:
         paths.append(f"/{next(_numbers)}.parquet")
         with fs.create(paths[-1]) as out:
             out.write(made.getvalue())
-    found = facts_of_all(fs, paths, Format.PARQUET)
-    assert Facts.from_json(found.to_json()) == found
+    found = combined_footer(fs, paths, Format.PARQUET)
+    assert Footer.from_json(found.to_json()) == found
     return found
 
 

@@ -17,7 +17,7 @@ from howdah.spark.compaction.exchange import new_run
 from howdah.spark.compaction.joining import Count, Join
 from howdah.spark.compaction.outcome import Compacted
 from howdah.spark.compaction.plan import Contents, Plan, plan
-from howdah.spark.compaction.rewriting import HowToRewrite, Rewriting
+from howdah.spark.compaction.rewriting import RewriteOptions, Rewriter
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 pytest.importorskip("pyspark", reason="PySpark is not installed")
@@ -72,8 +72,8 @@ def chosen(fs: FileSystem, suffix: str = ".log") -> Plan:
 
 def compacted(fs: FileSystem, what: Plan, between: Between = lambda _: None) -> Compacted:
     session: Any = Session(lambda: between(fs))
-    how = HowToRewrite()
-    work = Rewriting(session, fs, Place(fs.uri), how, lambda: None, 1 << 20)
+    how = RewriteOptions()
+    work = Rewriter(session, fs, Place(fs.uri), how, lambda: None, 1 << 20)
     return work.compact(what, new_run())
 
 

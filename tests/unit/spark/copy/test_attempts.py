@@ -16,15 +16,15 @@ from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.fs.status import FileChecksum
 from howdah.spark import distcp
 from howdah.spark.common import filesystems
-from howdah.spark.common.attempts import WholeFile, remove_unfinished, whole_file
+from howdah.spark.common.attempts import AttemptFile, attempt_file, remove_unfinished
 from howdah.spark.common.failures import CopyFailed
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.staging import Staging
 from howdah.spark.compaction.joining import join
-from howdah.spark.copy.copier import BandwidthLimit, Copier, Manner
+from howdah.spark.copy.copier import BandwidthLimit, Copier, CopySettings
 from howdah.spark.copy.finishing import JoinTask
 from howdah.spark.copy.options import Options
-from howdah.spark.copy.tasks import CopyTask, _Run
+from howdah.spark.copy.tasks import CopyTask, _Attempt
 from howdah.spark.listing.entries import WHOLE, Entry, Kind, fingerprint_of
 from howdah.transfer.checksum import ChecksumType, crc
 
@@ -69,8 +69,8 @@ def task_of(fs: MemoryFileSystem, **options: Any) -> CopyTask:
     )
 
 
-def attempt_at(task: CopyTask, number: int) -> _Run:
-    return _Run(task, 0, number, number, task.report(0, number))
+def attempt_at(task: CopyTask, number: int) -> _Attempt:
+    return _Attempt(task, 0, number, number, task.task_log(0, number))
 
 
 class Interrupting:
@@ -152,7 +152,7 @@ class Summed:
         return self._fs.append(path)
 
 
-def adding(fs: MemoryFileSystem, number: int) -> tuple[_Run, Summed]:
+def adding(fs: MemoryFileSystem, number: int) -> tuple[_Attempt, Summed]:
     """An attempt at a task that adds to files."""
     run, summed = attempt_at(task_of(fs, update=True, append=True), number), Summed(fs)
     run._fs = run._copier._fs = summed  # type: ignore[assignment]
@@ -190,7 +190,7 @@ def test_nothing_is_added_twice(fs: MemoryFileSystem) -> None:
     write(fs, "/dst/a", b"01234")
     entry = entry_of(fs, "a")
     summed: Any = Summed(fs)
-    copier = Copier(summed, Manner(), lambda: "/t", BandwidthLimit(None), lambda _: None)
+    copier = Copier(summed, CopySettings(), lambda: "/t", BandwidthLimit(None), lambda _: None)
     assert copier.append(summed, entry, "/dst/a") is None
     told = copier.append(summed, entry, "/dst/a")
     assert told is not None
@@ -221,7 +221,7 @@ def test_parts_that_an_earlier_attempt_has_joined_are_not_missed(fs: MemoryFileS
 
 
 def test_file_has_its_name_when_it_is_complete(fs: MemoryFileSystem) -> None:
-    first, second = (WholeFile(fs, "/log/part", number) for number in (1, 2))
+    first, second = (AttemptFile(fs, "/log/part", number) for number in (1, 2))
     first.out.write(b"whole")
     second.out.write(b"ha")
     first.complete()
@@ -238,7 +238,7 @@ def test_file_that_could_not_be_written_is_not_left(fs: MemoryFileSystem) -> Non
     write(fs, "/log/part", b"old")
 
     def fail() -> None:
-        with whole_file(fs, "/log/part", 1) as out:
+        with attempt_file(fs, "/log/part", 1) as out:
             out.write(b"ne")
             raise ValueError("enough")
 
@@ -262,6 +262,6 @@ def test_lines_are_joined_beside_what_another_attempt_has_joined(fs: MemoryFileS
         join(fs, share, 1)  # its run has ended and given the directory up
     fs.mkdirs("/new")
     assert join(fs, share, 1).records == 1
-    dead = WholeFile(fs, "/new/part-00000-run.txt", 2)
+    dead = AttemptFile(fs, "/new/part-00000-run.txt", 2)
     dead.out.close()
     assert read(fs, "/new/part-00000-run.txt") == b"1\n"

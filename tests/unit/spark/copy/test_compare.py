@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howdah.spark.copy.compare import Action, Checksums, Decision, Facts, Reason, decide
+from howdah.spark.copy.compare import Action, Checksums, Decision, FileVersion, Reason, decide
 from howdah.spark.copy.options import Options, attributes
 
 UPDATE = Options(update=True)
-FACTS = st.builds(Facts, st.integers(0, 3), st.integers(0, 3), st.integers(1, 2))
+FACTS = st.builds(FileVersion, st.integers(0, 3), st.integers(0, 3), st.integers(1, 2))
 
 
 def says(answer: bool | None) -> Checksums:
@@ -21,8 +21,8 @@ def forbidden(_: int | None) -> bool | None:
     raise AssertionError("nobody should ask for checksums here")
 
 
-def facts(length: int = 10, mtime: int = 5, block: int = 64) -> Facts:
-    return Facts(length, mtime, block)
+def facts(length: int = 10, mtime: int = 5, block: int = 64) -> FileVersion:
+    return FileVersion(length, mtime, block)
 
 
 def test_absent_target_is_copied() -> None:
@@ -86,7 +86,7 @@ def test_append_goes_on_where_the_target_is_a_beginning() -> None:
 
 @given(FACTS, FACTS, st.sampled_from([True, False, None]), st.booleans(), st.booleans())
 def test_nothing_that_could_have_changed_is_skipped(
-    source: Facts, target: Facts, equal: bool | None, skip_crc: bool, append: bool
+    source: FileVersion, target: FileVersion, equal: bool | None, skip_crc: bool, append: bool
 ) -> None:
     options = Options(update=True, skip_crc=skip_crc, append=append and not skip_crc)
     decision = decide(source, target, options, says(equal))

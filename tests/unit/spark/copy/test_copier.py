@@ -13,10 +13,10 @@ from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.spark.common import filesystems
-from howdah.spark.common.failures import CopyFailed, ReadFailed, SourceChanged, error_of
+from howdah.spark.common.failures import CopyFailed, ReadFailed, SourceChanged, error_from
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.staging import Staging
-from howdah.spark.copy.copier import BandwidthLimit, Copier, Manner
+from howdah.spark.copy.copier import BandwidthLimit, Copier, CopySettings
 from howdah.spark.copy.counters import Counters
 from howdah.spark.copy.options import Options, attributes
 from howdah.spark.copy.tasks import CopyTask
@@ -60,10 +60,10 @@ def read(fs: FileSystem, path: str) -> bytes:
         return stream.read()
 
 
-def copier(fs: Any, manner: Manner | None = None) -> Copier:
+def copier(fs: Any, manner: CopySettings | None = None) -> Copier:
     return Copier(
         fs,
-        manner or Manner(buffer_bytes=7),
+        manner or CopySettings(buffer_bytes=7),
         lambda: "/staging/1",
         BandwidthLimit(None),
         lambda _: None,
@@ -96,7 +96,7 @@ def test_direct_copy_has_its_name_from_the_start(fs: MemoryFileSystem) -> None:
     def rename(*_: Any, **__: Any) -> None:
         raise AssertionError("nothing is renamed")
 
-    copier(Troubled(fs, rename=rename), Manner(direct=True)).copy(fs, source, "/dst")
+    copier(Troubled(fs, rename=rename), CopySettings(direct=True)).copy(fs, source, "/dst")
     assert read(fs, "/dst") == b"content"
 
 
@@ -238,7 +238,7 @@ def run(task: CopyTask, *rows: Entry) -> Counters:
     (batch,) = task(batches(rows))
     (row,) = batch.to_pylist()
     if row["error"] is not None:
-        raise error_of(row["error"], row["message"])
+        raise error_from(row["error"], row["message"])
     return Counters.of(row)
 
 

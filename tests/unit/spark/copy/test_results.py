@@ -12,13 +12,13 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.spark.common import filesystems
-from howdah.spark.common.failures import CopyFailed, ReadFailed, SourceGone, error_of
+from howdah.spark.common.failures import CopyFailed, ReadFailed, SourceGone, error_from
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.staging import Staging
 from howdah.spark.copy import results
 from howdah.spark.copy.counters import Counters
 from howdah.spark.copy.options import Options
-from howdah.spark.copy.results import Mark, is_last, most_attempts, result, summed, told
+from howdah.spark.copy.results import FailureMark, is_last, most_attempts, result, result_of, summed
 from howdah.spark.copy.tasks import CopyTask
 from howdah.spark.listing.entries import Entry, Found, Kind, entries
 from howdah.spark.listing.kept_rows import ReadRows, StoreRows
@@ -90,8 +90,8 @@ def test_error_comes_back_as_it_was(error: errors.HowdahError) -> None:
 def test_error_of_the_system_is_told_with_its_class() -> None:
     with pytest.raises(CopyFailed, match="OSError: disk"):
         summed(rows(result(Counters(), error=OSError("disk"))))
-    assert str(error_of("no/class", "x")) == "no/class: x"
-    assert str(error_of("annotations", "x")) == "annotations: x"
+    assert str(error_from("no/class", "x")) == "no/class: x"
+    assert str(error_from("annotations", "x")) == "annotations: x"
 
 
 def test_name_that_is_no_text_can_be_told() -> None:
@@ -113,9 +113,9 @@ def test_what_another_attempt_may_change_is_left_to_spark(attempt: Any) -> None:
 
     attempt(2)
     with pytest.raises(CopyFailed):
-        list(told(work, attempts=4))
+        list(result_of(work, attempts=4))
     attempt(3)
-    (batch,) = told(work, attempts=4)
+    (batch,) = result_of(work, attempts=4)
     assert batch.to_pylist()[0]["message"] == "a datanode is away"
     assert batch.to_pylist()[0]["files_copied"] == 1
 
@@ -134,7 +134,7 @@ def test_defect_is_no_row() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        list(told(work))
+        list(result_of(work))
 
 
 @pytest.mark.parametrize(
@@ -155,17 +155,17 @@ def test_attempts_are_as_many_as_spark_makes(conf: dict[str, str], attempts: int
 
 def test_mark_is_asked_for_every_few_seconds(fs: MemoryFileSystem) -> None:
     now_s = [0.0]
-    mark = Mark(fs, STAGING.failed, clock=lambda: now_s[0])
+    mark = FailureMark(fs, STAGING.failed, clock=lambda: now_s[0])
     assert not mark.is_set
-    Mark(fs, STAGING.failed).set(OSError())
-    Mark(fs, STAGING.failed).set(OSError())
+    FailureMark(fs, STAGING.failed).set(OSError())
+    FailureMark(fs, STAGING.failed).set(OSError())
     assert not mark.is_set
     now_s[0] = results.LOOK_S
     assert mark.is_set
     # A job whose directory is gone is over.
     fs.delete(STAGING.own, recursive=True)
     cause = OSError()
-    Mark(fs, STAGING.failed).set(cause)
+    FailureMark(fs, STAGING.failed).set(cause)
     assert "could not be made" in cause.__notes__[0]
     assert not fs.exists(STAGING.own)
 

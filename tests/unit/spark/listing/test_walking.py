@@ -13,7 +13,7 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.spark.common import filesystems
-from howdah.spark.common.failures import CopyFailed, ReadFailed, SourceGone, error_of
+from howdah.spark.common.failures import CopyFailed, ReadFailed, SourceGone, error_from
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.rows import decode
 from howdah.spark.listing import walking
@@ -58,7 +58,7 @@ def walk(
         listed = [row for batch in task(iter(())) for row in entries(batch)]
         for row in listed:
             if row.kind == Kind.FAILED:
-                raise error_of(row.group, row.owner)
+                raise error_from(row.group, row.owner)
         roots = tuple(r for r in listed if r.kind in (Kind.PENDING, Kind.MISSING_PENDING))
         rows += [row for row in listed if row not in roots]
     return rows
