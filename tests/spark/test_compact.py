@@ -12,8 +12,8 @@ import pytest
 from howdah.cli import compact as command
 from howdah.fs.trash import Trash
 from howdah.spark import compact
+from howdah.spark.compaction.directory_state import state_of
 from howdah.spark.compaction.plan import kept_name, ready_name
-from howdah.spark.compaction.surveys import state_of
 
 pytestmark = pytest.mark.timeout(240)
 

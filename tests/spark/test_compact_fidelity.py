@@ -12,9 +12,9 @@ import pytest
 
 from howdah.fs.acl import parse_acl
 from howdah.spark import Compaction, compact
+from howdah.spark.compaction.directory_state import reason_to_skip, state_of
 from howdah.spark.compaction.exchange import Exchange
 from howdah.spark.compaction.footers import FEW_FILES
-from howdah.spark.compaction.surveys import reason_to_skip, state_of
 
 pytestmark = pytest.mark.timeout(240)
 

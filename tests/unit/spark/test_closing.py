@@ -16,7 +16,7 @@ from howdah.cli.namespace import PageNotWritten, write_page
 from howdah.fs.api import FileSystem
 from howdah.spark.common.gauge import Gauge
 from howdah.spark.compaction.joining import join
-from howdah.spark.copy.finishing import TrackTask
+from howdah.spark.copy.commit_tasks import TrackTask
 from howdah.spark.copy.options import Options
 from howdah.spark.copy.task_log import TaskLog
 

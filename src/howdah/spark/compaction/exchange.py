@@ -2,7 +2,7 @@
 
 1. The new files are made in `.howdah-compact.NAME~building.RUN`, beside the directory.
 2. When they are complete it becomes `…~ready.ID.RUN.DIGEST`, with the inode id of the old
-   directory and a digest of what is in that (`howdah.spark.compaction.surveys`).
+   directory and a digest of what is in that (`howdah.spark.compaction.directory_state`).
 3. The old directory goes to the trash, as `NAME~RUN`, and the new one takes its name: two
    renames, each of them one edit. HDFS can't do both in one, for a rename replaces empty
    directories only. So that there is no such directory for as short a time as can be, the
@@ -38,8 +38,8 @@ from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
 from howdah.fs.trash import Trash
 from howdah.spark.compaction.attributes import DirectoryAttributes
+from howdah.spark.compaction.directory_state import DirectoryState, state_of
 from howdah.spark.compaction.plan import building_name, came_name, kept_name, ready_name
-from howdah.spark.compaction.surveys import DirectoryState, state_of
 
 MOST_TRIES: Final = 5
 RUN_CHARS: Final = 12

@@ -26,9 +26,9 @@ from howdah import errors
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.trash import Trash
+from howdah.spark.compaction.directory_state import state_of
 from howdah.spark.compaction.exchange import move_in
 from howdah.spark.compaction.plan import Leftover, State, kept_name, parse_name
-from howdah.spark.compaction.surveys import state_of
 from howdah.spark.locks.files import TreeLocked
 from howdah.spark.locks.tree_lock import places_of, refuse_if_held
 

@@ -27,6 +27,7 @@ from howdah.spark.common.attempts import remove_unfinished
 from howdah.spark.common.failures import from_spark
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.rows import partitioned
+from howdah.spark.compaction.directory_state import reason_to_skip, state_of
 from howdah.spark.compaction.exchange import Exchange
 from howdah.spark.compaction.footers import Footer, Footers, check_kinds
 from howdah.spark.compaction.joining import (
@@ -40,7 +41,6 @@ from howdah.spark.compaction.joining import (
 from howdah.spark.compaction.joining_lines import check_headers
 from howdah.spark.compaction.outcome import Compacted, outcome_of
 from howdah.spark.compaction.plan import SUCCESS, Format, Plan
-from howdah.spark.compaction.surveys import reason_to_skip, state_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

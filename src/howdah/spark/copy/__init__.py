@@ -1,7 +1,7 @@
 """A copy: what is asked for, and what a task does (Hadoop's DistCp and its mapper).
 
 Pure: `options` (DistCpOptions), `arguments` (OptionsParser), `layout`, `compare`, `counters`.
-`surroundings` looks at sources and target. In executors: `tasks` (CopyMapper), `copier`
-(RetriableFileCopyCommand), `preserving`, `finishing` (CopyCommitter), `rehearsal`. Knows no
+`context` (DistCpContext) has sources and target. In executors: `tasks` (CopyMapper), `copier`
+(RetriableFileCopyCommand), `preserving`, `commit_tasks` (CopyCommitter), `dry_run`. Knows no
 session of Spark. Arrows: `tasks -> copier -> preserving -> options`; `copy -> listing`.
 """

@@ -36,25 +36,25 @@ from howdah.spark.common.filesystems import Place, is_object_store, located, pre
 from howdah.spark.common.gauge import Amount
 from howdah.spark.common.progress import Progress
 from howdah.spark.common.staging import Staging, key_of
-from howdah.spark.copy.copier import COMPOSITE
-from howdah.spark.copy.counters import Counters
-from howdah.spark.copy.finishing import (
+from howdah.spark.copy.commit_tasks import (
     OWNER_ENTERS,
     AttributesTask,
     DeleteTask,
     JoinTask,
     TrackTask,
 )
+from howdah.spark.copy.context import CopyContext
+from howdah.spark.copy.copier import COMPOSITE
+from howdah.spark.copy.counters import Counters
+from howdah.spark.copy.dry_run import SCHEMA as REHEARSAL_SCHEMA
+from howdah.spark.copy.dry_run import DryRunTask, report_all
 from howdah.spark.copy.layout import place
 from howdah.spark.copy.options import Options
 from howdah.spark.copy.preserving import check_support
-from howdah.spark.copy.rehearsal import SCHEMA as REHEARSAL_SCHEMA
-from howdah.spark.copy.rehearsal import DryRunTask, report_all
 from howdah.spark.copy.results import SCHEMA, most_attempts, summed, sums_of
-from howdah.spark.copy.surroundings import CopyContext
 from howdah.spark.copy.tasks import CopyTask
 from howdah.spark.copy_job.atomic import AtomicCopy
-from howdah.spark.copy_job.lister import CopyListing, refuse_duplicates
+from howdah.spark.copy_job.copy_listing import CopyListing, refuse_duplicates
 from howdah.spark.copy_job.outcome import ListingChanged, Outcome
 from howdah.spark.copy_job.partitions import in_chunks, part_count
 from howdah.spark.copy_job.placement import placed_partitions

@@ -6,7 +6,7 @@ for the next round. So a small tree is one task, and a large one soon keeps all 
 busy, however deep or lopsided it is. All the driver gets to see of a round is a row of
 sums from each task.
 
-The rows are kept in the staging directory, or by the executors (`howdah.spark.listing.kept_rows`).
+The rows are kept in the staging directory, or by the executors (`howdah.spark.listing.row_stores`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from howdah.spark.common.rows import partitioned
 from howdah.spark.listing.entries import SCHEMA, WAITING, Entry, Kind, Sums, arrow_schema, batches
-from howdah.spark.listing.kept_rows import RowStore, Task
+from howdah.spark.listing.row_stores import RowStore, Task
 from howdah.spark.listing.walking import Walk
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from howdah.spark.common.failures import CopyFailed
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.staging import Staging
 from howdah.spark.compaction.joining import join
+from howdah.spark.copy.commit_tasks import JoinTask
 from howdah.spark.copy.copier import BandwidthLimit, Copier, CopySettings
-from howdah.spark.copy.finishing import JoinTask
 from howdah.spark.copy.options import Options
 from howdah.spark.copy.tasks import CopyTask, _Attempt
 from howdah.spark.listing.entries import WHOLE, Entry, Kind, fingerprint_of

@@ -21,7 +21,7 @@ from howdah.spark.copy.options import Options
 from howdah.spark.copy.results import FailureMark, is_last, most_attempts, result, result_of, summed
 from howdah.spark.copy.tasks import CopyTask
 from howdah.spark.listing.entries import Entry, Found, Kind, entries
-from howdah.spark.listing.kept_rows import ReadRows, StoreRows
+from howdah.spark.listing.row_stores import ReadRows, StoreRows
 from howdah.spark.listing.tree import FAILED, ListTree
 from howdah.spark.listing.walking import Walk, batches
 

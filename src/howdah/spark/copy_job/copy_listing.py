@@ -14,13 +14,13 @@ from howdah import errors
 from howdah.spark.common.filesystems import for_each, prefix, status_of
 from howdah.spark.common.rows import decode, encode
 from howdah.spark.common.staging import Staging
+from howdah.spark.copy.context import CopyContext
 from howdah.spark.copy.layout import Placed
 from howdah.spark.copy.options import Options
-from howdah.spark.copy.surroundings import CopyContext
 from howdah.spark.copy_job.outcome import DuplicateFile
 from howdah.spark.listing.entries import Entry, Found, Kind
-from howdah.spark.listing.kept_rows import NotStored, RowsInFiles, RowsInMemory, RowStore
 from howdah.spark.listing.rounds import Listing, make_listing
+from howdah.spark.listing.row_stores import NotStored, RowsInFiles, RowsInMemory, RowStore
 from howdah.spark.listing.walking import Walk
 from howdah.spark.locks.tree_lock import TreeLock
 
