@@ -57,6 +57,8 @@ FOUND = (
     ("power", 12387),
     ("power", 14860),
     ("power", 16203),
+    # Orders to delete replicas, one lost and one for none, kept two datanodes from taking copies.
+    ("power", 8873),
 )
 """Histories of 1,000 steps that failed once, and why."""
 

@@ -102,8 +102,8 @@ class BlockMap:
         storage.reported = False
         registrations = node.registrations
         missing = storage.block_ids.remaining()
-        sent = self.invalidation.sent_at(storage)
-        for others in (storage.corrupt, sent, self._unsettled_at(storage)):
+        invalidated_ids = self.invalidation.at(storage)
+        for others in (storage.corrupt, invalidated_ids, self._unsettled_at(storage)):
             for block_id in others:
                 missing.add(block_id)
         for position, replica in enumerate(replicas, 1):

@@ -7,8 +7,9 @@ these steps:
 2. `take`: the datanode sends a heartbeat, and each queued order is checked again. If the
    replica has become one of the last good ones since, its order is revoked, and it counts.
 3. The order is sent. The namenode does not know when the datanode deletes the replica, or
-   whether the order arrived. The order ends when the datanode reports the replica as
-   deleted, or sends a full report without it.
+   whether the order arrived. It is sent again from time to time while the replica is in the
+   way of a copy (`send_again`). An order, sent or not, ends when the datanode reports the
+   replica as deleted, or sends a full report without it.
 4. A report shows a replica whose order was sent. The order is sent again, unless the
    replica is one of the last good ones by now. Then it counts again, but it is marked
    `maybe_invalidated`: the datanode may still carry the order out.
@@ -146,13 +147,23 @@ class Invalidation:
             ):
                 self._revoke(node, block, invalidated)
 
-    def sent_at(self, storage: Storage) -> set[int]:
-        """The blocks with a replica on that storage whose order was sent."""
+    def at(self, storage: Storage) -> set[int]:
+        """The blocks with an order for a replica on that storage."""
         return {
             block_id
             for block_id, invalidated in storage.node.invalidated.items()
-            if invalidated.storage is storage and invalidated.is_sent
+            if invalidated.storage is storage
         }
+
+    def send_again(self, block: Block, nodes: Iterable[Datanode]) -> None:
+        """A copy of the block needs the place of an invalidated replica: queue the orders again
+        that were sent. The answer to the heartbeat may have been lost with its orders, and
+        only a full report would say so."""
+        for node in nodes:
+            invalidated = node.invalidated.get(block.block_id)
+            if invalidated is not None and not invalidated.is_queued:
+                invalidated.is_queued = True
+                node.to_invalidate.append(block.block_id)
 
     def forget(self, node: Datanode, block_id: int) -> None:
         """The replica is deleted, or was replaced."""

@@ -86,6 +86,8 @@ class Reconstruction:
         self._pending: dict[int, _PendingCopies] = {}
         # When the datanodes of a block's last pipeline must have reported their replicas.
         self._reports_deadline_ms: dict[int, int] = {}
+        # When orders for invalidated replicas that are in the way of copies are sent again.
+        self._resend_ms: dict[int, int] = {}
         # Targets of copies of a block that did not arrive.
         self._failed: dict[int, set[str]] = {}
         self._has_scanned = False
@@ -175,6 +177,7 @@ class Reconstruction:
             self._failed.pop(block_id, None)
         if need not in (Need.LAST, Need.LOW):
             self._reports_deadline_ms.pop(block_id, None)
+            self._resend_ms.pop(block_id, None)
         return need
 
     def _find_missing(self, block_ids: list[int]) -> None:
@@ -289,11 +292,20 @@ class Reconstruction:
             # replicas are left, these make room.
             self._failed.pop(block.block_id, None)
             self._map.invalidate_corrupt(block)
+            self._make_room(block, now_ms)
             return
         source.to_transfer.append(Transfer(block, tuple(chosen)))
         self._pending[block.block_id] = _PendingCopies(
             source, tuple(chosen), now_ms + self._pending_timeout_ms
         )
+
+    def _make_room(self, block: Block, now_ms: int) -> None:
+        """Invalidated replicas may be in the way of copies: send their orders again, as often
+        as a copy is ordered again."""
+        block_id = block.block_id
+        if now_ms >= self._resend_ms.setdefault(block_id, now_ms + self._pending_timeout_ms):
+            self._resend_ms[block_id] = now_ms + self._pending_timeout_ms
+            self._map.invalidation.send_again(block, self._deleting())
 
     def _source(self, block: Block) -> Datanode | None:
         nodes = [s.node for s in block.replicas if s.node.alive]

@@ -276,3 +276,27 @@ def test_copy_that_a_stale_replica_stands_in_the_way_of_goes_elsewhere_where_it_
     assert ("delete", target, ()) in orders
     (other,) = {n.uuid for n in cluster.nodes} - {n.uuid for n in cluster.holders()}
     assert [targets for what, _, targets in orders if what == "copy"] == [(other,)]
+
+
+@pytest.mark.req("FS-015")
+def test_order_that_was_lost_with_a_heartbeats_answer_is_sent_again() -> None:
+    cluster = Cluster(nodes=3, holders=2, wanted=3)
+    ((_, _, (target,)),) = cluster.orders()
+    cluster.node(target).store(cluster.block.blockId, cluster.block.generationStamp - 1, 3)
+    assert cluster.orders() + cluster.orders() == [("delete", target, ())]
+    assert cluster.orders() + cluster.orders(PENDING_TIMEOUT_MS - 1) == []
+    assert cluster.orders(1) == [("delete", target, ())]
+    assert cluster.orders() == []
+
+
+@pytest.mark.req("FS-015")
+def test_order_for_a_replica_that_a_full_report_does_not_name_is_over() -> None:
+    """Also one that was not sent yet: a power cut took the replica before."""
+    cluster = Cluster(nodes=3, holders=3)
+    cluster.set_replication(2)
+    cluster.namenode.tick()
+    (victim,) = [node for node in cluster.nodes if node.known.invalidated]
+    victim.replicas[victim.first_storage].clear()
+    victim.report()
+    assert not victim.known.invalidated
+    assert cluster.orders() == []
