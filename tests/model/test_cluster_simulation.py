@@ -59,6 +59,8 @@ FOUND = (
     ("power", 16203),
     # Orders to delete replicas, one lost and one for none, kept two datanodes from taking copies.
     ("power", 8873),
+    # The registration of a process that had died came behind the report of the next one.
+    ("power", 10199),
 )
 """Histories of 1,000 steps that failed once, and why."""
 

@@ -158,6 +158,7 @@ class Datanode:
         "orphaned",
         "registered_ms",
         "registrations",
+        "reported_registration",
         "shown",
         "storages",
         "to_invalidate",
@@ -186,6 +187,8 @@ class Datanode:
         self.maybe_invalidated: set[int] = set()
         self.registrations = 0
         """How often it has registered."""
+        self.reported_registration = 0
+        """The latest of its registrations, by number, that a full report has followed."""
         self.registered_ms = now_ms
         self.to_transfer: deque[Transfer] = deque()
         self.shown: tuple[object, object] | None = None

@@ -78,6 +78,11 @@ class ReportLeases:
                 f"{now_ms - held.until_ms} ms ago"
             )
 
+    def is_out(self, uuid: str, now_ms: int) -> bool:
+        """Whether this datanode has a lease that it may still use."""
+        held = self._leases.get(uuid)
+        return held is not None and held.until_ms > now_ms
+
     def release(self, uuid: str) -> None:
         """The datanode has reported."""
         self._leases.pop(uuid, None)

@@ -4,7 +4,9 @@
     blockReceivedAndDeleted as replicas come and go
 
 A node that is not known, since the namenode restarted or declared it dead, is
-told to register again by its heartbeat's answer.
+told to register again by its heartbeat's answer. So is one that believes that it
+has reported, while the namenode waits for its report: the registration of a process
+that has died may be overtaken by the registration and the report of the next one.
 """
 
 from __future__ import annotations
@@ -32,6 +34,9 @@ log = logging.getLogger(__name__)
 
 _STATES: Final = tuple(ReplicaState)
 MAX_VOLUME_BYTES: Final = 1 << 50
+REPORT_OVERDUE_MS: Final = 600_000
+"""So long after its registration a datanode that does not ask for a report's lease is told to
+register again."""
 
 
 class DatanodeProtocol:
@@ -195,12 +200,7 @@ class DatanodeProtocol:
         try:
             node = self._known(request.registration, caller)
         except errors.UnregisteredNode:
-            answer.cmds.append(
-                pb.DatanodeCommandProto(
-                    cmdType=pb.DatanodeCommandProto.RegisterCommand,
-                    registerCmd=pb.RegisterCommandProto(),
-                )
-            )
+            answer.cmds.append(_register_command())
             return answer
         if request.requestFullBlockReportLease:
             answer.fullBlockReportLeaseId = self._report_leases.request(
@@ -223,8 +223,24 @@ class DatanodeProtocol:
                 )
             core.blocks.storage_gone(storage)
         answer.cmds.extend(self._orders(node))
+        if not request.requestFullBlockReportLease and self._is_report_overdue(node):
+            log.warning(
+                "datanode %s has sent no full report since it registered %d s ago, and asks for "
+                "no lease to send one: it is told to register again",
+                node.name,
+                (core.clock.monotonic_ms() - node.registered_ms) // 1000,
+            )
+            answer.cmds.append(_register_command())
         core.update_safe_mode()
         return answer
+
+    def _is_report_overdue(self, node: Datanode) -> bool:
+        now_ms = self._core.clock.monotonic_ms()
+        return (
+            node.reported_registration != node.registrations
+            and now_ms - node.registered_ms >= REPORT_OVERDUE_MS
+            and not self._report_leases.is_out(node.identity.uuid, now_ms)
+        )
 
     def _orders(self, node: Datanode) -> list[pb.DatanodeCommandProto]:
         orders = self._settings_for(node)
@@ -285,7 +301,7 @@ class DatanodeProtocol:
         """All replicas of some storages, in slices that let others in between."""
         self._check_pool(request.blockPoolId)
         node = self._known(request.registration, caller)
-        uuid, context = node.identity.uuid, request.context
+        uuid, context, registration = node.identity.uuid, request.context, node.registrations
         self._report_leases.check(uuid, context.leaseId, self._core.clock.monotonic_ms())
         for report in request.reports:
             if report.blocks and not report.blocksBuffers:
@@ -298,8 +314,10 @@ class DatanodeProtocol:
             if self._core.safe_mode.on:
                 listed = self._noting_future(listed)
             yield from self._core.blocks.full_report(storage, listed)
-        if context.curRpc + 1 >= context.totalRpcs and context.leaseId:
-            self._report_leases.release(uuid)
+        if context.curRpc + 1 >= context.totalRpcs:
+            node.reported_registration = registration
+            if context.leaseId:
+                self._report_leases.release(uuid)
         if node.last_report_ms is None or node.last_report_ms < node.registered_ms:
             log.info(
                 "datanode %s has reported %d replicas on %d volumes",
@@ -470,6 +488,12 @@ def _reported(
     if state >= len(_STATES):
         raise errors.ProtocolViolation(f"a replica is reported in state {state}")
     return ReportedReplica(block_id, length_bytes, generation_stamp, _STATES[state])
+
+
+def _register_command() -> pb.DatanodeCommandProto:
+    return pb.DatanodeCommandProto(
+        cmdType=pb.DatanodeCommandProto.RegisterCommand, registerCmd=pb.RegisterCommandProto()
+    )
 
 
 def _block_command(command: pb.BlockCommandProto) -> pb.DatanodeCommandProto:

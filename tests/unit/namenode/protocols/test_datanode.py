@@ -11,6 +11,7 @@ from howdah import errors
 from howdah.namenode.blocks.block_map import SLICE_REPLICAS, ReplicaState, ReportedReplica
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.core import Settings
+from howdah.namenode.protocols.datanode import REPORT_OVERDUE_MS
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2
@@ -185,6 +186,40 @@ def test_unknown_datanode_is_told_to_register(namenode: InMemoryNamenode) -> Non
         node.report()
     with pytest.raises(errors.UnregisteredNode):
         node.store(1, 1, 1)
+
+
+def test_datanode_whose_registration_came_behind_its_report_is_told_to_register_again(
+    namenode: InMemoryNamenode,
+) -> None:
+    """The registration of a process that died may be overtaken by all of the next one's."""
+    node = namenode.join("dn")
+    node.register()
+    namenode.clock.advance(REPORT_OVERDUE_MS - 1)
+    assert node.heartbeat() == []
+    namenode.clock.advance(1)
+    (command,) = node.heartbeat()
+    assert command.cmdType == dn.DatanodeCommandProto.RegisterCommand
+    node.register()
+    node.report()
+    namenode.clock.advance(REPORT_OVERDUE_MS)
+    assert node.heartbeat() == []
+
+
+def test_datanode_that_asks_to_report_is_not_told_to_register_again(
+    namenode: InMemoryNamenode,
+) -> None:
+    node = namenode.join("dn")
+    node.register()
+    namenode.clock.advance(REPORT_OVERDUE_MS)
+    request = dn.HeartbeatRequestProto(
+        registration=node.registration(), requestFullBlockReportLease=True
+    )
+    for _ in range(2):
+        answer = namenode.call("sendHeartbeat", request, address=node.ip)
+        assert isinstance(answer, dn.HeartbeatResponseProto)
+        assert list(answer.cmds) == []
+        # From here on it has a lease.
+        request.requestFullBlockReportLease = False
 
 
 def test_datanode_that_was_silent_too_long_is_dead_and_its_replicas_are_gone(
