@@ -226,7 +226,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 # The rooms of each package, from the bottom to the top: a room imports only rooms that
 # stand before it. A module that lies in no room stands where its imports let it.
 ROOMS = {
-    "cli": ("dfs", "dfsadmin"),
+    "cli": ("arguments", "dfs", "dfsadmin"),
     "cli.dfs": ("shell", "copying", "commands"),
     "client": ("settings", "reading", "shortcircuit", "writing"),
     "datanode": (
@@ -270,8 +270,7 @@ ROOMS = {
 }
 # Rooms that know none of the others, though they stand above some.
 BY_THEMSELVES = {
-    ("cli", "dfs"),
-    ("cli", "dfsadmin"),
+    ("cli", "arguments"),
     ("fs", "local"),
     ("fs", "memory"),
     ("namenode", "journal"),

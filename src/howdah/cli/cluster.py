@@ -28,8 +28,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from howdah.cli.main import EXIT_FAILURE, UsageError
-from howdah.cli.servers import Arguments
+from howdah.cli.arguments.parser import Arguments
+from howdah.cli.arguments.usage import EXIT_FAILURE, UsageError
 from howdah.config import Configuration
 from howdah.errors import HowdahError, InvalidConfiguration
 from howdah.fs.registry import connect

@@ -11,7 +11,7 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from howdah.cli.servers import Arguments
+from howdah.cli.arguments.parser import Arguments
 from howdah.cli.spark_options import add_options, add_tasks, session_of
 from howdah.fs.paths import shown
 from howdah.kinds import parse_size

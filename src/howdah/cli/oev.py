@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from howdah import errors
-from howdah.cli.main import EXIT_USAGE
-from howdah.cli.servers import Arguments
+from howdah.cli.arguments.parser import Arguments
+from howdah.cli.arguments.usage import EXIT_USAGE
 from howdah.storage.edits.codec import LAYOUT_VERSION, encode_record
 from howdah.storage.edits.edits import LoggedEdit, Opcode
 from howdah.storage.edits.segment_scan import encode_header

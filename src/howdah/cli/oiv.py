@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from howdah import __version__, errors
-from howdah.cli.main import EXIT_FAILURE, EXIT_USAGE
-from howdah.cli.servers import Arguments
+from howdah.cli.arguments.parser import Arguments
+from howdah.cli.arguments.usage import EXIT_FAILURE, EXIT_USAGE
 from howdah.storage.atomic import replace_file, replacing
 from howdah.storage.image.files import md5_path
 from howdah.storage.image.fsimage import ImageReader

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from howdah.cli.main import EXIT_FAILURE, UsageError
+from howdah.cli.arguments.usage import EXIT_FAILURE, UsageError
 from howdah.cli.servers import check_configuration, log_to_stderr, server_arguments
 
 if TYPE_CHECKING:

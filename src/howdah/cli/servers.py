@@ -7,15 +7,15 @@ line, and tells by `--ready-file` when it can serve.
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-from howdah.cli.main import EXIT_USAGE, UsageError
+from howdah.cli.arguments.parser import Arguments
+from howdah.cli.arguments.usage import EXIT_USAGE, UsageError
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
@@ -24,13 +24,6 @@ _log = logging.getLogger(__name__)
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
-
-
-class Arguments(argparse.ArgumentParser):
-    """argparse, but wrong usage raises `UsageError` and so exits as all commands do."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
 
 
 class _LineFormatter(logging.Formatter):

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 import howdah
+from howdah.cli.arguments.usage import EXIT_FAILURE, UsageError
+from howdah.cli.arguments.words import check_count
 from howdah.config import Configuration
 from howdah.errors import HowdahError, IllegalArgument
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
@@ -23,7 +25,6 @@ USAGE = {
     'snapshots of a directory,\n\tor a snapshot and what is there now, which is ".".\n\t'
     "A snapshot is told by its name, before which there may be .snapshot/",
 }
-EXIT_FAILURE = 1
 
 
 def ls_snapshottable_dir(argv: list[str], conf: Configuration) -> int:
@@ -45,7 +46,9 @@ def _run(
     conf: Configuration,
     run: Callable[[HdfsFileSystem, list[str]], None],
 ) -> int:
-    if len(argv) != words:
+    try:
+        check_count(argv, words, words)
+    except UsageError:
         print(f"Usage: \nhowdah {USAGE[name]}", file=sys.stderr)
         return EXIT_FAILURE
     try:

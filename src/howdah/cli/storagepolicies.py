@@ -9,6 +9,7 @@ import sys
 from typing import Final
 
 import howdah
+from howdah.cli.arguments.words import take_value
 from howdah.config import Configuration
 from howdah.errors import HowdahError
 
@@ -30,8 +31,8 @@ def main(argv: list[str], conf: Configuration) -> int:
             print(f"          {usage}", file=sys.stderr)
         return EXIT_USAGE
     name, *rest = argv
-    options = dict(zip(rest[::2], rest[1::2], strict=False))
-    path, policy = options.get("-path"), options.get("-policy")
+    path, rest = take_value(rest, "-path")
+    policy, rest = take_value(rest, "-policy")
     if name != "-listPolicies" and path is None:
         print(f"Please specify the path.\nUsage: {USAGE[name]}", file=sys.stderr)
         return EXIT_USAGE

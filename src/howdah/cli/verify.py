@@ -9,7 +9,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from howdah.cli.servers import Arguments
+from howdah.cli.arguments.parser import Arguments
 from howdah.cli.spark_options import add_options, add_tasks, session_of
 from howdah.fs.paths import shown
 from howdah.wording import byte_text

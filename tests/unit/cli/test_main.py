@@ -11,7 +11,9 @@ import pytest
 
 from howdah import __version__
 from howdah.cli import main as program
-from howdah.cli.main import COMMANDS, Command, GenericOptions, UsageError, main
+from howdah.cli.arguments.generic import GenericOptions
+from howdah.cli.arguments.usage import UsageError
+from howdah.cli.main import COMMANDS, Command, main
 from howdah.config import Configuration
 from howdah.errors import PathNotFound
 

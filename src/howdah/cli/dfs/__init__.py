@@ -76,20 +76,20 @@ def load(name: str) -> type[Command]:
 
 
 def _run(shell: Shell, arguments: list[str]) -> int:
+    from howdah.cli.arguments.usage import UsageError
     from howdah.cli.dfs.shell import registry
-    from howdah.cli.dfs.shell.problems import UsageProblem
 
     word = arguments[0] if arguments else ""
     name = word[1:]
     try:
         if word in ("", "-", "--"):
-            raise UsageProblem("")
+            raise UsageError("")
         if not word.startswith("-") or name not in registry.COMMANDS:
-            raise UsageProblem(f"Unknown command{_hint(word)}")
+            raise UsageError(f"Unknown command{_hint(word)}")
         if shell.json and not registry.COMMANDS[name].json:
-            raise UsageProblem("Illegal option --json")
+            raise UsageError("Illegal option --json")
         return load(name)(shell, name).run(arguments[1:])
-    except UsageProblem as problem:
+    except UsageError as problem:
         message = f"{word}: {problem}" if str(problem) else ""
         _usage(shell, name if name in registry.COMMANDS else None, message)
         return EXIT_USAGE

@@ -10,8 +10,9 @@ import sys
 from typing import Final
 
 import howdah
+from howdah.cli.arguments.usage import UsageError
 from howdah.cli.dfsadmin import datanodes, image, namenode, quotas, report, snapshots, upgrade
-from howdah.cli.dfsadmin.command import EXIT_FAILURE, Cluster, Command, Failed, Usage
+from howdah.cli.dfsadmin.command import EXIT_FAILURE, Cluster, Command, Failed
 from howdah.config import Configuration
 from howdah.errors import HowdahError
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
@@ -42,12 +43,14 @@ def main(argv: list[str], conf: Configuration) -> int:
         return EXIT_FAILURE
     try:
         if not command.least_words <= len(words) <= command.most_words:
-            raise Usage
+            raise UsageError
         with howdah.connect(conf=conf) as fs:
             if not isinstance(fs, HdfsFileSystem):
-                raise Usage(f"FileSystem {fs.uri} is not an HDFS file system. See fs.defaultFS.")
+                raise UsageError(
+                    f"FileSystem {fs.uri} is not an HDFS file system. See fs.defaultFS."
+                )
             command.run(words, Cluster(fs, conf))
-    except Usage as error:
+    except UsageError as error:
         if error.args:
             print(f"{name[1:]}: {error}", file=sys.stderr)
         print(f"Usage: howdah dfsadmin [{name}{command.space}{command.synopsis}]", file=sys.stderr)

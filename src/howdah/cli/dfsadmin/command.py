@@ -14,10 +14,6 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 EXIT_FAILURE: Final = 255
 
 
-class Usage(Exception):
-    """Words that a command cannot make sense of."""
-
-
 class Failed(Exception):
     """A failure that is told in these words, without the command's name before them."""
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from howdah import errors
-from howdah.cli.dfsadmin.command import Cluster, Command, Usage
+from howdah.cli.arguments.usage import UsageError
+from howdah.cli.dfsadmin.command import Cluster, Command
 from howdah.fs.hdfs.administration import DatanodeAdministration
 from howdah.proto import types_pb2
 from howdah.wording import byte_text
@@ -19,7 +20,7 @@ _PLACE: Final = "<datanode_host:ipc_port>"
 def _datanode(place: str, cluster: Cluster) -> Iterator[DatanodeAdministration]:
     host, _, port = place.rpartition(":")
     if not host or not (port.isascii() and port.isdigit() and int(port) < 65536):
-        raise Usage(f"Not a host:port pair: {place}")
+        raise UsageError(f"Not a host:port pair: {place}")
     administration = DatanodeAdministration((host.strip("[]"), int(port)), cluster.fs.user)
     try:
         yield administration
@@ -58,7 +59,7 @@ def _volumes(words: list[str], cluster: Cluster) -> None:
 
 def _shutdown(words: list[str], cluster: Cluster) -> None:
     if words[1:] not in ([], ["upgrade"]):
-        raise Usage
+        raise UsageError
     with _datanode(words[0], cluster) as datanode:
         datanode.shutdown(for_upgrade=len(words) > 1)
     print(f"Submitted a shutdown request to datanode {words[0]}")
@@ -79,9 +80,9 @@ def _trigger_block_report(words: list[str], cluster: Cluster) -> None:
         namenode = rest[place + 1]
         del rest[place : place + 2]
     if not rest:
-        raise Usage("You must specify a host:port pair.")
+        raise UsageError("You must specify a host:port pair.")
     if len(rest) > 1:
-        raise Usage(f"Can't understand arguments: {' '.join(rest[1:])}")
+        raise UsageError(f"Can't understand arguments: {' '.join(rest[1:])}")
     with _datanode(rest[0], cluster) as datanode:
         datanode.trigger_block_report(incremental=incremental, namenode=namenode)
     kind = "an incremental" if incremental else "a full"
@@ -91,7 +92,7 @@ def _trigger_block_report(words: list[str], cluster: Cluster) -> None:
 
 def _delete_block_pool(words: list[str], cluster: Cluster) -> None:
     if words[2:] not in ([], ["force"]):
-        raise Usage
+        raise UsageError
     with _datanode(words[0], cluster) as datanode:
         datanode.delete_block_pool(words[1], force=len(words) > 2)
 
@@ -116,7 +117,7 @@ def _reconfigure(words: list[str], cluster: Cluster) -> None:
         "status",
         "properties",
     ):
-        raise Usage
+        raise UsageError
     raise errors.UnsupportedOperation(
         f"a {words[0]} does not change its configuration while it runs: stop it and start it anew"
     )

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Final
 
 from howdah import keys
-from howdah.cli.dfsadmin.command import Cluster, Command, Failed, Usage
+from howdah.cli.arguments.usage import UsageError
+from howdah.cli.dfsadmin.command import Cluster, Command, Failed
 from howdah.cli.dfsadmin.quotas import size
 from howdah.fs.hdfs.administration import Administration
 
@@ -23,14 +24,14 @@ def _safe_mode(words: list[str], cluster: Cluster) -> None:
         print("Safe mode is OFF")
         return
     if action not in _ACTIONS:
-        raise Usage
+        raise UsageError
     on = cluster.fs.set_safe_mode(_ACTIONS[action])
     print(f"Safe mode is {'ON' if on else 'OFF'}")
 
 
 def _save_namespace(words: list[str], cluster: Cluster) -> None:
     if words not in ([], ["-beforeShutdown"]):
-        raise Usage(f"Can't understand arguments: {' '.join(words)}")
+        raise UsageError(f"Can't understand arguments: {' '.join(words)}")
     window_s = gap = 0
     if words:
         periods = cluster.conf.get(keys.DFS_NAMENODE_MISSING_CHECKPOINT_PERIODS_BEFORE_SHUTDOWN)
@@ -74,7 +75,7 @@ def _set_balancer_bandwidth(words: list[str], cluster: Cluster) -> None:
     try:
         bandwidth = size(words[0])
     except ValueError:
-        raise Usage(f'"{words[0]}" is no number of bytes, such as 1048576 or 10m') from None
+        raise UsageError(f'"{words[0]}" is no number of bytes, such as 1048576 or 10m') from None
     cluster.administration.set_balancer_bandwidth(bandwidth)
     print(f"Balancer bandwidth is set to {bandwidth}")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from howdah.cli.dfsadmin.command import Cluster, Command, Usage
+from howdah.cli.arguments.words import check_count, take_value
+from howdah.cli.dfsadmin.command import Cluster, Command
 from howdah.errors import IllegalArgument, PathNotFound
 from howdah.fs import glob
 
@@ -50,24 +51,18 @@ def _matching(words: list[str], cluster: Cluster) -> Iterator[str]:
 
 
 def _some(words: list[str]) -> list[str]:
-    if not words:
-        raise Usage("Not enough arguments: expected 1 but got 0")
+    check_count(words, 1)
     return words
 
 
 def _storage_type(words: list[str]) -> tuple[str | None, list[str]]:
     """`-storageType` with its value may stand anywhere."""
-    if "-storageType" not in words:
-        return None, words
-    place = words.index("-storageType")
-    if place + 1 == len(words):
-        raise Usage("option -storageType requires 1 argument.")
-    return words[place + 1].upper(), words[:place] + words[place + 2 :]
+    kind, others = take_value(words, "-storageType")
+    return kind and kind.upper(), others
 
 
 def _number_and_paths(words: list[str]) -> tuple[int, list[str]]:
-    if len(words) < 2:
-        raise Usage(f"Not enough arguments: expected 2 but got {len(words)}")
+    check_count(words, 2)
     return size(words[0]), words[1:]
 
 

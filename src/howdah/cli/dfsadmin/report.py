@@ -5,7 +5,8 @@ from __future__ import annotations
 import socket
 from typing import Final
 
-from howdah.cli.dfsadmin.command import Cluster, Command, Usage
+from howdah.cli.arguments.usage import UsageError
+from howdah.cli.dfsadmin.command import Cluster, Command
 from howdah.proto import types_pb2
 from howdah.wording import java_date, percent_text, sized
 
@@ -163,7 +164,7 @@ def _list_open_files(words: list[str], cluster: Cluster) -> None:
     if rest[:1] == ["-path"] and len(rest) == 2:
         path = rest[1].strip() or "/"
     elif rest:
-        raise Usage
+        raise UsageError
     print(f"{'Client Host':<20}\t{'Client Name':<20}\tOpen File Path")
     for entry in cluster.administration.open_files(path, blocking_decommission=blocking):
         print(f"{entry.client_machine:<20}\t{entry.client_name:<20}\t{entry.path:>20}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from howdah import errors
-from howdah.cli.dfsadmin.command import Cluster, Command, Usage
+from howdah.cli.arguments.usage import UsageError
+from howdah.cli.dfsadmin.command import Cluster, Command
 from howdah.fs import paths
 from howdah.trash_names import TRASH_NAME
 
@@ -29,10 +30,10 @@ def _provision_trash(words: list[str], cluster: Cluster) -> None:
             _make_trash(directory, cluster)
         return
     if len(words) != 1 or words[0].startswith("-"):
-        raise Usage
+        raise UsageError
     directory = cluster.fs.get_file_status(words[0]).path
     if directory not in known:
-        raise Usage(f"{directory} is not a snapshottable directory.")
+        raise UsageError(f"{directory} is not a snapshottable directory.")
     _make_trash(directory, cluster)
 
 

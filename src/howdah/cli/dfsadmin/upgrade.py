@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from howdah.cli.dfsadmin.command import Cluster, Command, Usage
+from howdah.cli.arguments.usage import UsageError
+from howdah.cli.dfsadmin.command import Cluster, Command
 
 _ROLLING: Final = ("query", "prepare", "finalize")
 
@@ -21,13 +22,13 @@ def _upgrade(words: list[str], cluster: Cluster) -> None:
         done = cluster.administration.is_upgrade_finalized()
         print("Upgrade finalized" if done else "Upgrade not finalized")
     else:
-        raise Usage
+        raise UsageError
 
 
 def _rolling_upgrade(words: list[str], cluster: Cluster) -> None:
     action = words[0].lower() if words else "query"
     if action not in _ROLLING:
-        raise Usage(f'Failed to convert "{words[0]}" to RollingUpgradeAction')
+        raise UsageError(f'Failed to convert "{words[0]}" to RollingUpgradeAction')
     print(f"{action.upper()} rolling upgrade ...")
     if not cluster.administration.rolling_upgrade(action):
         print(

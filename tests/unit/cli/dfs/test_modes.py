@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from howdah.cli.arguments.usage import UsageError
 from howdah.cli.dfs.commands import modes
-from howdah.cli.dfs.shell.problems import UsageProblem
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_capital_x_makes_directories_searchable() -> None:
     ["", "0", "99", "999", "01755", "4755", "77777", "-755", "+", "u+", "u+q", "o=", "u=r o=w"],
 )
 def test_what_is_no_mode_is_refused(text: str) -> None:
-    with pytest.raises(UsageProblem, match="does not match the expected pattern"):
+    with pytest.raises(UsageError, match="does not match the expected pattern"):
         modes.parse(text)
 
 

@@ -7,12 +7,13 @@ import binascii
 from collections.abc import Sequence
 from typing import Final
 
+from howdah.cli.arguments import words as options
+from howdah.cli.arguments.usage import UsageError
+from howdah.cli.arguments.words import Parsed
 from howdah.cli.dfs.commands import modes
-from howdah.cli.dfs.shell import options
 from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.options import Parsed
-from howdah.cli.dfs.shell.problems import CommandProblem, UsageProblem
+from howdah.cli.dfs.shell.problems import CommandProblem
 from howdah.errors import IllegalArgument
 from howdah.fs.acl import AclEntry, AclStatus, parse_acl
 from howdah.fs.attributes import xattr_parts
@@ -23,9 +24,9 @@ ENCODINGS: Final = ("text", "hex", "base64")
 def _one_path(arguments: Sequence[str], end: str = "") -> list[str]:
     """The attributes' complaints end with a full stop, those of ACLs without."""
     if not arguments:
-        raise UsageProblem(f"<path> is missing{end}")
+        raise UsageError(f"<path> is missing{end}")
     if len(arguments) > 1:
-        raise UsageProblem(f"Too many arguments{end}")
+        raise UsageError(f"Too many arguments{end}")
     return list(arguments)
 
 
@@ -76,17 +77,17 @@ class SetFacl(Command):
         self.recursive = "R" in parsed
         given = [flag for flag in self.FLAGS if flag != "R" and flag in parsed]
         if len(given) > 1:
-            raise UsageProblem("Specified flags contains both remove and modify flags")
+            raise UsageError("Specified flags contains both remove and modify flags")
         self._action = given[0] if given else ""
         arguments = list(parsed.arguments)
         self._entries: list[AclEntry] = []
         if self._action in ("m", "x", "-set"):
             if len(arguments) < 2:
-                raise UsageProblem("Missing either <acl_spec> or <path>")
+                raise UsageError("Missing either <acl_spec> or <path>")
             try:
                 self._entries = parse_acl(arguments.pop(0), with_permissions=self._action != "x")
             except IllegalArgument as error:
-                raise UsageProblem(error.message) from error
+                raise UsageError(error.message) from error
         return _one_path(arguments)
 
     def process_path(self, item: Item) -> None:
@@ -121,14 +122,14 @@ class GetFattr(Command):
         encoding = _pop_option(rest, "-e") or ENCODINGS[0]
         self._encoding = encoding.lower()
         if self._encoding not in ENCODINGS:
-            raise UsageProblem(f"Invalid/unsupported encoding option specified: {encoding}")
+            raise UsageError(f"Invalid/unsupported encoding option specified: {encoding}")
         return options.parse(rest, flags=self.FLAGS)
 
     def prepare(self, parsed: Parsed) -> list[str]:
         self.recursive = "R" in parsed
         self._all = "d" in parsed
         if not self._all and self._name is None:
-            raise UsageProblem("Must specify '-n name' or '-d' option.")
+            raise UsageError("Must specify '-n name' or '-d' option.")
         return _one_path(parsed.arguments, ".")
 
     def process_path(self, item: Item) -> None:
@@ -158,9 +159,9 @@ class SetFattr(Command):
 
     def prepare(self, parsed: Parsed) -> list[str]:
         if self._name is not None and self._unwanted is not None:
-            raise UsageProblem("Can not specify both '-n name' and '-x name' option.")
+            raise UsageError("Can not specify both '-n name' and '-x name' option.")
         if self._name is None and self._unwanted is None:
-            raise UsageProblem("Must specify '-n name' or '-x name' option.")
+            raise UsageError("Must specify '-n name' or '-x name' option.")
         return _one_path(parsed.arguments, ".")
 
     def process_path(self, item: Item) -> None:
@@ -178,7 +179,7 @@ def _check_name(name: str) -> None:
     try:
         xattr_parts(name)
     except IllegalArgument as error:
-        raise UsageProblem(error.message) from error
+        raise UsageError(error.message) from error
 
 
 def _pop_option(arguments: list[str], name: str) -> str | None:
@@ -188,7 +189,7 @@ def _pop_option(arguments: list[str], name: str) -> str | None:
             return None
         if word == name:
             if place + 1 == len(arguments):
-                raise UsageProblem(f"option {name} requires 1 argument.")
+                raise UsageError(f"option {name} requires 1 argument.")
             del arguments[place]
             return arguments.pop(place)
     return None

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 import time
 
+from howdah.cli.arguments import words as options
+from howdah.cli.arguments.usage import UsageError
+from howdah.cli.arguments.words import Parsed, short_integer
 from howdah.cli.dfs.commands import modes
-from howdah.cli.dfs.shell import options
 from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.options import Parsed, short_integer
-from howdah.cli.dfs.shell.problems import CommandProblem, UsageProblem, describe
+from howdah.cli.dfs.shell.problems import CommandProblem, describe
 from howdah.errors import HowdahError
 
 _NAME = r"[-_./@a-zA-Z0-9]+"
@@ -80,10 +81,10 @@ class Chown(_Recursive):
     def take(self, text: str) -> None:
         found = _OWNER_AND_GROUP.fullmatch(text)
         if not found:
-            raise UsageProblem(f"'{text}' does not match expected pattern for [owner][:group].")
+            raise UsageError(f"'{text}' does not match expected pattern for [owner][:group].")
         self.owner, self.group = found[1], found[3]
         if not self.owner and not self.group:
-            raise UsageProblem(f"'{text}' does not specify owner or group.")
+            raise UsageError(f"'{text}' does not specify owner or group.")
 
     def process_path(self, item: Item) -> None:
         status = item.found()
@@ -102,7 +103,7 @@ class Chgrp(Chown):
     def take(self, text: str) -> None:
         found = _GROUP.fullmatch(text)
         if not found:
-            raise UsageProblem(f"'{text}' does not match expected pattern for group")
+            raise UsageError(f"'{text}' does not match expected pattern for group")
         self.group = found[1]
 
 
@@ -117,11 +118,11 @@ class SetRep(Command):
         arguments = list(parsed.arguments)
         try:
             self._replication = short_integer(arguments.pop(0))
-        except UsageProblem:
+        except UsageError:
             self.complain("Illegal replication, a positive integer expected")
             raise
         if self._replication < 1:
-            raise UsageProblem("replication must be >= 1")
+            raise UsageError("replication must be >= 1")
         self._waiting_for: list[Item] | None = [] if "w" in parsed else None
         return arguments
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from howdah.cli.dfs.shell import options
+from howdah.cli.arguments import words as options
+from howdah.cli.arguments.usage import UsageError
+from howdah.cli.arguments.words import Parsed
 from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.options import Parsed
-from howdah.cli.dfs.shell.problems import UsageProblem
 from howdah.cli.dfs.shell.text import size_text
 from howdah.fs.status import ContentSummary
 
@@ -137,7 +137,7 @@ def storage_types(text: str) -> tuple[str, ...]:
         return STORAGE_TYPES
     for name in names:
         if name not in (*STORAGE_TYPES, "RAM_DISK"):
-            raise UsageProblem(
+            raise UsageError(
                 f"{name} is no storage type with a quota, those are {', '.join(STORAGE_TYPES)}"
             )
     return names

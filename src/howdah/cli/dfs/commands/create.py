@@ -6,10 +6,11 @@ import re
 import time
 from datetime import datetime
 
+from howdah.cli.arguments.usage import UsageError
+from howdah.cli.arguments.words import Parsed
 from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.items import Item, status_or_none
-from howdah.cli.dfs.shell.options import Parsed
-from howdah.cli.dfs.shell.problems import IO_ERROR, PathProblem, UsageProblem
+from howdah.cli.dfs.shell.problems import IO_ERROR, PathProblem
 from howdah.fs import paths
 
 TIMESTAMP_FORMAT = "%Y%m%d:%H%M%S"
@@ -94,7 +95,7 @@ def timestamp_ms(text: str) -> int:
             raise ValueError(text)
         return int(datetime.strptime(text, TIMESTAMP_FORMAT).timestamp() * 1000)
     except ValueError:
-        raise UsageProblem(
+        raise UsageError(
             f"Unable to parse the specified timestamp {text}. The expected format is "
             "yyyyMMdd:HHmmss"
         ) from None

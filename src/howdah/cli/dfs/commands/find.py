@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from howdah.cli.dfs.shell import options
+from howdah.cli.arguments import words as options
+from howdah.cli.arguments.usage import UsageError
+from howdah.cli.arguments.words import Parsed
 from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.options import Parsed
-from howdah.cli.dfs.shell.problems import CommandProblem, UsageProblem
+from howdah.cli.dfs.shell.problems import CommandProblem
 from howdah.fs import glob
 
 Expression = Callable[[Item], bool]
@@ -45,13 +46,13 @@ class Find(Command):
             word = words.pop(0)
             if word in _AND:
                 if joined or not words:
-                    raise UsageProblem(f"{word} wants an expression on either side")
+                    raise UsageError(f"{word} wants an expression on either side")
                 joined = True
                 continue
             joined = False
             if word in ("-name", "-iname"):
                 if not words:
-                    raise UsageProblem(f"{word} wants a pattern")
+                    raise UsageError(f"{word} wants a pattern")
                 expressions.append(_name_matches(words.pop(0), ignore_case=word == "-iname"))
             elif word in ("-print", "-print0"):
                 expressions.append(self._print("\n" if word == "-print" else "\0"))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from howdah.cli.arguments.usage import UsageError
 from howdah.cli.dfs.shell import registry
 from howdah.cli.dfs.shell.command import Command
-from howdah.cli.dfs.shell.problems import UsageProblem
 
 PREFIX = "Usage: howdah dfs [generic options]"
 
@@ -55,7 +55,7 @@ class Usage(Command):
         """The command that is meant, with or without its dash."""
         name = argument.removeprefix("-")
         if name not in registry.COMMANDS:
-            raise UsageProblem(f"`{argument}': Unknown command")
+            raise UsageError(f"`{argument}': Unknown command")
         return name
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 
 from howdah import errors
+from howdah.cli.arguments.usage import UsageError
+from howdah.cli.arguments.words import UNLIMITED, Parsed
 from howdah.cli.dfs.shell import registry
 from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.options import UNLIMITED, Parsed
-from howdah.cli.dfs.shell.problems import CommandProblem, PathProblem, UsageProblem
+from howdah.cli.dfs.shell.problems import CommandProblem, PathProblem
 
 _FIRST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 1.0
@@ -25,7 +26,7 @@ class Truncate(Command):
         length, *paths = parsed.arguments
         if not (length.isascii() and length.isdigit()) or int(length) >= 1 << 63:
             self.shell.complain(f"{self.name}: Illegal length, a non-negative integer expected")
-            raise UsageProblem(f'For input string: "{length}"')
+            raise UsageError(f'For input string: "{length}"')
         self._length = int(length)
         self._waits = "w" in parsed
         self._cut: list[Item] = []
@@ -42,7 +43,7 @@ class Truncate(Command):
         now = item.found().length
         if self._length > now:
             # Hadoop ends the whole command here, whatever else was to be cut.
-            raise UsageProblem(
+            raise UsageError(
                 f"Cannot truncate to a larger file size. Current size: {now}, "
                 f"truncate size: {self._length}."
             )

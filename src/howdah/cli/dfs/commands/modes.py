@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from howdah.cli.dfs.shell.problems import UsageProblem
+from howdah.cli.arguments.usage import UsageError
 
 STICKY = 0o1000
 
@@ -34,7 +34,7 @@ Change = Callable[[int, bool], int]
 
 
 def parse(text: str) -> Change:
-    """What `chmod MODE` does to a mode; `UsageProblem` for what is none.
+    """What `chmod MODE` does to a mode; `UsageError` for what is none.
 
     >>> oct(parse("g+w,o=r")(0o755, False))
     '0o774'
@@ -43,7 +43,7 @@ def parse(text: str) -> Change:
     if octal:
         return _octal(octal[1], int(octal[2], 8))
     if not _SYMBOLIC.fullmatch(text):
-        raise UsageProblem(f"chmod : mode '{text}' does not match the expected pattern.")
+        raise UsageError(f"chmod : mode '{text}' does not match the expected pattern.")
     classes: dict[str, tuple[str, str]] = {}
     for found in _PARTS.finditer(text):
         operator, letters = found[2][-1], found[3]

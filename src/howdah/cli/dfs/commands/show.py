@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from howdah.cli.arguments.words import Parsed
 from howdah.cli.dfs.commands import codecs
 from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.options import Parsed
 from howdah.cli.dfs.shell.problems import PathProblem
 from howdah.fs import tail
 

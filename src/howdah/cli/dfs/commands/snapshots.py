@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from howdah.cli.arguments.usage import UsageError
+from howdah.cli.arguments.words import Parsed
 from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.options import Parsed
-from howdah.cli.dfs.shell.problems import CommandProblem, UsageProblem
+from howdah.cli.dfs.shell.problems import CommandProblem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 
 
@@ -22,7 +23,7 @@ class _SnapshotCommand(Command):
         least, most = self.WORDS
         if not least <= len(parsed.arguments) <= most:
             few = len(parsed.arguments) < least
-            raise UsageProblem(self.COMPLAINT if few else "Incorrect number of arguments.")
+            raise UsageError(self.COMPLAINT if few else "Incorrect number of arguments.")
         directory, *self.names = parsed.arguments
         return [directory]
 

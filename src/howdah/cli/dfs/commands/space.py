@@ -6,9 +6,9 @@ all replicas take together. `df` shows the whole filesystem that a path is in.
 
 from __future__ import annotations
 
+from howdah.cli.arguments.words import Parsed
 from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.options import Parsed
 from howdah.cli.dfs.shell.text import Table, percent, size_text
 
 

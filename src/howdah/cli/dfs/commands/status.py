@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from howdah.cli.arguments.usage import UsageError
+from howdah.cli.arguments.words import Parsed
 from howdah.cli.dfs.commands.ls import record
 from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.options import Parsed
-from howdah.cli.dfs.shell.problems import UsageProblem
 from howdah.cli.dfs.shell.text import utc_second
 from howdah.errors import AccessDenied
 from howdah.fs.status import FileStatus, permission_string
@@ -83,9 +83,9 @@ class Test(Command):
 
     def prepare(self, parsed: Parsed) -> list[str]:
         if len(parsed.flags) > 1:
-            raise UsageProblem("Only one test flag is allowed")
+            raise UsageError("Only one test flag is allowed")
         if not parsed.flags:
-            raise UsageProblem("No test flag given")
+            raise UsageError("No test flag given")
         (self._flag,) = parsed.flags
         self._passed = True
         return list(parsed.arguments)

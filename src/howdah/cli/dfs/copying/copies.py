@@ -10,13 +10,14 @@ whatever it writes; without it there is none. `-mv` renames within one filesyste
 
 from __future__ import annotations
 
+from howdah.cli.arguments import words as options
+from howdah.cli.arguments.usage import UsageError
+from howdah.cli.arguments.words import Parsed
 from howdah.cli.dfs.copying.destination import DestinationCommand
 from howdah.cli.dfs.copying.transfer import ACL, MODE, CopyCommand
-from howdah.cli.dfs.shell import options
 from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.options import Parsed
-from howdah.cli.dfs.shell.problems import CommandProblem, PathProblem, UsageProblem
+from howdah.cli.dfs.shell.problems import CommandProblem, PathProblem
 
 STANDARD_INPUT = "-"
 LAZY_REPLICATION = 1
@@ -91,7 +92,7 @@ class Cp(CopyCommand):
     def _preserve(self, letters: str) -> None:
         for letter in letters:
             if letter not in "topax":
-                raise UsageProblem(f"No attribute for {letter}")
+                raise UsageError(f"No attribute for {letter}")
         # Access control lists extend the mode, so keeping them keeps it.
         self.preserved |= frozenset(letters.replace(ACL, ACL + MODE))
 

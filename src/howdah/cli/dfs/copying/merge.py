@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import IO
 
+from howdah.cli.arguments.words import Parsed
 from howdah.cli.dfs.copying.progress import Progress
 from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.options import Parsed
 from howdah.cli.dfs.shell.problems import CommandProblem, PathProblem
 from howdah.fs.streams import FSDataOutputStream
 

@@ -17,10 +17,10 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import IO, ClassVar
 
+from howdah.cli.arguments.words import Parsed
 from howdah.cli.dfs.copying.destination import DestinationCommand
 from howdah.cli.dfs.copying.progress import Progress
 from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.options import Parsed
 from howdah.cli.dfs.shell.problems import PathProblem
 from howdah.cli.signals import whole_step
 from howdah.errors import HowdahError

@@ -2,7 +2,7 @@
 
 Mirrors the frame of FsShell's commands as users see it:
 
-1. Options are read; a call that makes no sense raises `UsageProblem` (exit 255).
+1. Options are read; a call that makes no sense raises `UsageError` (exit 255).
 2. Each argument is expanded to paths (globs).
 3. Each path is processed. What fails is reported on stderr and makes the exit
    code 1, and the next path is processed all the same.
@@ -19,10 +19,12 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import IO, TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from howdah.cli.dfs.shell import options, registry
+from howdah.cli.arguments import words as options
+from howdah.cli.arguments.usage import UsageError
+from howdah.cli.arguments.words import UNLIMITED, Parsed
+from howdah.cli.dfs.shell import registry
 from howdah.cli.dfs.shell.items import Filesystems, Item
-from howdah.cli.dfs.shell.options import UNLIMITED, Parsed
-from howdah.cli.dfs.shell.problems import PathProblem, UsageProblem, describe, reasons
+from howdah.cli.dfs.shell.problems import PathProblem, describe, reasons
 from howdah.errors import HowdahError, UnknownHost
 
 if TYPE_CHECKING:
@@ -114,8 +116,6 @@ class Command:
             self.shell.complain(f"{self.name}: DEPRECATED: Please use '{replacement}' instead.")
         try:
             self.process_arguments(self.prepare(self.read_options(arguments)))
-        except UsageProblem:
-            raise
         except UnknownHost as error:
             raise _no_sense(error) from error
         except (HowdahError, OSError) as error:
@@ -206,8 +206,6 @@ class Command:
         """Run one step; if it fails, report that and go on. Whether it succeeded."""
         try:
             action(subject)
-        except UsageProblem:
-            raise
         except UnknownHost as error:
             raise _no_sense(error) from error
         except (HowdahError, OSError) as error:
@@ -236,7 +234,7 @@ class Command:
         self.out.line(json.dumps(self.records, ensure_ascii=True, indent=2))
 
 
-def _no_sense(error: UnknownHost) -> UsageProblem:
+def _no_sense(error: UnknownHost) -> UsageError:
     """Hadoop's shell takes a host that nobody knows for a call that makes no sense, and leaves
     the other arguments alone."""
-    return UsageProblem(f"{UnknownHost.java_class}: {error.host}\n  {error.message}")
+    return UsageError(f"{UnknownHost.java_class}: {error.host}\n  {error.message}")

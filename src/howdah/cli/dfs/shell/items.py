@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from howdah import errors, keys
-from howdah.cli.dfs.shell.problems import CommandProblem, PathProblem, UsageProblem
+from howdah.cli.arguments.usage import UsageError
+from howdah.cli.dfs.shell.problems import CommandProblem, PathProblem
 from howdah.fs import glob, paths
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ class Filesystems:
     def _resolve(self, text: str, *, local: bool) -> tuple[FileSystem, str, Style]:
         """Filesystem, absolute path (or pattern) and style of an argument."""
         if not text:
-            raise UsageProblem("Can not create a Path from an empty string")
+            raise UsageError("Can not create a Path from an empty string")
         location = paths.parse(text)
         if location.is_qualified:
             fs = self._of(location)

@@ -1,10 +1,10 @@
 """What goes wrong in a command, and how it is said on stderr.
 
 FsShell says ``ls: `/x': No such file or directory``: the path as the user wrote
-it between a grave accent and a quote. `PathProblem` carries those parts.
-`UsageProblem` is a call that cannot be understood: it is followed by the usage
-and makes the exit code 255 instead of 1. Everything that the filesystem raises
-is said in the words of the server, first line only (`describe`).
+it between a grave accent and a quote. `PathProblem` carries those parts. Everything
+that the filesystem raises is said in the words of the server, first line only
+(`describe`). A call that cannot be understood is a `UsageError`, which is followed by the
+usage and makes the exit code 255 instead of 1.
 """
 
 from __future__ import annotations
@@ -19,10 +19,6 @@ IS_A_DIRECTORY = "Is a directory"
 IS_NOT_A_DIRECTORY = "Is not a directory"
 NOT_EMPTY = "Directory is not empty"
 IO_ERROR = "Input/output error"
-
-
-class UsageProblem(HowdahError, ValueError):
-    """The command line makes no sense; the usage is shown after the message."""
 
 
 class CommandProblem(HowdahError, OSError):

@@ -1,15 +1,16 @@
-"""How a command's options are read from its arguments (pure).
+"""Options and arguments of a command as Hadoop's shells read them (pure).
 
-Mirrors what FsShell's users see: options stand before the first path, each in a
-word of its own (`-R -h`, never `-Rh`), `--` ends them, a lone `-` is an argument.
-What is wrong is said in Hadoop's words, as scripts match on them.
+Mirrors org.apache.hadoop.fs.shell.CommandFormat: options stand before the first path, each
+in a word of its own (`-R -h`, never `-Rh`), `--` ends them, a lone `-` is an argument.
+Administration commands take a value from wherever it stands (`take_value`). What is wrong
+is said in Hadoop's words, as scripts match on them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from howdah.cli.dfs.shell.problems import UsageProblem
+from howdah.cli.arguments.usage import UsageError
 
 UNLIMITED = 1 << 31
 
@@ -65,7 +66,7 @@ def parse(
             if len(rest) > 1 and not rest[0].startswith("-") and "/" not in rest[0]:
                 values[name] = rest.pop(0)
         else:
-            raise UsageProblem(f"Illegal option {word}")
+            raise UsageError(f"Illegal option {word}")
     check_count(rest, least, most)
     return Parsed(frozenset(given), values, tuple(rest))
 
@@ -73,16 +74,30 @@ def parse(
 def check_count(arguments: list[str], least: int, most: int = UNLIMITED) -> None:
     """Refuse too few or too many arguments."""
     if len(arguments) < least:
-        raise UsageProblem(f"Not enough arguments: expected {least} but got {len(arguments)}")
+        raise UsageError(f"Not enough arguments: expected {least} but got {len(arguments)}")
     if len(arguments) > most:
-        raise UsageProblem(f"Too many arguments: expected {most} but got {len(arguments)}")
+        raise UsageError(f"Too many arguments: expected {most} but got {len(arguments)}")
+
+
+def take_value(arguments: list[str], option: str) -> tuple[str | None, list[str]]:
+    """The word behind `option`, wherever that stands, and the other arguments.
+
+    >>> take_value(["-path", "/a", "b"], "-path")
+    ('/a', ['b'])
+    """
+    if option not in arguments:
+        return None, arguments
+    place = arguments.index(option)
+    if place + 1 == len(arguments):
+        raise UsageError(f"option {option} requires 1 argument.")
+    return arguments[place + 1], arguments[:place] + arguments[place + 2 :]
 
 
 def integer(text: str) -> int:
     """A decimal integer, refused in the words of Java's number parser."""
     digits = text[1:] if text[:1] in ("-", "+") else text
     if not (digits.isascii() and digits.isdigit()):
-        raise UsageProblem(f'For input string: "{text}"')
+        raise UsageError(f'For input string: "{text}"')
     return int(text)
 
 
@@ -90,5 +105,5 @@ def short_integer(text: str) -> int:
     """One of Java's 16 bits, refused in the words of its parser."""
     value = integer(text)
     if not -(1 << 15) <= value < 1 << 15:
-        raise UsageProblem(f'Value out of range. Value:"{text}" Radix:10')
+        raise UsageError(f'Value out of range. Value:"{text}" Radix:10')
     return value
