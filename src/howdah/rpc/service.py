@@ -1,20 +1,21 @@
 """Which method of which protocol is answered by what (pure).
 
-A protocol's methods come from its protobuf service; the implementation is an
-object whose methods are named after them in snake_case (`getFileInfo` is
-answered by `get_file_info(request, caller)`). A method of the service that the
-object does not have is refused as not supported, by name; one that the service
-does not have is refused as Hadoop words it.
+Mirrors Hadoop's RPC.Server with ProtobufRpcEngine2. A protocol's methods come from its
+protobuf service; they are implemented by objects whose methods are named after them in
+snake_case (`getFileInfo` is answered by `get_file_info(request, caller)`). A service is
+composed of such objects, each a family of calls; methods that are not supported are named,
+and refused by name. A call of a method that the protocol does not have is refused as Hadoop
+words it.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from google.protobuf.descriptor import FieldDescriptor, ServiceDescriptor
 from google.protobuf.message import DecodeError, Message
@@ -25,6 +26,8 @@ from howdah.rpc import wire
 from howdah.rpc.session import Call
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -42,30 +45,64 @@ class Caller:
 
 
 class Deferred:
-    """An answer that comes later: the handler keeps it and settles it once."""
+    """An answer that comes later. Two parties hold it:
 
-    __slots__ = ("_listener", "_outcome")
+    - the *owner*, who works on the call: it settles the answer once, with a message, an
+      error or a defect (`fed_by` does all three)
+    - the server, which waits for it: it withdraws when the caller is gone or the server
+      stops. What the owner settles after that goes nowhere; an owner that has not begun
+      yet asks `withdrawn` and may leave the work undone.
+    """
+
+    __slots__ = ("_listener", "_outcome", "withdrawn")
 
     def __init__(self) -> None:
         self._outcome: Message | errors.HowdahError | None = None
         self._listener: Callable[[Message | errors.HowdahError], None] | None = None
+        self.withdrawn = False
 
     @property
     def settled(self) -> bool:
         return self._outcome is not None
 
     def settle(self, outcome: Message | errors.HowdahError) -> None:
-        """Answer, or fail with an error. A second time is a defect of the caller."""
+        """Answer, or fail with an error. A second time is a defect of the owner."""
         assert self._outcome is None, "a call is answered once"
         self._outcome = outcome
         if self._listener is not None:
             self._listener(outcome)
+
+    def fed_by(
+        self, what: str, work: Callable[[T], Message]
+    ) -> Callable[[T | errors.HowdahError], None]:
+        """A callback that settles the answer: with the error that it is given, and else
+        with what `work` makes of its argument. What `work` raises is an answer, too."""
+
+        def feed(found: T | errors.HowdahError) -> None:
+            outcome: Message | errors.HowdahError
+            if isinstance(found, errors.HowdahError):
+                outcome = found
+            else:
+                try:
+                    outcome = work(found)
+                except errors.HowdahError as error:
+                    outcome = error
+                except Exception as error:  # noqa: BLE001 - the caller gets an answer
+                    outcome = defect(what, error)
+            self.settle(outcome)
+
+        return feed
 
     def when_settled(self, listener: Callable[[Message | errors.HowdahError], None]) -> None:
         """Tell `listener` of the outcome, at once if it is there."""
         self._listener = listener
         if self._outcome is not None:
             listener(self._outcome)
+
+    def withdraw(self) -> None:
+        """Nobody waits any more."""
+        self.withdrawn = True
+        self._listener = None
 
 
 def defect(what: str, error: Exception) -> errors.RemoteError:
@@ -118,19 +155,52 @@ def undecodable(message: Message) -> str | None:
 
 
 class Service:
-    """One protocol: its name, its version, and a handler for every method."""
+    """One protocol: its name, its version, and a handler for every method.
+
+    Several objects share the methods of a protocol, each a family of calls. Every method
+    has one home: one of the objects, or the methods that the service refuses.
+    """
 
     def __init__(
-        self, protocol: str, version: int, descriptor: ServiceDescriptor, implementation: object
+        self,
+        protocol: str,
+        version: int,
+        descriptor: ServiceDescriptor,
+        *implementations: object,
+        refused: Collection[str] = (),
     ) -> None:
+        """`refused` are methods, as the protocol spells them, that are not supported.
+
+        Raises TypeError for a method that has no home or more than one.
+        """
         self.protocol = protocol
         self.version = version
         self.methods: dict[str, tuple[type[Message], Handler]] = {}
+        unknown = set(refused) - {method.name for method in descriptor.methods}
+        if unknown:
+            raise TypeError(f"{protocol} has no method {', '.join(sorted(unknown))} to refuse")
         for method in descriptor.methods:
-            handler = getattr(implementation, snake_case(method.name), None)
-            if handler is None:
-                handler = _refuse(protocol, method.name)
-            self.methods[method.name] = (GetMessageClass(method.input_type), handler)
+            name = snake_case(method.name)
+            homes = [getattr(one, name) for one in implementations if hasattr(one, name)]
+            if method.name in refused:
+                homes.append(_refuse(protocol, method.name))
+            if len(homes) != 1:
+                owners = ", ".join(type(one).__name__ for one in implementations)
+                count = "no" if not homes else str(len(homes))
+                raise TypeError(
+                    f"{method.name} of {protocol} has {count} implementations ({name} in {owners}, "
+                    "or refused): it must have one"
+                )
+            self.methods[method.name] = (GetMessageClass(method.input_type), homes[0])
+
+
+def unanswered(descriptor: ServiceDescriptor, *implementations: object) -> list[str]:
+    """Methods that none of the objects has, for servers that do not mean to have them all."""
+    return [
+        method.name
+        for method in descriptor.methods
+        if not any(hasattr(one, snake_case(method.name)) for one in implementations)
+    ]
 
 
 class Registry:

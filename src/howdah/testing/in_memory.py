@@ -33,8 +33,8 @@ from howdah.namenode.protocols.datanode import DatanodeProtocol
 from howdah.namenode.tree.namespace import Namespace
 from howdah.namenode.writing.block_recovery import BlockRecovery
 from howdah.namenode.writing.lease_recovery import LeaseRecovery
-from howdah.proto import client_namenode_pb2, datanode_namenode_pb2, types_pb2
-from howdah.rpc.service import Deferred, Registry, Service
+from howdah.proto import datanode_namenode_pb2, types_pb2
+from howdah.rpc.service import Deferred, Registry
 from howdah.rpc.session import Call
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import decode_record
@@ -340,14 +340,8 @@ class InMemoryNamenode:
         self.leases = LeaseRecovery(self.core, recovery)
         self.client = ClientProtocol(self.core, self.leases, recovery)
         self.datanode = DatanodeProtocol(self.core, CLUSTER, recovery, self.client.look_at_waiting)
-        clients = client_namenode_pb2.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"]
+        self._registry = Registry([self.client.service(), self.datanode.service()])
         nodes = datanode_namenode_pb2.DESCRIPTOR.services_by_name["DatanodeProtocolService"]
-        self._registry = Registry(
-            [
-                Service(ClientProtocol.PROTOCOL, 1, clients, self.client),
-                Service(DatanodeProtocol.PROTOCOL, 1, nodes, self.datanode),
-            ]
-        )
         self._datanode_methods = {method.name for method in nodes.methods}
         self._keep_log()
 

@@ -17,7 +17,7 @@ from howdah.proto import rpc_pb2
 from howdah.rpc import server as server_module
 from howdah.rpc import wire
 from howdah.rpc.server import RpcServer
-from howdah.rpc.service import Caller, Deferred, Registry, Service, Slices
+from howdah.rpc.service import Caller, Deferred, Registry, Service, Slices, unanswered
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 CLIENT_ID = b"c" * 16
@@ -90,8 +90,20 @@ class World:
         self.implementation = Implementation()
         self.gate = Gate()
         descriptor = pb.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"]
+        rest = unanswered(descriptor, self.implementation)
         self.server = RpcServer(
-            Registry([Service(PROTOCOL, 1, descriptor, self.implementation)]), barrier=self.gate
+            Registry(
+                [
+                    Service(
+                        PROTOCOL,
+                        1,
+                        descriptor,
+                        self.implementation,
+                        refused=rest,
+                    )
+                ]
+            ),
+            barrier=self.gate,
         )
         self.port = 0
 

@@ -34,7 +34,9 @@ class Half:
 
 
 HALF = Half()
-REGISTRY = Registry([Service(PROTOCOL, 1, DESCRIPTOR, HALF)])
+ALL = frozenset(method.name for method in DESCRIPTOR.methods)
+SERVICE = Service(PROTOCOL, 1, DESCRIPTOR, HALF, refused=ALL - {"getFileInfo", "mkdirs"})
+REGISTRY = Registry([SERVICE])
 
 
 def dispatch(
@@ -88,9 +90,49 @@ def test_method_that_is_not_supported_is_named() -> None:
 
 @pytest.mark.parametrize("method", [method.name for method in DESCRIPTOR.methods])
 def test_every_method_of_the_protocol_is_answered_or_refused_by_name(method: str) -> None:
-    request_type, handler = Service(PROTOCOL, 1, DESCRIPTOR, object()).methods[method]
+    request_type, handler = Service(PROTOCOL, 1, DESCRIPTOR, refused=ALL).methods[method]
     with pytest.raises(errors.UnsupportedOperation, match=f"^{method} of "):
         handler(request_type(), Caller("u", b"", 0, 0, "?"))
+
+
+class MoreHalf:
+    """One method more."""
+
+    def concat(self, request: pb.ConcatRequestProto, caller: Caller) -> pb.ConcatResponseProto:
+        return pb.ConcatResponseProto()
+
+
+def test_methods_of_several_objects_make_one_service() -> None:
+    rest = ALL - {"getFileInfo", "mkdirs", "concat"}
+    service = Service(PROTOCOL, 1, DESCRIPTOR, HALF, MoreHalf(), refused=rest)
+    assert set(service.methods) == ALL
+    registry = Registry([service])
+    for method, body in (
+        ("concat", pb.ConcatRequestProto(trg="/a").SerializeToString()),
+        ("getFileInfo", pb.GetFileInfoRequestProto(src="/").SerializeToString()),
+    ):
+        registry.dispatch(Call(3, b"c" * 16, 1, PROTOCOL, 1, method, body, "alice"), "10.0.0.1")
+
+
+def test_method_without_a_home_is_an_error_at_construction() -> None:
+    with pytest.raises(TypeError, match=r"concat of .*ClientProtocol has no implementation"):
+        Service(PROTOCOL, 1, DESCRIPTOR, HALF, refused=ALL - {"getFileInfo", "mkdirs", "concat"})
+
+
+def test_method_with_two_homes_is_an_error_at_construction() -> None:
+    rest = ALL - {"getFileInfo", "mkdirs", "concat"}
+    with pytest.raises(TypeError, match=r"concat .* has 2 implementations \(concat in Half, More"):
+        Service(PROTOCOL, 1, DESCRIPTOR, HALF, MoreHalf(), MoreHalf(), refused=rest)
+
+
+def test_method_that_is_answered_and_refused_is_an_error_at_construction() -> None:
+    with pytest.raises(TypeError, match=r"mkdirs .* has 2 implementations"):
+        Service(PROTOCOL, 1, DESCRIPTOR, HALF, refused=ALL - {"getFileInfo"})
+
+
+def test_refusing_a_method_that_does_not_exist_is_an_error_at_construction() -> None:
+    with pytest.raises(TypeError, match="has no method fly to refuse"):
+        Service(PROTOCOL, 1, DESCRIPTOR, HALF, refused={*ALL, "fly"} - {"getFileInfo", "mkdirs"})
 
 
 def test_other_version_of_a_protocol_is_refused() -> None:
@@ -165,3 +207,43 @@ def test_deferred_is_settled_once() -> None:
     deferred.settle(errors.PathNotFound("gone"))
     with pytest.raises(AssertionError):
         deferred.settle(errors.PathNotFound("gone"))
+
+
+MADE = pb.MkdirsResponseProto(result=True)
+
+
+def test_callback_settles_its_answer_with_what_work_makes() -> None:
+    deferred, told = Deferred(), list[object]()
+    deferred.when_settled(told.append)
+    deferred.fed_by("mkdirs", lambda path: pb.MkdirsResponseProto(result=path == "/a"))("/a")
+    assert told == [MADE]
+
+
+def test_callback_settles_its_answer_with_the_error_that_it_is_given() -> None:
+    deferred, told = Deferred(), list[object]()
+    deferred.when_settled(told.append)
+    error = errors.PathNotFound("gone")
+    deferred.fed_by("mkdirs", lambda _: MADE)(error)
+    assert told == [error]
+
+
+@pytest.mark.parametrize("error", [errors.SafeMode("not now"), RuntimeError("nobody foresaw this")])
+def test_callback_settles_its_answer_when_work_raises(error: Exception) -> None:
+    deferred, told = Deferred(), list[object]()
+    deferred.when_settled(told.append)
+
+    def work(path: str) -> Message:
+        raise error
+
+    deferred.fed_by("mkdirs", work)("/a")
+    assert str(error) in str(told[0])
+    assert isinstance(told[0], errors.HowdahError)
+
+
+def test_answer_that_nobody_waits_for_is_told_to_nobody() -> None:
+    deferred, told = Deferred(), list[object]()
+    deferred.when_settled(told.append)
+    deferred.withdraw()
+    deferred.settle(MADE)
+    assert deferred.withdrawn
+    assert told == []

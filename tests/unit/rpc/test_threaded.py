@@ -14,7 +14,7 @@ from howdah import errors
 from howdah.proto import client_datanode_pb2 as pb
 from howdah.rpc import threaded, wire
 from howdah.rpc.client import RpcClient
-from howdah.rpc.service import Deferred, Registry, Service
+from howdah.rpc.service import Deferred, Registry, Service, unanswered
 from howdah.rpc.threaded import ThreadedRpcServer
 
 PROTOCOL = "test"
@@ -38,9 +38,20 @@ class Served:
     def __init__(self, **options: Any) -> None:
         self.protocol = Protocol()
         descriptor = pb.DESCRIPTOR.services_by_name["ClientDatanodeProtocolService"]
+        rest = unanswered(descriptor, self.protocol)
         listener = socket.create_server(("127.0.0.1", 0))
         self.address = listener.getsockname()
-        registry = Registry([Service(PROTOCOL, 1, descriptor, self.protocol)])
+        registry = Registry(
+            [
+                Service(
+                    PROTOCOL,
+                    1,
+                    descriptor,
+                    self.protocol,
+                    refused=rest,
+                )
+            ]
+        )
         self.server = ThreadedRpcServer(listener, registry, **options)
         self.server.start()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Final
 
 from howdah import __version__, errors
 from howdah.datanode.channel.messages import Event, ReportAsked, ShutdownAsked
@@ -20,6 +21,20 @@ from howdah.transfer.blocks import ExtendedBlock
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
 _UNSIGNED = (1 << 64) - 1
+
+
+REFUSED: Final = frozenset(
+    {
+        "getReconfigurationStatus",
+        "startReconfiguration",
+        "listReconfigurableProperties",
+        "submitDiskBalancerPlan",
+        "cancelDiskBalancerPlan",
+        "queryDiskBalancerPlan",
+        "getDiskBalancerSetting",
+    }
+)
+"""Methods of features that this datanode does not have."""
 
 
 class ClientDatanodeProtocol:
@@ -151,4 +166,4 @@ class ClientDatanodeProtocol:
 
 def service(implementation: ClientDatanodeProtocol) -> Service:
     descriptor = pb.DESCRIPTOR.services_by_name["ClientDatanodeProtocolService"]
-    return Service(PROTOCOL, 1, descriptor, implementation)
+    return Service(PROTOCOL, 1, descriptor, implementation, refused=REFUSED)

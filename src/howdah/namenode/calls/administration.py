@@ -43,9 +43,9 @@ class Aside(Protocol):
 class Administration:
     """The operations; `aside` is None where there are no files."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, aside: Aside | None = None) -> None:
         self._core = core
-        self.aside: Aside | None = None
+        self.aside = aside
 
     def check_superuser(self, caller: Caller, what: str) -> None:
         core = self._core
@@ -58,22 +58,12 @@ class Administration:
 
     # Datanodes.
 
-    def refresh_nodes(self, caller: Caller, done: Done) -> None:
-        """Read the host files, and turn away who is not in them any more."""
+    def read_hosts(
+        self, caller: Caller, done: Callable[[Hosts | errors.HowdahError], None]
+    ) -> None:
+        """Read the host files; `apply_hosts` is what to do with them."""
         self.check_superuser(caller, "refresh the datanodes")
-
-        def apply(found: Hosts | errors.HowdahError) -> None:
-            if isinstance(found, errors.HowdahError):
-                done(found)
-                return
-            try:
-                self.apply_hosts(found)
-            except errors.HowdahError as error:
-                done(error)
-            else:
-                done(None)
-
-        self._files("refresh the datanodes").read_hosts(apply)
+        self._files("refresh the datanodes").read_hosts(done)
 
     def apply_hosts(self, hosts: Hosts) -> None:
         """From now on these are the lists. Raises UnsupportedOperation, with nothing

@@ -24,14 +24,14 @@ class Images(Protocol):
 class ImageCalls:
     """The call; `images` is None where nothing is kept on disk."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, images: Images | None) -> None:
         self._core = core
-        self.images: Images | None = None
+        self._images = images
 
     def _required(self) -> Images:
-        if self.images is None:
+        if self._images is None:
             raise errors.UnsupportedOperation("this namenode keeps no images")
-        return self.images
+        return self._images
 
     def save_namespace(
         self, request: pb.SaveNamespaceRequestProto, caller: Caller
@@ -48,9 +48,7 @@ class ImageCalls:
         if (window_ms or request.txGap) and images.is_recent(window_ms, request.txGap):
             return pb.SaveNamespaceResponseProto(saved=False)
         answer = Deferred()
-
-        def done(error: errors.HowdahError | None) -> None:
-            answer.settle(error or pb.SaveNamespaceResponseProto(saved=True))
-
-        images.save(done)
+        images.save(
+            answer.fed_by("saveNamespace", lambda _: pb.SaveNamespaceResponseProto(saved=True))
+        )
         return answer

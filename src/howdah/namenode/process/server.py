@@ -64,9 +64,8 @@ from howdah.namenode.protocols.namenode import FirstAndLast, NamenodeProtocol
 from howdah.namenode.rounds import Rounds
 from howdah.namenode.writing.block_recovery import BlockRecovery
 from howdah.namenode.writing.lease_recovery import LeaseRecovery
-from howdah.proto import client_namenode_pb2, datanode_namenode_pb2, namenode_pb2
 from howdah.rpc.server import RpcServer
-from howdah.rpc.service import Registry, Service
+from howdah.rpc.service import Registry
 from howdah.storage.atomic import replace_file
 from howdah.storage.edits import edits
 from howdah.storage.layout import CURRENT_NAME, PREVIOUS_NAME
@@ -187,9 +186,23 @@ class Namenode:
         self._upgrade_finalized = not any((root / PREVIOUS_NAME).exists() for root in self._roots())
         self._leases = LeaseRecovery(self.core, recovery)
         self._cluster_log = ClusterLog(self.core)
-        self._client = ClientProtocol(self.core, self._leases, recovery, self)
-        self._client.administration.aside = AsideFiles(
-            conf, directories.edits, lambda: self._journal().durable_txid
+        self._checkpoints = Checkpoints(
+            loaded.namespace,
+            self._version.namespace_id,
+            directories,
+            checkpoints_from(conf),
+            image_txid=loaded.image_txid,
+            last_txid=lambda: self.core.last_txid,
+            roll=self.roll_edits,
+            when_durable=self._barrier.when_clear,
+        )
+        self._client = ClientProtocol(
+            self.core,
+            self._leases,
+            recovery,
+            storage=self,
+            images=self._checkpoints,
+            aside=AsideFiles(conf, directories.edits, lambda: self._journal().durable_txid),
         )
         cluster = ClusterIdentity.of(self._version)
         datanode = DatanodeProtocol(
@@ -202,26 +215,9 @@ class Namenode:
         self._rpc = RpcServer(
             Registry(
                 [
-                    Service(
-                        ClientProtocol.PROTOCOL,
-                        1,
-                        client_namenode_pb2.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"],
-                        self._client,
-                    ),
-                    Service(
-                        DatanodeProtocol.PROTOCOL,
-                        1,
-                        datanode_namenode_pb2.DESCRIPTOR.services_by_name[
-                            "DatanodeProtocolService"
-                        ],
-                        datanode,
-                    ),
-                    Service(
-                        NamenodeProtocol.PROTOCOL,
-                        1,
-                        namenode_pb2.DESCRIPTOR.services_by_name["NamenodeProtocolService"],
-                        NamenodeProtocol(self.core, cluster, self),
-                    ),
+                    self._client.service(),
+                    datanode.service(),
+                    NamenodeProtocol(self.core, cluster, self).service(),
                     *refresh_services(self.core),
                 ]
             ),
@@ -230,17 +226,6 @@ class Namenode:
             max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
             max_connections=conf.get(keys.IPC_SERVER_MAX_CONNECTIONS),
         )
-        self._checkpoints = Checkpoints(
-            loaded.namespace,
-            self._version.namespace_id,
-            directories,
-            checkpoints_from(conf),
-            image_txid=loaded.image_txid,
-            last_txid=lambda: self.core.last_txid,
-            roll=self.roll_edits,
-            when_durable=self._barrier.when_clear,
-        )
-        self._client.image_calls.images = self._checkpoints
         self._images = ImageServer(
             cluster.storage_text(),
             cluster.namespace_id,

@@ -1,71 +1,26 @@
-"""The part of ClientProtocol that is about what inodes have (pure).
+"""Attributes: permission, owner, times, replication, storage policy (pure).
 
-Modes, owners, times, replication, ACLs and extended attributes: protobuf in, operations
-on the core, protobuf out. `client_protocol.ClientProtocol` inherits these.
+The part of ClientProtocol that Hadoop's FSDirAttrOp serves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TypeVar, cast
-
-from google.protobuf.message import Message
-
-from howdah.namenode.calls.acl_calls import AclCalls
+from howdah import errors
 from howdah.namenode.calls.attributes import AttributeCalls
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.policies import PolicyCalls
-from howdah.namenode.calls.quota_calls import QuotaCalls
-from howdah.namenode.calls.retry_cache import REBUILT, RetryCache
-from howdah.namenode.calls.xattr_calls import XAttrCalls
-from howdah.namenode.inodes.inodes import STICKY_BIT
 from howdah.namenode.inodes.storage_policies import POLICIES
 from howdah.namenode.protocols import messages
-from howdah.namenode.protocols.client_queries import ClientQueries
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.proto import types_pb2
 from howdah.rpc.service import Caller
-from howdah.storage.edits.edits import (
-    AclEntry,
-    AclKind,
-    AclScope,
-    StorageKind,
-    XAttr,
-    XAttrNamespace,
-)
-
-M = TypeVar("M", bound=Message)
 
 
-class ClientAttributes(ClientQueries):
-    """`ClientQueries`, and what changes an inode that is there."""
+class AttributeMethods:
+    """Calls that change an inode which exists. To repeat one is harmless."""
 
     def __init__(self, core: Core) -> None:
-        super().__init__(core)
         self._attributes = AttributeCalls(core)
-        self._acls = AclCalls(core)
-        self._xattrs = XAttrCalls(core)
         self._policies = PolicyCalls(core)
-        self._quotas = QuotaCalls(core)
-
-    def _once(self, caller: Caller, run: Callable[[], M], rebuild: Callable[[], M]) -> M:
-        """Run a call that may not run twice; for a repeated one, the first answer.
-
-        `rebuild` makes the answer anew where it was not kept.
-        """
-        if not RetryCache.applies(caller):
-            return run()
-        cache = self._core.retry_cache
-        known = cache.find(caller)
-        if known is REBUILT:
-            return rebuild()
-        if known is not None:
-            return cast(M, known)
-        answer = run()
-        cache.remember(caller.client_id, caller.call_id, answer, self._core.clock.monotonic_ms())
-        return answer
-
-    # Attributes.
 
     def set_permission(
         self, request: pb.SetPermissionRequestProto, caller: Caller
@@ -96,62 +51,6 @@ class ClientAttributes(ClientQueries):
             result=self._attributes.set_replication(caller, request.src, request.replication)
         )
 
-    # ACLs. To set one twice is to set it once.
-
-    def modify_acl_entries(
-        self, request: types_pb2.ModifyAclEntriesRequestProto, caller: Caller
-    ) -> types_pb2.ModifyAclEntriesResponseProto:
-        self._acls.modify(caller, request.src, _acl(request.aclSpec))
-        return types_pb2.ModifyAclEntriesResponseProto()
-
-    def remove_acl_entries(
-        self, request: types_pb2.RemoveAclEntriesRequestProto, caller: Caller
-    ) -> types_pb2.RemoveAclEntriesResponseProto:
-        self._acls.remove_entries(caller, request.src, _acl(request.aclSpec))
-        return types_pb2.RemoveAclEntriesResponseProto()
-
-    def remove_default_acl(
-        self, request: types_pb2.RemoveDefaultAclRequestProto, caller: Caller
-    ) -> types_pb2.RemoveDefaultAclResponseProto:
-        self._acls.remove_default(caller, request.src)
-        return types_pb2.RemoveDefaultAclResponseProto()
-
-    def remove_acl(
-        self, request: types_pb2.RemoveAclRequestProto, caller: Caller
-    ) -> types_pb2.RemoveAclResponseProto:
-        self._acls.remove(caller, request.src)
-        return types_pb2.RemoveAclResponseProto()
-
-    def set_acl(
-        self, request: types_pb2.SetAclRequestProto, caller: Caller
-    ) -> types_pb2.SetAclResponseProto:
-        self._acls.replace(caller, request.src, _acl(request.aclSpec))
-        return types_pb2.SetAclResponseProto()
-
-    def get_acl_status(
-        self, request: types_pb2.GetAclStatusRequestProto, caller: Caller
-    ) -> types_pb2.GetAclStatusResponseProto:
-        """The entries are those that the mode does not stand for; the client adds these."""
-        inode = self._acls.status(caller, request.src)
-        answer = types_pb2.GetAclStatusResponseProto(
-            result=types_pb2.AclStatusProto(
-                owner=inode.owner,
-                group=inode.group,
-                sticky=bool(inode.mode & STICKY_BIT),
-                permission=types_pb2.FsPermissionProto(perm=inode.mode),
-            )
-        )
-        for entry in inode.acl:
-            answer.result.entries.add(
-                type=int(entry.kind),
-                scope=int(entry.scope),
-                permissions=entry.permission,
-                name=entry.name,
-            )
-        return answer
-
-    # Storage policies.
-
     def set_storage_policy(
         self, request: pb.SetStoragePolicyRequestProto, caller: Caller
     ) -> pb.SetStoragePolicyResponseProto:
@@ -177,80 +76,10 @@ class ClientAttributes(ClientQueries):
             policies=map(messages.storage_policy, POLICIES.values())
         )
 
-    # Quotas.
-
-    def set_quota(
-        self, request: pb.SetQuotaRequestProto, caller: Caller
-    ) -> pb.SetQuotaResponseProto:
-        kind = None
-        if request.HasField("storageType"):
-            kind = StorageKind[types_pb2.StorageTypeProto.Name(request.storageType)]
-        self._quotas.set(
-            caller,
-            request.path,
-            messages.signed(request.namespaceQuota),
-            messages.signed(request.storagespaceQuota),
-            kind,
+    def satisfy_storage_policy(
+        self, request: pb.SatisfyStoragePolicyRequestProto, caller: Caller
+    ) -> pb.SatisfyStoragePolicyResponseProto:
+        raise errors.UnsupportedOperation(
+            f"cannot satisfy the storage policy of {request.src}: this namenode has no storage "
+            "policy satisfier; a policy holds for blocks that are written from now on"
         )
-        return pb.SetQuotaResponseProto()
-
-    # Extended attributes.
-
-    def set_xattr(
-        self, request: types_pb2.SetXAttrRequestProto, caller: Caller
-    ) -> types_pb2.SetXAttrResponseProto:
-        def run() -> types_pb2.SetXAttrResponseProto:
-            self._xattrs.set(
-                caller,
-                request.src,
-                _xattr(request.xAttr),
-                create=bool(request.flag & types_pb2.XATTR_CREATE),
-                replace=bool(request.flag & types_pb2.XATTR_REPLACE),
-            )
-            return types_pb2.SetXAttrResponseProto()
-
-        return self._once(caller, run, types_pb2.SetXAttrResponseProto)
-
-    def remove_xattr(
-        self, request: types_pb2.RemoveXAttrRequestProto, caller: Caller
-    ) -> types_pb2.RemoveXAttrResponseProto:
-        def run() -> types_pb2.RemoveXAttrResponseProto:
-            self._xattrs.remove(caller, request.src, _xattr(request.xAttr))
-            return types_pb2.RemoveXAttrResponseProto()
-
-        return self._once(caller, run, types_pb2.RemoveXAttrResponseProto)
-
-    def get_xattrs(
-        self, request: types_pb2.GetXAttrsRequestProto, caller: Caller
-    ) -> types_pb2.GetXAttrsResponseProto:
-        wanted = [_xattr(named) for named in request.xAttrs]
-        found = self._xattrs.get(caller, request.src, wanted)
-        return types_pb2.GetXAttrsResponseProto(xAttrs=map(_xattr_message, found))
-
-    def list_xattrs(
-        self, request: types_pb2.ListXAttrsRequestProto, caller: Caller
-    ) -> types_pb2.ListXAttrsResponseProto:
-        found = self._xattrs.list(caller, request.src)
-        return types_pb2.ListXAttrsResponseProto(xAttrs=map(_xattr_message, found))
-
-
-def _acl(spec: Iterable[types_pb2.AclEntryProto]) -> list[AclEntry]:
-    return [
-        AclEntry(
-            AclScope(entry.scope), AclKind(entry.type), int(entry.permissions), entry.name or None
-        )
-        for entry in spec
-    ]
-
-
-def _xattr(named: types_pb2.XAttrProto) -> XAttr:
-    value = named.value if named.HasField("value") else None
-    return XAttr(XAttrNamespace(named.namespace), named.name, value)
-
-
-def _xattr_message(xattr: XAttr) -> types_pb2.XAttrProto:
-    return types_pb2.XAttrProto(
-        namespace=int(xattr.namespace),  # type: ignore[arg-type]
-        name=xattr.name,
-        value=xattr.value,
-    )

@@ -1,11 +1,9 @@
-"""The half of ClientProtocol that only looks at the tree (pure).
+"""Paths: status, listings, block locations, access (pure).
 
-`client_protocol.ClientProtocol` inherits these and adds what changes something.
+The part of ClientProtocol that Hadoop's FSDirStatAndListingOp serves.
 """
 
 from __future__ import annotations
-
-from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.namenode.calls.batched_listing import batched_listing
@@ -14,14 +12,13 @@ from howdah.namenode.calls.permissions import Access
 from howdah.namenode.calls.queries import Queries
 from howdah.namenode.inodes.inodes import File, INode
 from howdah.namenode.protocols import messages
-from howdah.namenode.tree.quotas import COUNTED_KINDS
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.proto import rpc_pb2, types_pb2
-from howdah.rpc.service import Caller, Slices
+from howdah.proto import types_pb2
+from howdah.rpc.service import Caller
 
 
-class ClientQueries:
-    """What clients ask and do not change."""
+class QueryMethods:
+    """Calls that look at the tree and change nothing."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -34,18 +31,6 @@ class ClientQueries:
         self, request: pb.GetServerDefaultsRequestProto, caller: Caller
     ) -> pb.GetServerDefaultsResponseProto:
         return self._defaults
-
-    # Without security there are no tokens and no keys; Hadoop answers so, too.
-
-    def get_delegation_token(self, request: Message, caller: Caller) -> Message:
-        return rpc_pb2.GetDelegationTokenResponseProto()
-
-    def get_data_encryption_key(
-        self, request: pb.GetDataEncryptionKeyRequestProto, caller: Caller
-    ) -> pb.GetDataEncryptionKeyResponseProto:
-        return pb.GetDataEncryptionKeyResponseProto()
-
-    # Looking.
 
     def get_file_info(
         self, request: pb.GetFileInfoRequestProto, caller: Caller
@@ -76,20 +61,6 @@ class ClientQueries:
         return pb.GetLocatedFileInfoResponseProto(
             fs=messages.file_status(inode, b"", self._all_locations(caller, inode))
         )
-
-    def _mark(self, inode: INode, status: types_pb2.HdfsFileStatusProto) -> None:
-        """Clients ask a directory's status whether it may have snapshots."""
-        roots = self._core.namespace.snapshots.roots
-        if roots:
-            root = roots.get(inode.inode_id)
-            if root is not None and root.directory is inode:
-                status.flags |= types_pb2.HdfsFileStatusProto.SNAPSHOT_ENABLED
-
-    def _all_locations(self, caller: Caller, inode: object) -> types_pb2.LocatedBlocksProto | None:
-        if not isinstance(inode, File):
-            return None
-        found = self._queries.all_locations(inode, caller.address)
-        return messages.located_blocks(self._core.settings, found)
 
     def get_listing(
         self, request: pb.GetListingRequestProto, caller: Caller
@@ -193,86 +164,21 @@ class ClientQueries:
         self._queries.check_access(caller, request.path, Access(request.mode))
         return pb.CheckAccessResponseProto()
 
-    def get_content_summary(
-        self, request: pb.GetContentSummaryRequestProto, caller: Caller
-    ) -> Slices:
-        live, kept = yield from self._queries.content_summary(caller, request.path)
-        bounds = self._bounds(request.path)
-        directories = live.directories + kept.directories
-        return pb.GetContentSummaryResponseProto(
-            summary=types_pb2.ContentSummaryProto(
-                length=live.length_bytes + kept.length_bytes,
-                fileCount=live.files + live.links + kept.files + kept.links,
-                directoryCount=directories,
-                quota=bounds.quota,
-                spaceConsumed=live.consumed_bytes + kept.consumed_bytes,
-                spaceQuota=bounds.spaceQuota,
-                typeQuotaInfos=(
-                    bounds.typeQuotaInfos if bounds.HasField("typeQuotaInfos") else None
-                ),
-                snapshotLength=kept.length_bytes,
-                snapshotFileCount=kept.files,
-                snapshotDirectoryCount=kept.directories,
-                snapshotSpaceConsumed=kept.consumed_bytes,
-                erasureCodingPolicy="" if directories else "Replicated",
-            )
-        )
-
-    def get_quota_usage(self, request: pb.GetQuotaUsageRequestProto, caller: Caller) -> Slices:
-        bounds = self._bounds(request.path)
-        if self._queries.quota(request.path) is None:
-            for part in (yield from self._queries.content_summary(caller, request.path)):
-                bounds.fileAndDirectoryCount += part.files + part.links + part.directories
-                bounds.spaceConsumed += part.consumed_bytes
-        else:
-            self._queries.file_info(caller, request.path, follows=False)
-        return pb.GetQuotaUsageResponseProto(usage=bounds)
-
-    def _bounds(self, path: str) -> types_pb2.QuotaUsageProto:
-        """A path's quotas, and what it keeps count of. The root has a bound on its names
-        that nobody reaches, as in Hadoop."""
-        quota = self._queries.quota(path)
-        if quota is None:
-            is_root = not self._core.resolve(path).components
-            names = messages.ROOT_NAMESPACE_QUOTA if is_root else messages.UNLIMITED
-            return types_pb2.QuotaUsageProto(
-                fileAndDirectoryCount=0, quota=names, spaceConsumed=0, spaceQuota=messages.UNLIMITED
-            )
-        usage = types_pb2.QuotaUsageProto(
-            fileAndDirectoryCount=quota.used_names,
-            quota=quota.namespace & messages.LONG_MASK,
-            spaceConsumed=quota.used_bytes,
-            spaceQuota=quota.space_bytes & messages.LONG_MASK,
-        )
-        for kind in sorted(COUNTED_KINDS) if quota.by_kind_bytes else ():
-            usage.typeQuotaInfos.typeQuotaInfo.add(
-                type=kind.name,
-                quota=quota.by_kind_bytes.get(kind, -1) & messages.LONG_MASK,
-                consumed=quota.used_by_kind_bytes.get(kind, 0),
-            )
-        return usage
-
-    # Nothing has erasure coding or encryption yet; the paths are looked up all the
-    # same, so that a missing one is an error.
-
-    def get_erasure_coding_policy(self, request: Message, caller: Caller) -> Message:
-        assert isinstance(request, types_pb2.GetErasureCodingPolicyRequestProto)
-        _, found = self._core.resolve_checked(caller, request.src)
-        self._core.require(found)
-        return types_pb2.GetErasureCodingPolicyResponseProto()
-
-    def get_erasure_coding_policies(self, request: Message, caller: Caller) -> Message:
-        return types_pb2.GetErasureCodingPoliciesResponseProto()
-
-    def get_erasure_coding_codecs(self, request: Message, caller: Caller) -> Message:
-        return types_pb2.GetErasureCodingCodecsResponseProto()
-
-    def get_ezfor_path(self, request: pb.GetEZForPathRequestProto, caller: Caller) -> Message:
-        _, found = self._core.resolve_checked(caller, request.src)
-        del found
-        return pb.GetEZForPathResponseProto()
-
     def get_enclosing_root(
         self, request: pb.GetEnclosingRootRequestProto, caller: Caller
     ) -> pb.GetEnclosingRootResponseProto:
         return pb.GetEnclosingRootResponseProto(enclosingRootPath="/")
+
+    def _mark(self, inode: INode, status: types_pb2.HdfsFileStatusProto) -> None:
+        """Clients ask a directory's status whether it may have snapshots."""
+        roots = self._core.namespace.snapshots.roots
+        if roots:
+            root = roots.get(inode.inode_id)
+            if root is not None and root.directory is inode:
+                status.flags |= types_pb2.HdfsFileStatusProto.SNAPSHOT_ENABLED
+
+    def _all_locations(self, caller: Caller, inode: object) -> types_pb2.LocatedBlocksProto | None:
+        if not isinstance(inode, File):
+            return None
+        found = self._queries.all_locations(inode, caller.address)
+        return messages.located_blocks(self._core.settings, found)

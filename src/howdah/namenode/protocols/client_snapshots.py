@@ -1,7 +1,5 @@
-"""The part of ClientProtocol that is about snapshots (pure).
-
-Protobuf in, operations on the core, protobuf out. `client_protocol.ClientProtocol`
-inherits these.
+"""Snapshots (pure): the part of ClientProtocol that Hadoop's FSDirSnapshotOp and
+SnapshotManager serve.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from howdah.namenode.calls.snapshot_diff import SnapshotDiffCalls
 from howdah.namenode.calls.snapshots import SnapshotCalls
 from howdah.namenode.inodes import paths
 from howdah.namenode.protocols import messages
-from howdah.namenode.protocols.client_attributes import ClientAttributes
+from howdah.namenode.protocols.once import Once
 from howdah.namenode.snapshots.diff import Made
 from howdah.namenode.snapshots.diff import Path as Names
 from howdah.namenode.tree.snapshot_views import DotSnapshot, root_view
@@ -22,11 +20,12 @@ from howdah.proto import types_pb2
 from howdah.rpc.service import Caller, Slices
 
 
-class ClientSnapshots(ClientAttributes):
-    """`ClientAttributes`, and snapshots."""
+class SnapshotMethods:
+    """Calls that make, list, compare and delete snapshots."""
 
     def __init__(self, core: Core) -> None:
-        super().__init__(core)
+        self._core = core
+        self._once = Once(core)
         self._snapshots = SnapshotCalls(core)
         self._diffs = SnapshotDiffCalls(core)
 
@@ -75,8 +74,6 @@ class ClientSnapshots(ClientAttributes):
             return pb.DeleteSnapshotResponseProto()
 
         return self._once(caller, run, pb.DeleteSnapshotResponseProto)
-
-    # Comparing.
 
     def get_snapshot_diff_report(
         self, request: pb.GetSnapshotDiffReportRequestProto, caller: Caller
@@ -136,8 +133,6 @@ class ClientSnapshots(ClientAttributes):
                 targetPath=b"" if target is None else _joined(target),
             )
         return answer
-
-    # Looking.
 
     def get_snapshottable_dir_listing(
         self, request: pb.GetSnapshottableDirListingRequestProto, caller: Caller

@@ -1,5 +1,8 @@
 """DatanodeProtocol: what datanodes tell, and the orders they take home (pure).
 
+Mirrors Hadoop's DatanodeProtocolServerSideTranslatorPB, and of NameNodeRpcServer and
+DatanodeManager.handleHeartbeat what answers it.
+
     versionRequest -> registerDatanode -> blockReport, then sendHeartbeat for ever,
     blockReceivedAndDeleted as replicas come and go
 
@@ -27,7 +30,7 @@ from howdah.namenode.protocols.cluster_identity import ClusterIdentity
 from howdah.namenode.writing.block_recovery import BlockRecovery, RecoveryOrder, RecoveryResult
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.rpc.service import Caller, Deferred, Slices
+from howdah.rpc.service import Caller, Deferred, Service, Slices
 from howdah.transfer import block_lists
 
 log = logging.getLogger(__name__)
@@ -69,6 +72,10 @@ class DatanodeProtocol:
             first_id=core.clock.wall_ms(),
         )
 
+    def service(self) -> Service:
+        descriptor = pb.DESCRIPTOR.services_by_name["DatanodeProtocolService"]
+        return Service(self.PROTOCOL, 1, descriptor, self, refused=["cacheReport"])
+
     def version_request(
         self, request: pb.VersionRequestProto, caller: Caller
     ) -> pb.VersionResponseProto:
@@ -104,20 +111,14 @@ class DatanodeProtocol:
         location = core.racks.known_location(ip, identity.hostname)
         if location is not None:
             return self._register(identity, location, registration)
+
+        def register(found: str) -> pb.RegisterDatanodeResponseProto:
+            # The lists of hosts may be others by now.
+            self._check_allowed(identity)
+            return self._register(identity, found, registration)
+
         answer = Deferred()
-
-        def located(found: str | errors.HowdahError) -> None:
-            if isinstance(found, errors.HowdahError):
-                answer.settle(found)
-                return
-            try:
-                # The lists of hosts may be others by now.
-                self._check_allowed(identity)
-                answer.settle(self._register(identity, found, registration))
-            except errors.HowdahError as error:
-                answer.settle(error)
-
-        core.racks.look_up(ip, located)
+        core.racks.look_up(ip, answer.fed_by("registerDatanode", register))
         return answer
 
     def _register(

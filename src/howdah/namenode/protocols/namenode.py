@@ -1,5 +1,7 @@
 """NamenodeProtocol: what a secondary namenode asks (pure).
 
+Mirrors Hadoop's NamenodeProtocolServerSideTranslatorPB before NameNodeRpcServer.
+
     rollEditLog -> getEditLogManifest, then image and segments over HTTP, and back
 
 All of it but the version is for the superuser. What a backup node would ask, which Hadoop
@@ -17,7 +19,7 @@ from howdah.namenode.calls.core import Core
 from howdah.namenode.protocols.cluster_identity import ClusterIdentity
 from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import namenode_pb2 as pb
-from howdah.rpc.service import Caller, Deferred
+from howdah.rpc.service import Caller, Deferred, Service
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +52,16 @@ class NamenodeProtocol:
         self._core = core
         self._cluster = cluster
         self._source = source
+
+    def service(self) -> Service:
+        descriptor = pb.DESCRIPTOR.services_by_name["NamenodeProtocolService"]
+        return Service(
+            self.PROTOCOL,
+            1,
+            descriptor,
+            self,
+            refused=["getBlocks", "registerSubordinateNamenode", "endCheckpoint"],
+        )
 
     def _check(self, caller: Caller, what: str) -> None:
         self._core.permissions.check_superuser(self._core.identity(caller), what)
@@ -92,23 +104,19 @@ class NamenodeProtocol:
         self, request: pb.GetEditLogManifestRequestProto, caller: Caller
     ) -> Deferred:
         self._check(caller, "list the edit log")
-        answer = Deferred()
         last_txid = self._core.last_txid
 
-        def told(segments: Sequence[FirstAndLast] | errors.HowdahError) -> None:
-            if isinstance(segments, errors.HowdahError):
-                answer.settle(segments)
-                return
-            manifest = server_pb.RemoteEditLogManifestProto(
-                logs=[
-                    server_pb.RemoteEditLogProto(startTxId=first, endTxId=last, isInProgress=False)
-                    for first, last in segments
-                ],
-                committedTxnId=last_txid,
+        def manifest(segments: Sequence[FirstAndLast]) -> pb.GetEditLogManifestResponseProto:
+            logs = [
+                server_pb.RemoteEditLogProto(startTxId=first, endTxId=last, isInProgress=False)
+                for first, last in segments
+            ]
+            return pb.GetEditLogManifestResponseProto(
+                manifest=server_pb.RemoteEditLogManifestProto(logs=logs, committedTxnId=last_txid)
             )
-            answer.settle(pb.GetEditLogManifestResponseProto(manifest=manifest))
 
-        self._source.list_finished(request.sinceTxId, told)
+        answer = Deferred()
+        self._source.list_finished(request.sinceTxId, answer.fed_by("getEditLogManifest", manifest))
         return answer
 
     def get_block_keys(

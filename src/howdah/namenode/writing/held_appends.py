@@ -7,7 +7,8 @@ client then asks for one datanode more, is given the one whose report is late, a
 for that one has the replica already; others leave a replica behind that is stale.
 
 So the answer waits until the whole pipeline has reported, but no longer than `WAIT_MS`:
-a datanode that died in that very moment is not missed after it.
+a datanode that died in that very moment is not missed after it. A call whose caller is gone
+by then opens nothing: the file would stay open for nobody until its lease expires.
 """
 
 from __future__ import annotations
@@ -62,6 +63,8 @@ class HeldAppends:
         for inode_id in list(self._held) if inode_ids is None else inode_ids:
             still = []
             for held in self._held.pop(inode_id, ()):
+                if held.answer.withdrawn:
+                    continue  # Nobody would write what is opened now.
                 try:
                     if self._must_wait(held, inode_id, now_ms):
                         still.append(held)
@@ -76,6 +79,13 @@ class HeldAppends:
                 held.answer.settle(outcome)
             if still:
                 self._held[inode_id] = still
+
+    def refuse_all(self, error: errors.HowdahError) -> None:
+        """Nothing can be appended to here any more."""
+        held_by_inode, self._held = self._held, {}
+        for waiting in held_by_inode.values():
+            for held in waiting:
+                held.answer.settle(error)
 
     def _must_wait(self, held: _Held, inode_id: int, now_ms: int) -> bool:
         block = self._awaited(held.request)

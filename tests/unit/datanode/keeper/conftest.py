@@ -20,7 +20,7 @@ from howdah.datanode.keeper.nameservices import Nameservices
 from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.transfer.data_server import listen
 from howdah.proto import datanode_namenode_pb2 as pb
-from howdah.rpc.service import Registry, Service
+from howdah.rpc.service import Registry, Service, unanswered
 from howdah.rpc.threaded import ThreadedRpcServer
 from howdah.transfer.blocks import DatanodeAddress
 
@@ -46,8 +46,9 @@ class FakeNamenode:
 
     def _serve(self, listener: Any) -> None:
         descriptor = pb.DESCRIPTOR.services_by_name["DatanodeProtocolService"]
+        rest = unanswered(descriptor, self)
         self.server = ThreadedRpcServer(
-            listener, Registry([Service(PROTOCOL, 1, descriptor, self)])
+            listener, Registry([Service(PROTOCOL, 1, descriptor, self, refused=rest)])
         )
         self.server.start()
 

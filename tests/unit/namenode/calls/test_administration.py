@@ -304,3 +304,15 @@ def test_only_the_superuser_changes_safe_mode(client: Any) -> None:
     with pytest.raises(errors.AccessDenied):
         safe_mode(client, pb.SAFEMODE_ENTER)
     assert not safe_mode(client, pb.SAFEMODE_GET)
+
+
+def test_defect_in_applying_the_files_is_the_answer(
+    client: Any, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(hosts: Hosts) -> None:
+        raise AssertionError("nobody foresaw this")
+
+    monkeypatch.setattr(client.namenode.client.administration, "apply_hosts", fail)
+    answer = client.call("refreshNodes", pb.RefreshNodesRequestProto())
+    with pytest.raises(errors.RemoteError, match="refreshNodes failed on an internal error"):
+        outcome(answer)

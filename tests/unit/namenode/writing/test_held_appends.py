@@ -95,7 +95,7 @@ def test_a_defect_in_one_held_append_is_told_to_its_caller_alone(
 ) -> None:
     """Neither the others' answers are lost by it, nor the datanode's report."""
     held = [client_of().append("/a"), client_of().append("/a")]
-    appends = client.namenode.client._appends
+    appends = client.namenode.client._files.appends
     run = appends._run
 
     def fail_once(*call: Any) -> Any:

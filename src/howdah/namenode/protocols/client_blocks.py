@@ -1,0 +1,150 @@
+"""Blocks of an open file, and the pipelines to them (pure).
+
+The part of ClientProtocol that Hadoop's FSDirWriteFileOp and FSNamesystem.updatePipeline
+serve: a writer asks for a block, gives it up, gets a new generation stamp after a datanode
+failed, and reports replicas that are bad.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from howdah import errors
+from howdah.namenode.blocks.datanodes import Storage
+from howdah.namenode.calls.core import Core
+from howdah.namenode.protocols import messages
+from howdah.namenode.protocols.once import Once
+from howdah.namenode.writing.allocation import Writing
+from howdah.namenode.writing.pipelines import PipelineCalls
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.rpc.service import Caller
+
+
+class BlockMethods:
+    """Calls of output streams about one block."""
+
+    def __init__(self, core: Core, writing: Writing) -> None:
+        self._core = core
+        self._once = Once(core)
+        self._writing = writing
+        self._pipelines = PipelineCalls(core, writing)
+
+    def add_block(
+        self, request: pb.AddBlockRequestProto, caller: Caller
+    ) -> pb.AddBlockResponseProto:
+        file, block = self._writing.add_block(
+            caller,
+            request.src,
+            client_name=request.clientName,
+            inode_id=request.fileId,
+            previous=(
+                messages.client_block(self._core.settings, request.previous)
+                if request.HasField("previous")
+                else None
+            ),
+            excluded=frozenset(node.id.datanodeUuid for node in request.excludeNodes),
+            favored=request.favoredNodes,
+        )
+        return pb.AddBlockResponseProto(
+            block=messages.located_block(
+                self._core.settings,
+                block,
+                file.length_bytes - block.length_bytes,
+                list(block.expected),
+            )
+        )
+
+    def abandon_block(
+        self, request: pb.AbandonBlockRequestProto, caller: Caller
+    ) -> pb.AbandonBlockResponseProto:
+        self._writing.abandon_block(
+            request.src,
+            client_name=request.holder,
+            inode_id=request.fileId,
+            block=messages.client_block(self._core.settings, request.b),
+        )
+        return pb.AbandonBlockResponseProto()
+
+    def update_block_for_pipeline(
+        self, request: pb.UpdateBlockForPipelineRequestProto, caller: Caller
+    ) -> pb.UpdateBlockForPipelineResponseProto:
+        block, stamp = self._pipelines.new_stamp(
+            client_name=request.clientName,
+            block=messages.client_block(self._core.settings, request.block),
+        )
+        return pb.UpdateBlockForPipelineResponseProto(
+            block=messages.located_block(
+                self._core.settings, block, messages.UNKNOWN_OFFSET, [], generation_stamp=stamp
+            )
+        )
+
+    def get_additional_datanode(
+        self, request: pb.GetAdditionalDatanodeRequestProto, caller: Caller
+    ) -> pb.GetAdditionalDatanodeResponseProto:
+        block, places = self._pipelines.additional(
+            request.src,
+            client_name=request.clientName,
+            inode_id=request.fileId,
+            block=messages.client_block(self._core.settings, request.blk),
+            present=self._storages(request.existings, request.existingStorageUuids),
+            excluded=frozenset(node.id.datanodeUuid for node in request.excludes),
+            count=request.numAdditionalNodes,
+        )
+        located = messages.located_block(
+            self._core.settings, block, messages.UNKNOWN_OFFSET, places
+        )
+        located.b.CopyFrom(request.blk)
+        return pb.GetAdditionalDatanodeResponseProto(block=located)
+
+    def update_pipeline(
+        self, request: pb.UpdatePipelineRequestProto, caller: Caller
+    ) -> pb.UpdatePipelineResponseProto:
+        def run() -> pb.UpdatePipelineResponseProto:
+            nodes = (types_pb2.DatanodeInfoProto(id=told) for told in request.newNodes)
+            self._pipelines.update(
+                caller,
+                client_name=request.clientName,
+                old=messages.client_block(self._core.settings, request.oldBlock),
+                new=messages.client_block(self._core.settings, request.newBlock),
+                targets=self._storages(list(nodes), request.storageIDs),
+            )
+            return pb.UpdatePipelineResponseProto()
+
+        return self._once(caller, run, pb.UpdatePipelineResponseProto)
+
+    def report_bad_blocks(
+        self, request: pb.ReportBadBlocksRequestProto, caller: Caller
+    ) -> pb.ReportBadBlocksResponseProto:
+        for located in request.blocks:
+            for node in located.locs:
+                named = messages.client_block(self._core.settings, located.b)
+                self._core.blocks.found_corrupt(
+                    self._core.datanodes.get(node.id.datanodeUuid),
+                    named.block_id,
+                    named.generation_stamp,
+                )
+        return pb.ReportBadBlocksResponseProto()
+
+    def _storages(
+        self, nodes: Sequence[types_pb2.DatanodeInfoProto], storage_ids: Sequence[str]
+    ) -> tuple[Storage, ...]:
+        """The storages that the client names. Its pipeline may include a datanode that was
+        declared dead, which is for the client to find out; an unknown one is refused."""
+        if len(nodes) != len(storage_ids):
+            raise errors.RemoteError(
+                f"{len(nodes)} datanodes and {len(storage_ids)} storages are named"
+            )
+        found = []
+        for told, storage_id in zip(nodes, storage_ids, strict=True):
+            node = self._core.datanodes.get(told.id.datanodeUuid)
+            if node is None:
+                raise errors.UnregisteredNode(
+                    f"Data node {told.id.ipAddr}:{told.id.xferPort} ({told.id.datanodeUuid}) "
+                    "is not registered"
+                )
+            storage = node.storages.get(storage_id)
+            if storage is None:
+                raise errors.RemoteError(f"datanode {node.name} has no storage {storage_id}")
+            found.append(storage)
+        return tuple(found)

@@ -1,0 +1,152 @@
+"""The cluster's figures and its datanodes (pure).
+
+The part of ClientProtocol that Hadoop's FSNamesystem serves from its DatanodeManager and
+BlockManager.
+"""
+
+from __future__ import annotations
+
+from howdah.namenode.blocks.datanodes import Datanode
+from howdah.namenode.blocks.hosts import Hosts
+from howdah.namenode.calls.administration import Administration
+from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.queries import Queries
+from howdah.namenode.protocols import messages
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.rpc.service import Caller, Deferred, Slices
+
+
+class DatanodeMethods:
+    """Calls about datanodes and blocks as a whole."""
+
+    def __init__(self, core: Core, administration: Administration) -> None:
+        self._core = core
+        self._queries = Queries(core)
+        self._administration = administration
+
+    def get_fs_stats(
+        self, request: pb.GetFsStatusRequestProto, caller: Caller
+    ) -> pb.GetFsStatsResponseProto:
+        nodes = self._core.datanodes.live()
+        counts = self._core.reconstruction.counts()
+        return pb.GetFsStatsResponseProto(
+            capacity=sum(n.capacity_bytes for n in nodes),
+            used=sum(n.used_bytes for n in nodes),
+            remaining=sum(n.remaining_bytes for n in nodes),
+            under_replicated=counts.low_redundancy,
+            corrupt_blocks=counts.corrupt,
+            missing_blocks=counts.missing,
+            missing_repl_one_blocks=counts.missing_single,
+            blocks_in_future=self._core.safe_mode.future_bytes,
+            pending_deletion_blocks=self._core.pending_deletions,
+        )
+
+    def get_fs_replicated_block_stats(
+        self, request: pb.GetFsReplicatedBlockStatsRequestProto, caller: Caller
+    ) -> pb.GetFsReplicatedBlockStatsResponseProto:
+        counts = self._core.reconstruction.counts()
+        return pb.GetFsReplicatedBlockStatsResponseProto(
+            low_redundancy=counts.low_redundancy,
+            corrupt_blocks=counts.corrupt,
+            missing_blocks=counts.missing,
+            missing_repl_one_blocks=counts.missing_single,
+            blocks_in_future=self._core.safe_mode.future_bytes,
+            pending_deletion_blocks=self._core.pending_deletions,
+            highest_prio_low_redundancy_blocks=counts.last_replica,
+            badly_distributed_blocks=0,
+        )
+
+    def get_fs_ecblock_group_stats(
+        self, request: pb.GetFsECBlockGroupStatsRequestProto, caller: Caller
+    ) -> pb.GetFsECBlockGroupStatsResponseProto:
+        """No file is erasure-coded here, so there is no group in any state."""
+        return pb.GetFsECBlockGroupStatsResponseProto(
+            low_redundancy=0,
+            corrupt_blocks=0,
+            missing_blocks=0,
+            blocks_in_future=0,
+            pending_deletion_blocks=0,
+            highest_prio_low_redundancy_blocks=0,
+            badly_distributed_blocks=0,
+        )
+
+    def list_corrupt_file_blocks(
+        self, request: pb.ListCorruptFileBlocksRequestProto, caller: Caller
+    ) -> Slices:
+        files, cookie = yield from self._administration.corrupt_files(
+            caller, request.path, request.cookie
+        )
+        return pb.ListCorruptFileBlocksResponseProto(
+            corrupt=types_pb2.CorruptFileBlocksProto(files=files, cookie=cookie)
+        )
+
+    def get_datanode_report(
+        self, request: pb.GetDatanodeReportRequestProto, caller: Caller
+    ) -> pb.GetDatanodeReportResponseProto:
+        self._administration.check_superuser(caller, "list the datanodes")
+        kind = pb.DatanodeReportTypeProto.Name(request.type).lower()
+        answer = pb.GetDatanodeReportResponseProto(
+            di=[self._described(node) for node in self._queries.datanodes(kind)]
+        )
+        if kind in ("all", "dead"):
+            known = [node.identity for node in self._core.datanodes]
+            for entry in self._core.hosts.missing(known):
+                answer.di.append(messages.unknown_datanode(entry))
+        return answer
+
+    def get_datanode_storage_report(
+        self, request: pb.GetDatanodeStorageReportRequestProto, caller: Caller
+    ) -> pb.GetDatanodeStorageReportResponseProto:
+        self._administration.check_superuser(caller, "list the storages of datanodes")
+        kind = pb.DatanodeReportTypeProto.Name(request.type).lower()
+        return pb.GetDatanodeStorageReportResponseProto(
+            datanodeStorageReports=[
+                pb.DatanodeStorageReportProto(
+                    datanodeInfo=self._described(node),
+                    storageReports=[
+                        types_pb2.StorageReportProto(
+                            storageUuid=storage.storage_id,
+                            capacity=storage.capacity_bytes,
+                            dfsUsed=storage.used_bytes,
+                            remaining=storage.remaining_bytes,
+                            blockPoolUsed=storage.pool_used_bytes,
+                            nonDfsUsed=storage.non_dfs_used_bytes,
+                            mount="",
+                            storage=types_pb2.DatanodeStorageProto(
+                                storageUuid=storage.storage_id,
+                                state=types_pb2.DatanodeStorageProto.NORMAL,
+                                storageType=storage.storage_type,  # type: ignore[arg-type]
+                            ),
+                        )
+                        for storage in node.storages.values()
+                    ],
+                )
+                for node in self._queries.datanodes(kind)
+            ]
+        )
+
+    def get_slow_datanode_report(
+        self, request: pb.GetSlowDatanodeReportRequestProto, caller: Caller
+    ) -> pb.GetSlowDatanodeReportResponseProto:
+        """Datanodes do not measure each other here, so that none is known to be slow."""
+        return pb.GetSlowDatanodeReportResponseProto()
+
+    def refresh_nodes(self, request: pb.RefreshNodesRequestProto, caller: Caller) -> Deferred:
+        def apply(hosts: Hosts) -> pb.RefreshNodesResponseProto:
+            self._administration.apply_hosts(hosts)
+            return pb.RefreshNodesResponseProto()
+
+        answer = Deferred()
+        self._administration.read_hosts(caller, answer.fed_by("refreshNodes", apply))
+        return answer
+
+    def set_balancer_bandwidth(
+        self, request: pb.SetBalancerBandwidthRequestProto, caller: Caller
+    ) -> pb.SetBalancerBandwidthResponseProto:
+        self._administration.set_balancer_bandwidth(caller, request.bandwidth)
+        return pb.SetBalancerBandwidthResponseProto()
+
+    def _described(self, node: Datanode) -> types_pb2.DatanodeInfoProto:
+        clock = self._core.clock
+        return messages.datanode_description(node, clock.monotonic_ms(), clock.wall_ms())

@@ -1,0 +1,175 @@
+"""Files: create, append, truncate, concat, complete, and their leases (pure).
+
+The part of ClientProtocol that Hadoop's FSDirWriteFileOp, FSDirAppendOp, FSDirTruncateOp,
+FSDirConcatOp and LeaseManager serve. Blocks and pipelines of an open file are in
+`client_blocks`.
+"""
+
+from __future__ import annotations
+
+from howdah import errors
+from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.queries import Queries
+from howdah.namenode.inodes.inodes import Block, BlockState, File
+from howdah.namenode.protocols import messages
+from howdah.namenode.protocols.once import Once
+from howdah.namenode.writing.allocation import Writing
+from howdah.namenode.writing.block_recovery import BlockRecovery
+from howdah.namenode.writing.closing import Closing
+from howdah.namenode.writing.concat import Concat
+from howdah.namenode.writing.held_appends import HeldAppends
+from howdah.namenode.writing.held_closes import HeldCloses
+from howdah.namenode.writing.lease_recovery import LeaseRecovery
+from howdah.namenode.writing.opening import Opening
+from howdah.namenode.writing.truncation import Truncation
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.rpc.service import Caller, Deferred
+
+
+class FileMethods:
+    """Calls of those who write files."""
+
+    def __init__(
+        self,
+        core: Core,
+        leases: LeaseRecovery,
+        recovery: BlockRecovery,
+        writing: Writing,
+    ) -> None:
+        self._core = core
+        self._once = Once(core)
+        self._queries = Queries(core)
+        self._leases = leases
+        self._writing = writing
+        self._opening = Opening(core, leases)
+        self._truncation = Truncation(core, leases, recovery)
+        self._concat = Concat(core)
+        self.closes = HeldCloses(Closing(core, writing))
+        self.appends = HeldAppends(core, self._append)
+
+    def create(self, request: pb.CreateRequestProto, caller: Caller) -> pb.CreateResponseProto:
+        if request.ecPolicyName:
+            raise errors.UnsupportedOperation(
+                f"erasure coding (policy {request.ecPolicyName}) is not supported: {request.src}"
+            )
+
+        def run() -> pb.CreateResponseProto:
+            file = self._opening.create(
+                caller,
+                request.src,
+                mode=request.masked.perm,
+                client_name=request.clientName,
+                create=bool(request.createFlag & pb.CREATE),
+                overwrite=bool(request.createFlag & pb.OVERWRITE),
+                create_parent=request.createParent,
+                replication=request.replication,
+                block_size_bytes=messages.signed(request.blockSize),
+                storage_policy=request.storagePolicy,
+                unmasked=request.unmasked.perm if request.HasField("unmasked") else None,
+            )
+            return pb.CreateResponseProto(fs=messages.file_status(file, b""))
+
+        def rebuild() -> pb.CreateResponseProto:
+            inode = self._queries.file_info(caller, request.src)
+            if inode is None:
+                raise errors.PathNotFound(f"{request.src} was created and is gone since")
+            return pb.CreateResponseProto(fs=messages.file_status(inode, b""))
+
+        return self._once(caller, run, rebuild)
+
+    def append(
+        self, request: pb.AppendRequestProto, caller: Caller
+    ) -> pb.AppendResponseProto | Deferred:
+        """Answered when the replicas that were just written are reported."""
+        return self.appends.append(request, caller)
+
+    def _append(self, request: pb.AppendRequestProto, caller: Caller) -> pb.AppendResponseProto:
+        def answer(file: File, last: Block | None) -> pb.AppendResponseProto:
+            response = pb.AppendResponseProto(stat=messages.file_status(file, b""))
+            if last is not None:
+                response.block.CopyFrom(
+                    messages.located_block(
+                        self._core.settings,
+                        last,
+                        file.length_bytes - last.length_bytes,
+                        list(last.expected),
+                    )
+                )
+            return response
+
+        def run() -> pb.AppendResponseProto:
+            file, last = self._opening.append(
+                caller,
+                request.src,
+                client_name=request.clientName,
+                new_block=bool(request.flag & pb.NEW_BLOCK),
+            )
+            return answer(file, last)
+
+        def rebuild() -> pb.AppendResponseProto:
+            inode = self._queries.file_info(caller, request.src)
+            if not isinstance(inode, File) or inode.writer != request.clientName:
+                raise errors.LeaseExpired(f"{request.src} was reopened, and closed since")
+            last = inode.last_block
+            goes_on = last is not None and (
+                last.state is BlockState.UNDER_CONSTRUCTION or request.flag & pb.NEW_BLOCK
+            )
+            return answer(inode, last if goes_on else None)
+
+        return self._once(caller, run, rebuild)
+
+    def truncate(
+        self, request: pb.TruncateRequestProto, caller: Caller
+    ) -> pb.TruncateResponseProto:
+        """Asking twice is harmless, and so nothing but the answer's loss is remembered."""
+
+        def run() -> pb.TruncateResponseProto:
+            done = self._truncation.truncate(
+                caller,
+                request.src,
+                messages.signed(request.newLength),
+                client_name=request.clientName,
+            )
+            return pb.TruncateResponseProto(result=done)
+
+        return self._once(caller, run, run)
+
+    def concat(self, request: pb.ConcatRequestProto, caller: Caller) -> pb.ConcatResponseProto:
+        def run() -> pb.ConcatResponseProto:
+            self._concat.concat(caller, request.trg, request.srcs)
+            return pb.ConcatResponseProto()
+
+        return self._once(caller, run, pb.ConcatResponseProto)
+
+    def fsync(self, request: pb.FsyncRequestProto, caller: Caller) -> pb.FsyncResponseProto:
+        self._writing.fsync(
+            request.src,
+            client_name=request.client,
+            inode_id=request.fileId,
+            last_bytes=request.lastBlockLength,
+        )
+        return pb.FsyncResponseProto()
+
+    def renew_lease(
+        self, request: pb.RenewLeaseRequestProto, caller: Caller
+    ) -> pb.RenewLeaseResponseProto:
+        self._writing.renew_lease(request.clientName)
+        return pb.RenewLeaseResponseProto()
+
+    def recover_lease(
+        self, request: pb.RecoverLeaseRequestProto, caller: Caller
+    ) -> pb.RecoverLeaseResponseProto:
+        return pb.RecoverLeaseResponseProto(result=self._leases.recover(caller, request.src))
+
+    def complete(
+        self, request: pb.CompleteRequestProto, caller: Caller
+    ) -> pb.CompleteResponseProto | Deferred:
+        """Answered when the file is closed, or at the deadline with False (FS-135)."""
+        return self.closes.complete(
+            request.src,
+            client_name=request.clientName,
+            inode_id=request.fileId,
+            last=messages.client_block(self._core.settings, request.last)
+            if request.HasField("last")
+            else None,
+        )

@@ -1,0 +1,40 @@
+"""Calls that may not run twice (pure): Hadoop's RetryCache.waitForCompletion, around a call.
+
+A client that lost an answer repeats the call with the same identity, and gets the first
+answer again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+from google.protobuf.message import Message
+
+from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.retry_cache import REBUILT, RetryCache
+from howdah.rpc.service import Caller
+
+M = TypeVar("M", bound=Message)
+
+
+class Once:
+    """Runs a call, or repeats its answer."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def __call__(self, caller: Caller, run: Callable[[], M], rebuild: Callable[[], M]) -> M:
+        """What `run` answers; for a repeated call, the first answer. `rebuild` makes the
+        answer anew where it was not kept."""
+        if not RetryCache.applies(caller):
+            return run()
+        cache = self._core.retry_cache
+        known = cache.find(caller)
+        if known is REBUILT:
+            return rebuild()
+        if known is not None:
+            return cast(M, known)
+        answer = run()
+        cache.remember(caller.client_id, caller.call_id, answer, self._core.clock.monotonic_ms())
+        return answer
