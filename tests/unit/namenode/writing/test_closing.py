@@ -204,7 +204,7 @@ def test_a_defect_while_one_file_is_closed_is_told_to_its_caller_alone(
         block = client.add_block(path)
         block.b.numBytes = 10
         answers[path] = client.complete(path, block.b), block
-    completion = client.namenode.client._completion
+    completion = client.namenode.client._files.closes._closing
     try_close = completion.try_close
     broken = client.namenode.core.namespace.find("/a").inode_id
 
