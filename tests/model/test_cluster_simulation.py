@@ -61,6 +61,8 @@ FOUND = (
     ("power", 8873),
     # The registration of a process that had died came behind the report of the next one.
     ("power", 10199),
+    # The checker took replicas for good that a new pipeline, which lost its power, made stale.
+    ("power", 8991),
 )
 """Histories of 1,000 steps that failed once, and why."""
 

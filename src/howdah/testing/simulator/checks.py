@@ -8,7 +8,8 @@
 - All replicas that the namenode counts for a complete block hold the file's bytes.
 
 A power cut may take what was not synced. Whatever it takes from the last disk that had it
-is promised no more; but what was synced is.
+is promised no more; but what was synced is. The disks are those of the block's pipeline: of
+one that was set up, too, before the namenode is told of it.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ class Checks:
         """By writer; those of the dead are dropped as they are found."""
         self.damaged: set[tuple[str, int]] = set()
         """(node, block id) of replicas that a power cut may have damaged."""
+        self._cut_ahead: set[tuple[int, int]] = set()
+        """(block id, stamp) of replicas that a power cut hit in a pipeline that the namenode
+        had yet to be told of."""
 
     def check(self) -> None:
         self._namenode.history.check_promises()
@@ -48,6 +52,7 @@ class Checks:
             if file is not None:
                 blocks = self._blocks_of(path, file)
                 self._check_block_stamps(blocks)
+                self._note_what_a_new_pipeline_has_lost(path, blocks)
                 self._check_file(path, blocks)
                 self._check_pipeline(path, file, blocks)
 
@@ -212,6 +217,21 @@ class Checks:
                     self.available(block, expected) < wanted
                     or self._is_believed(node, block, expected, wanted)
                 ):
+                    history.lost_to_power.add(path)
+                entry = node.disk.names.get(block.block_id)
+                if entry is not None and entry[0].generation_stamp > block.generation_stamp:
+                    self._cut_ahead.add((block.block_id, entry[0].generation_stamp))
+
+    def _note_what_a_new_pipeline_has_lost(self, path: str, blocks: _Blocks) -> None:
+        """The namenode has heard of a pipeline only now: it makes replicas elsewhere stale,
+        which are not a disk that still has the bytes that a power cut has taken from it."""
+        history = self._namenode.history
+        for start, block, expected in blocks:
+            key = block.block_id, block.generation_stamp
+            if key in self._cut_ahead:
+                self._cut_ahead.discard(key)
+                wanted = min(history.acked_bytes(path) - start, len(expected))
+                if wanted > 0 and self.available(block, expected) < wanted:
                     history.lost_to_power.add(path)
 
     def _is_believed(self, node: Datanode, block: Block, expected: bytes, wanted: int) -> bool:
