@@ -2,7 +2,7 @@
 
 Hadoop: what JournalSet.selectInputStreams and FileJournalManager.selectInputStreams choose.
 Segments of several journals come as descriptions; what is chosen is the order in which to
-read them. Rules:
+read them (step 13 in docs/how-it-works/journal.md). Rules:
 
 1. Copies of a segment are those that begin with the same transaction, whatever their end.
 2. Of these the one that reaches furthest decides where the segment ends. It is read first;

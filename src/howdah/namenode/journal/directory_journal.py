@@ -89,7 +89,8 @@ class DirectoryJournal:
 
     def truncate_to(self, last_txid: int) -> None:
         """Nothing is lost by it: a torn tail is kept as `….torn`, a segment without a record
-        as `….empty`, and one that goes beyond `last_txid` as `….stale`.
+        as `….empty`, and one that goes beyond `last_txid` as `….stale` (step 16 in
+        docs/how-it-works/journal.md).
 
         Raises OSError; CorruptEditLog when all but the damaged ones are done.
         """

@@ -7,8 +7,8 @@ The steps are those of docs/how-it-works/journal.md:
 2. **Batch.** One thread takes whatever has been queued since the last time,
 3. hands it to the journal, and waits until it is **durable** there (group commit),
 4. and says how far the log is durable. What waits for that is **acknowledged**.
-5. **Roll.** Between two batches the segment ends with a record of its own, and the next one
-   begins with one. Both take a transaction.
+5. **End.** To roll, the segment ends between two batches, with a record of its own,
+6. and the next one **begins**, with another. Both take a transaction.
 
 What the journal is, a directory or a set of journals, is not known here. When it fails, the
 namenode cannot keep a promise any more, and `on_failure` ends it.
@@ -77,7 +77,7 @@ class EditLog:
             self._wake.notify()
 
     def roll(self) -> int:
-        """End the segment and begin another; its first transaction (step 5).
+        """End the segment and begin another; its first transaction (steps 5 and 6).
 
         It is done when `on_durable` says so of that transaction.
         """

@@ -1,15 +1,18 @@
 """A set of journals as one journal (pure). Hadoop: JournalSet, and of
 NameNodeResourcePolicy what it says of journals that fail.
 
-1. Every call goes to all members that work, in their order. One that raises OSError is
-   dropped, and said so, while the rest go on. What it has by then is the beginning of the
-   log, and never another log.
-2. The set has failed, by an OSError that names the members, when a required member fails, or
-   when fewer than `minimum` are left. So what `make_durable` has answered for is in every
-   required member, in every other one that still works, and in no fewer than `minimum`.
-3. A member that was dropped takes no part until a segment begins. Then one may join in that
-   the `Restorer` has made whole meanwhile, if the set `restores`: it has every edit from
-   that segment on.
+Every call goes to all members that work, in their order. The steps are those of
+docs/how-it-works/journal.md:
+
+7. A member that raises OSError **is dropped**, and named in the log, while the rest go on.
+   What it has by then is the beginning of the log, and never another log.
+8. The set has failed, by an OSError that names the members, when a required member fails, or
+   when **too few are left**. So what `make_durable` has answered for is in every required
+   member, in every other one that still works, and in no fewer than `minimum`.
+9. If the set `restores`, its `Restorer` **makes** members **whole** that were dropped, when a
+   segment has ended.
+10. Such a member **joins in** when the next segment begins: it has every edit from there on.
+11. What ended meanwhile is **completed**; until then the member is said to fail.
 
 It owns no thread, file or clock. A set may be a member of another set: a quorum of journal
 nodes that is required, with the directories of this machine that are not.

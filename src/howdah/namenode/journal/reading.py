@@ -5,10 +5,11 @@ No file is changed, no name, no time of change, and no lock taken: what is found
 somebody else's, who writes there at the same moment. Two ways to read:
 
 - `StoredLog`, when nobody writes: all that is there, to the last whole record. A start reads
-  so, under the locks that it holds. What it finds out about the copies is for `recovery`.
+  so, under the locks that it holds (steps 12 to 14 in docs/how-it-works/journal.md). What it
+  finds out about the copies is for `recovery`.
 - `LogReader`, when somebody may: to the last durable transaction, which the one who writes
-  has said. No byte behind that is looked at: it may be half written. Who does not know what
-  is durable gets the finished segments, which are.
+  has said (steps 20 to 22). No byte behind that is looked at: it may be half written. Who
+  does not know what is durable gets the finished segments, which are.
 
 Where a copy breaks off, the next one of the same segment goes on at that very transaction.
 """
@@ -45,7 +46,7 @@ class StoredLog:
     """
 
     def __init__(self, sources: Sequence[SegmentSource], from_txid: int) -> None:
-        """Look at all segments, and find a way from `from_txid` to the end.
+        """Describe all segments (12), and choose a way (13) from `from_txid` to the end.
 
         Raises CorruptEditLog if there is none, OSError if a source cannot be read.
         """
@@ -61,7 +62,7 @@ class StoredLog:
         """By first transaction, a copy that was read to the segment's end."""
 
     def edits(self) -> Iterator[Found]:
-        """Every edit once, in order.
+        """Every edit once, in order (14).
 
         Raises CorruptEditLog or OSError when no copy holds what comes next.
         """

@@ -4,12 +4,12 @@ recoverUnfinalizedSegments, and what RedundantEditLogInputStream and JournalSet 
 Each directory ought to hold everything, and a disk is why it may not: it was dropped when it
 failed, its last write is torn, or bytes of it have rotted. When the log has been read
 (`reading`) and makes sense, its end is decided: the last transaction that was applied. Then,
-in every directory by itself:
+in every directory by itself, by the steps of docs/how-it-works/journal.md:
 
-1. a copy that is damaged, and that another directory has sound, is set aside as `….corrupt`
-2. the log is truncated to its end: an unfinished segment is finished, a torn tail is cut
-3. a copy that ends before the others is set aside as `….stale`
-4. segments that are missing are copied
+16. the log is truncated to its end: an unfinished segment is finished, a torn tail is cut
+17. a copy that is damaged, and that another directory has sound, is set aside as `….corrupt`
+18. a copy that ends before the others is set aside as `….stale`
+19. segments that are missing are copied
 
 Nothing before that changes anything: a log that is refused is left as it is. That a log once
 reached further is known from a name, from `seen_txid`, or from whole records behind the damage.
@@ -18,7 +18,7 @@ reached further is known from a name, from `seen_txid`, or from whole records be
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from howdah import errors
@@ -38,37 +38,44 @@ def recover(journals: Sequence[DirectoryJournal], stored: StoredLog, last_txid: 
     """
     for journal in journals:
         try:
-            _set_damaged_aside(journal, stored)
             journal.truncate_to(last_txid)
         except errors.CorruptEditLog as error:
-            # Older than the image, or all of its copies are.
-            log.error("%s", error)
+            log.warning("a damaged segment is not finished: %s", error)
         except OSError as error:
             log.error("the log in %s can be read but not finished: %s", journal.name, error)
+    whole = _whole(stored)
     for journal in journals:
         try:
-            _complete(journal, stored)
+            _replace(journal, stored, whole)
         except OSError as error:
             log.error("edits directory %s is not made whole: %s", journal.name, error)
 
 
-def _set_damaged_aside(journal: DirectoryJournal, stored: StoredLog) -> None:
-    for copy in sorted(stored.damaged, key=lambda copy: copy.first_txid):
-        path = Path(copy.path)
-        if path.parent == journal.current and copy.first_txid in stored.sound:
-            set_aside(path, CORRUPT)
+def _whole(stored: StoredLog) -> dict[int, Path]:
+    """By first transaction, files of segments that were read to their end, and are finished."""
+    found = {}
+    for part in stored.parts:
+        copy = stored.sound.get(part.first_txid)
+        if copy is not None:
+            # What was unfinished when it was read has its name by now.
+            name = finished_name(part.first_txid, part.last_txid)
+            path = Path(copy.path).with_name(name)
+            if path.exists():
+                found[part.first_txid] = path
+    return found
 
 
-def _complete(journal: DirectoryJournal, stored: StoredLog) -> None:
-    """Give a directory the segments that it lacks or has by half."""
+def _replace(journal: DirectoryJournal, stored: StoredLog, whole: Mapping[int, Path]) -> None:
+    """Set aside what is worse than the whole segments, and copy those. What no directory has
+    whole is left as it is."""
+    damaged = {Path(copy.path) for copy in stored.damaged}
     ends = {part.first_txid: part.last_txid for part in stored.parts}
     for segment in list_segments(journal.current):
-        end_txid = ends.get(segment.first_txid)
-        is_short = segment.last_txid is not None and segment.last_txid < (end_txid or 0)
-        if is_short and segment.first_txid in stored.sound:
+        if segment.first_txid not in whole:
+            continue
+        if segment.path in damaged:
+            set_aside(segment.path, CORRUPT)
+        elif segment.last_txid is not None and segment.last_txid < ends[segment.first_txid]:
             set_aside(segment.path, STALE)
-    for first_txid, copy in stored.sound.items():
-        # What was unfinished when it was read has its name by now.
-        whole = Path(copy.path).with_name(finished_name(first_txid, ends[first_txid]))
-        if whole.exists():
-            copy_missing(whole, journal.current)
+    for path in whole.values():
+        copy_missing(path, journal.current)

@@ -1,4 +1,5 @@
 """A directory that failed and works again, or is new: made like the others (shell; FS-030).
+Hadoop: NNStorage.attemptRestoreRemovedStorage.
 
 It may have come back as it was (an NFS server that was away): then it gets the
 segments that it missed. Or it is empty (another disk): then all is copied under
@@ -8,11 +9,13 @@ either an empty directory or a whole one.
 All of this happens on a thread for each directory, beside the journal's: no answer waits
 for the copies, and a mount that hangs holds up nothing but its own return.
 
-1. the log is rolled; what ended before that is copied (`begin`)
-2. the next roll lets the directory join in, and it has every edit from there on
-   (`take_ready`)
-3. what ended between the two rolls is copied (`complete`). Until then the directory
-   counts as failing, and a start that had it alone would say what is missing
+The steps are those of docs/how-it-works/journal.md:
+
+9. the log is rolled; what ended before that is copied (`begin`)
+10. the next roll lets the directory join in, and it has every edit from there on
+    (`take_ready`)
+11. what ended between the two rolls is copied (`complete`). Until then the directory
+    counts as failing, and a start that had it alone would say what is missing
 """
 
 from __future__ import annotations
