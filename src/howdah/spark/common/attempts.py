@@ -1,9 +1,9 @@
-"""Files that a task writes under a name which is known before, whole in spite of Spark.
+"""Output files of a Spark task: written under an attempt's own name, renamed on success.
 
-Spark may run a task again after it was lost, and with `spark.speculation` two attempts at
-a time, of which it kills the slower. One that opened the file of the other anew and was
-killed then would leave a half, after the other has said that all is well. So each attempt
-writes under a name of its own, and gives the file its name when it is complete.
+Spark may run a task again after it lost an executor. With `spark.speculation` it runs two
+attempts at once and kills the slower one. If both wrote to one file, the attempt that is killed
+could truncate the file of the one that succeeded. So each attempt writes to a temporary name of
+its own, and renames the file when it is complete (as Hadoop's FileOutputCommitter does).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _UNFINISHED: Final = re.compile(r"_.+~\d+")
 
 
 def attempt_id() -> int:
-    """What no other attempt of this application has; 0 outside of a task."""
+    """The id of this attempt, unique in the application; 0 outside of a task."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -30,7 +30,7 @@ def attempt_id() -> int:
 
 
 class AttemptFile:
-    """A file that is written under another name until it is complete."""
+    """A file that has a temporary name until it is complete."""
 
     def __init__(
         self, fs: FileSystem, path: str, unique: int, *, create_parent: bool = True
@@ -44,24 +44,24 @@ class AttemptFile:
         )
 
     def complete(self) -> None:
-        """Give it its name; it replaces what has that."""
+        """Close the file and rename it; a file of that name is replaced."""
         self.out.close()
         self._fs.rename(self._unfinished, self._path, overwrite=True)
 
     def discard(self, cause: BaseException) -> None:
-        """Remove it, because of an error, which hears of it if that fails as well."""
+        """Remove the file because of `cause`; if that fails too, `cause` gets a note."""
         for step in (self.out.close, lambda: self._fs.delete(self._unfinished)):
             try:
                 step()
             except (errors.HowdahError, OSError) as error:
-                cause.add_note(f"removing {self._unfinished} failed as well: {error}")
+                cause.add_note(f"removing {self._unfinished} failed too: {error}")
 
 
 @contextmanager
 def attempt_file(
     fs: FileSystem, path: str, unique: int, *, create_parent: bool = True
 ) -> Iterator[FSDataOutputStream]:
-    """A file to write, which is there when the block has ended well."""
+    """A file to write; it has its name when the block has ended without an error."""
     file = AttemptFile(fs, path, unique, create_parent=create_parent)
     try:
         yield file.out
@@ -72,7 +72,7 @@ def attempt_file(
 
 
 def remove_unfinished(fs: FileSystem, directory: str) -> None:
-    """Remove what attempts that were killed have left in a directory, if it is there."""
+    """Remove the temporary files of killed attempts from a directory, if it exists."""
     try:
         found = [status for status in fs.list_status(directory) if status.is_file]
     except errors.PathNotFound:

@@ -25,7 +25,7 @@ _PACKAGES: Final = {"google": "protobuf", "google_crc32c": "google-crc32c"}
 
 
 def reason(text: str) -> str:
-    """The line that says what happened.
+    """The line of Spark's message that says what happened.
 
     >>> reason("It failed.\\n: org.apache.spark.SparkException: Gone\\n\\tat a.B(C.scala:1)")
     'Gone'
@@ -56,11 +56,10 @@ class JobFailed(errors.HowdahError, RuntimeError):
 
 
 def from_spark(error: Exception) -> errors.HowdahError:
-    """What Spark itself failed by: what our tasks fail by they tell in their rows
-    (`howdah.spark.copy.results`).
+    """The error for a failure of Spark itself. (Tasks report their own errors in rows.)
 
-    Raises KeyboardInterrupt where that was it: to end its connection after one may fail
-    for py4j, and then that is the error that it raises.
+    Raises KeyboardInterrupt if that was the cause: py4j may fail to close its connection after
+    one, and then raises that failure instead.
     """
     cause = error.__context__
     while cause is not None:
@@ -70,7 +69,7 @@ def from_spark(error: Exception) -> errors.HowdahError:
     return JobFailed(f"Spark could not finish the job: {reason(str(error))}")
 
 
-# What another try within the same second will not change.
+# Another try within the same second would fail as well.
 PERMANENT: Final = (
     errors.PathNotFound,
     errors.InvalidPath,
@@ -84,44 +83,45 @@ PERMANENT: Final = (
 
 
 class CopyFailed(errors.HowdahError, OSError):
-    """A file could not be copied; the message says in a line which, where to, and why."""
+    """A file could not be copied; the message names source, target and reason in one line."""
 
     def __init__(self, message: str) -> None:
         super().__init__(paths.shown(message))
 
 
 class ReadFailed(CopyFailed):
-    """The source could not be read: what `-i` lets pass."""
+    """The source could not be read; `-i` ignores this."""
 
     java_class = "org.apache.hadoop.tools.mapred.RetriableFileCopyCommand$CopyReadException"
 
 
 class SourceChanged(CopyFailed):
-    """The source was changed again and again while it was copied."""
+    """The source changed on each of several tries to copy it."""
 
 
 class SourceGone(CopyFailed):
-    """What was named to be copied is not there any more, or something else is in its place.
-    Nothing lets that pass, and nothing is deleted for it."""
+    """A source is gone, or another inode is in its place. No option ignores this, and nothing
+    is deleted at the target."""
 
 
 FAILURES: Final = (errors.HowdahError, OSError)
-"""What a task makes a row of. Anything else is a defect, and left to Spark."""
+"""Errors that a task reports in a row. Any other is a defect, and Spark reports it."""
 _OWN: Final = {kind.__name__: kind for kind in (CopyFailed, ReadFailed, SourceChanged, SourceGone)}
 
 
 def error_name(error: Exception) -> str:
-    """The class of an error, as it is told."""
+    """The class of an error, as a row names it."""
     return type(error).__name__
 
 
 def error_text(error: Exception) -> str:
-    """What an error says, in a line that Arrow takes: names need not be UTF-8."""
+    """The message of an error, in a line that is UTF-8 even if a path is not."""
     return paths.shown(str(error))
 
 
 def error_from(name: str, message: str) -> errors.HowdahError:
-    """The error that was told. One that is not ours has its class in the message."""
+    """The error of a row. One that is not howdah's becomes CopyFailed with the class in its
+    message."""
     kind = _OWN.get(name) or getattr(errors, name, None)
     if isinstance(kind, type) and issubclass(kind, errors.HowdahError):
         return kind(message)

@@ -1,8 +1,8 @@
-"""The filesystems of a copy, as a task finds them: connections that a process keeps.
+"""The filesystems of a job, as its tasks find them: connections that a process keeps.
 
-Spark's Python workers serve one task after the other. A worker that connected for each
-would spend its time on that, so each process keeps a client for each place, user and
-configuration. A place travels to the executors as a `Place`, which is a value.
+Spark's Python workers run one task after the other. A worker that connected for each task
+would lose time on it, so each process keeps one client for each filesystem, user and
+configuration. A `Place` is what travels to the executors: a value that connects there.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _owner = os.getpid()
 
 
 def is_object_store(fs: FileSystem) -> bool:
-    """Whether its files are objects: renaming one copies it, directories are their names."""
+    """Whether files are objects: a rename is a copy, and directories are parts of names."""
     return fs.scheme in _OBJECT_STORES
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A filesystem, and as whom it is used."""
+    """A filesystem, the user, and the configuration; `settings` are its keys and values."""
 
     uri: str
     user: str | None = None
@@ -55,17 +55,17 @@ class Place:
         scheme = paths.parse(fs.uri).scheme
         if scheme in ONE_PROCESS:
             raise errors.UnsupportedOperation(
-                f"{scheme}:// is in the memory of one process, and those that copy are others"
+                f"{scheme}:// is in the memory of one process, which executors do not share"
             )
         return cls(fs.uri or f"{scheme}://", getattr(fs, "user", user), tuple(conf.items()))
 
     def connect(self) -> FileSystem:
-        """The client of this process; it stays open for the next task."""
+        """This process's client, which stays open for the next task."""
         global _owner
         key = (self.uri, self.user, self.settings)
         with _lock:
             if os.getpid() != _owner:
-                # A fork: those are the parent's connections.
+                # This process was forked: the connections are its parent's.
                 _open.clear()
                 _owner = os.getpid()
             if key not in _open:
@@ -80,7 +80,7 @@ class Place:
 
 
 def status_of(fs: FileSystem, path: str) -> FileStatus | None:
-    """What is at a path, None for nothing."""
+    """The status of a path; None if nothing is there."""
     try:
         return fs.get_file_status(path)
     except (errors.PathNotFound, errors.ParentNotDirectory):
@@ -88,12 +88,12 @@ def status_of(fs: FileSystem, path: str) -> FileStatus | None:
 
 
 def prefix(path: str) -> str:
-    """A path to which a relative one that starts with a slash can be added."""
+    """A path to which `/name` can be appended: empty for the root."""
     return "" if path == paths.SEPARATOR else path
 
 
 def located(name: str) -> str | None:
-    """A URI as `connect` takes it, None for a path of the default filesystem."""
+    """A URI as `connect` takes it; None for a path of the default filesystem."""
     return name if paths.parse(name).is_qualified else None
 
 
@@ -104,7 +104,8 @@ THREADS: Final = 16
 
 
 def for_each(ask: Callable[[T], R], many: Iterable[T]) -> list[R]:
-    """`ask` of each, by several threads; the answers in order, or the first error."""
+    """Call `ask` for each, in several threads; return the answers in order, or raise the first
+    error."""
     several = list(many)
     if len(several) < 2:
         return [ask(each) for each in several]

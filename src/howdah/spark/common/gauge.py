@@ -1,10 +1,10 @@
-"""How far a task is, told while it runs, through the filesystem that it works on.
+"""How far a task is, reported while it runs, through the filesystem that it works on.
 
-Executors and driver need have nothing else in common: each task holds a small file open,
-and adds a line to it once a second. The driver reads the last line of each. On HDFS a line is
-as long as a packet, so it goes to a datanode without a flush; a flush would be an edit a
-second in the namenode's log. (Where a file can't be read before it is closed, no progress
-is seen.)
+Executors and driver may share nothing but that filesystem: each task keeps a small file open
+and adds a line to it once a second, and the driver reads the last line of each. On HDFS a line
+is as long as a packet, so it goes to a datanode without a flush; a flush would be an edit a
+second in the namenode's log. Where a file cannot be read before it is closed, no progress is
+seen.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PACKETS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How much is done, of one task or of all."""
+    """Files and bytes: done by one task or by all, or to be done."""
 
     files: int = 0
     bytes: int = 0
@@ -43,13 +43,13 @@ class Amount:
 
 
 def line_of(done: Amount) -> bytes:
-    """As it is written to a task's file; each line is as long as any other."""
+    """A line for a task's file; all lines have the same length."""
     return (b"%d %d" % (done.files, done.bytes)).ljust(LINE_BYTES - 1) + b"\n"
 
 
 def last_of(content: bytes) -> Amount:
-    """What the last whole line says; nothing where there is none. Raises ValueError for one
-    that makes no sense."""
+    """The amount in the last whole line; zero if there is none. Raises ValueError for a line
+    that cannot be parsed."""
     line = content.rpartition(b"\n")[0].rpartition(b"\n")[2]
     if not line:
         return Amount()
@@ -58,13 +58,13 @@ def last_of(content: bytes) -> Amount:
 
 
 def gauge_filesystem(place: Place) -> FileSystem:
-    """The filesystem of a place, as a gauge writes to it."""
+    """The filesystem of a place, configured for small files that are written a line at a time."""
     fs = place.connect()
     return place.with_settings(_PACKETS).connect() if fs.scheme == "hdfs" else fs
 
 
 class Gauge:
-    """How far one attempt at a task is, told through a filesystem; nothing without one."""
+    """Reports how far one attempt at a task is; without a filesystem it reports nothing."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Gauge:
 
     @classmethod
     def of_task(cls, place: Place, directory: str) -> Self:
-        """Of the task of Spark that this is; an empty directory is none."""
+        """The gauge of the Spark task that calls this; with an empty directory it does nothing."""
         from pyspark import TaskContext
 
         context = TaskContext.get()
@@ -93,7 +93,7 @@ class Gauge:
         return cls(fs, directory, f"{partition:05}-{unique}")
 
     def add(self, files: int, count: int) -> None:
-        """So many files and bytes more are done."""
+        """Count files and bytes as done."""
         if self._fs is None:
             return
         self._done += Amount(files, count)
@@ -102,20 +102,20 @@ class Gauge:
         self._next_s = self._clock() + INTERVAL_S
         try:
             if self._out is None:
-                # In a directory that is there as long as somebody looks.
+                # The directory exists only while the driver reads progress.
                 path = paths.join(self._directory, self._task)
                 self._out = self._fs.create(path, create_parent=False, replication=1)
             self._out.write(line_of(self._done))
             if self._fs.scheme != "hdfs":
                 self._out.hflush()
         except (errors.HowdahError, OSError):
-            # Nobody's file depends on it, and this one can't be written any more.
+            # Progress must not fail a copy: give up reporting.
             self.close()
 
     def close(self) -> None:
-        """Tell no more."""
+        """Stop reporting."""
         self._fs, out, self._out = None, self._out, None
         if out is not None:
-            # The file may be gone, with the directory; nobody needs it any more.
+            # The driver may have removed the directory already.
             with suppress(errors.HowdahError, OSError):
                 out.close()

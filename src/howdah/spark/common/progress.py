@@ -1,9 +1,8 @@
-"""Progress at a terminal: one line that is written over once a second.
+"""Progress at a terminal: one line that is overwritten once a second.
 
-A job says in which phase it is; a thread of the driver writes that, and how long it has
-been going on. Where tasks count what they do, they tell it through a filesystem
-(`howdah.spark.copy.task_log`), and the line has files, bytes, rate and time left. Whoever doesn't
-want it gets an object that does nothing: no thread, no call, no task that counts.
+A job names its phase; a thread of the driver writes the phase and its duration. Where tasks
+report what they have done (`common.gauge`), the line has files, bytes, rate and time left. If
+progress is not wanted, nothing is started: no thread, no call, and no task counts.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ CLEAR_LINE: Final = "\r\x1b[K"
 SCRATCH_PREFIX: Final = ".howdah-progress."
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _COLUMNS: Final = 80
-"""Of a terminal that doesn't say how wide it is."""
+"""Width of a terminal that does not report its own."""
 
 
 def size(count: float) -> str:
@@ -58,16 +57,16 @@ def clock(seconds: float) -> str:
 
 
 def line(done: Amount, total: Amount, seconds: float) -> str:
-    """What is shown of a copy.
+    """The progress line of a copy.
 
-    >>> line(Done(5, 512), Done(10, 1024), 2.0)
+    >>> line(Amount(5, 512), Amount(10, 1024), 2.0)
     '5/10 files, 512 B/1.0 KiB, 256 B/s, 0:02 left'
     """
     return f"{done.files}/{total.files} files, {of_bytes(done.bytes, total.bytes, seconds)}"
 
 
 def of_bytes(done: int, total: int, seconds: float) -> str:
-    """How many of so many bytes, how fast, and what time is left.
+    """Bytes done of the total, the rate, and the time left.
 
     >>> of_bytes(512, 1024, 2.0)
     '512 B/1.0 KiB, 256 B/s, 0:02 left'
@@ -80,9 +79,9 @@ def of_bytes(done: int, total: int, seconds: float) -> str:
 
 
 def cut(text: str, columns: int) -> str:
-    """So much of a text as has room in a line; what would move the cursor is a `?`.
+    """The part of a text that fits in `columns`; control characters become `?`.
 
-    A line that is longer than the terminal could not be written over.
+    A line that is longer than the terminal is wide could not be overwritten.
 
     >>> cut("a/new\\nline", 8), cut("日本", 3)
     ('a/new?li', '日')
@@ -99,7 +98,7 @@ def cut(text: str, columns: int) -> str:
 
 
 class ProgressLine:
-    """The line, as long as it is entered. `say` takes what it says, or how to find out."""
+    """The line, shown while the context is entered. `say` sets its text."""
 
     def __init__(self, wanted: bool, out: TextIO | None = None) -> None:
         self._out = (out or sys.stderr) if wanted else None
@@ -112,8 +111,8 @@ class ProgressLine:
         return self._out is not None
 
     def say(self, text: str | Callable[[float], str]) -> None:
-        """From now on this: a phase, after which its time is shown, or a function that is
-        asked every second, with the seconds since it was said."""
+        """Set the text: the name of a phase, which is shown with its duration, or a function
+        that is called every second with the seconds since this call."""
         self._since_s = time.monotonic()
         self._said = text
 
@@ -131,7 +130,7 @@ class ProgressLine:
         try:
             return said(seconds)
         except (errors.HowdahError, OSError):
-            return ""  # no task has told anything yet
+            return ""  # no task has reported yet
 
     def __enter__(self) -> Self:
         if self._out is not None:
@@ -156,7 +155,7 @@ class ProgressLine:
 
 
 def listing_progress(shown: ProgressLine) -> Callable[[int], None] | None:
-    """What `list_tree` is given to tell how many entries it has; None where nobody looks."""
+    """A callback for `list_tree` that shows how many entries it has; None without a line."""
     if not shown:
         return None
 
@@ -175,11 +174,11 @@ def _columns(out: TextIO) -> int:
 
 
 def reported(fs: FileSystem, directory: str) -> Amount:
-    """The sum of what the tasks have told last."""
+    """The sum of what all tasks have reported last."""
     latest: dict[str, Amount] = {}
     found = [status.path for status in fs.list_status(directory) if status.is_file]
     for path, done in zip(found, for_each(lambda path: _last(fs, path), found), strict=True):
-        # Of a task that was tried again the attempt that is farther counts.
+        # Of several attempts at a task the one that is farthest counts.
         task = paths.name_of(path).partition("-")[0]
         if done.files >= latest.get(task, Amount()).files:
             latest[task] = done
@@ -192,11 +191,11 @@ def _last(fs: FileSystem, path: str) -> Amount:
             stream.seek(max(stream.size - 2 * LINE_BYTES, 0))
             return last_of(stream.read())
     except (errors.HowdahError, OSError, ValueError):
-        return Amount()  # it is being made, or it is no task's
+        return Amount()  # the file is being created, or is not one of a task
 
 
 class Progress:
-    """Shows the progress of a copy as long as it is entered."""
+    """Shows the progress of a copy while the context is entered."""
 
     def __init__(
         self, fs: FileSystem, directory: str, total: Amount, out: TextIO | None = None
@@ -207,7 +206,7 @@ class Progress:
         self._shown = ProgressLine(True, out)
 
     def done(self) -> Amount:
-        """The sum of what the tasks have told last."""
+        """The sum of what all tasks have reported last."""
         return reported(self._fs, self._directory)
 
     def __enter__(self) -> Self:
@@ -227,9 +226,8 @@ class Progress:
 
 @contextmanager
 def progress_directory(fs: FileSystem, shown: ProgressLine) -> Iterator[str]:
-    """A directory in which tasks tell how far they are, of a job that has none of its own:
-    in the user's home or in `/tmp`, whichever is there. Empty where neither is, and where
-    nobody looks."""
+    """A directory for the gauges of a job that has no staging directory: in the user's home or
+    in `/tmp`, whichever exists. Empty if neither does, or if no progress is shown."""
     path = ""
     homes = (fs.home_directory(), "/tmp") if shown else ()
     for home in homes:

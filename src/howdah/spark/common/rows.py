@@ -1,4 +1,4 @@
-"""Rows of a task as Arrow's batches, which is how Spark takes and gives them; rows dealt out."""
+"""Rows of a task as Arrow's batches, which is how Spark takes and gives them; partitioning."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROWS_A_BATCH: Final = 2000
 
 
 def arrow_schema(ddl: str) -> pa.Schema:
-    """A schema of Spark, written as DDL, for Arrow."""
+    """The Arrow schema of a Spark schema in DDL."""
     import pyarrow as pa
 
     kinds: dict[str, Any] = {
@@ -30,14 +30,14 @@ def arrow_schema(ddl: str) -> pa.Schema:
 
 
 def batches(rows: Iterable[Row], ddl: str) -> Iterator[pa.RecordBatch]:
-    """Rows as Spark takes them from a task."""
+    """Rows as record batches, as a task gives them to Spark."""
     source = iter(rows)
     while some := list(itertools.islice(source, ROWS_A_BATCH)):
         yield batch_of(tuple(zip(*some, strict=True)), ddl)
 
 
 def batch_of(columns: Sequence[Sequence[Any]], ddl: str) -> pa.RecordBatch:
-    """The same of columns."""
+    """One record batch of columns."""
     import pyarrow as pa
 
     schema = arrow_schema(ddl)
@@ -46,12 +46,12 @@ def batch_of(columns: Sequence[Sequence[Any]], ddl: str) -> pa.RecordBatch:
 
 
 def partitioned(rows: DataFrame, parts: int, *key: str) -> DataFrame:
-    """The rows in so many partitions; its key alone says in which a row is.
+    """The rows in `parts` partitions; only its key decides in which one a row is.
 
-    What an executor held when it died is made again, from a filesystem that has changed
-    since. Dealt out in turn, as `repartition` does without a key, the rows would then
-    come into other partitions than before, and those that others still hold would make
-    up the set no longer: some rows would be there twice and some not at all.
+    If an executor dies, Spark computes its rows again, from a filesystem that has changed
+    since. `repartition` without a key assigns rows in turn: the rows would then come into
+    other partitions than before, and together with the partitions that other executors still
+    hold, some rows would be there twice and some not at all.
     """
     return rows.repartition(parts, *key)
 

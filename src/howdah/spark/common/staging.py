@@ -1,17 +1,17 @@
-"""Where files are while they are copied: names that a second run knows (pure).
+"""The staging directory of a copy: temporary names that a second run knows (pure).
 
-1. Nothing has its final name before it is complete: a file is written in the staging
-   directory, then renamed. The staging directory lies in the target directory (or beside
-   the target, if that is a file), so a rename stays within one filesystem and quota.
-2. Its name is made of what is copied and where to. So the same copy, started again after
-   it was killed, finds what the first one left, and removes it.
-3. In it each run has a directory of its own, and in that each attempt at a task a name.
-   Two attempts at the same file, as when Spark is impatient, don't meet; the last
-   rename wins, and both have the same content.
-4. Only the driver makes the directory of a run. An attempt that Spark gave up, and that
-   still works when it is removed, can't write any more.
-5. With `-atomic` all of the target is written to a directory beside it, by the same
-   rules, and renamed as a whole (`howdah.spark.copy_job.atomic`).
+1. No file has its final name before it is complete: it is written in the staging directory
+   and renamed. The staging directory is in the target directory (or beside the target, if that
+   is a file), so the rename stays within one filesystem and quota.
+2. The directory's name is a hash of sources and target. So the same copy, started again after
+   it was killed, finds what the first run left, and removes it.
+3. Each run has a directory of its own in it, and each attempt at a task a name in that. Two
+   attempts at the same file, as with speculative execution, never share a temporary file; the
+   last rename wins, and both files have the same content.
+4. Only the driver creates the directory of a run. An attempt that Spark gave up, and that is
+   still running when the directory is removed, cannot write any more.
+5. With `-atomic` the whole target is written to a directory beside it, by the same rules, and
+   that directory is renamed (`copy_job.atomic`).
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _STAGING: Final = re.compile(re.escape(PREFIX) + f"[0-9a-f]{{{_KEY_CHARS}}}")
 
 
 def key_of(sources: Sequence[str], target: str) -> str:
-    """What stands for a copy: the same for the same sources and target."""
+    """The key of a copy: equal for equal sources and target."""
     text = "\0".join([*sorted(sources), target])
     digest = hashlib.sha256(text.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()[:_KEY_CHARS]
 
 
 def is_staging(name: str) -> bool:
-    """Whether a name is that of a staging directory, of this copy or another."""
+    """Whether a name is that of a staging directory, of any copy."""
     return _STAGING.fullmatch(name) is not None
 
 
@@ -75,10 +75,10 @@ class Staging:
 
     @property
     def failed(self) -> str:
-        """What is there once a task has failed."""
+        """The path that exists once a task has failed."""
         return f"{self.own}/failed"
 
     @property
     def progress(self) -> str:
-        """The directory in which tasks say how far they are."""
+        """The directory for the tasks' progress reports."""
         return f"{self.own}/progress"

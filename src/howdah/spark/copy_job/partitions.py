@@ -48,7 +48,7 @@ def part_count(totals: Totals, options: Options) -> int:
 def assign_largest_first(lengths: Sequence[int], parts: int) -> list[int]:
     """The part of each file: the largest first, always to the part that has least.
 
-    >>> deal([5, 1, 4, 2], 2)
+    >>> assign_largest_first([5, 1, 4, 2], 2)
     [0, 0, 1, 1]
     """
     heap = [(0, part) for part in range(parts)]

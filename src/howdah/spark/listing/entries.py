@@ -1,8 +1,8 @@
-"""The rows that a copy is planned in: one for each thing to copy, with what the target has.
+"""The rows of a copy's listing: one for each file or directory, with what the target has there.
 
-A row pairs an entry of the source with that of the same place at the target, as both
-were when their directories were listed. Paths are bytes: names on HDFS need not be
-UTF-8, and Arrow's strings have to be.
+A row pairs an entry of the source with the one of the same relative path at the target, as both
+were when their directories were listed (Hadoop's CopyListingFileStatus). Paths are bytes: names
+on HDFS need not be UTF-8, and Arrow's strings must be.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WHOLE: Final = -1
 
 
 class Found(enum.IntEnum):
-    """What is at a path."""
+    """What is at a path of the target."""
 
     ABSENT = 0
     FILE = 1
@@ -34,24 +34,24 @@ class Found(enum.IntEnum):
 class Kind(enum.IntEnum):
     FILE = 0
     DIRECTORY = 1
-    MISSING = 2  # only the target has it
-    PENDING = 3  # a directory that is still to be listed
-    MISSING_PENDING = 4  # a directory of the target alone, to be listed
-    UNREADABLE = 5  # a directory that cannot be listed; `owner` says why
-    SUMS = 6  # the totals of a task that has listed
-    MODIFIED = 7  # by a report on snapshots, to be looked at
-    CREATED = 8  # the same, with all that is below it
-    FAILED = 10  # what a task failed by: class in `group`, message in `owner`
-    ROOT = 9  # a directory that was named, to be listed: it has to be there
+    MISSING = 2  # at the target only
+    PENDING = 3  # a directory to be listed
+    MISSING_PENDING = 4  # a directory of the target only, to be listed
+    UNREADABLE = 5  # a directory that cannot be listed; the reason is in `owner`
+    SUMS = 6  # the sums of a task
+    MODIFIED = 7  # by a snapshot report; its status is to be read
+    CREATED = 8  # the same, and all below it is to be listed
+    FAILED = 10  # the error of a task: class in `group`, message in `owner`
+    ROOT = 9  # a source directory, to be listed; it must exist
 
 
 WAITING: Final = (Kind.PENDING, Kind.MISSING_PENDING, Kind.MODIFIED, Kind.CREATED, Kind.ROOT)
-"""Rows of which a task has yet to make others."""
+"""Rows that a task has yet to turn into others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row. `offset` and `chunk_length` are those of a part of a file."""
+    """One row. `offset` and `chunk_length` describe a chunk of a file."""
 
     kind: int
     filesystem: int
@@ -83,7 +83,7 @@ class Entry:
         relative: bytes,
         target: FileStatus | None,
     ) -> Entry:
-        """The row of what `status` says of the source and `target` of the target."""
+        """The row of a status of the source and a status of the target."""
         found = found_of(target)
         return cls(
             kind=kind,
@@ -112,8 +112,8 @@ class Entry:
 
 
 def fingerprint_of(entry: Entry) -> int:
-    """What stands for a file or directory in the sum that tells whether two lists are of
-    the same things; 0 for what is no thing of its own."""
+    """The summand of a file or directory in the fingerprint of a listing: two listings with
+    the same sum have the same entries. 0 for rows of other kinds and for further chunks."""
     if entry.kind not in (Kind.FILE, Kind.DIRECTORY) or entry.offset:
         return 0
     return zlib.crc32(entry.relative, zlib.crc32(entry.source, entry.kind)) + 1
@@ -121,7 +121,7 @@ def fingerprint_of(entry: Entry) -> int:
 
 @dataclass(slots=True)
 class Sums:
-    """What is among rows; a task that has listed ends with a row that says it."""
+    """The sums over rows; the last row of a task that lists has them."""
 
     files: int = 0
     directories: int = 0
@@ -146,14 +146,14 @@ class Sums:
                 self.pending += 1
 
     def counting(self, rows: Iterable[Entry]) -> Iterator[Entry]:
-        """The same rows, and one more."""
+        """The same rows, and a row with the sums at the end."""
         for entry in rows:
             self.count(entry)
             yield entry
         yield self._row()
 
     def _row(self) -> Entry:
-        # In columns of numbers, whatever those are called.
+        # The columns are chosen for their types; their names mean nothing here.
         return Entry(
             Kind.SUMS,
             0,
@@ -210,7 +210,7 @@ def arrow_schema() -> pa.Schema:
 
 
 def batches(entries: Iterable[Entry]) -> Iterator[pa.RecordBatch]:
-    """Rows as Spark takes them from a task."""
+    """Entries as record batches, as a task gives them to Spark."""
     return rows.batches(map(astuple_of, entries), SCHEMA)
 
 
@@ -220,7 +220,7 @@ def astuple_of(entry: Entry) -> tuple[Any, ...]:
 
 
 def entries(batch: pa.RecordBatch) -> Iterator[Entry]:
-    """The rows of a batch that Spark gives to a task."""
+    """The entries of a batch that Spark gives to a task."""
     columns = [batch.column(batch.schema.get_field_index(name)).to_pylist() for name in COLUMNS]
     for values in zip(*columns, strict=True):
         yield Entry(*values)

@@ -1,12 +1,11 @@
-"""The list of what to copy, made by Spark: rounds of tasks that list directories.
+"""The listing of a copy, made by Spark: rounds of tasks that list directories.
 
-The first tasks begin with the sources. In a round each task lists its directories, and
-those below until it has done enough (`howdah.spark.listing.walking`); what is left is dealt out
-for the next round. So a small tree is one task, and a large one soon keeps all tasks
-busy, however deep or lopsided it is. All the driver gets to see of a round is a row of
-sums from each task.
+The first tasks begin with the sources. In a round each task lists its directories, and those
+below, until it has listed enough (`listing.walking`); the next round partitions the rest. So a
+small tree takes one task, and a large tree soon keeps all tasks busy, however deep or lopsided
+it is. The driver gets one row of sums from each task of a round.
 
-The rows are kept in the staging directory, or by the executors (`howdah.spark.listing.row_stores`).
+The rows are kept in the staging directory or by the executors (`listing.row_stores`).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ DIRECTORIES_A_TASK: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What is in a listing."""
+    """The sums of a listing."""
 
     files: int = 0
     directories: int = 0
@@ -40,16 +39,15 @@ class Totals:
 
     @property
     def has_entries(self) -> bool:
-        """Whether there is anything to copy, be it an empty directory."""
+        """Whether there is anything to copy, even an empty directory."""
         return self.files + self.directories > 0
 
 
 class Listing:
     """The rows and their sums.
 
-    `fingerprint` is that of the files and directories as they were listed
-    (`entries.fingerprint_of`): whoever goes through them can tell by it whether these
-    were the same.
+    `fingerprint` is the sum of `entries.fingerprint_of` over the rows as they were listed. The
+    tasks that copy sum up the rows that they get, and the driver compares.
     """
 
     def __init__(self, kept: RowStore, totals: Totals, fingerprint: int) -> None:
@@ -69,7 +67,7 @@ class Listing:
 def make_listing(
     spark: SparkSession, roots: list[Entry], walk: Walk, most_tasks: int, kept: RowStore
 ) -> Listing:
-    """The rows of `roots`, and everything below those of them that are pending."""
+    """The rows of `roots`, and of everything below those that are to be listed."""
     pending = sum(entry.kind in WAITING for entry in roots)
     if pending <= DIRECTORIES_A_TASK:
         begun = spark.range(0, 1, 1, 1)
@@ -78,7 +76,7 @@ def make_listing(
 
     table = pa.Table.from_batches(list(batches(roots)), schema=arrow_schema())
     tasks = min(most_tasks, -(-pending // DIRECTORIES_A_TASK))
-    # By their own paths: with -update all have one place.
+    # By their own paths: with -update all have the same relative path.
     begun = partitioned(spark.createDataFrame(table, SCHEMA), tasks, "filesystem", "source")
     return list_rounds(begun, walk, walk, most_tasks, kept)
 
@@ -86,7 +84,7 @@ def make_listing(
 def list_rounds(
     begun: DataFrame, first: Task, walk: Walk, most_tasks: int, kept: RowStore
 ) -> Listing:
-    """The rows that the task `first` makes of `begun`, and everything that they wait for."""
+    """Run `first` on the rows `begun`, then rounds of `walk` until no directory is left."""
     rounds = 1
     own = kept.add(begun, first)
     sums = Sums() + own

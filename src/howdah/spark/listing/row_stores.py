@@ -1,13 +1,13 @@
-"""Where the rows of a listing are kept, so that all steps of a job work on the same ones.
+"""Where the rows of a listing are kept, so that all steps of a job see the same rows.
 
-`InFiles`: in the staging directory, a file for each task that listed. An executor that is
-lost takes nothing along. A job that changes its target keeps them so.
+`RowsInFiles`: in the staging directory, a file for each task that listed. A lost executor loses
+no rows. Jobs that change their target keep the rows so.
 
-`InMemory`: by the executors, as far as it goes. What one held that is lost is listed once
-more, from what is there by then. That does for a job that only says what it would do, and
-for a target that has no room for a file more, and from which files may be deleted.
+`RowsInMemory`: by the executors. If one is lost, Spark runs its tasks again, and they list what
+is there by then. That is enough for a dry run, and for a target that has no room for another
+file but from which files may be deleted.
 
-Names of files are those of attempts. The driver reads the files of those that Spark counts.
+Files are named for attempts. The driver reads the files of the attempts that Spark counts.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class NotStored(errors.HowdahError, OSError):
 
 
 class RowStore(Protocol):
-    """The rows of all rounds. Errors that tasks tell of are raised by `add`."""
+    """The rows of all rounds. `add` raises errors that tasks report."""
 
     def add(self, given: DataFrame, task: Task) -> Sums:
-        """Run a round of tasks, keep their rows; their sums."""
+        """Run a round of tasks and keep their rows; return the sums."""
         ...
 
     def waiting(self) -> DataFrame:
-        """The rows of the last round that others are to be made of."""
+        """The rows of the last round that the next one begins with."""
         ...
 
     def of(self, kinds: Sequence[Kind]) -> DataFrame:
@@ -61,7 +61,7 @@ class RowStore(Protocol):
 
 
 class RowsInMemory:
-    """Rows that the executors hold."""
+    """Rows in the executors' memory."""
 
     def __init__(self) -> None:
         self._parts: list[DataFrame] = []
@@ -92,7 +92,7 @@ class RowsInMemory:
 
 
 class RowsInFiles:
-    """Rows in files of a directory, which the job removes with all that it has staged."""
+    """Rows in files of the staging directory, with which the job removes them."""
 
     def __init__(self, spark: SparkSession, place: Place, directory: str) -> None:
         self._spark = spark
@@ -150,7 +150,7 @@ def _where(listed: DataFrame, kinds: Sequence[Kind]) -> DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class StoreRows:
-    """A task's work: what another one lists, into files."""
+    """A task that stores the rows of another task, `task`, in files."""
 
     place: Place
     directory: str
@@ -190,7 +190,7 @@ class StoreRows:
 
 
 class _File:
-    """A file of rows, made when there is the first one, complete when `stack` is left."""
+    """A file of rows: created with the first row, closed when `stack` ends."""
 
     def __init__(self, stack: ExitStack, place: Place, path: str) -> None:
         self._stack = stack
@@ -205,7 +205,7 @@ class _File:
         if not batch.num_rows:
             return
         if self._writer is None:
-            # Only the driver makes the directory: who was given up can't write any more.
+            # Only the driver creates the directory, so an attempt that was given up cannot write.
             created = self._place.connect().create(self._path, create_parent=False)
             out = self._stack.enter_context(created)
             self._writer = self._stack.enter_context(pa.ipc.new_stream(out, arrow_schema()))
@@ -215,7 +215,7 @@ class _File:
 
 @dataclass(frozen=True, slots=True)
 class ReadRows:
-    """A task's work: the rows of the files that it is given the names of."""
+    """A task that reads the rows of files; its own rows are the files' names."""
 
     place: Place
     directory: str

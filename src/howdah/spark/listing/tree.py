@@ -1,10 +1,10 @@
-"""What is in a tree, as a DataFrame that the executors make.
+"""One tree as a DataFrame, listed by the executors; for all jobs but a copy.
 
-Rounds of tasks list directories, as for a copy (`howdah.spark.listing.rounds`): a task lists
-those it was given and those below until it has done enough, and what is left is dealt
-out for the next round. The driver sees the number of those that are left, and no names.
+Rounds of tasks list directories, as for a copy (`listing.rounds`): a task lists its directories
+and those below until it has listed enough, and the next round partitions the rest. The driver
+gets the number of the directories that are left, and no names.
 
-Paths are bytes in between (names on HDFS need not be UTF-8).
+Paths are bytes here (names on HDFS need not be UTF-8).
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ SCHEMA: Final = (
     "modification_time_ms long, access_time_ms long, permission int, owner string, "
     "`group` string, storage_policy int, file_id long"
 )
-"""A row an inode; PENDING is a directory that is still to be listed, of which only the path
-matters; FAILED has a message for a path, and the class of the error for an owner."""
+"""A row for each inode. A row of type PENDING is the path of a directory to be listed; a row of
+type FAILED has the class of an error in `owner` and its message in `path`."""
 
 _WAITING: Final = f"count_if(type = '{PENDING}') as waiting"
 _FAILURE: Final = f"min(if(type = '{FAILED}', struct(owner, path), null)) as failed"
 
 Columns = tuple[list[Any], ...]
-"""Rows of that schema, column by column."""
+"""Rows of `SCHEMA`, column by column."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListTree:
-    """A task's work: lists the directories that wait, until it has `most_entries`."""
+    """A task that lists its directories, and those below, until it has `most_entries`."""
 
     place: Place
     most_entries: int = FIRST_ROUND
@@ -99,7 +99,7 @@ class ListTree:
                     waiting.extend(below for below, kind in kinds if kind == DIRECTORY)
                     yield page
             except errors.PathNotFound:
-                # Deleted since its parent was listed: then it has no files.
+                # Deleted since its parent was listed.
                 continue
 
 
@@ -108,7 +108,7 @@ def _listed(fs: FileSystem, path: bytes) -> Iterator[Columns]:
         try:
             yield from _listed_by_namenode(fs, path)
         except errors.UnresolvedPath:
-            pass  # a symbolic link is above it
+            pass  # below a symbolic link: the client resolves it
         else:
             return
     text = decode(path)
@@ -118,8 +118,8 @@ def _listed(fs: FileSystem, path: bytes) -> Iterator[Columns]:
 
 
 def _listed_by_namenode(fs: HdfsFileSystem, path: bytes) -> Iterator[Columns]:
-    """Columns right from what the namenode says: a status and a row for each file would
-    take twice as long."""
+    """Columns made directly of the namenode's messages: an object for each status and each
+    row would take twice as long."""
     namenode = fs.client.namenode
     text, prefix = decode(path), path if path == b"/" else path + b"/"
     after = b""
@@ -155,17 +155,17 @@ _KINDS: Final = {
 
 
 def signed(time_ms: int) -> int:
-    """A time that was sent without its sign."""
+    """A time as a signed number; the protocol sends it as an unsigned one."""
     return time_ms if time_ms < 1 << 63 else time_ms - (1 << 64)
 
 
 def pending(path: bytes) -> Row:
-    """The row of a directory that waits."""
+    """The row of a directory to be listed."""
     return (path, PENDING, 0, 0, 0, 0, 0, 0, "", "", 0, 0)
 
 
 def _failed(error: Exception) -> Row:
-    """The row of what a task failed by."""
+    """The row of an error that ends a task."""
     return (error_text(error).encode(), FAILED, 0, 0, 0, 0, 0, 0, error_name(error), "", 0, 0)
 
 
@@ -189,7 +189,7 @@ def row_of(status: FileStatus) -> Row:
 
 
 class Tree:
-    """The rows, kept by the executors until `forget`."""
+    """The rows; the executors keep them until `forget`."""
 
     def __init__(self, rows: DataFrame, kept: list[DataFrame]) -> None:
         self.rows = rows
@@ -208,10 +208,10 @@ def list_tree(
     most_tasks: int,
     tell: Callable[[int], None] | None = None,
 ) -> Tree:
-    """Everything at and below `roots`, each of which has a row, too.
+    """List everything at and below `roots`, which have rows themselves.
 
-    `tell` is given the number of entries after each round; without it nobody counts them.
-    Raises what a task failed by.
+    `tell` gets the number of entries after each round; without it they are not counted.
+    Raises the error of a task that failed.
     """
     parts = [_frame(spark, [row_of(root) for root in roots])]
     waiting = [pending(encode(root.path)) for root in roots if root.is_directory]

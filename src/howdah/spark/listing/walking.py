@@ -1,24 +1,24 @@
-"""Listing source and target side by side, as one task does it.
+"""Listing source and target side by side, as one task does it (Hadoop's SimpleCopyListing).
 
-1. A directory of the source is listed together with the directory of the same place at
-   the target, if there is one. Both lists are in the order of their names' bytes, so
-   one walk over both pairs them and holds neither in memory.
-2. What only the target has becomes a row where that is of use (`-delete`, `-xtrack`).
-3. A task goes on with the directories that it finds, breadth first, until it has listed
-   as many entries as it may. Those that are left become rows that wait for the next round,
-   where they are spread over more tasks.
-4. What a filter matches gets no row; what is below it is listed all the same. A filter
-   is held against the full URI of a path, of the source and of the target.
-5. A source itself has to be there. A directory below it that is gone when its turn comes
-   is listed as empty; what the target has in its place is left to the next run, since the
-   directory may have been renamed to where nobody has looked yet. One that cannot be
-   listed ends the copy, or with `-i` is counted as a failure; Hadoop logs it and goes on.
-   Nothing at the target is taken for missing because the source could not be read.
-6. A symbolic link to a file is that file; one to a directory cannot be copied.
-7. Of a report on snapshots each path is looked at, at the source and at the target. What
-   was moved at the target has rows of its own, and is passed over where it is now.
-8. Locks and staging directories of jobs are no files of anybody's. A lock that is come
-   across at the target, and that somebody holds, ends the copy.
+1. A directory of the source is listed together with the target's directory of the same relative
+   path, if there is one. Both listings are in the order of their names' bytes, so one walk over
+   both pairs the entries, and keeps neither listing in memory.
+2. An entry at the target only becomes a row if the options need it (`-delete`, `-xtrack`).
+3. A task lists the directories that it finds, breadth first, until it has listed as many
+   entries as it may. The directories that are left become rows for the next round, which
+   spreads them over more tasks.
+4. An entry that a filter matches gets no row; the entries below it are listed all the same. A
+   filter is matched against the full URI of a path, at the source and at the target.
+5. A source itself must exist. A directory below it that is gone when it is to be listed counts
+   as empty; the target's entries in its place are left to the next run, since the directory may
+   have been renamed to a place that is listed later. A directory that cannot be listed ends the
+   copy, or with `-i` counts as a failure; Hadoop logs it and goes on. No entry of the target
+   counts as missing because the source could not be read.
+6. A symbolic link to a file is copied as that file; a link to a directory cannot be copied.
+7. With a snapshot report, the status of each path in the report is read at source and target.
+   An entry that was renamed at the target has a row of its own and is skipped here.
+8. Lock files and staging directories of jobs are not copied. A lock of the target that a job
+   holds ends the copy.
 """
 
 from __future__ import annotations
@@ -61,13 +61,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FIRST_ROUND: Final = 10_000
-"""Entries that a task lists in the first round before it leaves the rest to others."""
+"""Entries that a task lists in the first round; others list the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What a task needs to know to list; called with the rows to begin with, unless
-    these are `roots`."""
+    """A task that lists; it is called with the rows to begin with, unless it has `roots`."""
 
     sources: tuple[Place, ...]
     target: Place
@@ -80,7 +79,7 @@ class Walk:
     filter_beginnings: tuple[str, ...] = ()
     rehearses: bool = False
     own_lock: str | None = None
-    """The lock file of this job; None to look at no others."""
+    """The lock file of this job; None if other locks are not to be checked."""
     most_entries: int = FIRST_ROUND
     roots: tuple[Entry, ...] = ()
 
@@ -88,12 +87,12 @@ class Walk:
         if self.roots:
             waiting: Iterable[Entry] = self.roots
             for _ in given:
-                pass  # the row that this task is there for
+                pass  # the row that makes Spark run this task
         else:
             waiting = (entry for batch in given for entry in entries(batch))
-        yield from batches(Sums().counting(self._told(waiting)))
+        yield from batches(Sums().counting(self._reported(waiting)))
 
-    def _told(self, waiting: Iterable[Entry]) -> Iterator[Entry]:
+    def _reported(self, waiting: Iterable[Entry]) -> Iterator[Entry]:
         try:
             yield from _Walker(self).walk(waiting)
         except FAILURES as error:
@@ -101,12 +100,12 @@ class Walk:
 
 
 def failed(error: Exception) -> Entry:
-    """The row of what a task failed by."""
+    """The row of an error that ends a task."""
     return Entry(Kind.FAILED, 0, b"", b"", owner=error_text(error), group=error_name(error))
 
 
 class _Walker:
-    """One task's state."""
+    """The state of one task."""
 
     def __init__(self, walk: Walk) -> None:
         self._walk = walk
@@ -116,7 +115,7 @@ class _Walker:
         self._listed = 0
 
     def walk(self, waiting: Iterable[Entry]) -> Iterator[Entry]:
-        """The rows below the directories that wait, then those that nobody has listed yet."""
+        """The rows below the directories to be listed, then the directories that are left."""
         queue: deque[Entry] = deque()
         source = iter(waiting)
         threads = self._walk.threads
@@ -143,7 +142,7 @@ class _Walker:
 
     def _list_all(self, directories: list[Entry], pool: ThreadPoolExecutor) -> Iterator[Entry]:
         if len(directories) == 1:
-            # Not through a thread: a huge directory is then never whole in memory.
+            # Without a thread: a huge directory is never in memory as a whole.
             yield from self._list(directories[0])
             return
         for rows in pool.map(lambda entry: list(self._list(entry)), directories):
@@ -194,13 +193,13 @@ class _Walker:
             raise CopyFailed(error.message) from error
 
     def _look_up(self, fs: FileSystem, entry: Entry) -> Iterator[Entry]:
-        """What a report names."""
+        """The row of a path in a snapshot report."""
         status = _followed(fs, fs.get_file_link_status(entry.path))
         path = self._walk.target_path + decode(entry.relative)
         if not self._walk.rehearses:
             other = status_of(self._target, path or "/")
         else:
-            # Nothing is in its place yet.
+            # A dry run moves nothing, so renamed entries are not in place.
             other = status if entry.kind == Kind.MODIFIED else None
         is_whole = entry.kind == Kind.CREATED
         yield from self._entry(fs, entry, entry.relative, status, other, goes_on=is_whole)
@@ -219,12 +218,12 @@ class _Walker:
         if not self._is_filtered(fs, status.path, decode(relative)):
             yield entry
         elif other is not None and self._walk.wants_missing:
-            # As if the source didn't have it; the target's own path may not be filtered.
+            # As if the source did not have it, unless a filter matches the target's own path.
             yield from self._missing(directory, other)
         if status.is_directory and goes_on:
             yield replace(entry, kind=Kind.PENDING)
 
-    # --- what only the target has ------------------------------------------------------
+    # --- entries at the target only ---------------------------------------------------
 
     def _missing(self, directory: Entry, other: FileStatus) -> Iterator[Entry]:
         if _is_of_a_job(other.name):
@@ -242,7 +241,7 @@ class _Walker:
         if not self._is_filtered(self._target, other.path, decode(relative)):
             yield entry
         elif other.is_directory:
-            # It is to stay, and not what is in it.
+            # The directory stays; entries below it that no filter matches do not.
             yield replace(entry, kind=Kind.MISSING_PENDING)
 
     def _missing_below(self, directory: Entry) -> Iterator[Entry]:
@@ -259,7 +258,7 @@ class _Walker:
 
 
 class _Gone(Exception):
-    """The directory that is listed has been deleted, or renamed."""
+    """The directory being listed was deleted or renamed."""
 
 
 def _or_gone(listing: Iterator[FileStatus]) -> Iterator[FileStatus]:
@@ -270,12 +269,12 @@ def _or_gone(listing: Iterator[FileStatus]) -> Iterator[FileStatus]:
 
 
 def _is_of_a_job(name: str) -> bool:
-    """Whether something is there for as long as a job works."""
+    """Whether a file or directory belongs to a running job."""
     return is_staging(name) or is_lock(name)
 
 
 def _until_gone(listing: Iterator[FileStatus]) -> Iterator[FileStatus]:
-    """What was deleted since its parent was listed has no entries."""
+    """A listing that ends early if the directory is deleted."""
     try:
         yield from listing
     except errors.PathNotFound:
@@ -283,7 +282,7 @@ def _until_gone(listing: Iterator[FileStatus]) -> Iterator[FileStatus]:
 
 
 def _followed(fs: FileSystem, status: FileStatus) -> FileStatus:
-    """What a link stands for, under the link's own name."""
+    """The status of a link's target, with the link's own path."""
     if not status.is_symlink:
         return status
     there = fs.get_file_status(status.path)
@@ -295,7 +294,7 @@ def _followed(fs: FileSystem, status: FileStatus) -> FileStatus:
 
 
 def _sorted(fs: FileSystem, path: str) -> Iterator[FileStatus]:
-    """The entries of a directory by the bytes of their names. HDFS gives them so."""
+    """The entries of a directory in the order of their names' bytes, which is that of HDFS."""
     listing = (status for status in fs.list_status_iter(path) if status.path != path)
     if fs.scheme == "hdfs":
         yield from listing
@@ -306,7 +305,7 @@ def _sorted(fs: FileSystem, path: str) -> Iterator[FileStatus]:
 def _paired(
     here: Iterator[FileStatus], there: Iterator[FileStatus]
 ) -> Iterator[tuple[FileStatus | None, FileStatus | None]]:
-    """Two sorted lists as one; of what both have the two entries come together."""
+    """Two sorted listings merged; entries with the same name come as a pair."""
     other = next(there, None)
     for status in here:
         name = encode(status.name)

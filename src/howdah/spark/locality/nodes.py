@@ -1,12 +1,12 @@
 """Which node a file is best read at, and how many tasks each node gets (pure).
 
-1. A file is read best where most of its bytes are. Often that is true of several nodes:
-   its replicas.
-2. Of those one is chosen by a hash, so that nobody has to know all files. Nodes that are
-   named often are chosen less often, in proportion: where one node has a replica of
-   everything, as the node of a single writer has, it doesn't get more work than the others.
-3. Tasks are given to the nodes by what there is to do, at least one to each. Where there
-   are more nodes than tasks may be, those with little to do go without.
+1. A file is best read at the node that holds most of its bytes. Often several nodes do: those
+   of its replicas.
+2. A hash chooses one of them, so that nobody has to know all files. Nodes that hold many files
+   are chosen less often, in proportion: a node with a replica of every file, as the node of a
+   single writer is, gets no more work than the others.
+3. Nodes get tasks in proportion to their work, each at least one. If there are more nodes than
+   tasks, the nodes with the least work get none.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Share:
 
 
 def holders(blocks: Iterable[tuple[int, Sequence[str]]]) -> tuple[str, ...]:
-    """The nodes that have most of the bytes, where blocks are (bytes, nodes).
+    """The nodes that hold the most bytes of `blocks`, which are (bytes, nodes).
 
     >>> holders([(5, ["a", "b"]), (3, ["b", "c"])])
     ('b',)
@@ -46,8 +46,8 @@ def holders(blocks: Iterable[tuple[int, Sequence[str]]]) -> tuple[str, ...]:
 
 
 def choose(key: bytes, nodes: Sequence[str], load: Mapping[str, float]) -> str | None:
-    """The one of `nodes` that `key` goes to: always the same, each about as often as its
-    `load` is small. Nodes without a load are none; None if no node is left."""
+    """The node for `key`: always the same one, and each node with a frequency in inverse
+    proportion to its `load`. Nodes without a load are left out; None if none is left."""
     best: tuple[float, str] | None = None
     for node in nodes:
         expected = load.get(node)
@@ -63,13 +63,14 @@ def _between_0_and_1(key: bytes, node: str) -> float:
 
 
 def busiest(load: Mapping[str, float], most: int) -> dict[str, float]:
-    """So many nodes at most: those with the largest load."""
+    """The nodes with the largest loads, `most` at the most."""
     ordered = sorted(load, key=lambda node: (-load[node], node))
     return {node: load[node] for node in ordered[:most]}
 
 
 def shares(work: Mapping[str, float], parts: int) -> list[Share]:
-    """The parts of each node, by its work; of `parts`, which are no fewer than nodes."""
+    """Share `parts` among the nodes in proportion to their work; there are at least as many
+    parts as nodes."""
     assert parts >= len(work), f"{len(work)} nodes cannot share {parts} parts"
     counts = dict.fromkeys(sorted(work), 1)
     heap = [(-work[node], node) for node in counts]
@@ -87,5 +88,5 @@ def shares(work: Mapping[str, float], parts: int) -> list[Share]:
 
 
 def hosts(nodes: Iterable[str]) -> set[str]:
-    """The machines of nodes, which are named `address:port`."""
+    """The hosts of nodes, which are named `address:port`."""
     return {node.rpartition(":")[0] for node in nodes}

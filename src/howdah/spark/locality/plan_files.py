@@ -1,22 +1,21 @@
-"""Tasks that Spark runs on chosen nodes: their rows in files, placed on those nodes.
+"""Tasks that Spark runs on chosen nodes: their rows are in files that are placed on those nodes.
 
-Spark's scheduler prefers nodes for tasks that read files, and for no others that the
-DataFrame API can make. So the rows of each part of a plan are written to a file, and
-beside it a mark: a file of a few bytes with one replica, on the datanode that the part
-should run at (`favored_nodes`). What Spark reads are the marks, one in a partition, of
-which it needs the names alone; the task that is given a name reads the rows.
+Spark's scheduler prefers nodes for tasks that read files, and for no other tasks that the
+DataFrame API can make. So the rows of each part are written to a file, and beside it a mark: a
+file of a few bytes with one replica, on the datanode where the part should run
+(`favored_nodes`). Spark reads the marks, one to a partition; a task gets the name of a mark and
+reads the rows of the part.
 
-1. The directory is made in the home directory on the filesystem with the datanodes in
-   question, and Spark is asked whether it can read there. If either fails, there is a
-   reason why tasks can't be placed, and the work is done without that.
-2. The rows are written, a task for each part. Names are those of attempts, and attempts
-   that don't count leave nothing that is read: the driver removes marks that no
-   successful task has told it of, and counts what those have written. So what Spark
-   does again after a failure, maybe with other locations, makes no hole in the plan.
-3. The marks have one replica, so that Spark knows one node; nobody reads what is in
-   them. The rows have as many as other files. A datanode that dies takes no part of the
-   plan with it.
-4. Parts with more to do have longer marks: Spark begins with the longest file.
+1. The directory is created in the home directory, on the filesystem of the datanodes, and Spark
+   is asked to read there. If either fails, the work is done without preferred nodes, and the
+   reason is reported.
+2. The rows are written, a task for each part. Files are named for attempts, and an attempt that
+   does not count leaves nothing that is read: the driver removes marks that no successful task
+   reported, and counts the rows of the others. So a task that Spark runs again, perhaps with
+   other locations, leaves no gap in the plan.
+3. A mark has one replica, so that Spark knows one node; nobody reads its bytes. The files of
+   rows have as many replicas as other files, so a datanode that dies loses no part of the plan.
+4. A part with more work has a longer mark: Spark starts with the longest file.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 
 HOME: Final = ".howdah.plans"
 KEPT_MS: Final = 7 * 24 * 3600 * 1000
-"""What a killed run has left is removed by another one after so long."""
+"""The directory of a killed run is removed by another run after this time."""
 LONGEST_MARK: Final = 4096
 BYTES_A_MARKS_BYTE: Final = 1 << 20
 WRITTEN_SCHEMA: Final = "name string, rows long, fingerprint long"
@@ -53,13 +52,13 @@ Task = Callable[[Iterable["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 
 
 class PlanChanged(errors.HowdahError, RuntimeError):
-    """What was written is not what was to be: locations changed while it was written."""
+    """The plan that was written is not the one intended: locations changed meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class WritePart:
-    """A task's work: the rows of a part to a file. Beside its own columns a row has
-    `part`, `cost` and `fingerprint`, as `PlanFiles.write` wants them."""
+    """A task that writes the rows of a part to a file. A row has the columns of `ddl`, and
+    `part`, `cost` and `fingerprint` for `PlanFiles.write`."""
 
     place: Place
     directory: str
@@ -98,7 +97,7 @@ class WritePart:
                     fingerprint ^= value & _MASK
                 batch = next(source, None)
         length = 1 + min(int(cost) // BYTES_A_MARKS_BYTE, LONGEST_MARK)
-        # A part that is nowhere at home has no favored node.
+        # A part without a node has no favored node.
         favored = [self.nodes[part]] if self.nodes[part] else []
         with fs.create(
             f"{self.directory}/marks/{name}", overwrite=True, replication=1, favored_nodes=favored
@@ -109,7 +108,7 @@ class WritePart:
 
 @dataclass(frozen=True, slots=True)
 class FromPlan:
-    """Calls a task with the rows of the parts whose marks it is given."""
+    """A task that calls another task with the rows of the parts whose marks it gets."""
 
     place: Place
     directory: str
@@ -144,7 +143,7 @@ class PlanFiles:
         self._written: DataFrame | None = None
 
     def prepare(self) -> str | None:
-        """Make the directory; the reason, if that or Spark's reading of it can't be."""
+        """Create the directory; return the reason if that fails, or if Spark cannot read it."""
         try:
             self._fs.mkdirs(f"{self.directory}/marks")
             self._fs.mkdirs(f"{self.directory}/rows")
@@ -152,8 +151,7 @@ class PlanFiles:
         except (errors.HowdahError, OSError) as error:
             return f"{self._fs.uri}{self.directory} cannot be made: {error}"
         try:
-            # To look at a schema asks Java's client, which may be configured otherwise than
-            # ours is.
+            # To read the schema, Spark asks Java's client, whose configuration may differ.
             self._marks().schema  # noqa: B018
         except Exception as error:
             if not _is_sparks(error):
@@ -171,35 +169,35 @@ class PlanFiles:
 
     def write(self, rows: DataFrame, ddl: str, nodes: list[str]) -> tuple[int, int]:
         """Write the parts: `rows` have the columns of `ddl`, `part`, `cost` and
-        `fingerprint`; `nodes` are those of the parts, "" for one that is at home nowhere.
+        `fingerprint`; `nodes` has the node of each part, "" for none.
 
-        Returns how many rows there are, and the XOR of their fingerprints. Raises
-        PlanChanged if Spark doesn't see what was written.
+        Returns the number of rows and the XOR of their fingerprints. Raises PlanChanged if
+        Spark does not see all files.
         """
         task = WritePart(self._place, self.directory, tuple(nodes), ddl)
-        dealt = rows.repartitionById(len(nodes), "part")
-        told = dealt.mapInArrow(task, WRITTEN_SCHEMA).collect()
-        names = {row["name"] for row in told}
+        parted = rows.repartitionById(len(nodes), "part")
+        written = parted.mapInArrow(task, WRITTEN_SCHEMA).collect()
+        names = {row["name"] for row in written}
         for status in self._fs.list_status(f"{self.directory}/marks"):
             if status.name not in names:
                 self._fs.delete(status.path)
         fingerprint = 0
-        for row in told:
+        for row in written:
             fingerprint ^= row["fingerprint"] & _MASK
         self._written = self._marks()
         seen = {paths.name_of(name) for name in self._written.inputFiles()}
         if seen != names:
             raise PlanChanged(f"Spark sees {len(seen)} of the {len(names)} parts of the plan")
-        return sum(row["rows"] for row in told), _signed(fingerprint)
+        return sum(row["rows"] for row in written), _signed(fingerprint)
 
     def map(self, task: Task, ddl: str) -> DataFrame:
-        """`task` called with the rows of each part. It has to be run `placed`."""
+        """The rows that `task` makes of each part; to be computed within `one_file_a_partition`."""
         assert self._written is not None, "the plan is written first"
         return self._written.mapInArrow(FromPlan(self._place, self.directory, task), ddl)
 
     def _marks(self) -> DataFrame:
         own = dict(self._place.settings)
-        # Where the namenodes are: Spark may not know.
+        # The addresses of the namenodes, which Spark may not know.
         options = {name: value for name, value in own.items() if name.startswith(("fs.", "dfs."))}
         reader: Any = self._spark.read.format(FORMAT).options(**options)
         frame: DataFrame = reader.load(f"{self._fs.uri}{self.directory}/marks").select("path")
@@ -211,12 +209,12 @@ class PlanFiles:
         try:
             self._fs.delete(self._home)
         except errors.DirectoryNotEmpty:
-            return  # Plans of others.
+            return  # plans of other jobs
 
 
 @contextmanager
 def one_file_a_partition(spark: SparkSession) -> Iterator[None]:
-    """While this lasts Spark puts no two files into one partition."""
+    """Meanwhile Spark puts no two files into one partition."""
     before = spark.conf.get(OPEN_COST, None)
     spark.conf.set(OPEN_COST, _A_PARTITION_EACH)
     try:
@@ -229,7 +227,7 @@ def one_file_a_partition(spark: SparkSession) -> Iterator[None]:
 
 
 def runs_elsewhere(spark: SparkSession) -> bool:
-    """True unless all tasks run on the driver's machine, where no node is nearer."""
+    """False if all tasks run on the driver's machine, where no node is nearer."""
     master = spark.conf.get("spark.master", "") or ""
     return not (master == "local" or master.startswith("local["))
 
@@ -237,7 +235,7 @@ def runs_elsewhere(spark: SparkSession) -> bool:
 def _is_sparks(error: Exception) -> bool:
     from pyspark.errors import PySparkException
 
-    # What Java says that PySpark has no class for; there is no py4j without Java.
+    # py4j raises errors of Java for which PySpark has no class; with Connect there is no py4j.
     return isinstance(error, PySparkException) or type(error).__module__.startswith("py4j.")
 
 
@@ -249,7 +247,7 @@ NOT_NEAR: Final = "Tasks don't prefer the nodes with replicas"
 
 
 def nodes_of(own: Sequence[Share], parts: int) -> list[str]:
-    """The node of each part, where no node has any: "" for each."""
+    """The node of each part; "" for all if no node has parts."""
     nodes = [""] * parts
     for share in own:
         nodes[share.first : share.first + share.count] = [share.node] * share.count
@@ -257,7 +255,7 @@ def nodes_of(own: Sequence[Share], parts: int) -> list[str]:
 
 
 def share_table(spark: SparkSession, own: Sequence[Share]) -> DataFrame:
-    """The parts of each node as columns `node`, `first` and `parts`; to be broadcast."""
+    """The parts of each node as columns `node`, `first` and `parts`, to be broadcast."""
     import pyarrow as pa
 
     table = pa.table(
@@ -271,6 +269,7 @@ def share_table(spark: SparkSession, own: Sequence[Share]) -> DataFrame:
 
 
 def part_by(hashed: str, parts: int) -> str:
-    """The part of a row that was joined with `share_table`: one of its node's, or any."""
+    """An expression for the part of a row that was joined with `share_table`: one of its
+    node's parts, or any part if it has no node."""
     own = f"first + cast(pmod({hashed}, parts) as int)"
     return f"coalesce({own}, cast(pmod({hashed}, {parts}) as int))"

@@ -1,11 +1,10 @@
 """Lock files that die with their holders: by HDFS's leases, or by `flock` on `file://`.
 
-A lease needs nobody but the namenode: the file stays empty, and who holds it is said by
-an extended attribute (in the file itself where there are none), so no datanode has to be
-there, and no block has to be recovered before the next one can have it.
+A lease needs the namenode only: the file stays empty, and an extended attribute says who holds
+it (a line in the file where there are no attributes). So no datanode is needed, and no block has
+to be recovered before the next job gets the lock.
 
-Both kinds are taken, asked who holds them, and given up, in the same way
-(`howdah.spark.locks.tree_lock` says what they are good for).
+Both kinds are taken, queried and released in the same way (`locks.tree_lock` says what for).
 """
 
 from __future__ import annotations
@@ -26,15 +25,15 @@ if TYPE_CHECKING:
 _MOST_BYTES: Final = 64 << 10
 _XATTR: Final = "user.howdah.holder"
 _NO_XATTRS: Final = (errors.UnsupportedOperation, errors.RemoteError)
-"""Of a filesystem without extended attributes, or of a namenode that has them switched off."""
+"""Errors of a filesystem without extended attributes, or a namenode with them switched off."""
 
 
 class TreeLocked(errors.HowdahError, OSError):
-    """Another job works on the tree; the message says which."""
+    """Another job works on the tree; the message names it."""
 
 
 class HeldLock(Protocol):
-    """A lock file that this process has."""
+    """A lock file that this process holds."""
 
     path: str
 
@@ -45,11 +44,12 @@ class HeldLock(Protocol):
 
 class LockMechanism(Protocol):
     def take(self, path: str, note: bytes) -> HeldLock | None:
-        """None if somebody has it. Raises `AccessDenied` where the file can't be made."""
+        """Take the lock; None if another job holds it. Raises `AccessDenied` if the file cannot
+        be created."""
         ...
 
     def holder(self, path: str) -> Holder | None:
-        """Who has a lock file, None for nobody."""
+        """The holder of a lock file; None if nobody holds it."""
         ...
 
 
@@ -63,7 +63,7 @@ def mechanism_of(fs: FileSystem) -> LockMechanism | None:
 
 
 class _Leases:
-    """Files that are open for writing."""
+    """Lock files that are open for writing."""
 
     def __init__(self, fs: FileSystem) -> None:
         self._fs = fs
@@ -97,7 +97,7 @@ class _Leases:
             raise
         if taken.is_held():
             return taken
-        # Somebody took the note of the dead one before for ours, and recovered the file.
+        # Another job read the dead holder's note, took it for ours, and recovered the file.
         taken.release()
         return None
 
@@ -112,7 +112,7 @@ class _Leases:
         except (errors.PathNotFound, errors.ParentNotDirectory):
             return None
         except errors.AccessDenied:
-            # Whoever may not write it may not recover it either; its holder is gone.
+            # A user who may not write the file may not recover its lease. The holder is gone.
             if not holder.is_gone:
                 raise
             return None
@@ -120,13 +120,13 @@ class _Leases:
 
 
 def _note_of(fs: FileSystem, path: str) -> bytes:
-    """What the holder has written about itself."""
+    """The note that the holder has written about itself."""
     try:
         note = fs.get_xattrs(path).get(_XATTR)
         if note is not None:
             return note
     except _NO_XATTRS:
-        pass  # then it is in the file
+        pass  # the note is in the file
     except errors.AccessDenied:
         return b""
     try:
@@ -134,7 +134,7 @@ def _note_of(fs: FileSystem, path: str) -> bytes:
             stream.seek(max(stream.size - _MOST_BYTES, 0))
             return stream.read()
     except (errors.CannotObtainBlockLength, errors.BlockMissing, errors.AccessDenied):
-        return b""  # it is being written this moment, or not for everybody to read
+        return b""  # it is being written at this moment, or this user may not read it
 
 
 class _LeaseFile:
@@ -148,7 +148,7 @@ class _LeaseFile:
         try:
             self._fs.set_xattr(self.path, _XATTR, self._note)
         except _NO_XATTRS:
-            # Behind what one that died in the middle of its line has left.
+            # On a new line: a holder that died may have left half of one.
             self._out.write(b"\n" + self._note)
             self._out.hflush()
 
@@ -172,7 +172,7 @@ class _LeaseFile:
             self._close()
 
     def remove(self) -> None:
-        """Remove the file, which is this process's."""
+        """Remove the file, which this process holds."""
         self._fs.delete(self.path)
         self._close()
 
@@ -180,14 +180,14 @@ class _LeaseFile:
         try:
             self._out.close()
         except (errors.PathNotFound, errors.LeaseExpired, errors.PipelineFailed):
-            return  # as it has to be with a file that is deleted, or another's
+            return  # expected: the file is deleted, or another job has it
 
 
 # --- file locks ---------------------------------------------------------------------------
 
 
 class _Flocks:
-    """Files of this machine, or of a filesystem that passes locks on."""
+    """Lock files of this machine, or of a network filesystem with `flock`."""
 
     def __init__(self, fs: FileSystem) -> None:
         self._fs = fs
@@ -204,7 +204,7 @@ class _Flocks:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not taken.is_held():
                 os.close(descriptor)
-                return None  # it was given up meanwhile
+                return None  # it was released meanwhile
             os.ftruncate(descriptor, 0)
             os.write(descriptor, note)
         except BlockingIOError:

@@ -1,11 +1,11 @@
-"""Who has the lock of a tree: a line of JSON in the lock file.
+"""The holder of a tree's lock: a line of JSON in the lock file.
 
-A lease outlives its holder for a minute, during which nobody can tell from outside
-whether the holder still lives. On the same machine one can: the line names the process
-so precisely (boot, PID namespace, process id, start of the process) that a process of
-the same id is not taken for it. `is_gone` is true only where that is certain.
+A lease outlives its holder by a minute, in which no other machine can tell whether the holder
+still runs. On the holder's machine that is possible: the line names the process by boot, PID
+namespace, process id and start time, so a new process with the same id is not taken for it.
+`is_gone` is true only if that is certain.
 
-A lock file that was taken from one that died has a line of each; the last one counts.
+A lock file that was taken over from a dead holder has a line of each; the last one counts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_CHARS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """One job. Empty fields are not known."""
+    """One job. Empty fields are unknown."""
 
     job: str = ""
     user: str = ""
@@ -53,7 +53,7 @@ class Holder:
 
     @classmethod
     def parse(cls, content: bytes) -> Self:
-        """The last whole line of a lock file; nobody known, if it makes no sense."""
+        """The holder in the last whole line of a lock file; empty if that cannot be parsed."""
         whole, _, _ = content.rpartition(b"\n")
         try:
             told = json.loads(whole.rpartition(b"\n")[2])
@@ -71,17 +71,17 @@ class Holder:
 
     @property
     def is_of_this_machine(self) -> bool:
-        """Whether this process would see that one, if it lives."""
+        """Whether the process, if it runs, is visible from this one."""
         return bool(self.machine) and self.machine == _machine() and self.pid > 0
 
     @property
     def is_gone(self) -> bool:
-        """Whether the process has certainly ended."""
+        """Whether the process has ended, for certain."""
         return self.is_of_this_machine and _started(self.pid) != self.started
 
     def __str__(self) -> str:
         if not self.job:
-            return "a job that does not say which"
+            return "an unknown job"
         since = ""
         if 0 < self.since_s < 1 << 40:
             since = time.strftime(", since %Y-%m-%d %H:%M:%S UTC", time.gmtime(self.since_s))
@@ -96,8 +96,8 @@ def _user() -> str:
 
 
 def _machine() -> str:
-    """What no other machine, and no other container on this one, has; "" if that is not
-    known."""
+    """The id of this boot and PID namespace, unique among machines and containers; "" if it
+    cannot be read."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{boot}/{os.readlink('/proc/self/ns/pid')}"
@@ -106,13 +106,12 @@ def _machine() -> str:
 
 
 def _started(pid: int) -> str:
-    """When a process of this machine was started, in the kernel's units; "" if there is
-    none."""
+    """The start time of a process, in clock ticks since boot; "" if there is no such process."""
     try:
         told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-    # Behind the name, which may have blanks and parentheses in it.
+    # The fields behind the name, which may contain blanks and parentheses.
     rest = told.rpartition(")")[2].split()
-    # A zombie has ended, whoever has yet to hear of it.
+    # A zombie has ended, though its parent has not reaped it.
     return "" if rest[0] == "Z" else rest[19]

@@ -1,22 +1,21 @@
-"""One lock for a target tree, which every job takes that changes it.
+"""The lock of a target tree: every job that changes the tree takes it.
 
-1. The lock of `/a/b` is the file `/a/.howdah.lock.b`, held open for writing as long as
-   the job lasts. On HDFS (ours or Apache's) the lease on that file is the mutex: a second
-   `create` finds the file, and an `append` to it is refused while the writer lives. It
-   dies with its holder: after the soft limit of a minute the namenode gives the file to
-   the next one. On the holder's own machine nobody has to wait for that
-   (`howdah.spark.locks.holders`). On `file://` the mutex is `flock` on the same file.
-2. Who may not write to `/a` takes `/a/b/.howdah.lock` instead. First each takes a lock
-   where it may, then it looks for others: at the other one of these two places, and at
-   both places of all directories above. Of two that come at the same time one sees the
-   other at least.
-3. A job does not see the locks of trees below its own before it comes across them;
-   `refuse_if_held` is for that.
-4. The file is removed while it is open, so nobody takes a lock that is being given up.
-5. A holder whose lease was taken from it, since it was cut off for long, finds out by
-   `check`, which belongs before every step that can't be taken back.
-6. Where there are neither leases nor file locks (object stores and others that fsspec
-   opens) there is no lock, and `note` says so.
+1. The lock of `/a/b` is the file `/a/.howdah.lock.b`, held open for writing while the job runs.
+   On HDFS (ours or Apache's) the lease on that file is the mutex: a second `create` finds the
+   file, and an `append` to it is refused while the writer lives. The lease dies with its holder:
+   after the soft limit of a minute the namenode gives the file to the next job. On the holder's
+   own machine the next job need not wait (`locks.holders`). On `file://` the mutex is `flock` on
+   the same file.
+2. A job that may not write to `/a` takes `/a/b/.howdah.lock` instead. Each job first takes a
+   lock where it may, then looks for others: at the second of the two places, and at both places
+   of all directories above. If two jobs come at the same time, at least one sees the other.
+3. A job does not look for locks below its own tree in advance; when it comes across one,
+   `refuse_if_held` checks it.
+4. The file is removed while it is open, so no other job can take a lock that is being released.
+5. A holder that was cut off for so long that its lease was recovered finds out by `check`. It
+   calls `check` before every step that cannot be undone.
+6. Filesystems without leases and file locks (object stores and others of fsspec) have no lock,
+   and `note` says so.
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ if TYPE_CHECKING:
 
 PREFIX: Final = ".howdah.lock"
 WAIT_S: Final = 75.0
-"""For one who may be dead: the soft limit of a lease, and the time to recover the file."""
+"""For a holder that may be dead: the soft limit of a lease, and the time to recover the file."""
 POLL_S: Final = 1.0
 _LONGEST_NAME_BYTES: Final = 200
 
 
 class LockLost(errors.HowdahError, OSError):
-    """The lock is somebody else's by now."""
+    """Another job has taken the lock."""
 
 
 def is_lock(name: str) -> bool:
@@ -52,7 +51,7 @@ def is_lock(name: str) -> bool:
 
 
 def places_of(tree: str) -> tuple[str, ...]:
-    """Where the lock of a tree may be: beside it, then within."""
+    """The two places of a tree's lock: beside the tree, then in it."""
     inside = paths.join(tree, PREFIX)
     parent = paths.parent_of(tree)
     if parent is None:
@@ -65,7 +64,7 @@ def places_of(tree: str) -> tuple[str, ...]:
 
 
 class TreeLock:
-    """A lock that is held, or the `note` that says why there is none."""
+    """A lock that is held; or none, and `note` says why."""
 
     def __init__(self, tree: str, taken: HeldLock | None, note: str | None = None) -> None:
         self.tree = tree
@@ -74,32 +73,32 @@ class TreeLock:
 
     @property
     def path(self) -> str | None:
-        """Of the lock file."""
+        """The lock file's path; None without a lock."""
         return None if self._taken is None else self._taken.path
 
     @property
     def is_inside(self) -> bool:
-        """Whether the file is in the tree itself, whose times change when it goes."""
+        """Whether the file is in the tree itself; its removal then changes the tree's times."""
         return self._taken is not None and paths.parent_of(self._taken.path) == self.tree
 
     def check(self) -> None:
-        """Raises `LockLost` if the tree is not this job's any more."""
+        """Raises `LockLost` if another job has the tree now."""
         if self._taken is not None and not self._taken.is_held():
             raise LockLost(
                 f"the lock of {self.tree} ({self._taken.path}) was lost: this job was cut off "
-                f"for so long that {self._taken.holder() or 'somebody'} could take it. What is "
-                "done stays, and nothing more is done"
+                f"for so long that {self._taken.holder() or 'another job'} could take it. This job "
+                "ends here; what it has done stays"
             )
 
     def release(self) -> None:
-        """Give it up; only the first call does anything."""
+        """Release the lock; only the first call does anything."""
         taken, self._taken = self._taken, None
         if taken is not None:
             taken.release()
 
 
 NO_LOCK: Final = TreeLock("", None)
-"""Of a job that changes nothing."""
+"""The lock of a job that changes nothing."""
 
 
 @contextmanager
@@ -113,9 +112,9 @@ def locked(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[TreeLock]:
-    """Hold the lock of a tree. `tell` is given a line if one has to wait.
+    """Hold the lock of a tree. `tell` gets a line if the job has to wait.
 
-    Raises `TreeLocked` at once if the holder certainly lives, else after `wait_s`.
+    Raises `TreeLocked`: at once if the holder is known to run, else after `wait_s`.
     """
     lock = _Taking(fs, tree, job, wait_s, tell, clock, sleep).take()
     try:
@@ -124,13 +123,13 @@ def locked(
         try:
             lock.release()
         except (errors.HowdahError, OSError) as failure:
-            error.add_note(f"the lock of {tree} could not be given up: {failure}")
+            error.add_note(f"the lock of {tree} could not be released: {failure}")
         raise
     lock.release()
 
 
 def refuse_if_held(fs: FileSystem, path: str) -> None:
-    """For a lock file that was come across. Raises `TreeLocked` if somebody has it."""
+    """Check a lock file found in a tree. Raises `TreeLocked` if a job holds it."""
     mechanism = mechanism_of(fs)
     holder = None if mechanism is None else mechanism.holder(path)
     if holder is not None:
@@ -170,7 +169,7 @@ class _Taking:
         if mechanism is None:
             why = f"{self._fs.uri} has no leases and no file locks"
             return TreeLock(
-                self._tree, None, f"{why}: nothing keeps a second job away from {self._tree}"
+                self._tree, None, f"{why}: a second job could change {self._tree} at the same time"
             )
         deadline_s = self._clock() + self._wait_s
         is_told = False
@@ -179,7 +178,7 @@ class _Taking:
             if taken is not None:
                 return TreeLock(self._tree, taken)
             if blocker is None:
-                continue  # it was given up meanwhile
+                continue  # it was released meanwhile
             where, holder = blocker
             if holder.is_of_this_machine or self._clock() >= deadline_s:
                 raise TreeLocked(_said(self._fs, where, holder))
@@ -187,12 +186,12 @@ class _Taking:
                 is_told = True
                 self._tell(
                     f"{self._fs.uri}{where} is held by {holder}; waiting up to "
-                    f"{self._wait_s:.0f} s, in case that job is dead"
+                    f"{self._wait_s:.0f} s, as that job may be dead"
                 )
             self._sleep(POLL_S)
 
     def _once(self, mechanism: LockMechanism) -> tuple[HeldLock | None, tuple[str, Holder] | None]:
-        """The lock, or who is in the way and where."""
+        """The lock; or the lock file and the holder that stand against it."""
         taken, where = self._first_possible(mechanism)
         if taken is None:
             holder = mechanism.holder(where)

@@ -132,7 +132,8 @@ def test_where_there_are_no_leases_the_lock_says_so() -> None:
     pytest.importorskip("fsspec")
     with howdah.connect("memory://here/") as fs, locked(fs, "/a", "distcp") as lock:
         assert lock.note == (
-            f"{fs.uri} has no leases and no file locks: nothing keeps a second job away from /a"
+            f"{fs.uri} has no leases and no file locks: "
+            "a second job could change /a at the same time"
         )
         lock.check()
 
@@ -177,7 +178,7 @@ def test_one_who_may_be_dead_is_waited_for_as_long_as_a_lease_lasts(
             writer.close()
     (line,) = told
     assert "is held by compact of alice on far" in line
-    assert "waiting up to 75 s, in case that job is dead" in line
+    assert "waiting up to 75 s, as that job may be dead" in line
     assert left(memory, "/a/b") == []
 
 
@@ -253,7 +254,7 @@ def test_no_note_is_taken_for_a_process_that_is_gone(content: bytes) -> None:
     [b"[1]\n", b'{"pid": "7"}\n', b'{"pid": 99999999999999999999, "since_s": -5}\n', b"null\n"],
 )
 def test_note_that_makes_no_sense_names_nobody(line: bytes) -> None:
-    assert str(Holder.parse(line)) == "a job that does not say which"
+    assert str(Holder.parse(line)) == "an unknown job"
 
 
 def test_process_of_the_same_number_is_another_one() -> None:
@@ -327,4 +328,4 @@ def test_lock_that_cannot_be_given_up_does_not_hide_what_went_wrong(
 
     with pytest.raises(ZeroDivisionError) as raised:
         fail()
-    assert raised.value.__notes__ == ["the lock of /a could not be given up: safe mode is on"]
+    assert raised.value.__notes__ == ["the lock of /a could not be released: safe mode is on"]
