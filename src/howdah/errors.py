@@ -163,8 +163,16 @@ class RetriableError(HowdahError, OSError):
 
 
 class StandbyError(HowdahError, OSError):
+    """The namenode that was asked is not active: ask another one."""
+
     java_class = "org.apache.hadoop.ipc.StandbyException"
     errno_code = errno.EAGAIN
+
+
+class ObserverRetryOnActive(StandbyError):
+    """An observer was asked for what only the active does."""
+
+    java_class = "org.apache.hadoop.ipc.ObserverRetryOnActiveException"
 
 
 class AlreadyBeingCreated(HowdahError, OSError):

@@ -250,6 +250,7 @@ ROOMS = {
         "protocols",
         "journal",
         "checkpoints",
+        "ha",
         "process",
     ),
     "spark": (

@@ -120,6 +120,7 @@ Slices = Generator[None, None, Message]
 
 Answer = Message | Deferred | Slices
 Handler = Callable[[Any, Caller], Answer]
+Guard = Callable[[str, str, Message], None]
 
 
 @cache
@@ -206,8 +207,11 @@ def unanswered(descriptor: ServiceDescriptor, *implementations: object) -> list[
 class Registry:
     """The protocols that a server answers."""
 
-    def __init__(self, services: Iterable[Service]) -> None:
-        self._services = {service.protocol: service for service in services}
+    def __init__(self, services: Iterable[Service], guard: Guard | None = None) -> None:
+        """`guard` sees every call before its handler, with protocol, method and request; it
+        raises what the caller is told where the call is not to be served."""
+        self.services = {service.protocol: service for service in services}
+        self._guard = guard
 
     def dispatch(self, call: Call, address: str) -> Answer:
         """Run the call's handler.
@@ -215,7 +219,7 @@ class Registry:
         Raises RpcNoSuchProtocol, RpcNoSuchMethod, ProtocolViolation for a request
         that cannot be parsed, and whatever the handler raises.
         """
-        service = self._services.get(call.protocol)
+        service = self.services.get(call.protocol)
         if service is None:
             raise errors.RpcNoSuchProtocol(f"Unknown protocol: {call.protocol}")
         if call.protocol_version != service.version:
@@ -248,6 +252,27 @@ class Registry:
                 raise errors.RpcServerError(
                     f"the field {field} of the request of {call.method} is not UTF-8"
                 )
-        return handler(
-            request, Caller(call.user, call.client_id, call.call_id, call.retry_count, address)
-        )
+        caller = Caller(call.user, call.client_id, call.call_id, call.retry_count, address)
+        guard = self._guard
+        if guard is None:
+            return handler(request, caller)
+        guard(call.protocol, call.method, request)
+        answer = handler(request, caller)
+        if isinstance(answer, Message | Deferred):
+            return answer
+        return _guarded(answer, lambda: guard(call.protocol, call.method, request))
+
+
+def _guarded(slices: Slices, check: Callable[[], None]) -> Slices:
+    """Long work, which ends with an error once its call is not served any more."""
+    try:
+        while True:
+            check()
+            try:
+                next(slices)
+            except StopIteration as end:
+                message: Message = end.value
+                return message
+            yield
+    finally:
+        slices.close()

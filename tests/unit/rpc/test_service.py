@@ -160,9 +160,7 @@ def test_text_that_is_no_utf8_is_refused_by_the_fields_name(text: bytes) -> None
 @given(st.data())
 @settings(max_examples=300)
 def test_what_passes_has_no_undecodable_text_anywhere(data: st.DataObject) -> None:
-    request_type, _ = data.draw(
-        st.sampled_from(list(REGISTRY._services[PROTOCOL].methods.values()))
-    )
+    request_type, _ = data.draw(st.sampled_from(list(REGISTRY.services[PROTOCOL].methods.values())))
     try:
         request = request_type.FromString(data.draw(st.binary(max_size=60)))
     except Exception:  # noqa: BLE001 - not this test's business

@@ -30,6 +30,8 @@ from howdah.namenode.calls.tree import TreeCalls
 from howdah.namenode.checkpoints.checkpoint import Checkpoints
 from howdah.namenode.checkpoints.image_senders import Senders
 from howdah.namenode.checkpoints.image_server import ImageServer
+from howdah.namenode.ha.categories import CategoryGate
+from howdah.namenode.ha.states import HAContext, HAState
 from howdah.namenode.journal.auto_roll import AutoRoll
 from howdah.namenode.journal.directories import (
     Directories,
@@ -46,7 +48,6 @@ from howdah.namenode.process.listening import check, endpoints
 from howdah.namenode.process.loading import Loaded, load
 from howdah.namenode.process.lookups import Loop
 from howdah.namenode.process.racks import rack_map
-from howdah.namenode.process.refreshing import refresh_services
 from howdah.namenode.process.settings import (
     checkpoints_from,
     groups_from,
@@ -61,6 +62,7 @@ from howdah.namenode.protocols.client import ClientProtocol
 from howdah.namenode.protocols.cluster_identity import ClusterIdentity
 from howdah.namenode.protocols.datanode import DatanodeProtocol
 from howdah.namenode.protocols.namenode import FirstAndLast, NamenodeProtocol
+from howdah.namenode.protocols.refresh import refresh_services
 from howdah.namenode.rounds import Rounds
 from howdah.namenode.writing.block_recovery import BlockRecovery
 from howdah.namenode.writing.lease_recovery import LeaseRecovery
@@ -156,6 +158,7 @@ class Namenode:
         self._stranger_warning = stranger_warning
         self._loaded = loaded
         self._version = loaded.version
+        self.context = HAContext()
         loop = asyncio.get_running_loop()
         aside = Loop(loop.call_soon_threadsafe, loop.call_later)
         groups = groups_from(conf)
@@ -219,7 +222,8 @@ class Namenode:
                     datanode.service(),
                     NamenodeProtocol(self.core, cluster, self).service(),
                     *refresh_services(self.core),
-                ]
+                ],
+                CategoryGate(self.context),
             ),
             barrier=self._barrier,
             admission=known_groups,
@@ -259,6 +263,7 @@ class Namenode:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
         self._open_journal(loop)
+        self.context.enter(HAState.ACTIVE)
         try:
             await self._serve_until_stopped(ready_file)
         finally:

@@ -1,0 +1,214 @@
+"""The operation category of every call that a namenode serves (pure).
+
+As Hadoop's NameNodeRpcServer and FSNamesystem have them in `checkOperation`. The gate before
+the dispatch runs on this table: a call that is not in it is not served. A test holds it
+against the protocols.
+
+Two calls have the category that their request asks for: safe mode (only on demand is it
+checked at all) and rolling upgrades.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from google.protobuf.message import Message
+
+from howdah.namenode.ha.states import Category, HAContext
+from howdah.namenode.protocols import client, refresh
+from howdah.namenode.protocols.datanode import DatanodeProtocol
+from howdah.namenode.protocols.namenode import NamenodeProtocol
+from howdah.proto import client_namenode_pb2 as pb
+
+ByRequest = Callable[[Message], Category]
+
+UNCHECKED: Final = Category.UNCHECKED
+READ: Final = Category.READ
+WRITE: Final = Category.WRITE
+CHECKPOINT: Final = Category.CHECKPOINT
+JOURNAL: Final = Category.JOURNAL
+
+
+def _safe_mode(request: Message) -> Category:
+    assert isinstance(request, pb.SetSafeModeRequestProto)
+    if not request.checked:
+        return UNCHECKED
+    return READ if request.action == pb.SAFEMODE_GET else WRITE
+
+
+def _rolling_upgrade(request: Message) -> Category:
+    assert isinstance(request, pb.RollingUpgradeRequestProto)
+    return READ if request.action == pb.QUERY else WRITE
+
+
+CATEGORIES: Final[Mapping[str, Mapping[str, Category | ByRequest]]] = {
+    client.PROTOCOL: {
+        # Names and attributes.
+        "getFileInfo": READ,
+        "getFileLinkInfo": READ,
+        "getLocatedFileInfo": READ,
+        "getListing": READ,
+        "getBatchedListing": READ,
+        "getLinkTarget": READ,
+        "getContentSummary": READ,
+        "getQuotaUsage": READ,
+        "getPreferredBlockSize": READ,
+        "getServerDefaults": READ,
+        "getEnclosingRoot": READ,
+        "checkAccess": READ,
+        "mkdirs": WRITE,
+        "rename": WRITE,
+        "rename2": WRITE,
+        "delete": WRITE,
+        "createSymlink": WRITE,
+        "setPermission": WRITE,
+        "setOwner": WRITE,
+        "setTimes": WRITE,
+        "setReplication": WRITE,
+        "setQuota": WRITE,
+        "getAclStatus": READ,
+        "modifyAclEntries": WRITE,
+        "removeAclEntries": WRITE,
+        "removeDefaultAcl": WRITE,
+        "removeAcl": WRITE,
+        "setAcl": WRITE,
+        "getXAttrs": READ,
+        "listXAttrs": READ,
+        "setXAttr": WRITE,
+        "removeXAttr": WRITE,
+        "getStoragePolicy": READ,
+        "getStoragePolicies": READ,
+        "setStoragePolicy": WRITE,
+        "unsetStoragePolicy": WRITE,
+        "satisfyStoragePolicy": WRITE,
+        # Files and blocks.
+        "getBlockLocations": READ,
+        "isFileClosed": READ,
+        "listOpenFiles": READ,
+        "create": WRITE,
+        "append": WRITE,
+        "truncate": WRITE,
+        "concat": WRITE,
+        "fsync": WRITE,
+        "complete": WRITE,
+        "renewLease": WRITE,
+        "recoverLease": WRITE,
+        "addBlock": WRITE,
+        "abandonBlock": WRITE,
+        "getAdditionalDatanode": WRITE,
+        "updateBlockForPipeline": WRITE,
+        "updatePipeline": WRITE,
+        "reportBadBlocks": WRITE,
+        # Snapshots.
+        "getSnapshottableDirListing": READ,
+        "getSnapshotListing": READ,
+        "getSnapshotDiffReport": READ,
+        "getSnapshotDiffReportListing": READ,
+        "allowSnapshot": WRITE,
+        "disallowSnapshot": WRITE,
+        "createSnapshot": WRITE,
+        "renameSnapshot": WRITE,
+        "deleteSnapshot": WRITE,
+        # The cluster and this namenode.
+        "getFsStats": READ,
+        "getFsReplicatedBlockStats": READ,
+        "getFsECBlockGroupStats": READ,
+        "listCorruptFileBlocks": READ,
+        "metaSave": READ,
+        "getDatanodeReport": UNCHECKED,
+        "getDatanodeStorageReport": UNCHECKED,
+        "getSlowDatanodeReport": UNCHECKED,
+        "setSafeMode": _safe_mode,
+        "saveNamespace": UNCHECKED,
+        "restoreFailedStorage": UNCHECKED,
+        "refreshNodes": UNCHECKED,
+        "finalizeUpgrade": UNCHECKED,
+        "upgradeStatus": UNCHECKED,
+        "rollingUpgrade": _rolling_upgrade,
+        "setBalancerBandwidth": WRITE,
+        "getHAServiceState": UNCHECKED,
+        "msync": WRITE,
+        # The log.
+        "rollEdits": JOURNAL,
+        "getCurrentEditLogTxid": READ,
+        "getEditsFromTxid": READ,
+        # Tokens, encryption, erasure coding, caching.
+        "getDelegationToken": WRITE,
+        "renewDelegationToken": WRITE,
+        "cancelDelegationToken": WRITE,
+        "getDataEncryptionKey": UNCHECKED,
+        "createEncryptionZone": WRITE,
+        "listEncryptionZones": READ,
+        "reencryptEncryptionZone": WRITE,
+        "listReencryptionStatus": READ,
+        "getEZForPath": READ,
+        "getErasureCodingPolicy": READ,
+        "getErasureCodingPolicies": READ,
+        "getErasureCodingCodecs": READ,
+        "getECTopologyResultForPolicies": UNCHECKED,
+        "setErasureCodingPolicy": WRITE,
+        "unsetErasureCodingPolicy": WRITE,
+        "addErasureCodingPolicies": WRITE,
+        "removeErasureCodingPolicy": WRITE,
+        "enableErasureCodingPolicy": WRITE,
+        "disableErasureCodingPolicy": WRITE,
+        "listCacheDirectives": READ,
+        "addCacheDirective": WRITE,
+        "modifyCacheDirective": WRITE,
+        "removeCacheDirective": WRITE,
+        "listCachePools": READ,
+        "addCachePool": WRITE,
+        "modifyCachePool": WRITE,
+        "removeCachePool": WRITE,
+    },
+    DatanodeProtocol.PROTOCOL: {
+        # Datanodes report to every namenode, so that a standby knows where blocks are.
+        "versionRequest": UNCHECKED,
+        "registerDatanode": UNCHECKED,
+        "sendHeartbeat": UNCHECKED,
+        "blockReport": UNCHECKED,
+        "blockReceivedAndDeleted": UNCHECKED,
+        "cacheReport": UNCHECKED,
+        "errorReport": UNCHECKED,
+        "reportBadBlocks": WRITE,
+        "commitBlockSynchronization": WRITE,
+    },
+    NamenodeProtocol.PROTOCOL: {
+        "versionRequest": UNCHECKED,
+        "errorReport": UNCHECKED,
+        "registerSubordinateNamenode": UNCHECKED,
+        "getBlocks": UNCHECKED,
+        "getBlockKeys": UNCHECKED,
+        "getTransactionId": UNCHECKED,
+        "getMostRecentCheckpointTxId": UNCHECKED,
+        "isUpgradeFinalized": UNCHECKED,
+        "isRollingUpgrade": UNCHECKED,
+        "getEditLogManifest": READ,
+        "rollEditLog": JOURNAL,
+        "startCheckpoint": CHECKPOINT,
+        "endCheckpoint": CHECKPOINT,
+    },
+    refresh.AUTHORIZATION: {"refreshServiceAcl": UNCHECKED},
+    refresh.USER_MAPPINGS: {
+        "refreshUserToGroupsMappings": UNCHECKED,
+        "refreshSuperUserGroupsConfiguration": UNCHECKED,
+    },
+    refresh.CALL_QUEUE: {"refreshCallQueue": UNCHECKED},
+}
+
+
+class CategoryGate:
+    """Stands before every call (`Registry`'s guard): does the role serve its category?"""
+
+    def __init__(self, context: HAContext) -> None:
+        self._context = context
+
+    def __call__(self, protocol: str, method: str, request: Message) -> None:
+        """Raises StandbyError, ObserverRetryOnActive."""
+        if self._context.is_active:
+            return
+        category = CATEGORIES[protocol][method]
+        if not isinstance(category, Category):
+            category = category(request)
+        self._context.check(category)

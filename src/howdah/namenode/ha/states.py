@@ -1,0 +1,108 @@
+"""The roles of a namenode, and what it serves in each of them (pure).
+
+Mirrors Hadoop's HAServiceProtocol.HAServiceState, HAState and HAContext. A namenode without
+high availability becomes active at its start and stays so.
+
+    from           may become                      serves
+    -------------  ------------------------------  ---------------------------------------
+    initializing   active, standby, observer,      nothing
+                   stopping
+    active         standby, stopping               everything
+    standby        active, observer, stopping      UNCHECKED
+    observer       standby, stopping               UNCHECKED, READ
+    stopping       -                               nothing
+
+Both tables are code: `TRANSITIONS` and `SERVED`. An observer becomes active by way of
+standby, as in Hadoop, so that there is one path on which the log is taken over.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Final
+
+from howdah import errors
+
+
+class Category(enum.IntEnum):
+    """What a call does to the namespace: Hadoop's NameNode.OperationCategory.
+
+    `UNCHECKED` calls are served in every role: what datanodes report, and what an
+    administrator asks of this process. `JOURNAL` and `CHECKPOINT` belong to who writes the
+    log.
+    """
+
+    UNCHECKED = 0
+    READ = 1
+    WRITE = 2
+    CHECKPOINT = 3
+    JOURNAL = 4
+
+
+class HAState(enum.Enum):
+    """The values are Hadoop's names, which its messages have."""
+
+    INITIALIZING = "initializing"
+    ACTIVE = "active"
+    STANDBY = "standby"
+    OBSERVER = "observer"
+    STOPPING = "stopping"
+
+
+TRANSITIONS: Final[Mapping[HAState, frozenset[HAState]]] = {
+    HAState.INITIALIZING: frozenset(
+        {HAState.ACTIVE, HAState.STANDBY, HAState.OBSERVER, HAState.STOPPING}
+    ),
+    HAState.ACTIVE: frozenset({HAState.STANDBY, HAState.STOPPING}),
+    HAState.STANDBY: frozenset({HAState.ACTIVE, HAState.OBSERVER, HAState.STOPPING}),
+    HAState.OBSERVER: frozenset({HAState.STANDBY, HAState.STOPPING}),
+    HAState.STOPPING: frozenset(),
+}
+
+SERVED: Final[Mapping[HAState, frozenset[Category]]] = {
+    HAState.INITIALIZING: frozenset(),
+    HAState.ACTIVE: frozenset(Category),
+    HAState.STANDBY: frozenset({Category.UNCHECKED}),
+    HAState.OBSERVER: frozenset({Category.UNCHECKED, Category.READ}),
+    HAState.STOPPING: frozenset(),
+}
+
+
+class HAContext:
+    """The role that a namenode has now. Whoever serves or orders something asks here."""
+
+    def __init__(self) -> None:
+        self._state = HAState.INITIALIZING
+        self.is_active = False
+        """Read for every call, and so no property."""
+
+    @property
+    def state(self) -> HAState:
+        return self._state
+
+    def check_transition(self, state: HAState) -> None:
+        """Raises IllegalArgument where the table has no such change."""
+        if state not in TRANSITIONS[self._state]:
+            raise errors.IllegalArgument(
+                f"a namenode that is {self._state.value} cannot become {state.value}"
+            )
+
+    def enter(self, state: HAState) -> None:
+        """From now on this is the role. Raises IllegalArgument as `check_transition`."""
+        self.check_transition(state)
+        self._state = state
+        self.is_active = state is HAState.ACTIVE
+
+    def check(self, category: Category) -> None:
+        """Raises StandbyError for what is not served in this role. Of an observer that is
+        asked to write, ObserverRetryOnActive: the client asks the active at once."""
+        if self.is_active or category in SERVED[self._state]:
+            return
+        message = (
+            f"Operation category {category.name} is not supported in state {self._state.value}. "
+            "Visit https://s.apache.org/sbnn-error"
+        )
+        if self._state is HAState.OBSERVER and category is Category.WRITE:
+            raise errors.ObserverRetryOnActive(message)
+        raise errors.StandbyError(message)

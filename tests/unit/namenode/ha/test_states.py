@@ -1,0 +1,81 @@
+"""The roles of a namenode, and how one becomes another."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from howdah import errors
+from howdah.namenode.ha import states
+from howdah.namenode.ha.states import SERVED, TRANSITIONS, Category, HAContext, HAState
+
+WAYS = {
+    HAState.INITIALIZING: [],
+    HAState.ACTIVE: [HAState.ACTIVE],
+    HAState.STANDBY: [HAState.STANDBY],
+    HAState.OBSERVER: [HAState.OBSERVER],
+    HAState.STOPPING: [HAState.STOPPING],
+}
+
+
+def in_state(state: HAState) -> HAContext:
+    context = HAContext()
+    for step in WAYS[state]:
+        context.enter(step)
+    return context
+
+
+@pytest.mark.parametrize(("before", "after"), list(itertools.product(HAState, HAState)))
+def test_a_role_changes_as_the_table_says_and_never_otherwise(
+    before: HAState, after: HAState
+) -> None:
+    context = in_state(before)
+    if after in TRANSITIONS[before]:
+        context.enter(after)
+        assert context.state is after
+    else:
+        with pytest.raises(errors.IllegalArgument, match=f"{before.value} cannot become"):
+            context.enter(after)
+        assert context.state is before
+
+
+@given(st.lists(st.sampled_from(HAState)))
+def test_only_an_active_namenode_serves_writes(steps: list[HAState]) -> None:
+    context = HAContext()
+    for step in steps:
+        if step in TRANSITIONS[context.state]:
+            context.enter(step)
+        assert context.is_active == (context.state is HAState.ACTIVE)
+        writes = SERVED[context.state] & {Category.WRITE, Category.JOURNAL, Category.CHECKPOINT}
+        assert bool(writes) == context.is_active
+
+
+def test_nobody_comes_back_from_stopping() -> None:
+    assert not TRANSITIONS[HAState.STOPPING]
+
+
+def test_the_printed_table_is_the_one_that_the_code_runs_on() -> None:
+    """Rows of the docstring: from, may become, serves; a row may go on in the next line."""
+    assert states.__doc__ is not None
+    printed: dict[str, tuple[str, str]] = {}
+    name = ""
+    for line in states.__doc__.split("-------\n", 1)[1].split("\n\n")[0].splitlines():
+        row = re.match(r"    (\w+)?\s+(\S(?:.*?\S)?)(?:  +(.*))?$", line)
+        assert row, line
+        name = row[1] or name
+        becomes, serves = printed.get(name, ("", ""))
+        printed[name] = (f"{becomes} {row[2]}", serves + (row[3] or ""))
+    assert set(printed) == {state.value for state in HAState}
+    for state in HAState:
+        becomes, serves = printed[state.value]
+        found = {word for word in re.findall(r"\w+", becomes)}
+        assert found == {after.value for after in TRANSITIONS[state]}
+        whole = {"everything": set(Category), "nothing": set()}
+        wanted = whole.get(serves)
+        if wanted is None:
+            wanted = {Category[word] for word in serves.split(", ")}
+        assert wanted == set(SERVED[state])
