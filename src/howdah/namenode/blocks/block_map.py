@@ -30,6 +30,14 @@ from howdah.namenode.blocks.datanodes import CorruptReplica, Datanode, Storage
 from howdah.namenode.blocks.invalidation import Invalidation
 from howdah.namenode.blocks.redundancy import Redundancy
 from howdah.namenode.inodes.block_table import Block, BlockState, BlockTable
+from howdah.namenode.inodes.effects import (
+    BlockEvent,
+    BlockOpened,
+    BlockRemoved,
+    BlockRestamped,
+    BlockSettled,
+    ReplicationChanged,
+)
 
 SLICE_REPLICAS: Final = 2000
 """Replicas of a full report that are processed in one slice: some milliseconds."""
@@ -322,12 +330,7 @@ class BlockMap:
         for block_id in [block_id for block_id, due in self._awaited.items() if node in due]:
             self._report_arrived(block_id, node)
 
-    # Blocks that are written.
-
-    def allocated(self, block: Block, targets: tuple[Storage, ...]) -> None:
-        """The block is new; its pipeline consists of `targets`."""
-        block.expected = targets
-        self._known_pipelines.add(block.block_id)
+    # Blocks under construction: questions.
 
     def finalized_replicas(self, block: Block, length_bytes: int) -> int:
         """How many finalized replicas of that length were reported."""
@@ -400,7 +403,64 @@ class BlockMap:
             return "a datanode that the namenode does not remember"
         return None
 
-    def settled(self, block: Block) -> None:
+    def awaited_reports(self, block: Block) -> Collection[Datanode]:
+        """The datanodes of the block's last pipeline that have yet to report their replica."""
+        return self._awaited.get(block.block_id, ())
+
+    def stop_awaiting_reports(self, block: Block) -> None:
+        """Reports of the block's last pipeline are no longer awaited."""
+        self._awaited.pop(block.block_id, None)
+
+    def _report_arrived(self, block_id: int, node: Datanode) -> None:
+        due = self._awaited.get(block_id)
+        if due is not None:
+            due.discard(node)
+            if not due:
+                del self._awaited[block_id]
+
+    # What edits say of blocks. Each namenode that applies them follows: nothing here may
+    # depend on anything but the edits and the reports.
+
+    def follow(self, event: BlockEvent) -> None:
+        """Something happened to a block in the namespace (see `effects`)."""
+        match event:
+            case BlockOpened(block, length_bytes):
+                if length_bytes is not None:
+                    self._reopened(block, length_bytes)
+            case BlockRestamped(block, old_stamp):
+                self._restamped(block, old_stamp)
+            case BlockSettled(block):
+                self._settled(block)
+            case BlockRemoved(block):
+                self._removed(block)
+            case ReplicationChanged(block):
+                self.note_change(block)
+
+    def _reopened(self, block: Block, length_bytes: int) -> None:
+        """An append continues the block, or a truncation cuts it: it is under construction
+        again, where its replicas are. These have `length_bytes`."""
+        self.safe_count -= len(block.replicas) >= self.min_replication
+        block.expected = tuple(block.replicas)
+        self._open_reports[block.block_id] = dict.fromkeys(block.replicas, length_bytes)
+        self.redundancy.forget(block.block_id)
+        self.stop_awaiting_reports(block)
+
+    def _restamped(self, block: Block, old_stamp: int) -> None:
+        """The block has a new generation stamp. What was reported under the old one is stale,
+        as if it were reported now; what was reported under the new one counts."""
+        block_id = block.block_id
+        reports = self._open_reports.pop(block_id, {})
+        for storage in dict.fromkeys((*block.replicas, *reports)):
+            if storage in block.replicas:
+                self._take_out(storage, block)
+            self._add_corrupt(storage, block, CorruptReplica(old_stamp))
+        self._known_pipelines.discard(block_id)
+        for storage, replica in self._future_reports.pop(block_id, {}).items():
+            if storage.node.alive:
+                self.reported(storage, replica)
+        self.note_change(block)
+
+    def _settled(self, block: Block) -> None:
         """An edit set the final length of a block that was under construction. Replicas of
         another length are corrupt; with enough good ones the block is complete."""
         self._known_pipelines.discard(block.block_id)
@@ -423,59 +483,7 @@ class BlockMap:
             block.expected = tuple(block.replicas)
             self._complete_if_safe(block)
 
-    def awaited_reports(self, block: Block) -> Collection[Datanode]:
-        """The datanodes of the block's last pipeline that have yet to report their replica."""
-        return self._awaited.get(block.block_id, ())
-
-    def stop_awaiting_reports(self, block: Block) -> None:
-        """Reports of the block's last pipeline are no longer awaited."""
-        self._awaited.pop(block.block_id, None)
-
-    def _report_arrived(self, block_id: int, node: Datanode) -> None:
-        due = self._awaited.get(block_id)
-        if due is not None:
-            due.discard(node)
-            if not due:
-                del self._awaited[block_id]
-
-    def reopened(self, block: Block, length_bytes: int) -> None:
-        """An append continues the block, or a truncation cuts it: it is under construction
-        again, where its replicas are. These have `length_bytes`."""
-        self.safe_count -= len(block.replicas) >= self.min_replication
-        block.expected = tuple(block.replicas)
-        self._open_reports[block.block_id] = dict.fromkeys(block.replicas, length_bytes)
-        self.redundancy.forget(block.block_id)
-        self.stop_awaiting_reports(block)
-
-    def new_pipeline(self, block: Block, old_stamp: int, targets: tuple[Storage, ...]) -> None:
-        """The block under construction has a new generation stamp, and replicas in
-        `targets` only.
-
-        Replicas elsewhere are stale. Known ones are invalidated now (FS-126), those of a
-        datanode that is away when it comes back and reports them.
-        """
-        block_id = block.block_id
-        ahead = self._future_reports.pop(block_id, {})
-        stale = dict.fromkeys((*block.replicas, *self._open_reports.get(block_id, ())), old_stamp)
-        for storage, replica in ahead.items():
-            # From an attempt to build a pipeline that failed at another node.
-            if replica.generation_stamp < block.generation_stamp:
-                stale[storage] = replica.generation_stamp
-        for storage in list(block.replicas):
-            self._take_out(storage, block)
-        kept = {storage.node for storage in targets}
-        for storage, stamp in stale.items():
-            if storage.node not in kept:
-                self.invalidation.invalidate(storage, block_id, stamp)
-        # Each target has a replica with the new stamp: the client asked them first.
-        self._open_reports[block_id] = dict.fromkeys(targets)
-        block.expected = targets
-        self._known_pipelines.add(block_id)
-        for storage, replica in ahead.items():
-            if replica.generation_stamp >= block.generation_stamp and storage.node.alive:
-                self.reported(storage, replica)
-
-    def removed(self, block: Block) -> None:
+    def _removed(self, block: Block) -> None:
         """The block no longer belongs to any file."""
         self._open_reports.pop(block.block_id, None)
         self._known_pipelines.discard(block.block_id)
@@ -496,6 +504,35 @@ class BlockMap:
             self.invalidation.invalidate(storage, block.block_id, replica.generation_stamp)
         block.replicas = []
         block.expected = ()
+
+    # The steps of an active namenode that are in no log: which storages a pipeline is.
+
+    def allocated(self, block: Block, targets: tuple[Storage, ...]) -> None:
+        """The block is new; its pipeline consists of `targets`."""
+        block.expected = targets
+        self._known_pipelines.add(block.block_id)
+
+    def new_pipeline(self, block: Block, targets: tuple[Storage, ...]) -> None:
+        """The block under construction, which was just restamped, has replicas in `targets`
+        only.
+
+        Replicas elsewhere are stale. Known ones are invalidated now (FS-126), those of a
+        datanode that is away when it comes back and reports them.
+        """
+        block_id = block.block_id
+        kept = {storage.node for storage in targets}
+        for storage in block.corrupt:
+            stale = storage.corrupt[block_id]
+            if stale.generation_stamp < block.generation_stamp and not stale.found_by_reader:
+                self._remove_corrupt(storage, block)
+                if storage.node not in kept:
+                    self.invalidation.invalidate(storage, block_id, stale.generation_stamp)
+        # Each target has a replica with the new stamp: the client asked them first.
+        early = {**dict.fromkeys(targets), **self._open_reports.get(block_id, {})}
+        self._open_reports[block_id] = early
+        others = [s for s in early if s.node not in kept and s not in block.replicas]
+        block.expected = (*targets, *others)
+        self._known_pipelines.add(block_id)
 
     # Corrupt and excess replicas.
 

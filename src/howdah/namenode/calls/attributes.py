@@ -65,7 +65,6 @@ class AttributeCalls:
         if file.replication != replication:
             core.check_quota(file.parent, _more(core.namespace.measuring, file, replication))
             core.commit(edits.SetReplicationOp(found.path, replication))
-            core.look_at_blocks(file)
         return True
 
 

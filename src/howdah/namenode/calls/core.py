@@ -170,6 +170,8 @@ class Core:
             busy_factor=settings.busy_factor,
         )
         self.retry_cache = RetryCache(settings.retry_cache_expiry_ms)
+        namespace.follow_blocks(self.blocks.follow)
+        namespace.follow_calls(self._call_logged)
         self.last_txid = 0
         """Transaction id of the last edit; the shell sets it to the journal's at the start."""
         self.outbox: list[bytes] = []
@@ -209,6 +211,10 @@ class Core:
         self.last_txid += 1
         self.outbox.append(record)
 
+    def _call_logged(self, client_id: bytes, call_id: int) -> None:
+        """An edit carries this call. Its answer, where it is given here, follows."""
+        self.retry_cache.remember(client_id, call_id, None, self.clock.monotonic_ms())
+
     def _break(self, edit: edits.Edit, error: Exception) -> NamespaceBroken:
         """It was checked before it became an edit: so this is a defect, not a refusal."""
         self.broken = (
@@ -224,21 +230,8 @@ class Core:
 
     def reap(self, max_inodes: int = REAP_AT_ONCE) -> bool:
         """Free deleted inodes and doom their replicas; True while there is more."""
-        for block in self.namespace.reap(max_inodes):
-            self.blocks.removed(block)
-        for inode_id in self.namespace.snapshots.take_released():
-            file = self.namespace.inodes.get(inode_id)
-            if isinstance(file, File):
-                self.look_at_blocks(file)
+        self.namespace.reap(max_inodes)
         return self.namespace.must_reap
-
-    def look_at_blocks(self, file: File) -> None:
-        """The file's blocks, also those that only snapshots have, may want more or fewer
-        replicas than before."""
-        for block_id in self.namespace.snapshots.all_block_ids(file):
-            block = self.namespace.blocks.get(block_id)
-            if block is not None:
-                self.blocks.note_change(block)
 
     def unheard(self, block: Block) -> str | None:
         """Who may have an open block, for all that is known since the start, and has not told

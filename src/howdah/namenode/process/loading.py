@@ -26,11 +26,12 @@ from pathlib import Path
 
 from howdah import errors
 from howdah.namenode.images.image import read_image
+from howdah.namenode.inodes.effects import EditDoesNotFit
 from howdah.namenode.journal.directory_journal import DirectoryJournal, DirectorySource
 from howdah.namenode.journal.reading import StoredLog
 from howdah.namenode.journal.recovery import recover
 from howdah.namenode.journal.restoring import fill
-from howdah.namenode.tree.namespace import EditDoesNotFit, Namespace
+from howdah.namenode.tree.namespace import Namespace
 from howdah.storage import transitions
 from howdah.storage.edits import edits
 from howdah.storage.edits.segments import list_segments

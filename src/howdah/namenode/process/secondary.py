@@ -33,8 +33,9 @@ from howdah.namenode.checkpoints.checkpoint import CheckpointSettings
 from howdah.namenode.checkpoints.directories import CheckpointDirectories
 from howdah.namenode.checkpoints.primary import Primary, Signature
 from howdah.namenode.images.image import read_image, write_image
+from howdah.namenode.inodes.effects import EditDoesNotFit
 from howdah.namenode.process.settings import checkpoints_from
-from howdah.namenode.tree.namespace import EditDoesNotFit, Namespace
+from howdah.namenode.tree.namespace import Namespace
 from howdah.storage.atomic import replace_file
 from howdah.storage.edits.segments import Segment, read_segment
 from howdah.storage.image.files import (

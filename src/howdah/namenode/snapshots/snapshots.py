@@ -68,11 +68,18 @@ def _uncounted(inode: INode, *, goes: bool = False) -> AbstractContextManager[No
 class Snapshots:
     """The snapshots of one namespace, and all that is kept for them."""
 
-    def __init__(self, drop_block: Callable[[int], None], end_lease: Callable[[int], None]) -> None:
-        """`drop_block` is told of blocks that no file and no version has any more,
-        `end_lease` of files that are in the tree no more."""
+    def __init__(
+        self,
+        drop_block: Callable[[int], None],
+        end_lease: Callable[[int], None],
+        keeps_less: Callable[[File], None],
+    ) -> None:
+        """`drop_block` is called with blocks that no file and no version has any more,
+        `end_lease` with files that are in the tree no more, `keeps_less` with files of which
+        less is kept than before, so that their blocks may have to have fewer replicas."""
         self._drop_block = drop_block
         self._end_lease = end_lease
+        self._keeps_less = keeps_less
         self.changing: Changing = _uncounted
         """Quotas have to hear of it; see `tally`."""
         self.next_id = 0
@@ -94,7 +101,6 @@ class Snapshots:
         """By block: the one whose beginning it is to be a copy of. That one is in a snapshot
         and cannot be cut itself; it stays until the copy is made."""
         self._to_trim: list[INode] = []
-        self._released: list[int] = []
         self._names: tuple[int, int, list[str]] | None = None
 
     def all(self) -> Iterator[Snapshot]:
@@ -299,7 +305,6 @@ class Snapshots:
             # Hadoop takes what is behind the last version for what nobody needs.
             self.keep(file)
             file.replication = versions[-1].replication
-            self._released.append(file.inode_id)
             had = file.block_ids
             file.block_ids = [i for i in versions[-1].block_ids if i in had]
             self._drop(file, set(had).difference(versions[-1].block_ids))
@@ -307,18 +312,14 @@ class Snapshots:
         dropped = file.block_ids[len(begun) :]
         file.block_ids = begun
         self._drop(file, dropped)
+        if versions:
+            self._keeps_less(file)
 
     def all_block_ids(self, file: File) -> set[int]:
         """Of the blocks that the file has now or in a version."""
         versions = self.versions.get(file.inode_id, ())
         kept = (block_id for version in versions for block_id in version.block_ids)
         return {*file.block_ids, *kept}
-
-    def take_released(self) -> list[int]:
-        """The files of which less is kept than before, so that their blocks may want fewer
-        replicas; those since the last call."""
-        released, self._released = self._released, []
-        return released
 
     def holds(self, file: File, block_id: int) -> bool:
         """True if a version of the file has the block."""
@@ -447,4 +448,4 @@ class Snapshots:
             del self.versions[inode.inode_id]
         if isinstance(inode, File):
             self._drop(inode, dropped.block_ids)
-            self._released.append(inode.inode_id)
+            self._keeps_less(inode)

@@ -16,15 +16,19 @@ from howdah.storage.edits import edits
 
 
 class AttributeEdits:
-    """`existing` and `file` find the inode of an edit, or raise EditDoesNotFit."""
+    """`existing` and `file` find the inode of an edit, or raise EditDoesNotFit.
+    `replication_changed` is called with a file whose blocks may have to have more replicas
+    than before, or fewer."""
 
     def __init__(
         self,
         existing: Callable[[str, edits.Edit], INode],
         file: Callable[[str, edits.Edit], File],
+        replication_changed: Callable[[File], None],
     ) -> None:
         self._existing = existing
         self._file = file
+        self._replication_changed = replication_changed
         self.appliers: Final[dict[type[edits.Edit], Callable[[Any], None]]] = {
             edits.SetReplicationOp: self._set_replication,
             edits.SetPermissionsOp: self._set_permissions,
@@ -36,7 +40,9 @@ class AttributeEdits:
         }
 
     def _set_replication(self, op: edits.SetReplicationOp) -> None:
-        self._file(op.path, op).replication = op.replication
+        file = self._file(op.path, op)
+        file.replication = op.replication
+        self._replication_changed(file)
 
     def _set_permissions(self, op: edits.SetPermissionsOp) -> None:
         self._existing(op.path, op).mode = op.mode

@@ -21,7 +21,15 @@ from typing import Any, Final
 
 from howdah import errors
 from howdah.namenode.inodes import paths, storage_policies
-from howdah.namenode.inodes.effects import EditDoesNotFit as EditDoesNotFit
+from howdah.namenode.inodes.effects import (
+    BlockEvent,
+    BlockOpened,
+    BlockRemoved,
+    BlockRestamped,
+    BlockSettled,
+    EditDoesNotFit,
+    ReplicationChanged,
+)
 from howdah.namenode.inodes.features import Quota
 from howdah.namenode.inodes.inodes import (
     LAST_RESERVED_BLOCK_ID,
@@ -47,6 +55,10 @@ from howdah.storage.edits import edits
 from howdah.storage.image.records import ErasureCodingPolicyRecord
 
 
+def _nobody_listens(*told: object) -> None:
+    """As in a replay: what follows is made from the namespace afterwards."""
+
+
 class Namespace:
     """One namespace. `root` is there from the start; edits make the rest."""
 
@@ -60,7 +72,11 @@ class Namespace:
         self.last_inode_id = ROOT_INODE_ID
         self.last_block_id = LAST_RESERVED_BLOCK_ID
         self.generation_stamp = LAST_RESERVED_GENERATION_STAMP
-        self.snapshots: Final = Snapshots(self._free_block, self.leases.release)
+        self._tell: Callable[[BlockEvent], None] = _nobody_listens
+        self._tell_call: Callable[[bytes, int], None] = _nobody_listens
+        self.snapshots: Final = Snapshots(
+            self._free_block, self.leases.release, self._replication_changed
+        )
         self.measuring: Final = Measuring(self.snapshots)
         self.tally: Final = Tally(self.find, self.snapshots, self.measuring)
         self.snapshots.changing = self.tally.changing
@@ -71,7 +87,6 @@ class Namespace:
         # Not used here; kept for whoever reads the next image.
         self.erasure_coding_policies: tuple[ErasureCodingPolicyRecord, ...] = ()
         self._detached: deque[INode] = deque()
-        self._freed: list[Block] = []
         self._appliers: Final[dict[type[edits.Edit], Callable[[Any], None]]] = {
             edits.AddOp: self._add,
             edits.CloseOp: self._close,
@@ -95,7 +110,7 @@ class Namespace:
             edits.RollingUpgradeFinalizeOp: self._rolling_upgrade_end,
             edits.StartLogSegmentOp: self._no_change,
             edits.EndLogSegmentOp: self._no_change,
-            **AttributeEdits(self.existing, self._file).appliers,
+            **AttributeEdits(self.existing, self._file, self._replication_changed).appliers,
         }
         self._snapshot_edits: Final = SnapshotEdits(self)
         self._appliers.update(self._snapshot_edits.appliers)
@@ -135,6 +150,25 @@ class Namespace:
             node = node.parent
         return False
 
+    # Telling.
+
+    def follow_blocks(self, tell: Callable[[BlockEvent], None]) -> None:
+        """Tell of every event of a block from now on. There is one follower: the block map."""
+        self._tell = tell
+
+    def follow_calls(self, tell: Callable[[bytes, int], None]) -> None:
+        """Tell client id and call id of every edit that carries them: the call was made, and
+        must not run twice. There is one follower: the retry cache."""
+        self._tell_call = tell
+
+    def _replication_changed(self, file: File) -> None:
+        """How many replicas the file's blocks have to have, also those that only snapshots
+        have."""
+        for block_id in sorted(self.snapshots.all_block_ids(file)):
+            block = self.blocks.get(block_id)
+            if block is not None:
+                self._tell(ReplicationChanged(block))
+
     # Changing.
 
     def apply(self, edit: edits.Edit) -> None:
@@ -152,18 +186,20 @@ class Namespace:
         try:
             if self.snapshots.count:
                 self._snapshot_edits.keep(edit)
-            if not self.tally.directories:
+            if self.tally.directories:
+                noted = self.tally.before(edit)
                 applier(edit)
-                return
-            noted = self.tally.before(edit)
-            applier(edit)
-            self.tally.after(noted)
+                self.tally.after(noted)
+            else:
+                applier(edit)
+            if isinstance(edit, edits.RetryableEdit) and edit.rpc_client_id:
+                self._tell_call(edit.rpc_client_id, edit.rpc_call_id)
         except BaseException:
             self.failed_edit = edit
             raise
 
-    def reap(self, max_inodes: int) -> list[Block]:
-        """Free up to `max_inodes` deleted inodes; the blocks that no file has any more."""
+    def reap(self, max_inodes: int) -> None:
+        """Free up to `max_inodes` deleted inodes, with the blocks that no file has any more."""
         snapshots = self.snapshots
         if snapshots.must_trim:
             self._detached.extend(snapshots.trim(max_inodes))
@@ -187,18 +223,16 @@ class Namespace:
                     self._free_block(block_id)
                 node.block_ids = ()
             self.inodes.remove(node.inode_id)
-        freed, self._freed = self._freed, []
-        return freed
 
     def _free_block(self, block_id: int) -> None:
         block = self.blocks.pop(block_id)
         if block is not None:
-            self._freed.append(block)
+            self._tell(BlockRemoved(block))
 
     @property
     def must_reap(self) -> bool:
         """True while `reap` has work."""
-        return bool(self._detached or self._freed or self.snapshots.must_trim)
+        return bool(self._detached or self.snapshots.must_trim)
 
     # The edits, one by one.
 
@@ -283,8 +317,11 @@ class Namespace:
         file = self._file(op.path, op)
         self._set_blocks(file, op.blocks, BlockState.COMPLETE)
         for block in file.blocks:
+            was_complete = block.state is BlockState.COMPLETE
             block.state = BlockState.COMPLETE
             self._is_cut(file, block)
+            if not was_complete:
+                self._tell(BlockSettled(block))
         file.mtime_ms = op.mtime_ms
         file.atime_ms = op.atime_ms
         file.end_writing()
@@ -303,12 +340,14 @@ class Namespace:
             if not file.blocks or file.blocks[-1].block_id != before.block_id:
                 raise EditDoesNotFit(f"OP_ADD_BLOCK of {op.path}: {before} is not its last block")
             last = file.blocks[-1]
-            last.length_bytes = before.length_bytes
-            last.generation_stamp = before.generation_stamp
+            was_open = last.state is BlockState.UNDER_CONSTRUCTION
+            self._change_block(last, before)
             last.state = max(last.state, BlockState.COMMITTED)
+            if was_open:
+                self._tell(BlockSettled(last))
         elif file.blocks:
             raise EditDoesNotFit(f"OP_ADD_BLOCK of {op.path}: it has blocks already")
-        self._new_block(file, op.last_block, BlockState.UNDER_CONSTRUCTION)
+        self._tell(BlockOpened(self._new_block(file, op.last_block, BlockState.UNDER_CONSTRUCTION)))
 
     def _update_blocks(self, op: edits.UpdateBlocksOp) -> None:
         self._set_blocks(self._file(op.path, op), op.blocks, BlockState.UNDER_CONSTRUCTION)
@@ -323,6 +362,7 @@ class Namespace:
             last = file.blocks[-1]
             if last.length_bytes < file.block_size_bytes:
                 last.state = BlockState.UNDER_CONSTRUCTION
+                self._tell(BlockOpened(last, last.length_bytes))
 
     def _truncate(self, op: edits.TruncateOp) -> None:
         file = self._file(op.path, op)
@@ -357,9 +397,14 @@ class Namespace:
             self._new_block(file, cut, BlockState.UNDER_CONSTRUCTION)
             self.snapshots.copies[cut.block_id] = last.block_id
             last = file.blocks[-1]
+        replica_length = last.length_bytes
         last.length_bytes = kept
         last.state = BlockState.UNDER_CONSTRUCTION
         last.truncating = True
+        if cut.block_id in self.snapshots.copies:
+            self._tell(BlockOpened(last))
+        else:
+            self._tell(BlockOpened(last, replica_length))
         self.generation_stamp = max(self.generation_stamp, cut.generation_stamp)
         file.begin_writing(op.client_name, op.client_machine)
         self.leases.grant(op.client_name, file.inode_id)
@@ -375,9 +420,12 @@ class Namespace:
         if len(set(sources)) < len(sources):
             raise EditDoesNotFit(f"OP_CONCAT_DELETE to {op.target} names a source twice: {op}")
         for source in sources:
-            target.blocks.extend(source.blocks)
+            moved = list(source.blocks)
+            target.blocks.extend(moved)
             source.blocks.clear()
             self._detach(source)
+            for block in moved:
+                self._tell(ReplicationChanged(block))
         target.mtime_ms = op.timestamp_ms
         parent.mtime_ms = op.timestamp_ms
 
@@ -518,13 +566,14 @@ class Namespace:
 
     # Blocks of one file.
 
-    def _new_block(self, file: File, new: edits.EditBlock, state: BlockState) -> None:
+    def _new_block(self, file: File, new: edits.EditBlock, state: BlockState) -> Block:
         if new.block_id in self.blocks:
             raise EditDoesNotFit(f"block {new.block_id} of {file.path} exists already")
         block = self.blocks.new(
             new.block_id, new.length_bytes, new.generation_stamp, file.inode_id, state
         )
         file.blocks.append(block)
+        return block
 
     def _set_blocks(
         self, file: File, wanted: tuple[edits.EditBlock, ...], new_state: BlockState
@@ -538,16 +587,26 @@ class Namespace:
             self._check_block(file, index, want, known[index] if index < len(known) else None)
         for index, want in enumerate(wanted):
             if index == len(known):
-                self._new_block(file, want, new_state)
+                block = self._new_block(file, want, BlockState.UNDER_CONSTRUCTION)
+                self._tell(BlockOpened(block))
+                block.state = new_state
+                if new_state is not BlockState.UNDER_CONSTRUCTION:
+                    self._tell(BlockSettled(block))
                 continue
             block = known[index]
             if want.generation_stamp > block.generation_stamp:
                 # Its replicas were rebuilt; if it was to be cut, it is.
                 self._is_cut(file, block)
-            block.length_bytes = want.length_bytes
-            block.generation_stamp = want.generation_stamp
+            self._change_block(block, want)
         while len(known) > len(wanted):
             self._drop_last_block(file)
+
+    def _change_block(self, block: Block, want: edits.EditBlock) -> None:
+        old_stamp = block.generation_stamp
+        block.length_bytes = want.length_bytes
+        if want.generation_stamp != old_stamp:
+            block.generation_stamp = want.generation_stamp
+            self._tell(BlockRestamped(block, old_stamp))
 
     def _check_block(
         self, file: File, index: int, want: edits.EditBlock, known: Block | None

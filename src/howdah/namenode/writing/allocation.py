@@ -126,10 +126,7 @@ class Writing:
         core.commit(edits.AllocateBlockIdOp(block_id))
         core.commit(edits.SetGenstampV2Op(stamp))
         before = previous.as_edit if previous else None
-        was_open = last is not None and last.state is not BlockState.COMPLETE
         core.commit(edits.AddBlockOp(file.path, before, edits.EditBlock(block_id, 0, stamp)))
-        if last is not None and was_open:
-            core.blocks.settled(last)
         block = file.blocks[-1]
         core.blocks.allocated(block, targets)
         return file, block

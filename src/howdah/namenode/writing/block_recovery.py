@@ -311,8 +311,6 @@ class BlockRecovery:
         if result.close_file:
             kept = file.blocks[:-1] if result.delete_block else file.blocks
             core.commit(close_edit(file, edit_blocks(kept), core.clock.wall_ms()))
-            if not result.delete_block:
-                core.blocks.settled(block)
             self._said.append(
                 f"{file.path} is closed: {block.name} was recovered with "
                 f"{0 if result.delete_block else block.length_bytes} bytes"
@@ -365,10 +363,9 @@ class BlockRecovery:
     def _settle(self, file: File, block: Block, result: RecoveryResult) -> None:
         """The block has the new stamp and length, at these datanodes alone."""
         core = self._core
-        old_stamp = block.generation_stamp
         found = edits.EditBlock(block.block_id, result.length_bytes, result.recovery_id)
         core.commit(edits.UpdateBlocksOp(file.path, (*edit_blocks(file.blocks[:-1]), found)))
-        core.blocks.new_pipeline(block, old_stamp, result.targets)
+        core.blocks.new_pipeline(block, result.targets)
         for storage in result.targets:
             # They have finalized it before the primary told us.
             if storage.node.alive:

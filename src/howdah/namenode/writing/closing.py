@@ -110,13 +110,10 @@ class Closing:
                 pending.outcome = False
             return
         last = file.last_block
-        was_open = last is not None and last.state is not BlockState.COMPLETE
         blocks = edit_blocks(file.blocks) if last is not None else ()
         if pending.last is not None:
             blocks = (*blocks[:-1], pending.last.as_edit)
         core.commit(close_edit(file, blocks, core.clock.wall_ms()))
-        if last is not None and was_open:
-            core.blocks.settled(last)
         pending.outcome = True
 
     def _minimally_replicated(self, file: File, last: ClientBlock | None) -> bool:

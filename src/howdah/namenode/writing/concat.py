@@ -45,7 +45,6 @@ class Concat:
             change.add(measuring.of_bytes(target, count))
             change.add(measuring.of_bytes(source, count), -1)
         core.check_quota(target.parent, change)
-        moved = [block for source in sources for block in source.blocks]
         core.commit(
             edits.ConcatDeleteOp(
                 found.path,
@@ -56,9 +55,6 @@ class Concat:
             )
         )
         core.reap()
-        for block in moved:
-            # The target's replication holds for them from now on.
-            core.blocks.note_change(block)
 
     def _source(self, caller: Caller, path: str, target: File) -> File:
         core = self._core

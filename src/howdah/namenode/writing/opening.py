@@ -166,5 +166,4 @@ class Opening:
         core.leases.renew(client_name, core.clock.monotonic_ms())
         if last is None or last.state is not BlockState.UNDER_CONSTRUCTION:
             return file, last if new_block else None
-        core.blocks.reopened(last, last.length_bytes)
         return file, last

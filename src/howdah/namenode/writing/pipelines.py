@@ -103,7 +103,6 @@ class PipelineCalls:
                 f"Update {block.name} of {file.path} from {block.length_bytes} bytes "
                 f"to {new.length_bytes}: a replica never shrinks"
             )
-        old_stamp = block.generation_stamp
         changed = list(edit_blocks(file.blocks))
         changed[-1] = new.as_edit
         core.commit(
@@ -114,7 +113,7 @@ class PipelineCalls:
                 rpc_call_id=caller.call_id,
             )
         )
-        core.blocks.new_pipeline(block, old_stamp, targets)
+        core.blocks.new_pipeline(block, targets)
 
     def _open_block(self, client_name: str, named: ClientBlock) -> tuple[File, Block]:
         block = self._core.namespace.blocks.get(named.block_id)

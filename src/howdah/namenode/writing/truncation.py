@@ -89,7 +89,6 @@ class Truncation:
         core.commit(edits.TruncateOp(path, client_name, machine, new_length_bytes, now_ms, cut))
         core.reap()
         core.leases.renew(client_name, core.clock.monotonic_ms())
-        core.blocks.reopened(through, old_length_bytes)
         self._recovery.want(through, stamp)
         return False
 
