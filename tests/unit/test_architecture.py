@@ -118,6 +118,7 @@ PURE = {
         "recovery.block_recovery",
         "replicas.page_cache",
         "replicas.replicas",
+        "replicas.states",
         "replicas.write_plan",
         "volumes.block_files",
     },

@@ -24,7 +24,7 @@ from howdah.datanode.recovery import replica_recovery
 from howdah.datanode.replicas import files as replica_files
 from howdah.datanode.replicas import store
 from howdah.datanode.replicas.page_cache import CachePolicy
-from howdah.datanode.replicas.replicas import ReplicaState
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.data_server import listen
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType

@@ -18,7 +18,8 @@ from howdah.datanode.channel.messages import (
     ReplicaReceived,
     VolumeFailed,
 )
-from howdah.datanode.replicas.replicas import Replica, ReplicaMap, ReplicaState
+from howdah.datanode.replicas.replicas import Replica, ReplicaMap
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes.block_files import META_HEADER_BYTES
 from howdah.datanode.volumes.usage import UsageAsker, ask_all
 from howdah.datanode.volumes.volumes import Usage, Volume, VolumeSet

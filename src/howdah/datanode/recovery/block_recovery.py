@@ -52,7 +52,7 @@ from dataclasses import dataclass
 
 from howdah import errors
 from howdah.datanode.channel.messages import BlockSynchronized, RecoverBlock
-from howdah.datanode.replicas.replicas import ReplicaState
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 
 

@@ -14,7 +14,7 @@ from howdah.datanode.channel.commands import recovery_order
 from howdah.datanode.channel.messages import RecoverBlock
 from howdah.datanode.recovery import replica_recovery
 from howdah.datanode.recovery.block_recovery import Candidate
-from howdah.datanode.replicas.replicas import ReplicaState
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
 from howdah.proto import datanode_namenode_pb2, types_pb2
 from howdah.proto import inter_datanode_pb2 as pb

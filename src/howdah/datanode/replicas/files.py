@@ -20,8 +20,9 @@ from pathlib import Path
 
 from howdah import errors
 from howdah.datanode.replicas.open_replica import OpenReplica
-from howdah.datanode.replicas.replicas import Replica, ReplicaState
+from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.scan import quarantine, replica_paths
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
 from howdah.storage.atomic import fsync_directory

@@ -23,8 +23,9 @@ from howdah import errors
 from howdah.datanode.channel.messages import ReplicaOpened, ReplicaReceived
 from howdah.datanode.replicas.files import cut_files, open_files
 from howdah.datanode.replicas.open_replica import OpenReplica
-from howdah.datanode.replicas.replicas import Replica, ReplicaState
+from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.scan import good_length
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.replicas.writer import ReplicaWriter
 from howdah.datanode.replicas.writers import Stoppable

@@ -1,20 +1,7 @@
 """What a datanode knows of its replicas (pure): states, lengths, the map of all.
 
-States, as Hadoop names them and numbers them in block reports:
-
-    TEMPORARY --finalize--> FINALIZED        a copy from another datanode
-    RBW       --finalize--> FINALIZED        written through a pipeline
-    FINALIZED --reopen----> RBW              append, under a newer generation stamp
-    FINALIZED --restamp---> FINALIZED        its pipeline is closed again, under a newer stamp
-    RBW       --recover---> RBW              a pipeline goes on, under a newer stamp
-    TEMPORARY --join------> RBW              a copy that becomes a member of a pipeline
-    RBW       --restart---> RWR              its datanode restarted; no pipeline takes it back
-    RBW       --restart---> RBW              the same, but its writer was told and waits
-    FINALIZED --distrust--> RWR              a recovery finds it damaged: its good part waits
-    any but TEMPORARY --begin recovery--> RUR    nobody writes it until it is agreed upon
-    RUR       --begin recovery--> RUR        a later recovery takes over from an earlier one
-    RUR       --complete recovery--> FINALIZED   as the primary says, under the recovery's id
-    RUR       --end recovery--> what it was  truncated by a copy, it stays as it is itself
+ReplicaInfo and its subclasses, and ReplicaMap, in Hadoop. The states, and what leads from
+one to another, are the table in `states`; each event is a method here.
 
 Rules, asserted here and nowhere else:
 - a replica's length never shrinks, save by recovery;
@@ -38,33 +25,14 @@ so a reader always sees a pair that fits.
 
 from __future__ import annotations
 
-import enum
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from howdah import errors
+from howdah.datanode.replicas.states import Event, ReplicaState, is_allowed, states_before
 from howdah.transfer.blocks import ExtendedBlock
 
-
-class ReplicaState(enum.IntEnum):
-    FINALIZED = 0
-    RBW = 1
-    RWR = 2
-    RUR = 3
-    TEMPORARY = 4
-
-
-_MOVES: dict[str, tuple[frozenset[ReplicaState], ReplicaState]] = {
-    "finalize": (frozenset((ReplicaState.RBW, ReplicaState.TEMPORARY)), ReplicaState.FINALIZED),
-    "reopen": (frozenset((ReplicaState.FINALIZED,)), ReplicaState.RBW),
-    "restamp": (frozenset((ReplicaState.FINALIZED,)), ReplicaState.FINALIZED),
-    "recover": (frozenset((ReplicaState.RBW,)), ReplicaState.RBW),
-    "join": (frozenset((ReplicaState.TEMPORARY,)), ReplicaState.RBW),
-    "distrust": (frozenset((ReplicaState.FINALIZED,)), ReplicaState.RWR),
-    "begin recovery": (frozenset(ReplicaState) - {ReplicaState.TEMPORARY}, ReplicaState.RUR),
-    "complete recovery": (frozenset((ReplicaState.RUR,)), ReplicaState.FINALIZED),
-}
 _GROWING = (ReplicaState.RBW, ReplicaState.TEMPORARY)
 
 Tail = tuple[int, bytes]
@@ -84,10 +52,10 @@ class Replica:
 
     __slots__ = (
         "_acked_bytes",
+        "_state",
         "block_id",
         "generation_stamp",
         "recovery",
-        "state",
         "synced",
         "tail",
         "volume_id",
@@ -104,7 +72,7 @@ class Replica:
     ) -> None:
         self.block_id = block_id
         self.generation_stamp = generation_stamp
-        self.state = state
+        self._state = state
         self.volume_id = volume_id
         self.tail: Tail = (length_bytes, last_sum)
         self._acked_bytes = length_bytes
@@ -118,6 +86,10 @@ class Replica:
         if self.recovery is not None:
             state += f" {self.recovery.recovery_id}, was {self.recovery.original.name}"
         return f"blk_{self.block_id}_{self.generation_stamp} ({state}, {self.length_bytes} bytes)"
+
+    @property
+    def state(self) -> ReplicaState:
+        return self._state
 
     @property
     def stored_as(self) -> ReplicaState:
@@ -159,19 +131,19 @@ class Replica:
         self._acked_bytes = max(self._acked_bytes, length_bytes)
 
     def finalize(self) -> None:
-        self._move("finalize")
+        self._move(Event.FINALIZE, ReplicaState.FINALIZED)
         self.tail = (self.length_bytes, b"")
         self._acked_bytes = self.length_bytes
 
     def reopen(self, generation_stamp: int, last_sum: bytes) -> None:
         """For append: `last_sum` is the checksum of the partial last chunk, if there is one."""
-        self._move("reopen")
+        self._move(Event.REOPEN, ReplicaState.RBW)
         self._restamp(generation_stamp)
         self.tail = (self.length_bytes, last_sum)
 
     def restamp(self, generation_stamp: int) -> None:
         """It was closed by a pipeline that is closed once more, under a newer stamp."""
-        self._move("restamp")
+        self._move(Event.RESTAMP, ReplicaState.FINALIZED)
         self._restamp(generation_stamp)
 
     def recover(self, generation_stamp: int, length_bytes: int, last_sum: bytes) -> None:
@@ -179,7 +151,7 @@ class Replica:
         assert self._acked_bytes <= length_bytes <= self.length_bytes, (
             f"recovery of {self!r} would drop acknowledged bytes after {length_bytes}, or make some"
         )
-        self._move("recover")
+        self._move(Event.RECOVER, ReplicaState.RBW)
         self._restamp(generation_stamp)
         self.tail = (length_bytes, last_sum)
         self._acked_bytes = length_bytes
@@ -197,7 +169,7 @@ class Replica:
         """The copy is whole and becomes a member of a pipeline, which has acknowledged
         `acked_bytes`; what the copy has beyond them may be cut by the recovery that follows."""
         assert acked_bytes <= self.length_bytes, f"{self!r} lacks bytes up to {acked_bytes}"
-        self._move("join")
+        self._move(Event.JOIN, ReplicaState.RBW)
         self._acked_bytes = acked_bytes
 
     def length_kept(self, old_stamp: int, new_stamp: int, min_bytes: int, max_bytes: int) -> int:
@@ -229,9 +201,10 @@ class Replica:
         power cut leaves it: from now on it is what its good part is, left over."""
         assert good[0] <= self.length_bytes, f"{self!r} has no {good[0]} bytes"
         if self.recovery is None:
-            self._move("distrust")
+            self._move(Event.DISTRUST, ReplicaState.RWR)
         else:
             assert self.stored_as is ReplicaState.FINALIZED, f"{self!r} is left over already"
+            self._move(Event.DISTRUST, ReplicaState.RUR)
             self.recovery = Recovery(self.recovery.recovery_id, ReplicaState.RWR)
         self.tail = good
         self._acked_bytes = good[0]
@@ -258,7 +231,7 @@ class Replica:
         """Nobody writes the replica any more, and recovery `recovery_id` has it."""
         self.check_recovery(block_stamp, recovery_id)
         original = self.stored_as
-        self._move("begin recovery")
+        self._move(Event.BEGIN_RECOVERY, ReplicaState.RUR)
         self.recovery = Recovery(recovery_id, original)
 
     def check_agreed(self, recovery_id: int, told_bytes: int, new_bytes: int) -> None:
@@ -285,6 +258,7 @@ class Replica:
         the recovery's id. A datanode that dies now waits for the next recovery with it."""
         assert self.recovery is not None, f"{self!r} is not under recovery"
         assert self.stored_as is ReplicaState.FINALIZED, f"{self!r} is aside already"
+        self._move(Event.SET_ASIDE, ReplicaState.RUR)
         self._restamp(self.recovery.recovery_id)
         self.recovery = Recovery(self.recovery.recovery_id, ReplicaState.RWR)
 
@@ -298,7 +272,7 @@ class Replica:
     def complete_recovery(self) -> None:
         """Every participant has these bytes, and they are final."""
         recovery = self.recovery
-        self._move("complete recovery")
+        self._move(Event.COMPLETE_RECOVERY, ReplicaState.FINALIZED)
         assert recovery is not None, "under recovery without one"
         self._restamp(recovery.recovery_id)
         self.recovery = None
@@ -308,7 +282,14 @@ class Replica:
     def end_recovery(self) -> None:
         """The recovery made another block of this one, which stays as it was."""
         assert self.recovery is not None, f"{self!r} is not under recovery"
-        self.state, self.recovery = self.recovery.original, None
+        self._move(Event.END_RECOVERY, self.recovery.original)
+        self.recovery = None
+
+    # --- at a start ---
+
+    def take_back(self) -> None:
+        """Its writer was told of the restart, and goes on with it in time."""
+        self._move(Event.TAKE_BACK, ReplicaState.RBW)
 
     def _check_stamps(
         self, old_stamp: int, new_stamp: int, states: tuple[ReplicaState, ...]
@@ -325,14 +306,13 @@ class Replica:
                 f"of [{old_stamp}, {new_stamp}]"
             )
 
-    def _move(self, name: str) -> None:
-        allowed, after = _MOVES[name]
-        if self.state not in allowed:
+    def _move(self, event: Event, after: ReplicaState) -> None:
+        if not is_allowed(event, self._state, after):
             raise errors.ReplicaNotFound(
-                f"Cannot {name} {self!r}: only a replica in state "
-                f"{', '.join(sorted(state.name for state in allowed))} can be"
+                f"Cannot {event.value} {self!r}: only a replica in state "
+                f"{', '.join(states_before(event))} can be"
             )
-        self.state = after
+        self._state = after
 
     def _restamp(self, generation_stamp: int) -> None:
         assert generation_stamp >= self.generation_stamp, (

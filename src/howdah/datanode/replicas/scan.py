@@ -40,7 +40,8 @@ import time
 from dataclasses import dataclass, field
 
 from howdah import errors
-from howdah.datanode.replicas.replicas import Replica, ReplicaMap, ReplicaState
+from howdah.datanode.replicas.replicas import Replica, ReplicaMap
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.transfer.checksum import ChecksumSpec, crc, verify_chunks
@@ -116,7 +117,7 @@ def _scan_volume(
             replica = _BlockScan(volume, pool_id, block_id, found, open_files).settle()
             if replica is not None:
                 if replica.state is ReplicaState.RWR and block_id in awaited:
-                    replica.state = ReplicaState.RBW
+                    replica.take_back()
                 _admit(volumes, pool_id, replica, replicas)
         except OSError as error:
             unread += 1

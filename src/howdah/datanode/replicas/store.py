@@ -34,9 +34,10 @@ from howdah.datanode.replicas.files import (
     sync_files,
 )
 from howdah.datanode.replicas.open_replica import OpenReplica
-from howdah.datanode.replicas.replicas import Replica, ReplicaMap, ReplicaState
+from howdah.datanode.replicas.replicas import Replica, ReplicaMap
 from howdah.datanode.replicas.scan import quarantine, replica_paths
 from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.trouble import Trouble
 from howdah.datanode.replicas.writer import ReplicaWriter
 from howdah.datanode.replicas.writers import STOP_TIMEOUT_S, BriefHold, Stoppable, Writers

@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterator
 from howdah import errors
 from howdah.datanode.channel.messages import CorruptFound, Event, ReplicaDeleted, VolumeFailed
 from howdah.datanode.replicas.open_replica import OpenReplica
-from howdah.datanode.replicas.replicas import Replica, ReplicaMap, ReplicaState
+from howdah.datanode.replicas.replicas import Replica, ReplicaMap
 from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes.volumes import Volume, is_about_the_disk
 
 log = logging.getLogger(__name__)

@@ -21,7 +21,7 @@ from dataclasses import replace
 from howdah import errors
 from howdah.datanode.channel.messages import Transfer
 from howdah.datanode.replicas.open_replica import OpenReplica
-from howdah.datanode.replicas.replicas import ReplicaState
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.sender import BlockSender

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from howdah import errors
 from howdah.datanode.replicas.open_replica import OpenReplica
-from howdah.datanode.replicas.replicas import ReplicaState
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.block_checksum import checksum_of_block

@@ -24,7 +24,7 @@ import logging
 
 from howdah import errors
 from howdah.datanode.replicas.open_replica import OpenReplica
-from howdah.datanode.replicas.replicas import ReplicaState
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
 from howdah.transfer.responses import BlockOpResponse, SegmentGiven, SlotReleased
 from howdah.transfer.short_circuit import (

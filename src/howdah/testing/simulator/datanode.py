@@ -36,7 +36,7 @@ from howdah.datanode.keeper.report_schedule import ReportSchedule
 from howdah.datanode.keeper.reports import BlockNews
 from howdah.datanode.recovery.block_recovery import Answers, Candidate, Outcomes, agree
 from howdah.datanode.recovery.block_recovery import settle as result_of
-from howdah.datanode.replicas.replicas import ReplicaState
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes.volumes import Volume
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2

@@ -10,7 +10,8 @@ from __future__ import annotations
 from howdah import errors
 from howdah.datanode.channel.messages import ReplicaOpened, ReplicaReceived
 from howdah.datanode.recovery.block_recovery import Candidate
-from howdah.datanode.replicas.replicas import Replica, ReplicaState
+from howdah.datanode.replicas.replicas import Replica
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes import block_files
 from howdah.testing.in_memory import POOL_ID
 from howdah.testing.simulator.store import (

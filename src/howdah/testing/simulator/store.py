@@ -22,7 +22,8 @@ from howdah.datanode.channel.messages import (
     ReplicaOpened,
     ReplicaReceived,
 )
-from howdah.datanode.replicas.replicas import Replica, ReplicaMap, ReplicaState, Tail
+from howdah.datanode.replicas.replicas import Replica, ReplicaMap, Tail
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.write_plan import (
     check_sums_length,
     fresh_sums,

@@ -45,7 +45,8 @@ from howdah.datanode.channel.messages import (
 from howdah.datanode.keeper import reports
 from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.recovery.inter_datanode import encode_order
-from howdah.datanode.replicas.replicas import Replica, ReplicaMap, ReplicaState
+from howdah.datanode.replicas.replicas import Replica, ReplicaMap
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from howdah import errors
 from howdah.datanode.channel.messages import RecoverBlock
 from howdah.datanode.recovery.block_recovery import Agreement, Candidate, agree, settle
-from howdah.datanode.replicas.replicas import ReplicaState
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 
 FINALIZED, RBW, RWR = ReplicaState.FINALIZED, ReplicaState.RBW, ReplicaState.RWR

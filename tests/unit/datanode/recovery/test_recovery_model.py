@@ -25,7 +25,8 @@ from hypothesis.stateful import (
 from howdah import errors
 from howdah.datanode.channel.messages import BlockSynchronized, RecoverBlock
 from howdah.datanode.recovery.block_recovery import Agreement, Answers, Candidate, agree, settle
-from howdah.datanode.replicas.replicas import Replica, ReplicaState
+from howdah.datanode.replicas.replicas import Replica
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 
 NODES = tuple(DatanodeAddress(f"10.0.0.{n}", f"node{n}", f"uuid-{n}", 9866) for n in range(3))

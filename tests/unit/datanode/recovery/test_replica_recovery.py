@@ -14,7 +14,7 @@ from howdah.datanode.channel.messages import ReplicaDeleted, ReplicaReceived
 from howdah.datanode.recovery import replica_recovery
 from howdah.datanode.recovery.block_recovery import Candidate
 from howdah.datanode.replicas import files as replica_files
-from howdah.datanode.replicas.replicas import ReplicaState
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.transfer.blocks import StorageType
 from howdah.transfer.sockets import PeerClosed
 

@@ -15,7 +15,7 @@ from howdah.datanode.channel.messages import BlockSynchronized, RecoverBlock
 from howdah.datanode.recovery import inter_datanode, replica_recovery
 from howdah.datanode.recovery.inter_datanode import InterDatanodeProtocol, Peer
 from howdah.datanode.recovery.worker import RecoveryWorker
-from howdah.datanode.replicas.replicas import ReplicaState
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.data_server import listen
 from howdah.rpc.service import Registry

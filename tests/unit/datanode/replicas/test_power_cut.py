@@ -10,8 +10,9 @@ import pytest
 
 from howdah.datanode.channel.messages import ReplicaReceived, Transfer
 from howdah.datanode.recovery import replica_recovery
-from howdah.datanode.replicas.replicas import ReplicaMap, ReplicaState
+from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.replicas.scan import good_length, replica_paths, scan_pool
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.copies import Copies
 from howdah.datanode.volumes.volumes import Volume, VolumeSet

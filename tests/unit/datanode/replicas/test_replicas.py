@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from howdah import errors
-from howdah.datanode.replicas.replicas import Replica, ReplicaMap, ReplicaState
+from howdah.datanode.replicas.replicas import Replica, ReplicaMap
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.transfer.blocks import ExtendedBlock
 
 

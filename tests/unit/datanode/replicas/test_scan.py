@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from howdah import errors
-from howdah.datanode.replicas.replicas import ReplicaMap, ReplicaState
+from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.replicas.scan import good_length, pools_on, scan_pool
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes.block_files import encode_meta_header
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.transfer.blocks import StorageType

@@ -14,7 +14,7 @@ import pytest
 
 from howdah.datanode.channel.messages import ReplicaDeleted, ReplicaOpened, ReplicaReceived
 from howdah.datanode.replicas import reopening
-from howdah.datanode.replicas.replicas import ReplicaState
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.settings import DataSettings
 from howdah.transfer.ops import Stage, TransferBlock, WriteBlock, encode_request
 from howdah.transfer.packets import PacketHeader, encode_packet

@@ -14,7 +14,7 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.datanode.replicas.replicas import ReplicaState
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer import restart
 from howdah.transfer.ops import Stage, WriteBlock

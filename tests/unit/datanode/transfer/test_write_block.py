@@ -16,7 +16,7 @@ from howdah.datanode.channel.messages import (
     VolumeFailed,
 )
 from howdah.datanode.replicas import writer as replica_writer
-from howdah.datanode.replicas.replicas import ReplicaState
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.settings import DataSettings
 from howdah.transfer.blocks import DatanodeAddress, StorageType
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType

@@ -31,7 +31,7 @@ from hypothesis.stateful import (
 from howdah import errors
 from howdah.datanode.channel.messages import RecoverBlock
 from howdah.datanode.recovery.block_recovery import Agreement, Candidate, agree
-from howdah.datanode.replicas.replicas import ReplicaState
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.namenode.calls.core import Settings
 from howdah.namenode.inodes.inodes import Block, BlockState, File
 from howdah.proto import client_namenode_pb2 as pb
