@@ -13,6 +13,8 @@ This module imports nothing of the rest of howdah.
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar, Self
 
 
@@ -46,12 +48,34 @@ class HowdahError(Exception):
             as_os_error.filename2 = other
         return self
 
+    def naming(self, path: str) -> HowdahError:
+        """The same, or one of its type with `path` in front of its message if that lacks it."""
+        if path in self.message:
+            return self.about(path)
+        return type(self)(f"{path}: {self.message}", java_class=self.remote_class).about(path)
+
     def numbered_as(self, cause: Exception) -> Self:
         """The same, with the `errno` of what caused it, where both are an `OSError`."""
         if isinstance(self, OSError) and isinstance(cause, OSError) and cause.errno:
             as_os_error: OSError = self
             as_os_error.errno = cause.errno
         return self
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """What is raised within names the file that it is about (LM-049).
+
+    A namenode's refusal of a block, or a lease that somebody else has, may not say which file
+    it is about, and Hadoop's closed-channel error says nothing at all.
+    """
+    try:
+        yield
+    except HowdahError as error:
+        known = error.naming(path)
+        if known is error:
+            raise
+        raise known from error
 
 
 class RemoteError(HowdahError, OSError):

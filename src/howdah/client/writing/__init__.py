@@ -1,6 +1,7 @@
 """Output streams: from bytes to packets, pipelines and a completed file.
 
 `output` is the stream (DFSOutputStream in Hadoop), `streamer` its threads and sockets
-(DataStreamer); between them a state machine without either: `pipeline`, with `packetizer`,
-`queues`, `recovery` and `actions` (pure). Arrows: `output -> streamer -> pipeline -> actions`.
+(DataStreamer); between them a state machine without either: `pipeline` by the table in
+`phases`, with `packetizer`, `queues`, `recovery` and `actions` (pure).
+Arrows: `output -> streamer -> pipeline -> actions`.
 """

@@ -1,12 +1,11 @@
-"""The words between a write pipeline's state machine and its shell (pure).
+"""What a write pipeline's state machine asks of its shell (pure).
 
-The phases that the machine (`howdah.client.writing.pipeline`) goes through, and the actions
-that it asks of the shell (`howdah.client.writing.streamer`), as frozen values.
+The actions that the machine (`howdah.client.writing.pipeline`) has the shell
+(`howdah.client.writing.streamer`) do, as frozen values.
 """
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
 
 from howdah.client.blocks import LocatedBlock
@@ -14,20 +13,6 @@ from howdah.client.writing.packetizer import OutgoingPacket
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.ops import Stage
 from howdah.transfer.packets import PacketHeader
-
-
-class Phase(enum.Enum):
-    """Where the stream stands with its current block."""
-
-    NO_BLOCK = "no block"
-    ALLOCATING = "a block was asked for"
-    ALLOCATED = "a block without a pipeline"
-    CONNECTING = "the pipeline is being opened"
-    ABANDONING = "the block could not be written anywhere"
-    STREAMING = "the pipeline is open"
-    BROKEN = "a datanode failed"
-    REPLACING = "another datanode was asked for"
-    FAILED = "the stream is over"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,6 @@ from howdah import errors
 from howdah.client.blocks import LocatedBlock
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.settings.settings import ClientSettings
-from howdah.client.writing.naming import naming
 from howdah.client.writing.packetizer import Buffer, OutgoingPacket, Packetizer
 from howdah.client.writing.pipeline import Pipeline
 from howdah.client.writing.pipeline_setup import PipelineSetup, is_local
@@ -285,7 +284,7 @@ class DFSOutputStream:
                     self._check_whole()
                     self._enqueue(self._packetizer.end_block(sync=self._must_be_synced))
                 last = self._streamer.finish()
-                with naming(self.path):
+                with errors.naming(self.path):
                     self._complete(last)
                 self._completed = True
             finally:

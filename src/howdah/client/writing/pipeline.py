@@ -48,17 +48,14 @@ from howdah.client.writing.actions import (
     Allocate,
     Connect,
     Heartbeat,
-    Phase,
     Replace,
     Send,
 )
-from howdah.client.writing.excluded import ExcludedNodes
 from howdah.client.writing.packetizer import OutgoingPacket
-from howdah.client.writing.queues import PacketQueues
-from howdah.client.writing.recovery import Recovery
-from howdah.client.writing.slow_nodes import SlowNodes
+from howdah.client.writing.phases import Event, Phase, is_allowed
+from howdah.client.writing.queues import PacketQueues, UnsyncedBlocks
+from howdah.client.writing.recovery import ExcludedNodes, Recovery, SlowNodes
 from howdah.client.writing.statistics import PipelineCounts
-from howdah.client.writing.unsynced import UnsyncedBlocks
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.ops import Stage
 from howdah.transfer.packets import HEARTBEAT_SEQNO, PipelineAck
@@ -138,7 +135,7 @@ class Pipeline:
         """What the shell has to do now; None when there is nothing."""
         match self.phase:
             case Phase.NO_BLOCK if self.queues.has_data:
-                self.phase = Phase.ALLOCATING
+                self._go(Event.ALLOCATE, Phase.ALLOCATING)
                 return Allocate(self._previous, self._excluded.at(now_s))
             case Phase.ALLOCATED if self.queues.has_data:
                 return self._next_connect()
@@ -151,7 +148,7 @@ class Pipeline:
 
     def _next_connect(self) -> Connect:
         assert self.block is not None
-        self.phase = Phase.CONNECTING
+        self._go(Event.CONNECT, Phase.CONNECTING)
         return Connect(self.block, self._stage, self._sent_length)
 
     def _next_recovery(self, now_s: float) -> Action | None:
@@ -170,7 +167,7 @@ class Pipeline:
                 flushed=self._flushed_seqno >= self._first_seqno,
             )
         ):
-            self.phase = Phase.REPLACING
+            self._go(Event.REPLACE, Phase.REPLACING)
             return Replace(block, self._recovery.source(block), self._recovery.failed)
         return self._next_connect()
 
@@ -214,7 +211,7 @@ class Pipeline:
         self._acked_length = self._sent_length = 0
         self._recovery.begin_block()
         self.counts.blocks_begun += 1
-        self.phase = Phase.ALLOCATED
+        self._go(Event.ALLOCATED, Phase.ALLOCATED)
 
     def connected(self, block: LocatedBlock, now_s: float) -> bool:
         """The pipeline is open; `block` has its new generation stamp. True if it stays open."""
@@ -231,7 +228,7 @@ class Pipeline:
             # Nothing in this stage can ask for a sync, whatever the last packet said.
             self._end_block(synced=False)
             return False
-        self.phase = Phase.STREAMING
+        self._go(Event.CONNECTED, Phase.STREAMING)
         return True
 
     def setup_failed(
@@ -248,7 +245,7 @@ class Pipeline:
             if self._stage is Stage.PIPELINE_SETUP_APPEND:
                 self._stage = Stage.PIPELINE_SETUP_APPEND_RECOVERY
             if self._is_waited_for(bad, now_s):
-                self.phase = Phase.BROKEN
+                self._go(Event.RESTART_AWAITED, Phase.BROKEN)
             elif restarts:
                 self._restarts(bad)
             else:
@@ -259,7 +256,7 @@ class Pipeline:
         self.block = None
         self._excluded.add(bad, now_s)
         self.counts.blocks_abandoned += 1
-        self.phase = Phase.ABANDONING
+        self._go(Event.SETUP_FAILED, Phase.ABANDONING)
         return abandoned
 
     def abandoned(self) -> None:
@@ -274,7 +271,7 @@ class Pipeline:
                 )
             )
         else:
-            self.phase = Phase.NO_BLOCK
+            self._go(Event.ABANDONED, Phase.NO_BLOCK)
 
     # --- steps 4 to 6: what came of it ----------------------------------------------
 
@@ -326,7 +323,7 @@ class Pipeline:
             self.unsynced.add(finished, self.queues.last_acked_seqno)
         self.counts.blocks_finished += 1
         self.block = None
-        self.phase = Phase.NO_BLOCK
+        self._go(Event.BLOCK_FINISHED, Phase.NO_BLOCK)
 
     def broken(self, reason: str) -> None:
         """The connection to the first datanode failed, or timed out."""
@@ -337,7 +334,7 @@ class Pipeline:
         """End the stream; the first error is kept."""
         if self.error is None:
             self.error = error
-        self.phase = Phase.FAILED
+        self._go(Event.FAIL, Phase.FAILED)
 
     # --- steps 7 and 8: what came of it ---------------------------------------------
 
@@ -370,7 +367,7 @@ class Pipeline:
             self.counts.restarts_awaited += 1
             self._recovery.restart.begin(node)
             self.block = self.block.with_block(self.block.block.with_length(self._acked_length))
-            self.phase = Phase.BROKEN
+            self._go(Event.RESTART_AWAITED, Phase.BROKEN)
         else:
             self._drop(node, "restarts", restarts=True)
 
@@ -394,7 +391,7 @@ class Pipeline:
             return
         self.block = left.with_block(left.block.with_length(self._acked_length))
         self._recovery.replacement_due = True
-        self.phase = Phase.BROKEN
+        self._go(Event.DATANODE_DROPPED, Phase.BROKEN)
 
     def replaced(self, block: LocatedBlock) -> None:
         """`block` has one more node, and the node what is acknowledged of the block."""
@@ -406,7 +403,7 @@ class Pipeline:
         self.block = block
         self.counts.datanodes_added += 1
         self._recovery.replaced()
-        self.phase = Phase.BROKEN
+        self._go(Event.REPLACED, Phase.BROKEN)
 
     def not_replaced(self, reason: str, bad: DatanodeAddress | None = None) -> None:
         """No replica came to another node, because of `bad` or because there is none."""
@@ -414,11 +411,11 @@ class Pipeline:
             return
         assert self.block is not None
         left = len(self.block.nodes)
-        self.phase = Phase.BROKEN
         all_tried = self._recovery.not_replaced(another=bad is not None)
         if bad is not None and bad in self.block.nodes:
             self._drop(bad, reason)
             return
+        self._go(Event.NOT_REPLACED, Phase.BROKEN)
         if bad is not None:
             self._recovery.hold_against(bad, reason)
         if all_tried and not self._rules.replacement.tolerates(left):
@@ -437,6 +434,13 @@ class Pipeline:
                 f"failed datanodes: {self._recovery.reasons}"
             )
         )
+
+    def _go(self, event: Event, after: Phase) -> None:
+        """The one place that changes the phase."""
+        assert is_allowed(event, self.phase, after), (
+            f"{event.value} leads from {self.phase.name} to {after.name}"
+        )
+        self.phase = after
 
     def _is_over(self, expected: Phase) -> bool:
         """Whether the stream failed while the shell was at work; else it must be in `expected`."""

@@ -1,10 +1,12 @@
-"""What is known of the recovery of one block's pipeline (pure).
+"""What a writer holds against datanodes, and the recovery of one block's pipeline (pure).
 
 The failed datanodes with their reasons, how often the pipeline broke, which other nodes
 were tried, and who is waited for. `howdah.client.writing.pipeline` decides by it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from howdah.client.blocks import LocatedBlock
 from howdah.client.writing.restart import RestartWait
@@ -96,3 +98,55 @@ class Recovery:
             return False
         self.replacement_due = False
         return True
+
+
+class ExcludedNodes:
+    """The datanodes that a writer asks the namenode to leave out of its next block.
+
+    A node that could not be reached may be back in ten minutes, and a small cluster can't
+    do without it for ever: so an entry expires
+    (`dfs.client.write.exclude.nodes.cache.expiry.interval.millis`).
+    """
+
+    def __init__(self, expiry_s: float) -> None:
+        self._expiry_s = expiry_s
+        self._expires_s: dict[DatanodeAddress, float] = {}
+
+    def add(self, node: DatanodeAddress, now_s: float) -> None:
+        """`node` failed just now."""
+        self._expires_s[node] = now_s + self._expiry_s
+
+    def at(self, now_s: float) -> tuple[DatanodeAddress, ...]:
+        """Those that are to be left out now."""
+        for node in [each for each, end_s in self._expires_s.items() if end_s <= now_s]:
+            del self._expires_s[node]
+        return tuple(self._expires_s)
+
+
+class SlowNodes:
+    """How often in a row each datanode of the pipeline said that it is slow.
+
+    Hadoop's datanodes mark their replies so while their peers find them slow
+    (`dfs.pipeline.slownode`). A node that does it in so many acks in a row
+    (`dfs.client.mark.slownode.as.badnode.threshold`; 0 switches it off) is left behind as
+    if it had failed; one ack without the mark starts the count anew.
+    """
+
+    def __init__(self, threshold: int) -> None:
+        self.threshold = threshold
+        self._counts: dict[DatanodeAddress, int] = {}
+
+    def __bool__(self) -> bool:
+        """Whether somebody said so in the last ack."""
+        return bool(self._counts)
+
+    def seen(self, slow: Iterable[DatanodeAddress]) -> DatanodeAddress | None:
+        """An ack in which these said so; the node that is to be left behind, if one is."""
+        if self.threshold <= 0:
+            return None
+        self._counts = {node: self._counts.get(node, 0) + 1 for node in slow}
+        for node, count in self._counts.items():
+            if count >= self.threshold:
+                del self._counts[node]
+                return node
+        return None

@@ -35,7 +35,6 @@ from howdah.client.writing.actions import (
     Send,
 )
 from howdah.client.writing.late_sync import LateSync
-from howdah.client.writing.naming import named, naming
 from howdah.client.writing.packetizer import OutgoingPacket
 from howdah.client.writing.pipeline import Pipeline
 from howdah.client.writing.pipeline_setup import PipelineSetup, SetupFailed
@@ -169,7 +168,7 @@ class Streamer:
                 last = self._pipeline.last_block
             if last is None or (last.block_id, last.length_bytes) == self._length_told:
                 return
-            with naming(self._pipeline.path):
+            with errors.naming(self._pipeline.path):
                 self._namenode.fsync(
                     self._pipeline.path, self._client_name, last.length_bytes, self._file_id
                 )
@@ -180,7 +179,7 @@ class Streamer:
         with self._lock:
             blocks = self._pipeline.unsynced.up_to(seqno)
         if blocks:
-            with naming(self._pipeline.path):
+            with errors.naming(self._pipeline.path):
                 LateSync(self._pipeline.path, self._namenode, self._setup).sync(
                     blocks, self._synced_late
                 )
@@ -306,7 +305,7 @@ class Streamer:
             else errors.PipelineFailed(f"{self._pipeline.path}: {error}")
         )
         with self._lock:
-            self._pipeline.fail(named(known, self._pipeline.path))
+            self._pipeline.fail(known.naming(self._pipeline.path))
             self._progress.notify_all()
             self._work.notify_all()
 

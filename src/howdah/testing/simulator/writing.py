@@ -21,11 +21,11 @@ from howdah.client.writing.actions import (
     Allocate,
     Connect,
     Heartbeat,
-    Phase,
     Replace,
     Send,
 )
 from howdah.client.writing.packetizer import OutgoingPacket, Packetizer
+from howdah.client.writing.phases import Phase
 from howdah.client.writing.pipeline import Pipeline
 from howdah.options import CreateFlag
 from howdah.testing.simulator.clients import Client

@@ -13,11 +13,11 @@ from howdah.client.writing.actions import (
     Allocate,
     Connect,
     Heartbeat,
-    Phase,
     Replace,
     Send,
 )
 from howdah.client.writing.packetizer import OutgoingPacket
+from howdah.client.writing.phases import Phase
 from howdah.client.writing.pipeline import Pipeline
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.ops import Stage

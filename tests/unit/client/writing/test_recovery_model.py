@@ -31,8 +31,9 @@ from howdah import errors
 from howdah.client.blocks import LocatedBlock
 from howdah.client.settings.pipeline_rules import PipelineRules
 from howdah.client.settings.replacement import Policy, ReplacementPolicy
-from howdah.client.writing.actions import Abandon, Allocate, Connect, Phase, Replace, Send
+from howdah.client.writing.actions import Abandon, Allocate, Connect, Replace, Send
 from howdah.client.writing.packetizer import OutgoingPacket
+from howdah.client.writing.phases import Phase
 from howdah.client.writing.pipeline import Pipeline
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.ops import Stage

@@ -6,7 +6,7 @@ import pytest
 
 from howdah.client.settings.replacement import Policy, ReplacementPolicy
 from howdah.client.settings.settings import ClientSettings
-from howdah.client.writing.excluded import ExcludedNodes
+from howdah.client.writing.recovery import ExcludedNodes
 from howdah.config import Configuration
 from howdah.transfer.blocks import DatanodeAddress
 
