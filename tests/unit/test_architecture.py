@@ -139,7 +139,16 @@ PURE = {
     "web": {"configuration", "http", "image_transfer", "jmx", "status"},
 }
 # And of what lies at the bottom of the house:
-PURE_BELOW = {"errors", "kinds", "keys", "options", "throttle", "trash_names", "wording"}
+PURE_BELOW = {
+    "errors",
+    "kinds",
+    "keys",
+    "options",
+    "throttle",
+    "transitions",
+    "trash_names",
+    "wording",
+}
 # Reading one environment variable at import and the CPU's CRC instruction are all
 # the world that checksums know.
 PURE_ENOUGH = {"howdah.transfer.checksum"}
@@ -156,6 +165,7 @@ BOTTOM = {
     "options",
     "proto",
     "throttle",
+    "transitions",
     "trash_names",
     "wording",
 }
@@ -167,6 +177,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "kinds": {"errors"},
     "options": {"errors"},
     "throttle": set(),
+    "transitions": set(),
     "trash_names": set(),
     "wording": set(),
     "keys": {"kinds"},

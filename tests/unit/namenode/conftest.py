@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Deferred
 from howdah.testing.in_memory import POOL_ID, InMemoryDatanode, InMemoryNamenode, outcome
+from howdah.testing.internal.observed_states import Recorder
 
 BLOCK_BYTES = 1024
 Block = types_pb2.ExtendedBlockProto
@@ -268,3 +269,21 @@ def named() -> Callable[..., Block]:
         return Block(poolId=POOL_ID, blockId=block_id, generationStamp=stamp, numBytes=length)
 
     return make
+
+
+@pytest.fixture(scope="package", autouse=True)
+def block_recorder() -> Iterator[Recorder]:
+    """Holds what happens to blocks in any of these tests against the table of their states."""
+    recorder = Recorder()
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        recorder.install(monkeypatch)
+        yield recorder
+
+
+@pytest.fixture(scope="package", autouse=True)
+def observed_states() -> Iterator[Recorder]:
+    """Whatever happens to blocks and leases in these tests is in the tables of their states."""
+    recorder = Recorder()
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        recorder.install(monkeypatch)
+        yield recorder

@@ -1,0 +1,127 @@
+"""The states of a block at the namenode, and what moves a block between them (pure).
+
+Hadoop's `BlockUCState`. The code keeps a block's state in two places: in its row
+(`BlockState`), and, while its length is being recovered, in `writing.block_recovery`.
+This module has the table of both. Most events are edits, so that a restart and a
+standby find the same states; only the report of the last replica that a committed block
+needs, and the attempts of a recovery, are not in the log. An image has a COMMITTED block
+for each block of an open file except the last one.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+from howdah.namenode.inodes.block_table import BlockState
+from howdah.transitions import Transition
+
+
+class BlockPhase(enum.Enum):
+    """Where a block is on its way."""
+
+    NONE = "no such block, or not yet"
+    UNDER_CONSTRUCTION = "a client writes it"
+    UNDER_RECOVERY = "its datanodes agree on its length, ordered by the namenode"
+    COMMITTED = "its length is final, but too few replicas have been reported"
+    COMPLETE = "its length is final, and enough replicas were reported once"
+    REMOVED = "no file and no snapshot has it"
+
+
+def phase_of(state: BlockState, *, is_recovered: bool) -> BlockPhase:
+    """The phase of a block in the table of blocks. `is_recovered`: an attempt to recover it
+    has begun."""
+    if state is BlockState.UNDER_CONSTRUCTION and is_recovered:
+        return BlockPhase.UNDER_RECOVERY
+    return BlockPhase[state.name]
+
+
+REPORTED: Final = "replicas reported"
+ATTEMPT: Final = "recovery attempt"
+REMOVED: Final = "removed"
+
+_P: Final = BlockPhase
+
+BLOCK_TRANSITIONS: Final[tuple[Transition[BlockPhase], ...]] = (
+    Transition(_P.NONE, "OP_ADD_BLOCK", _P.UNDER_CONSTRUCTION, "client: `addBlock`"),
+    Transition(
+        _P.NONE,
+        "OP_TRUNCATE",
+        _P.UNDER_CONSTRUCTION,
+        "client: `truncate` within a block of a snapshot; this is the copy",
+    ),
+    Transition(
+        _P.UNDER_CONSTRUCTION,
+        "OP_ADD_BLOCK",
+        _P.COMMITTED,
+        "client: `addBlock` gives the final length of the block before",
+    ),
+    Transition(
+        _P.COMMITTED,
+        REPORTED,
+        _P.COMPLETE,
+        "datanodes: `dfs.namenode.replication.min` finalized replicas were reported",
+    ),
+    Transition(
+        _P.UNDER_CONSTRUCTION,
+        "OP_CLOSE",
+        _P.COMPLETE,
+        "client: `complete`, with enough finalized replicas",
+    ),
+    Transition(
+        _P.COMMITTED,
+        "OP_CLOSE",
+        _P.COMPLETE,
+        "replay of the log: no replica was reported before the file was closed",
+    ),
+    Transition(
+        _P.COMPLETE,
+        "OP_APPEND",
+        _P.UNDER_CONSTRUCTION,
+        "client: `append`; the last block is not full",
+    ),
+    Transition(
+        _P.COMPLETE,
+        "OP_TRUNCATE",
+        _P.UNDER_CONSTRUCTION,
+        "client: `truncate` within the block; its recovery follows at once",
+    ),
+    Transition(
+        _P.UNDER_CONSTRUCTION,
+        ATTEMPT,
+        _P.UNDER_RECOVERY,
+        "namenode: a silent writer, `recoverLease`, or `truncate`",
+    ),
+    Transition(
+        _P.UNDER_RECOVERY,
+        ATTEMPT,
+        _P.UNDER_RECOVERY,
+        "namenode: the attempt before timed out, was refused, or lost its primary",
+    ),
+    Transition(
+        _P.UNDER_RECOVERY,
+        "OP_CLOSE",
+        _P.COMPLETE,
+        "primary datanode: `commitBlockSynchronization` with the agreed length",
+    ),
+    Transition(
+        _P.UNDER_CONSTRUCTION,
+        REMOVED,
+        _P.REMOVED,
+        "client: `abandonBlock`, or its file is deleted; namenode: lease recovery of a block "
+        "that nobody wrote",
+    ),
+    Transition(
+        _P.UNDER_RECOVERY,
+        REMOVED,
+        _P.REMOVED,
+        "primary datanode: no replica has a byte; or its file is deleted",
+    ),
+    Transition(_P.COMMITTED, REMOVED, _P.REMOVED, "client: its file is deleted"),
+    Transition(
+        _P.COMPLETE,
+        REMOVED,
+        _P.REMOVED,
+        "client: its file is deleted, replaced or truncated, or its last snapshot is deleted",
+    ),
+)
