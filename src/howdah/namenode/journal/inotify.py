@@ -1,8 +1,9 @@
-"""From edits to events: what HDFS tells those who watch its namespace (pure).
+"""From edits to the events that clients of the inotify call get (pure). Hadoop:
+InotifyFSEditLogOpTranslator.
 
-Mirrors Hadoop's translation, record by record. An edit becomes one event, a concat
-several, and one that is about blocks, leases, quotas or snapshots none. Events are
-made as the messages that they travel in, since nobody here looks into them.
+The translation is Hadoop's, record by record. Most edits become one event. A concat becomes
+several; an edit about blocks, leases, quotas or snapshots becomes none. Events are protobuf
+messages from the beginning, because nothing in the namenode reads their fields.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ LONG_MASK: Final = (1 << 64) - 1
 
 
 def events_of(edit: edits.Edit) -> list[pb.EventProto]:
-    """What happened to the tree by this edit; nothing, if it was about something else."""
+    """The events of an edit; an empty list if the edit changed nothing that clients watch."""
     translate = _TRANSLATIONS.get(type(edit))
     return translate(edit) if translate is not None else []
 
@@ -226,7 +227,7 @@ _TRANSLATIONS: Final[dict[type[edits.Edit], Callable[[Any], list[pb.EventProto]]
 
 
 class EventsBuilder:
-    """One answer: edits in their order, until there are events enough."""
+    """One answer: the events of edits in order, up to about `max_events`."""
 
     def __init__(self, max_events: int, sync_txid: int) -> None:
         self._max_events = max_events
@@ -234,7 +235,7 @@ class EventsBuilder:
         self.events = pb.EventsListProto(firstTxid=-1, lastTxid=-1, syncTxid=sync_txid)
 
     def add(self, logged: edits.LoggedEdit) -> bool:
-        """Take one more edit; False when that was the last one that has room."""
+        """Add the events of one edit; False when the answer is full now."""
         if self.events.firstTxid < 0:
             self.events.firstTxid = logged.txid
         self.events.lastTxid = logged.txid

@@ -2,7 +2,7 @@
 
 `Journal` is written (JournalManager with its EditLogOutputStream in Hadoop), `SegmentSource`
 is read (the other half of JournalManager, with EditLogInputStream). They are apart because
-who reads is not always who writes: a standby reads what the active writes, and changes
+the reader is not always the writer: a standby reads what the active writes, and changes
 nothing there.
 
 | journal | Hadoop's | how |
@@ -15,8 +15,8 @@ The calls come in this order, from one thread; docs/how-it-works/journal.md has 
 
     [truncate_to] -> begin_segment -> (append* make_durable)* -> end_segment -> begin_segment …
 
-To roll is to end a segment and begin the next one. Whatever raises OSError has failed, and
-only `close` is called on it from then on, until it begins a segment again.
+To roll is to end a segment and begin the next one. A journal that raises OSError has failed.
+It gets no call but `close` until it begins a segment again.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class Journal(Protocol):
 
     @property
     def epoch(self) -> int | None:
-        """The epoch in which this journal takes edits; whoever writes in an older one is
-        refused. None if it knows no epochs, as a directory does: its lock says who may
-        write, and only to processes that see the lock."""
+        """The epoch in which this journal takes edits: a writer of an older epoch is refused.
+        None for a journal without epochs, such as a directory. There the storage lock says
+        who may write, to processes that see the lock."""
         ...
 
     def begin_segment(self, first_txid: int) -> None:
@@ -77,11 +77,11 @@ class Journal(Protocol):
         ...
 
     def truncate_to(self, last_txid: int) -> None:
-        """Mend what a crash left, now that it is decided where the log ends: an unfinished
-        segment is finished, and what lies behind `last_txid` is no part of the log any more.
+        """Mend what a crash left, when it is decided that the log ends with `last_txid`. An
+        unfinished segment is finished; later transactions are no part of the log any more.
 
-        Only for the one who is going to write, and before the first segment begins. Raises
-        OSError; CorruptEditLog if something is damaged, and that is left as it is.
+        Only the one who is going to write calls this, before the first segment begins.
+        Raises OSError; CorruptEditLog for a damaged segment, which is left as it is.
         """
         ...
 
@@ -91,8 +91,8 @@ class Journal(Protocol):
 
 
 class SegmentSource(Protocol):
-    """A journal that can be read, by anybody at any time: nothing is changed, no lock is
-    taken, and the one who writes there does not notice."""
+    """A journal that can be read at any time. Reading changes nothing, takes no lock, and
+    does not disturb the writer."""
 
     @property
     def name(self) -> str:
@@ -100,8 +100,8 @@ class SegmentSource(Protocol):
         ...
 
     def segments(self, *, scans: bool) -> Sequence[SegmentCopy]:
-        """What it holds. `scans` reads unfinished segments to say how far they reach, which
-        makes sense while nobody writes. Raises OSError."""
+        """The segments that it holds. With `scans`, unfinished ones are read to learn how far
+        they reach; that makes sense while nobody writes. Raises OSError."""
         ...
 
     def open(self, copy: SegmentCopy, skip_bytes: int = 0) -> AbstractContextManager[Source]:

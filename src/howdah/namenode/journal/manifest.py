@@ -1,4 +1,4 @@
-"""Which finished segments there are, for whoever fetches the log (shell). Hadoop:
+"""The finished segments that a secondary namenode, or a standby, can fetch (shell). Hadoop:
 RemoteEditLogManifest, JournalSet.getEditLogManifest."""
 
 from __future__ import annotations

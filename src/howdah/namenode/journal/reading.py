@@ -1,17 +1,17 @@
 """Reading the log, and nothing else (shell). Hadoop: EditLogFileInputStream for one segment,
 RedundantEditLogInputStream for its copies, what EditLogTailer reads for a standby.
 
-No file is changed, no name, no time of change, and no lock taken: what is found may be
-somebody else's, who writes there at the same moment. Two ways to read:
+No byte, name or time of a file is changed, and no lock is taken: the directories may belong
+to an active namenode that writes there at the same moment. Two ways to read:
 
-- `StoredLog`, when nobody writes: all that is there, to the last whole record. A start reads
-  so, under the locks that it holds (steps 12 to 14 in docs/how-it-works/journal.md). What it
-  finds out about the copies is for `recovery`.
-- `LogReader`, when somebody may: to the last durable transaction, which the one who writes
-  has said (steps 20 to 22). No byte behind that is looked at: it may be half written. Who
-  does not know what is durable gets the finished segments, which are.
+- `StoredLog` reads a log that nobody writes, to the last whole record. A start reads so,
+  under the locks that it holds (steps 12 to 14 in docs/how-it-works/journal.md). What it
+  learns about the copies is for `recovery`.
+- `LogReader` reads a log that somebody may be writing, to the last durable transaction, which
+  the writer has told (steps 20 to 22). It looks at no byte behind that, as it may be half
+  written. A reader that does not know what is durable gets the finished segments, which are.
 
-Where a copy breaks off, the next one of the same segment goes on at that very transaction.
+Where a copy breaks off, the next copy of the segment goes on at that very transaction.
 """
 
 from __future__ import annotations

@@ -1,18 +1,17 @@
 """Mending what a crash left, by the one who is going to write (shell). Hadoop:
 recoverUnfinalizedSegments, and what RedundantEditLogInputStream and JournalSet leave undone.
 
-Each directory ought to hold everything, and a disk is why it may not: it was dropped when it
-failed, its last write is torn, or bytes of it have rotted. When the log has been read
-(`reading`) and makes sense, its end is decided: the last transaction that was applied. Then,
-in every directory by itself, by the steps of docs/how-it-works/journal.md:
+Every directory should hold the whole log. It does not if it was dropped when its disk failed,
+if its last write is torn, or if bytes of it have rotted. When the log was read (`reading`) and
+made sense, its end is decided: the last transaction that was applied. Then each directory is
+mended, by the steps of docs/how-it-works/journal.md:
 
 16. the log is truncated to its end: an unfinished segment is finished, a torn tail is cut
 17. a copy that is damaged, and that another directory has sound, is set aside as `….corrupt`
 18. a copy that ends before the others is set aside as `….stale`
 19. segments that are missing are copied
 
-Nothing before that changes anything: a log that is refused is left as it is. That a log once
-reached further is known from a name, from `seen_txid`, or from whole records behind the damage.
+Reading changes nothing, so a log that is refused is left as it is.
 """
 
 from __future__ import annotations

@@ -1,21 +1,19 @@
 """A directory that failed and works again, or is new: made like the others (shell; FS-030).
 Hadoop: NNStorage.attemptRestoreRemovedStorage.
 
-It may have come back as it was (an NFS server that was away): then it gets the
-segments that it missed. Or it is empty (another disk): then all is copied under
-another name, which becomes `current` when it is complete, so that a crash leaves
-either an empty directory or a whole one.
+A directory that has its old content (an NFS server that was away) gets the segments that it
+missed. An empty one (another disk) gets a copy of everything, under another name that becomes
+`current` when it is complete: a crash leaves either an empty directory or a whole one.
 
-All of this happens on a thread for each directory, beside the journal's: no answer waits
-for the copies, and a mount that hangs holds up nothing but its own return.
+Each directory has a thread of its own for this, beside the journal's. No answer waits for the
+copies, and a mount that hangs delays only its own return.
 
 The steps are those of docs/how-it-works/journal.md:
 
-9. the log is rolled; what ended before that is copied (`begin`)
-10. the next roll lets the directory join in, and it has every edit from there on
-    (`take_ready`)
-11. what ended between the two rolls is copied (`complete`). Until then the directory
-    counts as failing, and a start that had it alone would say what is missing
+9. When the log was rolled, the segments that ended before are copied (`begin`).
+10. At the next roll the directory joins in: it has every edit from there on (`take_ready`).
+11. The segments that ended between the two rolls are copied (`complete`). Until then the
+    directory counts as failing; a start with this directory alone names what is missing.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ class Restorations:
     `wait` are anybody's."""
 
     def __init__(self, on_ready: Callable[[], None] = lambda: None) -> None:
-        """`on_ready` is called, on a thread, when a directory waits for the next roll."""
+        """`on_ready` is called, on a thread, when a directory can join in at the next roll."""
         self._on_ready = on_ready
         self._changed = threading.Condition()
         self._busy: set[DirectoryJournal] = set()
@@ -58,12 +56,12 @@ class Restorations:
         self._closed = False
 
     def failures(self) -> dict[DirectoryJournal, str]:
-        """Why directories are not what they should be yet."""
+        """Why directories are not whole."""
         with self._changed:
             return {**self._failures, **self._incomplete}
 
     def incomplete(self) -> list[DirectoryJournal]:
-        """Those that take part and still lack segments."""
+        """Those that take part and still lack older segments."""
         with self._changed:
             return list(self._incomplete)
 
@@ -111,7 +109,7 @@ class Restorations:
         self._start(joined, source, before_txid, whole, failed, lambda: None)
 
     def dropped(self, lost: DirectoryJournal) -> None:
-        """It failed again."""
+        """The directory failed again."""
         with self._changed:
             self._incomplete.pop(lost, None)
 

@@ -1,14 +1,15 @@
 """getEditsFromTxid: the log's recent edits, read from its segments as events (shell).
 Hadoop: NameNodeRpcServer.getEditsFromTxid.
 
-On a thread, as it reads files. Finished segments are read whole, the one that is
-being written as far as it is durable: what a crash could take back is told to
-nobody. Who asks for more than is there gets an empty answer, and who asks for
-edits that were purged gets the oldest that are left, from whose number the client
-sees what it has missed.
+The calls read files, so they run on threads beside the loop.
 
-A client that keeps up asks again and again for the end of the same segment; the reader
-remembers where that was.
+- An answer has no edit that a crash could take back: reading ends with the last durable
+  transaction.
+- A client that asks for edits that do not exist yet gets an empty answer.
+- A client that asks for edits that were purged gets the oldest that are left. It sees by
+  their transaction ids that it missed some.
+- A client that keeps up asks for the end of the same segment again and again. The reader
+  remembers where the last answer ended.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class Watching:
-    """Reads one namenode's edits for those who watch. Any thread may ask."""
+    """Reads one namenode's edits for watching clients. Any thread may call."""
 
     def __init__(self, directories: Callable[[], list[Path]], max_events: int) -> None:
         """`directories` are the edits directories that work, best first."""
@@ -49,7 +50,7 @@ class Watching:
                     if not builder.add(placed.logged):
                         break
         except OSError as error:
-            log.warning("who watches gets no edits from %d on: %s", from_txid, error)
+            log.warning("a watching client gets no edits from %d on: %s", from_txid, error)
             raise errors.RemoteError(
                 f"the edits from {from_txid} on cannot be read: {error}"
             ) from error

@@ -10,9 +10,9 @@
 
 Steps 3 and 4 change nothing on any disk.
 
-A directory that cannot be reached stops the start, for it may be the only one that
-holds the last edits: whoever knows better takes it out of the configuration.
-An image with what is not supported stops it too: an older one would only hide it.
+A directory that cannot be reached stops the start, because it may be the only one that
+holds the last edits. An administrator who knows better takes it out of the configuration.
+An image with unsupported content stops the start too: an older image would only hide it.
 """
 
 from __future__ import annotations
