@@ -1,10 +1,10 @@
-"""Making a directory that takes another one's place like it.
+"""Giving a new directory the attributes of the one that it replaces.
 
-Of the directory: owner, group, mode, ACL, extended attributes, storage policy, quotas and
-time of modification. Of its files, which are not the same: owner, group, mode, ACL and
-replication of one of the old ones, and the newest times, so that what was cold stays cold,
-and who asks for what was modified since then doesn't get it all once more. What is the
-same already is left alone, so that one who is no superuser can do it to what is his own.
+The directory gets owner, group, mode, ACL, extended attributes, storage policy, quotas and
+modification time. Its files, which are new, get owner, group, mode, ACL and replication of an
+old one, and the newest times, so cold data stays cold, and incremental readers do not read it all
+again. An attribute that is equal already is not set, so an ordinary user can do this with his own
+files.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _STICKY = 0o1000
 
 
 class DirectoryAttributes:
-    """Gives what a directory has to another one."""
+    """Gives the attributes of a directory, `like`, to another one."""
 
     def __init__(self, fs: FileSystem, like: FileStatus) -> None:
         self._fs = fs
         self._like = like
 
     def prepare(self, building: str) -> None:
-        """What has to be there before files are written."""
+        """Set what must be set before files are written."""
         fs = self._fs
         policy = fs.get_file_status(building).storage_policy
         if policy != self._like.storage_policy:
@@ -38,7 +38,7 @@ class DirectoryAttributes:
         modification_time_ms: int,
         access_time_ms: int,
     ) -> None:
-        """Everything else; `like` is one of the old files."""
+        """Set everything else; `like` is one of the old files."""
         fs = self._fs
         if like is not None:
             for status in fs.list_status_iter(building):
@@ -58,7 +58,7 @@ class DirectoryAttributes:
             fs.set_owner(status.path, like.owner, like.group)
         if like.has_acl or status.has_acl:
             fs.set_acl(status.path, fs.get_acl_status(like.path).all_entries())
-            # An ACL says nothing of the sticky bit.
+            # An ACL has no sticky bit.
             if not (status.permission ^ like.permission) & _STICKY:
                 return
         if status.permission != like.permission:
@@ -68,7 +68,7 @@ class DirectoryAttributes:
         try:
             wanted = self._fs.get_xattrs(self._like.path)
         except errors.UnsupportedOperation:
-            return  # then it has none
+            return  # the filesystem has none
         for name, value in wanted.items():
             if not name.startswith(_RAW):
                 self._fs.set_xattr(building, name, value)

@@ -1,8 +1,8 @@
-"""What is in the directories of a tree, as far as it matters to compaction.
+"""The contents of a tree's directories, as far as they matter to compaction.
 
-One pass over the rows gives a row for each directory with data files: sums, and a name of each
-kind of thing that speaks against touching it. The same pass finds the directories in which
-others keep lists of files, and what killed runs left.
+One pass over the rows gives a row for each directory with data files: sums, and the name of an
+entry of each kind that speaks against compaction. The same pass finds directories in which other
+programs keep lists of files, and directories that killed runs left.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PARENT: Final = r"(?s)^(.*)/[^/]*$"
 
 
 def _named(rows: DataFrame) -> DataFrame:
-    """With `parent` and `name`, and without what is in hidden directories."""
+    """The rows with `parent` and `name`, without those in hidden directories."""
     from pyspark.sql import functions as F
 
     text = F.col("path").cast("string")
@@ -45,8 +45,8 @@ def _named(rows: DataFrame) -> DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class TreeContents:
-    """What a tree has. `logged`: directories of which some other program keeps a list;
-    `leftovers`: paths of what killed runs left."""
+    """The contents of a tree. `logged`: directories whose files another program keeps a list
+    of; `leftovers`: directories that killed runs left."""
 
     contents: tuple[Contents, ...]
     logged: tuple[str, ...]
@@ -54,7 +54,7 @@ class TreeContents:
 
 
 def contents_of(tree: Tree) -> TreeContents:
-    """Look at all directories; in the order of their paths."""
+    """The contents of all directories, in the order of their paths."""
     from pyspark.sql import functions as F
 
     named = _named(tree.rows)
@@ -92,7 +92,7 @@ def contents_of(tree: Tree) -> TreeContents:
     wanted = "files > 0 OR logs > 0 OR iceberg > 0 OR size(leftovers) > 0"
     rows = sorted(sums.where(wanted).collect(), key=lambda row: row["parent"])
     logged = {row["parent"] or "/" for row in rows if row["logs"]}
-    # Iceberg's lists are in a directory beside those of the files.
+    # Iceberg keeps its metadata in a directory beside that of the files.
     logged |= {row["parent"].rpartition("/")[0] or "/" for row in rows if row["iceberg"]}
     return TreeContents(
         tuple(

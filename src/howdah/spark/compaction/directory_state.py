@@ -1,11 +1,11 @@
-"""What a directory is like before it is exchanged: has anybody written to it since then?
+"""The state of a directory: has anybody written to it since?
 
-A digest of names, lengths, times, inodes and rights says what was written and closed. A file
-that is being written looks the same all the while, for the namenode hears of its bytes when
-it is closed; so who has one open is asked for, too (`is_written`).
+A digest of names, lengths, times, inode ids and permissions shows files that were written and
+closed. A file being written looks the same all the time, since the namenode learns its length
+when it is closed; so open files are looked up as well (`is_written`).
 
-The new files are to be like the old ones, which have to be like each other: of one owner,
-group, mode, ACL and storage policy (`differences`).
+The new files are to be like the old ones, so these must be like each other: of one owner, group,
+mode, ACL and storage policy (`differences`).
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _KNOWN: Final = re.compile(KNOWN_HIDDEN)
 
 @dataclass(frozen=True, slots=True)
 class DirectoryState:
-    """A directory as it is: a digest of all in it; the name of a file that somebody is
-    writing; one of its files, with the highest replication of them; the newest times."""
+    """The state of a directory: a digest of its entries; `written`, the name of an open file;
+    one of its files, with the highest replication of all; the newest times."""
 
     digest: str
     written: str
@@ -46,7 +46,7 @@ class DirectoryState:
 
 
 def state_of(fs: FileSystem, directory: str) -> DirectoryState:
-    """Look at a directory. The lock of a job is nothing in it."""
+    """The present state of a directory; lock files of jobs do not count."""
     digest = hashlib.sha256()
     file: FileStatus | None = None
     written = ""
@@ -56,7 +56,7 @@ def state_of(fs: FileSystem, directory: str) -> DirectoryState:
         if is_lock(status.name):
             continue
         statuses.append(status)
-        digest.update(_told(status, is_open))
+        digest.update(_line_of(status, is_open))
         if is_open:
             written = written or status.name
         if status.is_file:
@@ -67,11 +67,11 @@ def state_of(fs: FileSystem, directory: str) -> DirectoryState:
             accessed = max(accessed, status.access_time_ms)
     if file is not None:
         file = replace(file, replication=replication)
-    told = digest.hexdigest()[:DIGEST_CHARS]
-    return DirectoryState(told, written, file, modified, accessed, tuple(statuses))
+    text = digest.hexdigest()[:DIGEST_CHARS]
+    return DirectoryState(text, written, file, modified, accessed, tuple(statuses))
 
 
-def _told(status: FileStatus, is_open: bool) -> bytes:
+def _line_of(status: FileStatus, is_open: bool) -> bytes:
     facts = (
         status.name,
         status.length,
@@ -99,7 +99,7 @@ def _is_open(fs: FileSystem, path: str) -> bool:
     try:
         return not fs.is_file_closed(path)
     except errors.UnsupportedOperation:
-        # Nobody knows there; what was written shows when it is closed.
+        # The filesystem does not know; writes show when the file is closed.
         return False
 
 
@@ -107,11 +107,11 @@ def _is_open(fs: FileSystem, path: str) -> bool:
 
 
 def reason_to_skip(fs: FileSystem, found: DirectoryState) -> str:
-    """Why the files can't be made others; "" if they can."""
+    """Why the directory cannot be compacted; "" if it can."""
     if found.is_written:
         return f"somebody is writing {shown(found.written)}"
     for status in found.statuses:
-        # Come since the tree was listed, as by a job that has begun.
+        # Created since the tree was listed, perhaps by a job that has begun.
         is_known = status.is_file and (not is_hidden(status.name) or _KNOWN.match(status.name))
         if not is_known:
             return f"it has {shown(status.name)} beside its files"
@@ -120,7 +120,7 @@ def reason_to_skip(fs: FileSystem, found: DirectoryState) -> str:
 
 
 def differences(fs: FileSystem, files: list[FileStatus]) -> str:
-    """What files don't have in common that new ones can have once only; "" for nothing."""
+    """The attribute in which files differ, though a new file can have only one; "" for none."""
     for what, values in (
         ("owners", {status.owner for status in files}),
         ("groups", {status.group for status in files}),

@@ -1,27 +1,26 @@
-"""Putting a new directory in the place of an old one, with a way back.
+"""Replacing a directory by a new one, with a way back.
 
-1. The new files are made in `.howdah-compact.NAME~building.RUN`, beside the directory.
-2. When they are complete it becomes `…~ready.ID.RUN.DIGEST`, with the inode id of the old
-   directory and a digest of what is in that (`howdah.spark.compaction.directory_state`).
-3. The old directory goes to the trash, as `NAME~RUN`, and the new one takes its name: two
-   renames, each of them one edit. HDFS can't do both in one, for a rename replaces empty
-   directories only. So that there is no such directory for as short a time as can be, the
-   second rename does not wait for the answer to the first, which comes when the edit is on
-   disk; while the old directory is there it is refused, and tried again, at growing
-   intervals. Where it fails otherwise the old directory is put back.
-4. Somebody may make the directory anew between the two, to write to it. Then it is moved to
-   `…~came.ID.RUN`, the new directory takes its place as in 3, and what came is moved into it.
-5. Who had a file open in the old directory goes on to write it in the trash. So it is looked
-   at once more when it is there: if it has changed, or is being written to, it comes back.
+1. The new files are written in `.howdah-compact.NAME~building.RUN`, beside the directory.
+2. When they are complete, that directory is renamed to `…~ready.ID.RUN.DIGEST`: the inode id of
+   the old directory, and a digest of its contents (`compaction.directory_state`).
+3. The old directory is renamed into the trash, as `NAME~RUN`, and the new one to NAME: two
+   renames, each of them one edit. HDFS cannot do both in one, since a rename replaces only empty
+   directories. To keep the time without a directory short, the second rename is sent without
+   waiting for the answer to the first, which comes when its edit is durable. While the old
+   directory is there, the second rename is refused, and sent again at growing intervals. If it
+   fails otherwise, the old directory is renamed back.
+4. Another program may create the directory between the two renames, to write to it. Then that
+   directory is renamed to `…~came.ID.RUN`, the new directory takes its place as in 3, and its
+   files are moved into the new directory.
+5. A writer that had a file open in the old directory goes on writing it in the trash. So the old
+   directory is looked at again there: if it has changed, or has an open file, it is renamed back.
 
-So a reader sees the old files or the new ones, or for a moment no directory. Names of
-files are never used again (`howdah.spark.compaction.joining_lines`): who has listed the old
-directory and opens a file later finds none, or the old one if it has a path handle, and
-never another one of that name.
+So a reader sees the old files or the new ones, or for a moment no directory. File names are never
+used twice (`compaction.joining`): a reader that listed the old directory and opens a file later
+finds none, or the old one if it has a path handle, but never another file of that name.
 
-Of two runs at the same directory each has names of its own, and the later one finds other
-files than it has read. What a run that was killed has left is for the next one
-(`howdah.spark.compaction.exchange_recovery`).
+Two runs on the same directory use different names, and the later one finds files that it has not
+read. The next run recovers what a killed run left (`compaction.exchange_recovery`).
 """
 
 from __future__ import annotations
@@ -48,11 +47,11 @@ LONGEST_PAUSE_S: Final = 0.1
 
 
 class ChangedMeanwhile(errors.HowdahError, RuntimeError):
-    """Somebody wrote to the directory while it was compacted."""
+    """The directory was written to while it was compacted."""
 
 
 def new_run() -> str:
-    """What tells a run from others in the names that it gives."""
+    """An id for a run, which is in the names that it gives."""
     return uuid.uuid4().hex[:RUN_CHARS]
 
 
@@ -87,14 +86,14 @@ class Exchange:
         self._has_begun = False
 
     def begin(self) -> None:
-        """Make the directory for the new files."""
+        """Create the directory for the new files."""
         self._fs.mkdirs(self.building)
         self._like.prepare(self.building)
 
     def drop(self) -> None:
-        """Forget the new files; but not those that wait for a place which is free by now,
-        for then the old ones are in the trash, and the next run ends the exchange; nor those
-        that others have written to."""
+        """Delete the new files; but not if the directory's name is free by now, as then the old
+        files are in the trash, and the next run ends the exchange; nor if another program has
+        written to the new files."""
         self._delete(self.building)
         if not self._has_begun or self._is_in_place():
             self._drop_ready()
@@ -112,7 +111,7 @@ class Exchange:
             return False
 
     def finish(self) -> str:
-        """Exchange; where the old directory is now.
+        """Exchange the directories; return where the old one is now.
 
         Raises `ChangedMeanwhile` with nothing changed.
         """
@@ -136,14 +135,14 @@ class Exchange:
             except errors.PathNotFound as error:
                 self._has_begun = False
                 if self._is_in_place():
-                    continue  # the trash was closed and begun anew
-                # Deleted by somebody, who won't want what was made of it.
+                    continue  # the trash was emptied, and a new one begun
+                # Somebody deleted the directory: the new files are not wanted.
                 self._drop_ready()
                 raise ChangedMeanwhile(
                     f"{self.directory} was deleted while it was compacted"
                 ) from error
             if state_of(fs, kept_at).digest != before.digest:
-                # Somebody wrote to it in the last moment, or does so still: have it back.
+                # Somebody has just written to it, or has a file open: rename it back.
                 swap(fs, self.directory, self._ready, kept_at, self._came)
                 raise ChangedMeanwhile(self._changed() + self._give_back())
             return kept_at
@@ -163,7 +162,7 @@ class Exchange:
         who = f" ({written} is open)" if written else ""
         return f"{self.directory} was written to while it was compacted{who}"
 
-    # --- new files that were seen by others, and are not to stay -------------------------
+    # --- new files that others may have seen, and that are discarded -------------------------
 
     def _drop_ready(self) -> None:
         try:
@@ -193,11 +192,11 @@ class Exchange:
 
 
 def swap(fs: FileSystem, directory: str, away: str, ready: str, came: str) -> None:
-    """Move a directory away and `ready` in its place. What somebody puts there between the
-    two goes by way of `came` into the new directory.
+    """Rename a directory to `away` and `ready` to the directory. If another program creates
+    the directory between the two, its files go by way of `came` into the new directory.
 
-    Raises, with nothing changed, `PathExists` where `away` is taken, and `PathNotFound`
-    where there is no such directory.
+    Raises, with nothing changed, `PathExists` if `away` exists, and `PathNotFound` if the
+    directory does not.
     """
     for _ in range(MOST_TRIES):
         with ThreadPoolExecutor(1, thread_name_prefix="exchange") as pool:
@@ -208,7 +207,7 @@ def swap(fs: FileSystem, directory: str, away: str, ready: str, came: str) -> No
                 move_in(fs, came, directory)
             return
         if away == came:
-            # Somebody came again, and what had come before is out of the way.
+            # The directory was created once more; the earlier one has been moved away.
             move_in(fs, came, ready)
         away = came
     raise errors.PathExists(
@@ -219,8 +218,8 @@ def swap(fs: FileSystem, directory: str, away: str, ready: str, came: str) -> No
 def _take_place(
     fs: FileSystem, ready: str, directory: str, away: str, leaving: Future[None]
 ) -> bool:
-    """Give the name to the new directory as soon as the old one has left; false if it is
-    taken once more by then."""
+    """Rename the new directory as soon as the old one is gone; False if another program has
+    created the directory by then."""
     pause_s = FIRST_PAUSE_S
     while True:
         has_left = leaving.done()
@@ -234,7 +233,7 @@ def _take_place(
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
             continue
         except BaseException as error:
-            # What was wrong with the first rename says more.
+            # The error of the first rename, if there is one, says more.
             leaving.result()
             if not _has_moved(fs, ready, directory, error):
                 _put_back(fs, away, directory, error)
@@ -246,35 +245,35 @@ def _take_place(
         fs.rename(directory, ready)
         raise
     except errors.Unreachable:
-        # The place was free, so the first rename did happen: its answer was lost.
+        # The name was free, so the first rename was done, and its answer lost.
         return True
     return True
 
 
 def _has_moved(fs: FileSystem, ready: str, directory: str, cause: BaseException) -> bool:
-    """Whether a rename has happened of which the answer was lost."""
+    """Whether a rename was done whose answer was lost."""
     if not isinstance(cause, (errors.HowdahError, OSError)):
         return False
     try:
         return fs.exists(directory) and not fs.exists(ready)
     except (errors.HowdahError, OSError) as error:
-        cause.add_note(f"whether it has happened could not be found out: {error}")
+        cause.add_note(f"it is unknown whether {ready} was renamed: {error}")
         return False
 
 
 def _put_back(fs: FileSystem, away: str, directory: str, cause: BaseException) -> None:
-    """The new directory cannot take the place: the old one has it again."""
+    """Rename the old directory back, as the new one cannot take its place."""
     try:
         fs.rename(away, directory)
     except (errors.HowdahError, OSError) as error:
         cause.add_note(
-            f"{directory} could not be put back either, and is in {away} ({error}): the next "
-            "run puts it right"
+            f"{directory} could not be renamed back either, and is in {away} ({error}): the next "
+            "run recovers it"
         )
 
 
 def move_in(fs: FileSystem, source: str, target: str) -> None:
-    """Move all that is in one directory to another, and remove the one."""
+    """Move all entries of `source` to `target`, and delete `source`."""
     for status in fs.list_status(source):
         fs.rename(status.path, paths.join(target, status.name))
     fs.delete(source)

@@ -1,18 +1,19 @@
-"""What a run that was killed in the middle of an exchange has left, put right by the next.
+"""Recovery of an exchange that a killed run left half done; the next run does it.
 
-By the name that the new directory has by then (`howdah.spark.compaction.exchange`):
+By the name of the leftover (`compaction.exchange`):
 
-- building: nothing has happened. It is dropped.
-- ready, and the old directory is in its place: it is dropped; to the trash, if the old one
-  has changed since, for then it may have been in the place already and came back.
-- ready, and the old directory is in the trash under the name that the run gave it: the new
-  one takes the place; or the old one comes back, if it was written to meanwhile.
-- ready, and neither: somebody has removed the directory, so its rows are not to come back,
-  or it has been removed from the trash since; that is for its owner to say. So it is if
-  there is another directory by now.
-- came: what somebody put in the place when it was free is moved to where it belongs.
+- building: nothing was exchanged. It is deleted.
+- ready, and the old directory has its name: the leftover is deleted; or moved to the trash, if
+  the old directory has changed since, as then the leftover may have had the name for a while.
+- ready, and the old directory is in the trash under the name that the run gave it: the leftover
+  gets the name; or, if the old directory was written to meanwhile, that gets its name back.
+- ready, and neither: the old directory was deleted, so its rows are not to come back, or it was
+  removed from the trash since. Its owner has to decide. The same if another directory has the
+  name by now.
+- came: the files that another program wrote while the name was free are moved to where they
+  belong.
 
-Only who has the lock of the tree may do this: a run that is alive looks the same.
+Only the holder of the tree's lock may do this: leftovers of a running job look the same.
 """
 
 from __future__ import annotations
@@ -36,13 +37,12 @@ _NOT_THERE: Final = (errors.PathNotFound, errors.ParentNotDirectory, errors.Acce
 
 
 class Undecided(errors.HowdahError, RuntimeError):
-    """What a killed run had made, and what has become of the directory since then, leave it
-    to somebody to say which is to be."""
+    """A leftover and the present directory contradict each other; the user has to decide."""
 
 
 def recover(fs: FileSystem, leftover: str, *, now: Callable[[], float] = time.time) -> str | None:
-    """Put right what a killed run left at this path; the directory that got its new
-    files, if one did. Of several leftovers those that are ready come first.
+    """Recover a leftover; return the directory that got new files, if one did. Of several
+    leftovers those in the state ready come first.
 
     Raises `Undecided`.
     """
@@ -65,7 +65,7 @@ def recover(fs: FileSystem, leftover: str, *, now: Callable[[], float] = time.ti
 
 
 def _file_id(fs: FileSystem, path: str) -> int | None:
-    """None if it is not there, or not for us to see."""
+    """The inode id of a path; None if it does not exist or may not be seen."""
     try:
         return fs.get_file_status(path).file_id
     except _NOT_THERE:
@@ -73,7 +73,7 @@ def _file_id(fs: FileSystem, path: str) -> int | None:
 
 
 class _Ready:
-    """New files that are complete."""
+    """A leftover in the state ready."""
 
     def __init__(
         self, fs: FileSystem, trash: Trash, leftover: str, directory: str, found: Leftover
@@ -120,8 +120,7 @@ class _Ready:
         )
 
     def _places(self) -> Iterator[str]:
-        """Where the run has put the old directory: in the trash of today, or in one that was
-        closed since."""
+        """Where the old directory can be: in the current trash, or in a checkpoint of it."""
         below = kept_name(self._directory, self._found.run).lstrip(paths.SEPARATOR)
         try:
             found = self._fs.list_status(self._trash.root)
@@ -135,8 +134,8 @@ class _Ready:
 def recover_all(
     fs: FileSystem, leftovers: Iterable[str], refuse: Callable[[str], None]
 ) -> tuple[list[str], list[str]]:
-    """The directories that got their new files, and why others did not. `refuse` raises
-    `TreeLocked` where another job is at work on a directory."""
+    """Recover all leftovers. Returns the directories that got new files, and the reasons why
+    others did not. `refuse` raises `TreeLocked` if another job works on a directory."""
     recovered, undecided = [], []
     for leftover in sorted(filter(_found, leftovers), key=_order):
         found = _found(leftover)
@@ -164,10 +163,10 @@ def _order(leftover: str) -> int:
 
 
 class OtherJobs:
-    """Those at work on a part of the tree that this job has the lock of.
+    """Other jobs that hold the lock of a part of this job's tree.
 
-    Who took a lock below before that still has it; who comes now finds this one. So each
-    directory has to be looked at once.
+    A job that took a lock below before this one still has it; a job that comes later finds
+    this job's lock. So each directory needs to be checked only once.
     """
 
     def __init__(self, fs: FileSystem, tree: str) -> None:
@@ -177,7 +176,7 @@ class OtherJobs:
         self._lock = threading.Lock()
 
     def refuse(self, directory: str) -> None:
-        """Raises `TreeLocked` for one that somebody else is at work on."""
+        """Raises `TreeLocked` if another job works on the directory."""
         current: str | None = directory
         while current is not None and current != self._tree:
             with self._lock:

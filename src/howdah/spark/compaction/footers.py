@@ -1,10 +1,12 @@
-"""What the footers of Parquet and ORC files say that Spark's reader forgets.
+"""The footers of Parquet and ORC files: what Spark's reader and writer would lose.
 
-Spark reads rows and writes rows. So that the new files are like the old ones, it is told
-what to write: the codec; Parquet's type of timestamps, for the one that it takes by
-itself (INT96) has no statistics; bloom filters. And what it cannot write is found out: it
-turns unsigned numbers, fixed lengths, UUIDs and others into something else, and has no place
-for metadata of others, such as pandas' or GeoParquet's.
+So that the new files are like the old ones, Spark is told what to write: the codec; Parquet's
+type of timestamps, since INT96, Spark's default, has no statistics; bloom filters. What Spark
+cannot write is found here: it turns unsigned numbers, fixed lengths, UUIDs and others into other
+types, and drops metadata of other programs, such as pandas' or GeoParquet's.
+
+The footers of all files are read, since a column may be absent from some files, or have another
+type in one. A few are read by the driver, many by tasks.
 """
 
 from __future__ import annotations
@@ -27,16 +29,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _CODECS: Final = {"lz4": "lz4_raw"}
-"""By other names than Arrow's. The old `lz4` of Parquet is not read by all."""
+"""Spark's names of codecs where they differ from Arrow's. Not all readers know Parquet's old
+`lz4`."""
 TIMESTAMPS: Final = {"milliseconds": "TIMESTAMP_MILLIS", "microseconds": "TIMESTAMP_MICROS"}
 INT96: Final = "INT96"
 _SPARKS_METADATA: Final = "org.apache.spark."
 _DERIVED_METADATA: Final = ("ARROW:schema", "writer.model.name")
-"""Said by Arrow and others of the columns that are there anyway."""
+"""Metadata that Arrow and others derive from the columns."""
 
 
 class NotReadable(errors.HowdahError, ValueError):
-    """A file's footer can't be read: it is encrypted, or corrupt."""
+    """The footer of a file cannot be read: it is encrypted or corrupt."""
 
 
 class TypesChanged(errors.HowdahError, ValueError):
@@ -44,15 +47,14 @@ class TypesChanged(errors.HowdahError, ValueError):
 
 
 Kinds = tuple[str, ...]
-"""What the leaves of a column are."""
+"""The types of a column's leaves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """Of a file or of several, which have so many `rows`. `timestamps` is Spark's name for
-    their type, `kinds` are those that each column has in any file, `blooms` the columns with
-    bloom filters, `metadata` the keys of what others than Spark have written to be kept with
-    the rows."""
+    """The footer of a file, or of several together. `timestamps` is Spark's name for their
+    type, `kinds` has the types of each column in all files, `blooms` the columns with bloom
+    filters, `metadata` the keys of metadata of other programs than Spark."""
 
     rows: int = 0
     codec: str | None = None
@@ -62,8 +64,8 @@ class Footer:
     metadata: frozenset[str] = frozenset()
 
     def __add__(self, other: Footer) -> Footer:
-        """Of these files and others. The codec is that of the first; of several types of
-        timestamps none may lose anything by the one that is left."""
+        """The footer of these files and others. The codec is the first one's; of several types of
+        timestamps the result is one that loses no precision."""
         kinds = dict(self.kinds)
         for name, more in other.kinds.items():
             kinds[name] = kinds.get(name, frozenset()) | more
@@ -79,8 +81,8 @@ class Footer:
 
     def to_json(self) -> str:
         kinds = {name: sorted(each) for name, each in self.kinds.items()}
-        told = (self.rows, self.codec, self.timestamps, kinds)
-        return json.dumps([*told, sorted(self.blooms), sorted(self.metadata)])
+        first = (self.rows, self.codec, self.timestamps, kinds)
+        return json.dumps([*first, sorted(self.blooms), sorted(self.metadata)])
 
     @classmethod
     def from_json(cls, text: str) -> Footer:
@@ -108,8 +110,8 @@ def footer_of(fs: FileSystem, path: str, kind: Format) -> Footer:
         except (pa.ArrowException, OSError) as error:
             if isinstance(error, errors.HowdahError):
                 raise
-            told = str(error).strip().partition("\n")[0]
-            raise NotReadable(f"the footer of {path} can't be read: {told}") from error
+            reason = str(error).strip().partition("\n")[0]
+            raise NotReadable(f"the footer of {path} can't be read: {reason}") from error
 
 
 def _of_orc(stream: Any) -> Footer:
@@ -190,8 +192,8 @@ def _timestamps(leaf: Any) -> str | None:
 
 
 def check_kinds(old: Footer, new: Footer) -> None:
-    """Raise `TypesChanged` unless each column of any old file is of the same kind in the
-    new ones. Columns, and fields of columns, may have been added by other old files."""
+    """Raise `TypesChanged` unless each column of each old file has the same type in the new
+    files. Columns, and fields of columns, may have been added by other old files."""
     for name, all_before in old.kinds.items():
         for before in sorted(all_before):
             for after in sorted(new.kinds.get(name, frozenset([()]))):
@@ -202,20 +204,20 @@ def _check_kind(name: str, before: Kinds, after: Kinds) -> None:
     left: Iterator[str] = iter(after)
     for kind in before:
         if kind not in left:
-            told = ", ".join(after) or "nothing"
-            raise TypesChanged(f"the column {name} is of {kind}, and would become {told}")
+            new = ", ".join(after) or "nothing"
+            raise TypesChanged(f"the column {name} is of {kind}, and would become {new}")
 
 
 FEW_FILES: Final = 16
-"""So many footers are read here sooner than Spark begins to."""
+"""So many footers are read by the driver in less time than Spark takes to start a job."""
 FILES_A_TASK: Final = 64
 PATH_SCHEMA: Final = "path binary"
-FOOTER_SCHEMA: Final = "facts string"
+FOOTER_SCHEMA: Final = "footer string"
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFooters:
-    """A task's work: what the footers of its files say together."""
+    """A task that reads the footers of its files."""
 
     place: Place
     kind: Format
@@ -228,12 +230,12 @@ class ReadFooters:
 
 
 def combined_footer(fs: FileSystem, paths: Iterable[str], kind: Format) -> Footer:
-    """Raises `NotReadable`."""
+    """The footers of several files together. Raises `NotReadable`."""
     return sum((footer_of(fs, path, kind) for path in paths), Footer())
 
 
 class Footers:
-    """Reads those of a directory, with so many tasks at most."""
+    """Reads the footers of directories."""
 
     def __init__(self, spark: SparkSession, fs: FileSystem, place: Place, most_tasks: int) -> None:
         self._spark = spark
@@ -242,7 +244,7 @@ class Footers:
         self._tasks = most_tasks
 
     def read(self, directory: str, kind: Format) -> Footer:
-        """Raises `NotReadable`."""
+        """The footers of all files of a directory together. Raises `NotReadable`."""
         paths = [status.path for status in data_files(self._fs, directory)]
         if len(paths) <= FEW_FILES:
             return combined_footer(self._fs, paths, kind)
@@ -256,4 +258,4 @@ class Footers:
             raise
         except Exception as error:
             raise from_spark(error) from error
-        return sum((Footer.from_json(row["facts"]) for row in found), Footer())
+        return sum((Footer.from_json(row["footer"]) for row in found), Footer())

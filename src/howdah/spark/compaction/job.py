@@ -1,13 +1,13 @@
 """`compact`: the files of a tree, made fewer and larger.
 
-1. Take the lock of the tree: one job at a time changes it (`howdah.spark.locks.tree_lock`).
-   Put right what a killed run left (`howdah.spark.compaction.exchange_recovery`).
-2. List the tree in parallel, and sum up each directory (`howdah.spark.compaction.contents`).
-3. Decide for each (`howdah.spark.compaction.plan`).
-4. Make the new files, see that all rows are there, and exchange the directories
-   (`howdah.spark.compaction.rewriting`); several directories at a time.
+1. Take the lock of the tree: one job at a time changes it (`locks.tree_lock`). Finish or undo
+   what a killed run left (`compaction.exchange_recovery`).
+2. List the tree in parallel, and sum up each directory (`compaction.contents`).
+3. Decide for each directory (`compaction.plan`).
+4. Make the new files, check that all rows are there, and exchange the directories
+   (`compaction.rewriting`); several directories at a time.
 
-Each directory stands for itself: one that fails is left as it is, and told.
+Directories are independent: one that fails stays as it is, and the outcome says why.
 """
 
 from __future__ import annotations
@@ -62,20 +62,20 @@ def compact(
 ) -> Compaction:
     """Make the files below `target` fewer, each about as large as `target_bytes`.
 
-    The old files go to the trash. `dry_run`: only say what would be done. `has_headers`:
-    whether CSV files begin with a line of names; where it is not said, directories whose
-    files all begin alike are left alone. `drops_metadata`: Parquet files are rewritten though
-    others than Spark have put metadata in their footers, which the new ones don't have.
-    `most_tasks`: of one job of Spark.
+    The old files go to the trash. `dry_run`: change nothing, only report. `has_headers`:
+    whether CSV files begin with a line of names; if None, directories whose files all begin
+    with the same line are left alone. `drops_metadata`: also rewrite Parquet files whose footers
+    have metadata of other programs, which the new files will not have. `most_tasks`: of one
+    Spark job.
 
     `shows_progress` does so on standard error.
 
-    Raises `PathNotFound`, and `TreeLocked` where another job is at work on the tree.
+    Raises `PathNotFound`, and `TreeLocked` if another job holds the tree.
 
     >>> compact(spark, "hdfs://a:8020/logs", dry_run=True).changed  # doctest: +SKIP
     """
     if target_bytes <= 0:
-        raise errors.IllegalArgument(f"files of {target_bytes} bytes can't be made")
+        raise errors.IllegalArgument(f"the target size must be above 0, not {target_bytes} bytes")
     configuration = Configuration.load() if conf is None else conf
     located = target if "://" in target else None
     fs = connect(located, conf=configuration, user=user)
@@ -84,9 +84,9 @@ def compact(
     how = RewriteOptions(has_headers, drops_metadata, most_tasks)
     work = _Work(spark, fs, place, path, target_bytes, how)
     if dry_run:
-        return work.look(shows_progress)
+        return work.dry_run(shows_progress)
     if not work.has_leftovers():
-        work.status()  # or the lock would be the first thing there
+        work.status()  # before the lock, which would create the directory
     with locked(fs, path, "compact", tell=_log.warning) as lock:
         return work.do(lock, shows_progress)
 
@@ -112,32 +112,32 @@ class _Work:
         self._block_bytes = fs.server_defaults().block_size
 
     def status(self) -> FileStatus:
-        """Of the directory that was named.
+        """The status of the directory to compact.
 
         Raises `PathNotFound` and `PathIsNotDirectory`.
         """
         status = self._fs.get_file_status(self._path)
         if not status.is_directory:
-            raise errors.PathIsNotDirectory(f"{self._fs.uri}{self._path} is no directory")
+            raise errors.PathIsNotDirectory(f"{self._fs.uri}{self._path} is not a directory")
         return status
 
     def has_leftovers(self) -> bool:
-        """Whether a killed run has left something in the place of the directory."""
+        """Whether a killed run left a directory beside this one."""
         return bool(self._leftovers_beside())
 
-    def look(self, shows_progress: bool) -> Compaction:
-        """What would be done."""
+    def dry_run(self, shows_progress: bool) -> Compaction:
+        """Report what would be done."""
         with ProgressLine(shows_progress) as shown:
             plans = self._plans(self._survey(shown))
-        rewriting = self._rewriting(lambda: None)
+        rewriter = self._rewriter(lambda: None)
         with ThreadPoolExecutor(DIRECTORIES_AT_ONCE, thread_name_prefix="compact") as pool:
-            return Compaction(tuple(pool.map(lambda each: self._looked(rewriting, each), plans)))
+            return Compaction(tuple(pool.map(lambda each: self._previewed(rewriter, each), plans)))
 
-    def _looked(self, rewriting: Rewriter, each: Plan) -> Compacted:
-        return outcome_of(each, self._block_bytes) if each.skipped else rewriting.look(each)
+    def _previewed(self, rewriter: Rewriter, each: Plan) -> Compacted:
+        return outcome_of(each, self._block_bytes) if each.skipped else rewriter.preview(each)
 
     def do(self, lock: TreeLock, shows_progress: bool) -> Compaction:
-        """Do it, with the lock of the tree."""
+        """Compact, while holding the lock of the tree."""
         others = OtherJobs(self._fs, self._path)
         recovered, undecided = recover_all(self._fs, self._leftovers_beside(), lambda _: None)
         with ProgressLine(shows_progress) as shown:
@@ -146,10 +146,10 @@ class _Work:
                 more, others_left = recover_all(self._fs, found.leftovers, others.refuse)
                 recovered += more
                 undecided += others_left
-                # The tree has changed.
+                # The recovery has changed the tree.
                 found = self._survey(shown)
         plans = self._plans(found)
-        rewriting, run = self._rewriting(lock.check), new_run()
+        rewriter, run = self._rewriter(lock.check), new_run()
         left = [each for each in plans if not each.skipped]
         progress = _Progress(left)
 
@@ -160,7 +160,7 @@ class _Work:
                 others.refuse(each.contents.path)
             except TreeLocked as error:
                 return outcome_of(each, self._block_bytes, failed=str(error))
-            done = rewriting.compact(each, run)
+            done = rewriter.compact(each, run)
             progress.add(each)
             return done
 
@@ -174,7 +174,7 @@ class _Work:
         return Compaction(done, tuple(recovered), tuple(undecided), notes)
 
     def _leftovers_beside(self) -> list[str]:
-        """What a killed run of this very directory left stands beside it."""
+        """Directories that a killed run left beside this one."""
         parent = paths.parent_of(self._path)
         if parent is None:
             return []
@@ -206,14 +206,14 @@ class _Work:
     def _plans(self, found: TreeContents) -> list[Plan]:
         return [plan(each, self._target_bytes, found.logged) for each in found.contents]
 
-    def _rewriting(self, confirm: Callable[[], None]) -> Rewriter:
+    def _rewriter(self, confirm: Callable[[], None]) -> Rewriter:
         return Rewriter(
             self._spark, self._fs, self._place, self._options, confirm, self._block_bytes
         )
 
 
 class _Progress:
-    """How much is done of what is to be done."""
+    """The progress of a run."""
 
     def __init__(self, left: Sequence[Plan]) -> None:
         self._total = Amount(

@@ -1,10 +1,10 @@
-"""Small files put together, as an executor does it: a task makes one file of some.
+"""Small files joined, as an executor does it: a task writes one file of several.
 
-In the order of their names it takes those files of a directory whose bytes lie within its
-share. What their content is like is for `joining_lines` and `joining_avro` to know.
+In the order of names, a task takes the files of a directory whose bytes lie within its share.
+`joining_lines` and `joining_avro` know the formats.
 
-What was made is read once more, and its lines or records counted (`Count`): of what was
-written and of what is found there has to be the same number.
+The files that were written are read again and their lines or records counted (`Count`): as many
+must be found as were written.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 SHARE_SCHEMA: Final = (
     "directory string, building string, suffix string, run string, number int, shares int"
 )
-"""A file to be made. `run` makes its name one that no earlier run has given: who has listed
-the directory before never opens another file than the one that was listed."""
+"""A file to be written. `run` makes its name unique among all runs, so a reader that listed the
+directory earlier never opens another file than the one that it listed."""
 JOINED_SCHEMA: Final = "files long, records long, header binary"
 COUNTED_SCHEMA: Final = "records long"
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Called with shares; each becomes a file. That of a second attempt replaces it."""
+    """A task that writes a file for each share; the file of a second attempt replaces it."""
 
     place: Place
     has_headers: bool | None
@@ -53,11 +53,11 @@ class Join:
 def join(
     fs: FileSystem, share: dict[str, Any], unique: int = 0, *, has_headers: bool | None = None
 ) -> Joined:
-    """Make the file of one share."""
+    """Write the file of one share."""
     suffix, name = share["suffix"], name_of(share)
     target = paths.join(share["building"], name)
     sources = _share_of(fs, share["directory"], share["number"], share["shares"])
-    # Nothing is made in a directory that is given up: its run has ended.
+    # Without parents: if the directory is gone, the run has ended.
     with attempt_file(fs, target, unique, create_parent=False) as out:
         if format_of(suffix) is Format.AVRO:
             return joining_avro.join(fs, sources, out, name)
@@ -65,13 +65,13 @@ def join(
 
 
 def name_of(share: dict[str, Any]) -> str:
-    """Of the file of a share."""
+    """The name of the file of a share."""
     return f"part-{share['number']:05}-{share['run']}{share['suffix']}"
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Called with shares: how many lines or records each of their files has."""
+    """A task that counts the lines or records of each share's file."""
 
     place: Place
 
@@ -82,9 +82,9 @@ class Count:
 
 
 def count(fs: FileSystem, share: dict[str, Any]) -> int:
-    """The lines or records of the file that was made of a share.
+    """The number of lines or records in the file of a share.
 
-    Raises `PathNotFound`, and what reading a file that is none of its kind raises.
+    Raises `PathNotFound`, and the errors of reading a corrupt file.
     """
     path, suffix = paths.join(share["building"], name_of(share)), share["suffix"]
     with fs.open(path) as stream:
@@ -94,7 +94,7 @@ def count(fs: FileSystem, share: dict[str, Any]) -> int:
 
 
 def _share_of(fs: FileSystem, directory: str, number: int, shares: int) -> Iterator[FileStatus]:
-    """The files of the share: those whose middle lies in it, when all bytes are laid out."""
+    """The files of a share: those whose middle lies in it, counting the bytes of all files."""
     total = sum(status.length for status in data_files(fs, directory))
     at = 0
     for status in data_files(fs, directory):
@@ -105,7 +105,7 @@ def _share_of(fs: FileSystem, directory: str, number: int, shares: int) -> Itera
 
 
 def data_files(fs: FileSystem, directory: str) -> Iterator[FileStatus]:
-    """The files that readers see, in the order of their names."""
+    """The files that are not hidden, in the order of their names."""
     found = (s for s in fs.list_status_iter(directory) if s.is_file and not is_hidden(s.name))
     if fs.scheme == "hdfs":
         return found

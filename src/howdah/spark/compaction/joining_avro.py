@@ -1,11 +1,11 @@
-"""Avro's container files made one, as they are: no record is decoded.
+"""Avro's container files joined without decoding records.
 
-A container is a header (magic, a map with schema and codec, a mark of 16 bytes), then
-blocks: how many records, how many bytes, the bytes, the mark. Files of the same schema
-and codec become one by one header, and all their blocks with its mark in place of theirs.
+A container is a header (magic, a map with schema and codec, a sync marker of 16 bytes), then
+blocks: number of records, number of bytes, the bytes, the sync marker. Files of the same schema
+and codec are joined by writing one header, and all their blocks with its marker instead of theirs.
 
-The schema has to be the same, word for word as JSON. A reader takes that of one file for
-all, so that where they differ, columns could be lost.
+The schemas must be the same JSON. Readers take the schema of one file for all, so columns could be
+lost if they differed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Sink(Protocol):
 
 
 class CorruptAvro(errors.HowdahError, ValueError):
-    """A file is no Avro container, or ends too early."""
+    """A file is not an Avro container, or is truncated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +47,15 @@ class Header:
 
     @property
     def kind(self) -> bytes:
-        """What has to be the same: schema and codec."""
+        """Schema and codec, which must be the same in all files."""
         schema = json.loads(self.entries["avro.schema"])
         codec = self.entries.get("avro.codec", b"null").decode()
         return json.dumps([codec, schema]).encode()
 
 
 def join(fs: FileSystem, sources: Iterable[FileStatus], out: _Sink, name: str) -> Joined:
-    """Write one container with the blocks of all sources. Its mark follows from its name,
-    so that another attempt makes the same file."""
+    """Write one container with the blocks of all sources. The sync marker is a hash of its name,
+    so another attempt writes the same file."""
     made = Joined()
     mark = hashlib.sha256(name.encode()).digest()[:MARK_BYTES]
     for status in sources:
@@ -86,7 +86,7 @@ def _blocks(reader: Reader, mark: bytes, out: _Sink, new_mark: bytes) -> int:
 
 
 def count(source: _Source, name: str, length: int) -> int:
-    """The records of a container; of an empty file none."""
+    """The number of records of a container; 0 for an empty file."""
     if not length:
         return 0
     reader = Reader(source, name)
@@ -100,7 +100,7 @@ def count(source: _Source, name: str, length: int) -> int:
 
 
 class Reader:
-    """Reads what a container is made of."""
+    """Reads the parts of a container."""
 
     def __init__(self, source: _Source, name: str) -> None:
         self._source = source
@@ -147,7 +147,7 @@ class Reader:
         while count := self.long():
             if count < 0:
                 count = -count
-                self.long()  # how many bytes they take
+                self.long()  # the size of the entries
             for _ in range(count):
                 key = self.bytes().decode()
                 entries[key] = self.bytes()
@@ -157,7 +157,7 @@ class Reader:
 
 
 def encode_long(value: int) -> bytes:
-    """As Avro writes whole numbers: the sign in the lowest bit, seven bits a byte.
+    """An Avro long: zigzag, seven bits a byte.
 
     >>> encode_long(-1), encode_long(64)
     (b'\\x01', b'\\x80\\x01')
@@ -172,7 +172,7 @@ def encode_long(value: int) -> bytes:
 
 
 def encode_header(header: Header) -> bytes:
-    """The beginning of a file."""
+    """The encoded header of a file."""
     entries = b"".join(
         encode_long(len(key.encode())) + key.encode() + encode_long(len(value)) + value
         for key, value in header.entries.items()

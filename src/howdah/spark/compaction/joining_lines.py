@@ -1,15 +1,15 @@
-"""Files of lines put one after the other.
+"""Files of lines, concatenated.
 
-Each line stays a line: what doesn't end with a newline gets one. Compressed files are made
-one compressed stream.
+A line stays a line: a newline is added at the end of a file that does not end with one.
+Compressed files become one compressed stream.
 
-Files are refused if together they would say something else than each by itself:
+Files are refused if readers would read other rows in the joined file:
 
-- CSV of which nobody says whether it has headers, if all files begin with the same line.
-  Of headers one is kept, and the others have to be the same; one ends where its quotes do.
-- JSON of which a value takes several lines, which readers take for one value a file.
-- CSV whose lines end otherwise than those of others: readers go by the first lines of a file.
-- Text in UTF-16 or UTF-32. A mark of UTF-8 at the beginning is kept once.
+- CSV files that all begin with the same line, if the user does not say whether that is a header.
+  One header is kept, and the others must be equal to it; a header ends where its quotes do.
+- JSON values of several lines, as readers take such a file for one value.
+- CSV files with different line ends, as readers take those of a file's first lines.
+- Text in UTF-16 or UTF-32. One UTF-8 byte order mark, at the beginning, is kept.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ class _Sink(Protocol):
 
 
 class HeadersDiffer(errors.HowdahError, ValueError):
-    """Two files of one directory have other columns."""
+    """Two files of one directory have different headers."""
 
 
 class NotJoinable(errors.HowdahError, ValueError):
-    """One after the other these files would say something else."""
+    """The joined file would have other rows than the files."""
 
 
 @dataclass(slots=True)
 class Joined:
-    """How many files went into one, how many lines or records they have, and the line with
-    which all of them begin, or what else they have to have in common."""
+    """The number of files that were joined and of their lines or records; `header` is the first
+    line of all of them, or what else they must have in common."""
 
     files: int = 0
     records: int = 0
@@ -67,7 +67,7 @@ def join(
     suffix: str,
     has_headers: bool | None = None,
 ) -> Joined:
-    """Write all sources to `raw`."""
+    """Write the lines of all sources to `raw`."""
     made = Joined()
     out = _compressed(raw, suffix, "wb")
     joiner = _Joiner(format_of(suffix), has_headers, out, made)
@@ -80,7 +80,7 @@ def join(
 
 
 def count(raw: Any, suffix: str) -> int:
-    """The lines of a file."""
+    """The number of lines of a file."""
     source, lines, last = _compressed(raw, suffix, "rb"), 0, b""
     while piece := source.read(_BUFFER):
         lines += piece.count(b"\n")
@@ -99,7 +99,7 @@ def _compressed(raw: Any, suffix: str, mode: str) -> Any:
 
 
 class _Joiner:
-    """Adds one file after the other to what is made."""
+    """Appends one file after the other."""
 
     def __init__(self, kind: Format, has_headers: bool | None, out: _Sink, made: Joined) -> None:
         self._is_json = kind is Format.JSON
@@ -175,10 +175,10 @@ def _plain(line: bytes) -> bytes:
 
 
 def check_headers(joined: Iterable[tuple[int, bytes | None]], has_headers: bool | None) -> None:
-    """See that what was made of several shares fits together: for each the number of its
-    files, and the line with which all of them begin, if they do.
+    """Check that the joined files of several shares fit together. `joined` has the number of
+    files of each, and the line with which all of them begin, if there is one.
 
-    Raises `HeadersDiffer`, and `NotJoinable` if what nobody called headers looks like it.
+    Raises `HeadersDiffer`; and `NotJoinable` if the files may have headers and nobody said so.
     """
     files, headers = 0, set()
     for count, header in joined:

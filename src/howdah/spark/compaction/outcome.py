@@ -1,4 +1,4 @@
-"""What became of directories that were to be compacted."""
+"""What became of the directories that were to be compacted (pure)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from howdah.spark.compaction.plan import Plan
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """What became of one directory. `kept_at`: where its old files are; empty if nothing
-    was done, and then `reason` says why."""
+    """The outcome for one directory. `kept_at`: where its old files are; empty if nothing was
+    done, and then `reason` says why."""
 
     path: str
     files_before: int
@@ -26,8 +26,8 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """What a run did, or with a dry run would do. `undecided`: what killed runs left that
-    has to be looked at by somebody; `notes`: what else a run has to say."""
+    """The outcome of a run or a dry run. `undecided`: leftovers of killed runs that the user has
+    to decide on."""
 
     directories: tuple[Compacted, ...]
     recovered: tuple[str, ...] = field(default=())
@@ -44,7 +44,7 @@ class Compaction:
 
 
 def outcome_of(chosen: Plan, block_bytes: int, *, kept_at: str = "", failed: str = "") -> Compacted:
-    """What is said of a plan that was carried out, failed, or was only made."""
+    """The outcome of a plan that was carried out, that failed, or that was only made."""
     contents = chosen.contents
     return Compacted(
         contents.path,
@@ -60,7 +60,7 @@ def outcome_of(chosen: Plan, block_bytes: int, *, kept_at: str = "", failed: str
 
 
 def summary(found: Sequence[Compacted]) -> tuple[int, int, int]:
-    """Files, blocks and bytes of the namenode's memory that directories save."""
+    """The files, blocks and bytes of the namenode's memory that were saved."""
     return (
         sum(each.files_before - each.files_after for each in found),
         sum(each.blocks_saved for each in found),

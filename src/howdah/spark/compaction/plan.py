@@ -1,12 +1,11 @@
 """Which directories are worth compacting, and into how many files (pure).
 
-A directory is compacted as a whole or not at all, for a directory is what can be
-exchanged in one step. So it has to be one that only has data files, all of one format; and the
-gain has to be worth the bytes that are written anew: no more of them for each file
-saved than the target's size.
+A directory is compacted as a whole or not at all, since a directory can be exchanged by renames.
+It must have only data files, all of one format; and the gain must be worth the bytes that are
+written again: at most the target size for each file saved.
 
-What another program keeps a list of is left alone: a table of Delta Lake, Iceberg or
-Hudi and the output of a streaming query name their files in a log of their own.
+Files that another program lists are left alone: tables of Delta Lake, Iceberg or Hudi and the
+output of a streaming query name their files in a log of their own.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from dataclasses import dataclass
 from typing import Final
 
 BYTES_AN_OBJECT: Final = 150
-"""What a file, directory or block takes of the namenode's memory: HDFS's rule of thumb. A
-file of one block was measured to take 230 to 280 bytes of ours, by the length of its name
-(280 with the names that Spark gives), and 280 of the live heap of Hadoop's."""
+"""The memory that a file, directory or block takes in the namenode: HDFS's rule of thumb. As
+measured, a file of one block takes 230 to 280 bytes in our namenode, by the length of its name
+(280 with the names that Spark gives), and 280 bytes of live heap in Hadoop's."""
 
 PREFIX: Final = ".howdah-compact."
 _LEFTOVER: Final = re.compile(
@@ -30,29 +29,29 @@ _LEFTOVER: Final = re.compile(
 )
 
 LOGS: Final = frozenset(("_spark_metadata", "_delta_log", ".hoodie"))
-"""Directories in which others name the files beside them."""
+"""Directories in which other programs list the files beside them."""
 ICEBERG_SUFFIX: Final = ".metadata.json"
-"""Files of Iceberg, in a directory that does so."""
+"""The suffix of Iceberg's metadata files."""
 
 SUCCESS: Final = "_SUCCESS"
 KNOWN_HIDDEN: Final = r"^(_SUCCESS|_metadata|_common_metadata|\..*\.crc)$"
-"""Hidden files that the new directory need not have: `_SUCCESS` is made anew; the others say
-what the old files are, and go with them. Anything else hidden, such as `_temporary`, may be
-of somebody who is at work there."""
+"""Hidden files that the new directory need not have: `_SUCCESS` is created again; the others
+describe the old files, and go with them. Any other hidden entry, such as `_temporary`, may belong
+to a job that is writing there."""
 
 BUCKET: Final = (
     r"^(part-[0-9]+-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}_[0-9]+|bucket_[0-9]+|[0-9]{6}_[0-9]+)"
     r"([._].*)?$"
 )
-"""Names of files in which Spark and Hive keep the rows of one bucket of a table."""
+"""The names that Spark and Hive give to the files of a bucketed table."""
 
-# Spark takes these in a path for a pattern.
+# Spark reads a path with one of these as a pattern.
 _PATTERN: Final = re.compile(r"[*?\[\]{}\\]")
 _KINDS: Final = r"parquet|orc|avro|jsonl?|csv|tsv|txt|log|text"
 SUFFIX: Final = rf"(\.(?:{_KINDS})(?:\.(?:gz|bz2|zstd?|lz4|snappy|deflate|lzo|xz))?)$"
-"""What the end of a lower-case name says of a file."""
+"""The end of a lower-case name that says the format of a file."""
 JOINED: Final = ("", ".gz", ".bz2")
-"""Compression of lines that can be put together."""
+"""Compression of lines that can be joined."""
 _SUFFIX: Final = re.compile(SUFFIX)
 _CODEC: Final = re.compile(r"\.(snappy|gz|zstd|lz4|zlib|brotli)\.(parquet|orc)$", re.I)
 
@@ -62,11 +61,11 @@ class Format(enum.StrEnum):
     ORC = "orc"
     AVRO = "avro"
     LINES = "lines"
-    """Files that may be put one after the other."""
+    """Text; files may be concatenated."""
     JSON = "json"
-    """The same, if each line is a value."""
+    """Text; files may be concatenated if each line is a JSON value."""
     CSV = "csv"
-    """The same, but each may begin with a header."""
+    """Text; each file may begin with a header."""
 
 
 _FORMATS: Final = {
@@ -81,8 +80,8 @@ _FORMATS: Final = {
 
 
 def suffix_of(name: str) -> str | None:
-    """The extension that says what a file is, that of its compression included; None for
-    others.
+    """The extension for the format of a file, with that of its compression; None for other
+    files.
 
     >>> suffix_of("part-0.snappy.parquet"), suffix_of("a.JSON.gz"), suffix_of("x.bin")
     ('.parquet', '.json.gz', None)
@@ -92,7 +91,7 @@ def suffix_of(name: str) -> str | None:
 
 
 def compression_of(suffix: str) -> str:
-    """Of lines: `.gz`, or nothing.
+    """The extension for the compression of text; "" for none.
 
     >>> compression_of(".csv.gz"), compression_of(".csv")
     ('.gz', '')
@@ -106,7 +105,7 @@ def format_of(suffix: str) -> Format:
 
 
 def codec_of(name: str) -> str | None:
-    """What a Parquet or ORC file is compressed with, as far as its name says."""
+    """The codec of a Parquet or ORC file, if its name says it."""
     found = _CODEC.search(name)
     if found is None:
         return None
@@ -115,15 +114,15 @@ def codec_of(name: str) -> str | None:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether readers pass the name over, as Hadoop's and Spark's do."""
+    """Whether Hadoop's and Spark's readers skip the name."""
     return name.startswith(("_", "."))
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What is directly in one directory. `suffixes` are those of its data files, "" of any
-    that nothing is known about; `blocks` are those of its data files. `unknown` is a hidden
-    file or directory that is none of the known ones, `bucket` a file of a bucketed table."""
+    """The entries of one directory. `suffixes` and `blocks` are those of its data files; a file
+    of unknown format has the suffix "". `unknown` is a hidden entry that is none of the known
+    ones, `bucket` a file of a bucketed table."""
 
     path: str
     files: int
@@ -139,7 +138,7 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to become of a directory: `files_after` of them, or left alone for a reason."""
+    """The decision for a directory: `files_after` new files, or `skipped` for a reason."""
 
     contents: Contents
     files_after: int
@@ -155,7 +154,7 @@ class Plan:
 
     @property
     def is_by_spark(self) -> bool:
-        """Whether rows are read and written; else files are put together as they are."""
+        """Whether Spark reads and writes rows; otherwise files are joined as they are."""
         return self.format in _BY_SPARK
 
     @property
@@ -169,12 +168,12 @@ class Plan:
         return max(self.contents.blocks - max(full, self.files_after), 0)
 
     def memory_saved(self, block_bytes: int) -> int:
-        """Bytes of the namenode's memory."""
+        """Bytes of the namenode's memory that are saved."""
         return BYTES_AN_OBJECT * (self.files_saved + self.blocks_saved(block_bytes))
 
 
 def plan(contents: Contents, target_bytes: int, logged: Sequence[str] = ()) -> Plan:
-    """Decide. `logged` are the directories of which others keep a list.
+    """Decide. `logged`: directories whose files another program keeps a list of.
 
     >>> plan(Contents("/d", 100, 5000, 100, 50, (".json",), 0), 1000).files_after
     5
@@ -218,21 +217,21 @@ _JOINABLE: Final = (Format.LINES, Format.JSON, Format.CSV)
 
 
 class State(enum.StrEnum):
-    """How far an exchange was; in the order in which leftovers are put right."""
+    """How far an exchange came, in the order in which leftovers are recovered."""
 
     READY = "ready"
-    """Complete, it waits for its place."""
+    """Complete; it is to get the directory's name."""
     CAME = "came"
-    """What somebody put in the place when it was free."""
+    """A directory that another program created while the name was free."""
     BUILDING = "building"
-    """New files are being made."""
+    """New files are being written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """What the name of a directory on the way says: whose place it takes, which run made it;
-    where that matters, the inode id of the directory that had the place (0 where inodes have
-    none) and a digest of what was in that."""
+    """The parts of a leftover's name: the directory that it replaces, its state, the run that
+    created it; for some states the inode id of the old directory (0 where there are no inode
+    ids) and a digest of its contents."""
 
     name: str
     state: State
@@ -242,27 +241,27 @@ class Leftover:
 
 
 def building_name(name: str, run: str) -> str:
-    """Of the directory in which a run makes the new files, beside the old one."""
+    """The directory for a run's new files, beside the old directory."""
     return f"{PREFIX}{name}~{State.BUILDING}.{run}"
 
 
 def ready_name(name: str, file_id: int, run: str, digest: str) -> str:
-    """The same, once it is complete and waits for the place of this inode."""
+    """The same directory, once it is complete and is to replace this inode."""
     return f"{PREFIX}{name}~{State.READY}.{file_id}.{run}.{digest}"
 
 
 def came_name(name: str, file_id: int, run: str) -> str:
-    """Of what was put in the place when it was free."""
+    """A directory that another program created while the name was free."""
     return f"{PREFIX}{name}~{State.CAME}.{file_id}.{run}"
 
 
 def kept_name(name: str, run: str) -> str:
-    """Of the old directory in the trash: one that nothing else which is deleted gets."""
+    """The old directory in the trash; no other deleted directory has this name."""
     return f"{name}~{run}"
 
 
 def parse_name(name: str) -> Leftover | None:
-    """What such a name says.
+    """Parse the name of a leftover; None for any other name.
 
     >>> parse_name(".howdah-compact.day=1~ready.16390.5eed.ab").file_id
     16390

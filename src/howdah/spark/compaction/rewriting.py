@@ -55,17 +55,17 @@ _READING: Final = {
 
 
 class RowsLost(errors.HowdahError, RuntimeError):
-    """The new files have another number of rows than the old ones: they are not taken."""
+    """The new files have another number of rows than the old ones, and are discarded."""
 
 
 class MetadataLost(errors.HowdahError, ValueError):
-    """Files have key-value metadata in their footers that Spark would not write."""
+    """Footers have key-value metadata that Spark would not write."""
 
 
 @dataclass(frozen=True, slots=True)
 class RewriteOptions:
-    """`has_headers`: of CSV files, None where it is not said. `drops_metadata`: whether what
-    others have put in the footers of Parquet files may go."""
+    """`has_headers`: whether CSV files have headers; None if unknown. `drops_metadata`: whether
+    metadata of other programs in the footers of Parquet files may be lost."""
 
     has_headers: bool | None = None
     drops_metadata: bool = False
@@ -79,13 +79,13 @@ def _check_rows(exchange: Exchange, *, written: int, found: int) -> None:
         )
 
 
-def _said(error: BaseException) -> str:
-    """With the notes, which say where things are."""
+def _text_of(error: BaseException) -> str:
+    """The message of an error, with its notes."""
     return "; ".join([str(error), *getattr(error, "__notes__", ())])
 
 
 class Rewriter:
-    """Makes the new files of directories; several at a time, from as many threads."""
+    """Rewrites directories; threads may do several at a time."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class Rewriter:
         self._footers = Footers(spark, fs, place, options.most_tasks)
 
     def compact(self, chosen: Plan, run: str) -> Compacted:
-        """One directory; what can't be done is told, and leaves it as it was."""
+        """Rewrite one directory. If that fails, the outcome says why, and the directory stays."""
         try:
             exchange = Exchange(self._fs, chosen.contents.path, run=run, confirm=self._confirm)
             reason = reason_to_skip(self._fs, exchange.before)
@@ -114,15 +114,15 @@ class Rewriter:
                 return outcome_of(replace(chosen, skipped=reason), self._block_bytes)
             kept_at = self._compact(chosen, exchange)
         except (errors.HowdahError, OSError) as error:
-            return outcome_of(chosen, self._block_bytes, failed=_said(error))
+            return outcome_of(chosen, self._block_bytes, failed=_text_of(error))
         return outcome_of(chosen, self._block_bytes, kept_at=kept_at)
 
-    def look(self, chosen: Plan) -> Compacted:
-        """What would become of it."""
+    def preview(self, chosen: Plan) -> Compacted:
+        """The outcome that `compact` would have."""
         try:
             reason = reason_to_skip(self._fs, state_of(self._fs, chosen.contents.path))
         except (errors.HowdahError, OSError) as error:
-            return outcome_of(chosen, self._block_bytes, failed=_said(error))
+            return outcome_of(chosen, self._block_bytes, failed=_text_of(error))
         return outcome_of(replace(chosen, skipped=reason), self._block_bytes)
 
     def _compact(self, chosen: Plan, exchange: Exchange) -> str:
@@ -149,7 +149,7 @@ class Rewriter:
         if self._fs.exists(mark):
             self._fs.delete(mark)
 
-    # --- files put together ------------------------------------------------------------
+    # --- files joined ------------------------------------------------------------
 
     def _join(self, chosen: Plan, exchange: Exchange) -> None:
         run = uuid.uuid4().hex
@@ -186,14 +186,14 @@ class Rewriter:
         elif chosen.format is Format.AVRO:
             check_headers([(row["files"], row["header"]) for row in joined], True)
 
-    # --- rows written anew -------------------------------------------------------------
+    # --- rows rewritten -------------------------------------------------------------
 
     def _rewrite(self, chosen: Plan, exchange: Exchange) -> None:
         old = self._footers.read(exchange.directory, chosen.format)
         if old.metadata and not self._options.drops_metadata:
             raise MetadataLost(
                 f"files of {exchange.directory} have metadata that the new ones would not have: "
-                f"{', '.join(sorted(old.metadata))} (--drop-metadata does without)"
+                f"{', '.join(sorted(old.metadata))} (--drop-metadata rewrites them all the same)"
             )
         try:
             written = self._write(chosen, exchange, old)
@@ -207,7 +207,7 @@ class Rewriter:
         _check_rows(exchange, written=written, found=old.rows)
 
     def _write(self, chosen: Plan, exchange: Exchange, footer: Footer) -> int:
-        """Returns how many rows the writer got."""
+        """Write the new files; return the number of rows that the writer got."""
         from pyspark.sql import Observation
         from pyspark.sql import functions as F
 
@@ -231,9 +231,9 @@ class Rewriter:
 
 
 class _Timestamps:
-    """Sees to it that a session writes timestamps of one type, as long as somebody needs
-    that; who needs another one waits. It can only be said for a session as a whole, and
-    there is no way to another session that every Spark Connect has."""
+    """Sets the Parquet type of timestamps of a session. The setting holds for the session as a
+    whole, and not every Spark Connect can open another one; so threads that need another type
+    wait."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark

@@ -1,8 +1,8 @@
-"""The arguments of `distcp`, read as Hadoop's parser reads them (pure).
+"""The arguments of `distcp`, read as Hadoop's OptionsParser reads them (pure).
 
-An option may have one hyphen or two, its value in the next word or after an equals sign;
-one-letter options may have it right behind (`-pugp`, `-m20`). `-p` alone stands for
-`-prbugpct`. Options end at the first path.
+An option has one hyphen or two, and its value in the next word or after an equals sign; a
+one-letter option may have the value right behind it (`-pugp`, `-m20`). `-p` alone stands for
+`-prbugpct`. Options end at the first path. (FsShell's options are `cli.dfs`'; its rules differ.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from howdah.spark.copy.options import (
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """A whole command line. `sources` are empty where `-f` names a list."""
+    """A command line. `sources` is empty if `-f` names a list."""
 
     sources: tuple[str, ...]
     target: str
@@ -86,7 +86,7 @@ _ONE_LETTER: Final = tuple(name for name in OPTIONS if len(name) == 1)
 
 
 def parse(words: Sequence[str]) -> Arguments:
-    """Raises InvalidOptions, with Hadoop's words for what Hadoop refuses."""
+    """Parse a command line. Raises InvalidOptions, in Hadoop's words where Hadoop refuses."""
     given, rest = _split(words)
     if not rest:
         raise InvalidOptions("Target path not specified")
@@ -145,7 +145,7 @@ def _split(words: Sequence[str]) -> tuple[_Given, list[str]]:
 
 
 def _name(word: str) -> tuple[str, str | None]:
-    """The option that a word is, and the value that it has in itself."""
+    """The name of an option, and the value if it is in the same word."""
     bare = word.removeprefix("-").removeprefix("-")
     if bare in OPTIONS:
         return bare, None
@@ -221,7 +221,7 @@ def _number(given: _Given) -> Callable[[str, Callable[[str], Any], Any, str], An
 
 
 def _deprecated(given: _Given) -> tuple[str, ...]:
-    """What is said of options without effect, once their values make sense."""
+    """Notes on options without effect. Raises InvalidOptions for a value that is no number."""
     number = _number(given)
     number("filelimit", int, 0, "File-limit is invalid: ")
     number("sizelimit", int, 0, "Size-limit is invalid: ")

@@ -1,14 +1,13 @@
-"""What is left to do when the files are there: joining parts, deleting, attributes.
+"""The tasks that finish a copy: join chunks, delete, set attributes (Hadoop's CopyCommitter).
 
-All are tasks over rows of the listing, as copying is.
+All are tasks over rows of the listing.
 
-* Parts of a file (`-blocksperchunk`) are joined by `concat`, checked against the
-  source, and the file gets its name. A file without parts has to be one that was left out.
-* What only the target has is deleted (`-delete`), or moved to the trash where there is
-  one.
-* Directories get their attributes (`-p`) last, since copying into them changes their
-  times, and since a mode may forbid it. A directory that its owner may not enter comes
-  after all that are below it.
+* The chunks of a file (`-blocksperchunk`) are joined by `concat`, compared with the source, and
+  renamed to the file's name. A file without chunks must be one that was skipped.
+* Entries at the target only are deleted (`-delete`), or moved to the trash if there is one.
+* Directories get their attributes (`-p`) last, since copying into them changes their times, and
+  since a mode may forbid it. A directory that its owner may not enter comes after all entries
+  below it.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ OWNER_ENTERS: Final = 0o700
 
 @dataclass(frozen=True, slots=True)
 class JoinTask:
-    """Joins the parts of files; its rows are those files."""
+    """Joins the chunks of files; its rows are the files."""
 
     copy: CopyTask
 
@@ -77,13 +76,13 @@ class JoinTask:
             return
         if parts or not _has_length(fs, target, entry.length):
             self._join(source_fs, fs, entry, parts, target)
-        # Else an earlier attempt has joined it.
+        # Otherwise an earlier attempt has joined it.
         counters.files_copied += 1
 
     def _is_left_out(
         self, source_fs: FileSystem, fs: FileSystem, entry: Entry, target: str
     ) -> bool:
-        """Whether it was decided, and is right, that there is nothing to copy."""
+        """Whether the file was skipped, and still would be."""
         decision = decision_of(self.copy, source_fs, fs, entry, target)
         return decision.action is Action.SKIP and fs.exists(target)
 
@@ -133,7 +132,7 @@ def _has_length(fs: FileSystem, path: str, length: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DeleteTask:
-    """Deletes what the target has and the source doesn't."""
+    """Deletes entries that are at the target only."""
 
     target: Place
     target_path: str
@@ -162,12 +161,12 @@ class DeleteTask:
         try:
             return trash.move(path) is not None or fs.delete(path, recursive=True)
         except errors.PathNotFound:
-            return False  # gone already: another attempt, or somebody else
+            return False  # deleted already, by another attempt or another user
 
 
 @dataclass(frozen=True, slots=True)
 class AttributesTask:
-    """Gives directories the attributes of their sources."""
+    """Preserves the attributes of directories."""
 
     copy: CopyTask
     target_path: str
@@ -184,19 +183,20 @@ class AttributesTask:
         yield from result_of(work)
 
     def give(self, source_fs: FileSystem, fs: FileSystem, entry: Entry) -> None:
-        """Give one directory its attributes. Raises `CopyFailed`."""
+        """Preserve the attributes of one directory. Raises `CopyFailed`."""
         path = (self.target_path + decode(entry.relative)) or paths.SEPARATOR
         try:
             preserve(source_fs, entry, fs, path, self.copy.options.preserve)
         except (errors.HowdahError, OSError) as error:
             raise CopyFailed(
-                f"Cannot give {fs.uri}{path} the attributes of {source_fs.uri}{entry.path}: {error}"
+                f"Cannot preserve the attributes of {source_fs.uri}{entry.path} "
+                f"at {fs.uri}{path}: {error}"
             ) from error
 
 
 @dataclass(frozen=True, slots=True)
 class TrackTask:
-    """Writes down what only the target has (`-xtrack`): a line of JSON for each."""
+    """Writes the entries that are at the target only (`-xtrack`), a line of JSON for each."""
 
     target: Place
     target_path: str

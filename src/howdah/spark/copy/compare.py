@@ -1,16 +1,16 @@
-"""Whether a file has to be copied, and why (pure).
+"""Whether a file is copied, and why (pure; `canSkip` of Hadoop's CopyMapper).
 
-Without `-update` and `-overwrite` whatever is at the target stays, as in Hadoop. With
-`-update` a file is left out only if there is a reason to believe that it is the same:
+Without `-update` and `-overwrite` a file that exists at the target is skipped, as in Hadoop.
+With `-update` a file is skipped only if there is evidence that it is the same:
 
-1. Another length, or another block size where that is preserved: not the same.
-2. Both empty: the same.
-3. Checksums of one kind: they decide. They are composite CRCs unless configured
-   otherwise, which don't depend on block sizes.
-4. No checksums to compare, or `-skipcrccheck`: the same if the target was changed last,
-   so a file that is changed after it was copied is copied again, whatever its length.
-   A source of which nobody knows when it was changed (time 0) is copied, and so is one
-   that a report on snapshots names: what is put back is older than what it replaces.
+1. Lengths differ, or block sizes where these are preserved: it is copied.
+2. Both are empty: it is skipped.
+3. Both have a checksum of the same algorithm: the checksums decide. They are composite CRCs
+   unless configured otherwise, and these do not depend on block sizes.
+4. No checksums to compare, or `-skipcrccheck`: it is skipped if the target was modified last. So
+   a file that was changed after it was copied is copied again, even with the same length. A
+   source without a modification time (0) is copied, and so is one that a snapshot report names,
+   as a file that is restored is older than the one that it replaces.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Action(enum.Enum):
 
 
 class Reason(enum.Enum):
-    """Why a file is copied or not, as it is told."""
+    """Why a file is copied or not, in the words of logs and dry runs."""
 
     ABSENT = "not at the target"
     EXISTS = "exists at the target"
@@ -48,7 +48,7 @@ class Reason(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class FileVersion:
-    """What is compared of a file."""
+    """The properties of a file that are compared."""
 
     length: int
     modification_time_ms: int
@@ -62,14 +62,14 @@ class Decision:
 
 
 Checksums = Callable[[int | None], bool | None]
-"""Compares the checksum of the source's first bytes (of all if None) with the target's:
-None if they can't be compared."""
+"""Compares the checksum of the source's first bytes (all if None) with that of the target;
+None if they cannot be compared."""
 
 
 def decide(
     source: FileVersion, target: FileVersion | None, options: Options, checksums: Checksums
 ) -> Decision:
-    """What to do with a file; `checksums` is called only where it matters."""
+    """Decide what to do with a file. `checksums` is called only if it is needed."""
     if target is None:
         return Decision(Action.COPY, Reason.ABSENT)
     if options.overwrite:

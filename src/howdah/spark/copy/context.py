@@ -1,4 +1,4 @@
-"""What a copy finds before it begins: sources, target, lists and filters that were named."""
+"""What a copy finds before it begins (Hadoop's DistCpContext): sources, target, lists, filters."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class CopyContext:
         conf: Configuration,
         user: str | None,
     ) -> CopyContext:
-        """Raises InvalidInput for sources that don't exist."""
+        """Read the statuses. Raises InvalidInput for a source that does not exist."""
         if options.source_listing is not None:
             names = [line for line in _lines(options.source_listing, conf, user) if line.strip()]
         if not names:
@@ -68,11 +68,11 @@ class CopyContext:
         )
 
     def again(self) -> CopyContext:
-        """The same with the target as it is now."""
+        """The context with the target's present status."""
         return replace(self, target_status=status_of(self.target_fs, self.target_path))
 
     def check_roots(self) -> None:
-        """Raises `SourceGone` unless every directory that was named is still the same one."""
+        """Raises `SourceGone` unless every source directory is still the same inode."""
         roots = (each for each in self.sources if each[0].is_directory)
         for_each(lambda each: self._check_root(*each), roots)
 
@@ -125,7 +125,7 @@ def _look_at_sources(
 
 
 def _hint(fs: FileSystem, name: str) -> str:
-    """What to write for a path whose characters are taken for a pattern's."""
+    """How to escape a path that was read as a pattern."""
     path = fs.resolve(name)
     if not glob.has_wildcard(path) or status_of(fs, path) is None:
         return ""
@@ -133,7 +133,7 @@ def _hint(fs: FileSystem, name: str) -> str:
 
 
 def _filters(name: str | None, conf: Configuration, user: str | None) -> tuple[str, ...]:
-    """The patterns of a file, which is a local one unless a URI names another."""
+    """The patterns of a filters file: a local file, or one that a URI names."""
     if name is None:
         return ()
     if paths.parse(name).is_qualified:
@@ -158,8 +158,8 @@ def _lines(name: str, conf: Configuration, user: str | None) -> list[str]:
 
 
 def _split(data: bytes) -> list[str]:
-    """Lines as they are, blanks and all: they can be part of a name. Other characters
-    that Unicode takes for the end of a line are, too."""
+    """Lines with their blanks, which may be part of a name, as may other characters that
+    Unicode takes for line ends."""
     return [decode(line) for line in data.splitlines()]
 
 

@@ -1,20 +1,20 @@
-"""Copying one file, as an executor does it.
+"""Copying one file, as an executor does it (Hadoop's RetriableFileCopyCommand).
 
-1. The bytes go to a temporary name, as many as the listing says the file has. What the
-   source gives is checked against its checksums by the client that reads it; a CRC of
-   what was read is kept.
-2. `close` has to succeed; one that fails is a copy that failed (OS-061, OS-065).
-3. The target's checksum, which its datanodes put together from what they stored, has to be
-   that CRC; where there is none, or with `-skipcrccheck`, the length has to be right.
-4. The source is looked at once more. If it was changed since it was listed, everything
-   is done again with what it is now, a few times.
-5. Attributes are set, and the file gets its name by a rename that replaces what is there
-   in one step. So whoever looks sees the old file or the new one.
-6. What fails is tried again, unless it is plain that it would fail again. The temporary
-   file is gone whatever happens, save when the process is killed; then the next run of
-   the same copy removes it (`howdah.spark.common.staging`).
+1. The bytes go to a temporary name, as many as the listing says the file has. The client that
+   reads the source checks the bytes against the source's checksums; a CRC of the bytes that were
+   read is kept.
+2. `close` must succeed; if it fails, the copy has failed (OS-061, OS-065).
+3. The target's checksum, which its datanodes compute of the bytes that they stored, must equal
+   that CRC. Without checksums, or with `-skipcrccheck`, the length must be right.
+4. The status of the source is read again. If the source changed since it was listed, the copy
+   is repeated with the new status, a few times.
+5. Attributes are set, and the file is renamed to its final name; the rename replaces an existing
+   file atomically. So readers see the old file or the new one.
+6. A failed copy is tried again, unless the error is permanent. The temporary file is removed in
+   any case, unless the process is killed; then the next run of the same copy removes it
+   (`common.staging`).
 
-`-direct` leaves out the temporary name, and with it 5.
+`-direct` writes to the final name, without step 5's rename.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ _MD5_OF: Final = re.compile(r"MD5-of-\d*MD5-of-(?P<bytes>\d+)(?P<type>CRC32C?)")
 
 @dataclass(frozen=True, slots=True)
 class CopySettings:
-    """How a task copies, whichever the file."""
+    """How a task copies every file."""
 
     preserve: Set[Attribute] = frozenset()
     skip_crc: bool = False
     direct: bool = False
     buffer_bytes: int = 4 << 20
     place: Place | None = None
-    """Where to connect anew for checksums of another kind (`-pc`)."""
+    """The target, to connect to it with another checksum type (`-pc`)."""
 
 
 class Copier:
-    """Copies files to one filesystem, one after the other, for one task."""
+    """Copies files to one filesystem, one after the other; one for each task."""
 
     def __init__(
         self,
@@ -86,15 +86,15 @@ class Copier:
         self.retries = 0
 
     def copy(self, source_fs: FileSystem, source: Entry, target: str) -> Entry:
-        """Copy a file; what was copied is said by the entry that comes back, which is
-        another than `source` if that was changed meanwhile."""
+        """Copy a file. Returns the entry that was copied, which differs from `source` if the
+        file changed meanwhile."""
         entry = source
         for attempt in range(MOST_TRIES):
             try:
                 if self._once(source_fs, entry, target):
                     return entry
                 if entry.chunk_length != WHOLE:
-                    break  # the other parts are of what the file was
+                    break  # the other chunks are of the old file
                 entry = _now(source_fs, entry)
             except (errors.HowdahError, OSError) as error:
                 cause = error.__cause__ if isinstance(error, ReadFailed) else error
@@ -105,7 +105,7 @@ class Copier:
         raise SourceChanged(f"{source_fs.uri}{source.path} is being changed while it is copied")
 
     def make_parent(self, target: str) -> None:
-        """See to it that the directory of a target is there; asked once for each."""
+        """Create the parent directory of a target, once for each directory."""
         parent = paths.parent_of(target)
         if parent is not None and parent not in self._made:
             self._fs.mkdirs(parent)
@@ -114,7 +114,7 @@ class Copier:
     # --- one try -------------------------------------------------------------------------
 
     def _once(self, source_fs: FileSystem, source: Entry, target: str) -> bool:
-        """Whether the source was still the same at the end; if not, nothing has changed."""
+        """Copy once. Returns False, with nothing changed, if the source changed meanwhile."""
         path = target if self._settings.direct else self._temporary()
         try:
             total, sum_ = self._transfer(source_fs, source, path)
@@ -137,13 +137,13 @@ class Copier:
         try:
             self._fs.rename(path, target, overwrite=True)
         except (errors.PathNotFound, errors.ParentNotDirectory):
-            # Somebody has removed the directory since this task made it.
+            # The directory was removed after this task created it.
             self._made.clear()
             self.make_parent(target)
             self._fs.rename(path, target, overwrite=True)
 
     def _transfer(self, source_fs: FileSystem, source: Entry, path: str) -> tuple[int, int]:
-        """Write the bytes; how many there were, and their CRC."""
+        """Write the bytes; return their number and their CRC."""
         begin, length = source.offset, source.length
         if source.chunk_length != WHOLE:
             length = source.chunk_length
@@ -153,15 +153,14 @@ class Copier:
             try:
                 return self._pump(stream, source, out, length)
             finally:
-                # Whether or not the bytes went well: an error of close is an error.
+                # Always: an error of close is an error of the copy.
                 out.close()
         finally:
             stream.close()
 
     def append(self, source_fs: FileSystem, source: Entry, target: str) -> str | None:
-        """Add to a target what the source has more. If the target is not what the source is
-        then, because somebody else adds to it or whatever it was: why, and it is to be
-        copied as a whole."""
+        """Append to a target what the source has more (`-append`). Returns None, or the reason
+        why the target does not equal the source then; the file has to be copied as a whole."""
         try:
             self._add(source_fs, source, target)
             there = self._fs.get_file_checksum(target, combine_mode=COMPOSITE)
@@ -171,7 +170,7 @@ class Copier:
         except ReadFailed:
             raise
         except (errors.HowdahError, OSError) as error:
-            return f"adding to it failed: {error}"
+            return f"appending to it failed: {error}"
         if (
             here is None
             or there is None
@@ -181,7 +180,7 @@ class Copier:
                 there.bytes,
             )
         ):
-            return "it had other bytes when something was added to it"
+            return "its bytes differed after the append"
         preserve(source_fs, source, self._fs, target, self._settings.preserve)
         return None
 
@@ -192,7 +191,7 @@ class Copier:
             with self._fs.append(target) as out:
                 there = self._fs.get_file_status(target).length
                 if there != begin:
-                    # Another attempt, or somebody else, has added to it since.
+                    # Another attempt or another writer has appended to it since.
                     raise CopyFailed(
                         f"{self._fs.uri}{target} has {there} bytes, and no longer {begin}"
                     )
@@ -222,7 +221,7 @@ class Copier:
         )
 
     def _with_checksums_of(self, source_fs: FileSystem, source: Entry) -> FileSystem:
-        """The target's filesystem, making checksums of the source's kind."""
+        """The target's filesystem, which writes checksums of the source's type."""
         place = self._settings.place
         if place is None or self._fs.scheme != "hdfs":
             return self._fs
@@ -287,7 +286,7 @@ class Copier:
         try:
             self._fs.delete(path)
         except (errors.HowdahError, OSError) as error:
-            cause.add_note(f"removing {path} failed as well: {error}")
+            cause.add_note(f"removing {path} failed too: {error}")
 
 
 def _open(fs: FileSystem, source: Entry, offset: int) -> FSDataInputStream:
@@ -308,7 +307,7 @@ def _is_changed(fs: FileSystem, source: Entry) -> bool:
 
 
 def _now(fs: FileSystem, source: Entry) -> Entry:
-    """The entry of a source as it is now."""
+    """The entry of a source with its present status."""
     status = _status(fs, source)
     return replace(
         source,

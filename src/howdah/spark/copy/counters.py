@@ -1,7 +1,7 @@
-"""What a copy counts: Hadoop's counters, and a few that it doesn't have (pure).
+"""The counters of a copy: Hadoop's (CopyMapper.Counter), and a few more (pure).
 
-Each task counts for itself; Spark adds up. A task that is run again counts anew, and
-only the counters of the attempt that succeeds are added.
+Each task counts for itself; the driver adds up. A task that Spark runs again counts anew, and
+only the counters of the successful attempt are added.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Final, Self
 
-# As Hadoop's users see them; the last ones have no name there.
+# The names that Hadoop prints; it does not have the last five.
 NAMES: Final = {
     "files_copied": "Files Copied",
     "directories_copied": "DIR_COPY",
@@ -53,14 +53,14 @@ class Counters:
 
     @classmethod
     def of(cls, values: Mapping[str, int | None]) -> Self:
-        """From a row; nulls, which sums over nothing are, count as zero."""
+        """From a row; null, which is the sum of no rows, counts as zero."""
         return cls(**{name: values.get(name) or 0 for name in names()})
 
     def __add__(self, other: Counters) -> Counters:
         return Counters(**{n: getattr(self, n) + getattr(other, n) for n in names()})
 
     def lines(self) -> Iterator[str]:
-        """As Hadoop's job client prints them; what is zero is left out."""
+        """As Hadoop's job client prints them, without those that are zero."""
         yield "\tDistCp Counters"
         for name, value in sorted(self.as_dict().items(), key=lambda pair: NAMES[pair[0]]):
             if value:

@@ -1,4 +1,4 @@
-"""Saying what a copy would do (`--dry-run`): the same decisions, and nothing changed."""
+"""A dry run of a copy (`--dry-run`): the same decisions, and nothing is changed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCHEMA: Final = "action string, source binary, target binary, length long, reaso
 
 @dataclass(frozen=True, slots=True)
 class DryRunTask:
-    """Turns rows of the listing into what would be done."""
+    """A task that turns rows of the listing into actions."""
 
     copy: CopyTask
 
@@ -37,7 +37,7 @@ class DryRunTask:
             for entry in entries(batch):
                 target = self.copy.target_path + decode(entry.relative)
                 try:
-                    action, reason = self._say(sources, fs, entry, target)
+                    action, reason = self._action(sources, fs, entry, target)
                 except FAILURES as error:
                     action, reason = "fail", error_text(error)
                 source = b""
@@ -51,7 +51,7 @@ class DryRunTask:
                 names=["action", "source", "target", "length", "reason"],
             )
 
-    def _say(self, sources: list[Any], fs: Any, entry: Entry, target: str) -> tuple[str, str]:
+    def _action(self, sources: list[Any], fs: Any, entry: Entry, target: str) -> tuple[str, str]:
         is_directory = entry.kind == Kind.DIRECTORY
         if entry.kind == Kind.MISSING:
             return "delete", "not at the source"
@@ -66,7 +66,8 @@ class DryRunTask:
 
 
 def report_all(rows: DataFrame, tell: Callable[[str], None]) -> Counters:
-    """Say each row; what would be counted. Rows come partition by partition."""
+    """Report each row by `tell`; return the counters of the copy. Rows come partition by
+    partition."""
     counters = Counters()
     for row in rows.toLocalIterator():
         source, target = decode(bytes(row["source"])), decode(bytes(row["target"]))

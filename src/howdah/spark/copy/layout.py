@@ -1,17 +1,17 @@
-"""Where what is copied goes: Hadoop's rules (pure).
+"""Where each source goes at the target, by Hadoop's rules (pure).
 
-1. One file: to the target's own path if that is absent or a file, else into the
-   directory that is there, under the file's name.
-2. One directory, target absent: the target becomes its copy (FS-160). Target there:
-   it is copied into it, under its name (FS-162).
+1. One file: to the target's own path if that is absent or a file; into the directory that is
+   there, under the file's name, otherwise.
+2. One directory, target absent: the target becomes its copy (FS-160). Target exists: the
+   directory is copied into it, under its name (FS-162).
 3. Several sources: each into the target under its name (FS-161).
-4. With `-update` or `-overwrite` the content of directories goes right into the target,
-   however many there are and whether it exists or not (FS-163, FS-164); and the
-   attributes of the target's own directory stay, unless `-updateRoot` is given.
-5. The root directory has no name, so its content always goes right into the target.
+4. With `-update` or `-overwrite` the content of directories goes directly into the target, for
+   any number of sources and whether it exists or not (FS-163, FS-164). The attributes of the
+   target's own directory stay, unless `-updateRoot` is given.
+5. The root directory has no name, so its content always goes directly into the target.
 
-A place is said relative to the target: empty for the target itself, else it starts with
-a slash.
+A place is a path relative to the target: empty for the target itself, else it starts with a
+slash.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from howdah.spark.listing.entries import Found
 
 
 class InvalidInput(HowdahError, ValueError):
-    """Sources and target that don't go together."""
+    """Sources and target that do not go together, or do not exist."""
 
     java_class = "org.apache.hadoop.tools.CopyListing$InvalidInputException"
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One thing to copy. `filesystem` is its number among those that are read from."""
+    """One file or directory to copy. `filesystem` is its index in `CopyContext.places`."""
 
     filesystem: int
     path: str
@@ -42,7 +42,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A source with its place; the row of a directory may be left out, its content isn't."""
+    """A source and its place. With `skips_itself` a directory gets no row, only its content."""
 
     source: Source
     relative: str

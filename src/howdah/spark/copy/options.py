@@ -1,8 +1,8 @@
-"""What a copy is asked for: the options of `distcp`, checked against each other (pure).
+"""The options of `distcp`, checked against each other (pure; Hadoop's DistCpOptions).
 
-Names, defaults and the words of refusals are those of Hadoop's DistCp, so that its users
-and their scripts find what they know. Two defaults differ on purpose: there is no limit
-of bandwidth, and the copy buffer is larger.
+Names, defaults and the words of refusals are Hadoop's, so that its users and their scripts find
+what they know. Two defaults differ on purpose: bandwidth is not limited, and the copy buffer is
+larger.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class InvalidOptions(IllegalArgument):
 
 
 class Attribute(enum.Enum):
-    """What of a file is to be the same at the target (`-p`), with its letter."""
+    """An attribute that is preserved (`-p`), with its letter."""
 
     REPLICATION = "r"
     BLOCK_SIZE = "b"
@@ -42,7 +42,7 @@ class Attribute(enum.Enum):
 
 
 DEFAULT_LETTERS: Final = "rbugpct"
-"""What `-p` alone preserves."""
+"""The attributes that `-p` alone preserves."""
 
 
 def attributes(letters: str) -> frozenset[Attribute]:
@@ -57,20 +57,20 @@ def attributes(letters: str) -> frozenset[Attribute]:
 
 
 class Strategy(enum.Enum):
-    """How files are dealt out to tasks."""
+    """How files are assigned to tasks."""
 
     UNIFORM_SIZE = "uniformsize"
     DYNAMIC = "dynamic"
 
     @classmethod
     def of(cls, name: str) -> Strategy:
-        """As Hadoop: whatever isn't known is the default."""
+        """The strategy of a name; as in Hadoop, an unknown name means the default."""
         return cls.DYNAMIC if name.lower() == cls.DYNAMIC.value else cls.UNIFORM_SIZE
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to copy. Contradictions raise InvalidOptions at once."""
+    """How to copy. Contradictory options raise InvalidOptions."""
 
     preserve: frozenset[Attribute] = frozenset()
     overwrite: bool = False
@@ -100,11 +100,11 @@ class Options:
     reverse_diff: tuple[str, str] | None = None
     dry_run: bool = False
     locality: bool | None = None
-    """Whether tasks prefer nodes with replicas; None is where it can matter."""
+    """Whether tasks prefer nodes with replicas; None: where that can matter."""
 
     def __post_init__(self) -> None:
         if self.blocks_per_chunk > 0:
-            # Chunks are joined by concat, which wants blocks of one size.
+            # Chunks are joined by concat, which needs blocks of one size.
             object.__setattr__(self, "preserve", self.preserve | {Attribute.BLOCK_SIZE})
             object.__setattr__(self, "append", False)
         object.__setattr__(self, "max_maps", max(self.max_maps, 1))
@@ -165,15 +165,15 @@ class Options:
 
     @property
     def by_snapshots(self) -> bool:
-        """Whether what is to be done is told by a report on two snapshots."""
+        """Whether a snapshot report says what to copy (`-diff`, `-rdiff`)."""
         return self.diff is not None or self.reverse_diff is not None
 
     @property
     def wants_missing(self) -> bool:
-        """Whether it matters what only the target has."""
+        """Whether entries at the target only are needed."""
         return self.delete or (self.track_path is not None and not self.atomic)
 
     @property
     def preserves(self) -> str:
-        """The letters of what is preserved."""
+        """The letters of the preserved attributes."""
         return "".join(each.value for each in Attribute if each in self.preserve)

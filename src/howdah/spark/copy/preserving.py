@@ -1,7 +1,7 @@
-"""Giving a copy the attributes of its source (`-p`).
+"""Preserving attributes of the source at the target (`-p`; Hadoop's DistCpUtils.preserve).
 
-What is the same already is left alone, so somebody who is no superuser can preserve the
-owner of files that are his own. Times come last, since everything before changes them.
+An attribute that is equal already is not set, so an ordinary user can preserve the owner of the
+files that he owns. Times come last, since the steps before change them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from howdah.spark.listing.entries import Entry
 
 _RAW = "raw."
 _STICKY = 0o1000
-# Set when the file is made, not afterwards.
+# Set when the file is created, not afterwards.
 _AT_CREATION = {
     Attribute.BLOCK_SIZE,
     Attribute.CHECKSUM_TYPE,
@@ -25,19 +25,19 @@ _AT_CREATION = {
 
 
 class AclsNotSupported(errors.UnsupportedOperation):
-    """ACLs shall be preserved, and one of the filesystems has none."""
+    """ACLs are to be preserved, and one of the filesystems has none."""
 
     java_class = "org.apache.hadoop.tools.CopyListing$AclsNotSupportedException"
 
 
 class XAttrsNotSupported(errors.UnsupportedOperation):
-    """Extended attributes shall be preserved, and one of the filesystems has none."""
+    """Extended attributes are to be preserved, and one of the filesystems has none."""
 
     java_class = "org.apache.hadoop.tools.CopyListing$XAttrsNotSupportedException"
 
 
 def check_support(fs: FileSystem, wanted: Set[Attribute]) -> None:
-    """Raise unless a filesystem has the attributes that shall be preserved."""
+    """Raise unless a filesystem has the attributes that are to be preserved."""
     if Attribute.ACL in wanted:
         try:
             fs.get_acl_status("/")
@@ -53,7 +53,7 @@ def check_support(fs: FileSystem, wanted: Set[Attribute]) -> None:
 def preserve(
     source_fs: FileSystem, source: Entry, target_fs: FileSystem, path: str, wanted: Set[Attribute]
 ) -> None:
-    """Make the attributes of `path` those of `source`, as far as they are wanted."""
+    """Give `path` the wanted attributes of `source`."""
     if not wanted - _AT_CREATION:
         return
     now = target_fs.get_file_status(path)
@@ -80,7 +80,7 @@ def _owner(source: Entry, target_fs: FileSystem, now: FileStatus, wanted: Set[At
 def _acl(source_fs: FileSystem, source: Entry, target_fs: FileSystem, now: FileStatus) -> None:
     if source.has_acl or now.has_acl:
         target_fs.set_acl(now.path, source_fs.get_acl_status(source.path).all_entries())
-        # An ACL says nothing of the sticky bit.
+        # An ACL has no sticky bit.
         if (source.permission ^ now.permission) & _STICKY:
             target_fs.set_permission(now.path, source.permission)
     elif source.permission != now.permission:

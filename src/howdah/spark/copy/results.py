@@ -1,12 +1,12 @@
-"""What a task has done and what it failed by, as a row that Spark brings to the driver.
+"""The result of a task: its counters and its error, in a row that Spark brings to the driver.
 
-A task that fails ends well as far as Spark knows, and says in its row what it failed by.
-So the driver has the error as it was, with its class, and reads no stacks of Java's.
+A task that fails ends well as far as Spark knows, and names the error in its row
+(`common.failures`).
 
-1. What another node or another minute may change is raised first: Spark then runs the
-   task again, elsewhere if it can. Only the last attempt makes a row of it.
-2. What is plain at once (no such path, no permission, a full quota) is a row at once.
-3. A task that has failed leaves a mark, and the others of the job stop soon after.
+1. An error that may go away on another node or after a minute is raised: Spark then runs the
+   task again, elsewhere if it can. Only the last attempt reports the error in a row.
+2. A permanent error (no such path, no permission, quota exceeded) is reported in a row at once.
+3. A task that fails sets a mark; the other tasks of the job stop soon after.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from howdah.fs.api import FileSystem
 
 FINGERPRINT: Final = "fingerprint"
-"""Beside the counters: which rows a task has seen (`entries.fingerprint_of`)."""
+"""Beside the counters: the sum of `entries.fingerprint_of` over the task's rows."""
 SCHEMA: Final = (
     ", ".join(f"{name} long" for name in (*names(), FINGERPRINT)) + ", error string, message string"
 )
@@ -56,7 +56,7 @@ def result(
 
 
 def result_of(work: Callable[[Counters], None], attempts: int = 1) -> Iterator[pa.RecordBatch]:
-    """The row of a task, of which Spark may make so many attempts."""
+    """Run `work` and yield the task's row. Spark makes up to `attempts` attempts at the task."""
     counters: Counters = Counters()
     failure: Exception | None = None
     try:
@@ -69,8 +69,8 @@ def result_of(work: Callable[[Counters], None], attempts: int = 1) -> Iterator[p
 
 
 def summed(rows: Iterable[Row]) -> tuple[Counters, int]:
-    """The sums of what all tasks told, and of their fingerprints. Raises what one failed by,
-    and says of how many more."""
+    """The sums of all tasks' counters and fingerprints. Raises the error of a task that failed,
+    with the number of the others that did."""
     counters, fingerprint = Counters(), 0
     failed = []
     for row in rows:
@@ -88,12 +88,12 @@ def summed(rows: Iterable[Row]) -> tuple[Counters, int]:
 
 
 def sums_of(frame: DataFrame) -> Counters:
-    """The sums of tasks that are run for that."""
+    """Run the tasks of a frame; the sums of their counters."""
     return summed(frame.collect())[0]
 
 
 def most_attempts(spark: SparkSession) -> int:
-    """How often Spark runs a task before it gives the job up."""
+    """How often Spark runs a task before it gives up the job."""
     master = spark.conf.get("spark.master", "") or ""
     if master.startswith("local"):
         _, _, attempts = master.removesuffix("]").partition(",")
@@ -102,7 +102,8 @@ def most_attempts(spark: SparkSession) -> int:
 
 
 def is_last(error: Exception, attempts: int) -> bool:
-    """Whether nothing is left to be tried, so that the error is told by a row."""
+    """Whether the error is to be reported in a row: it is permanent, or this is the last
+    attempt."""
     cause = error.__cause__ or error
     if isinstance(cause, PERMANENT) or isinstance(error, SourceGone):
         return True
@@ -113,7 +114,7 @@ def is_last(error: Exception, attempts: int) -> bool:
 
 
 class FailureMark:
-    """Says to the tasks of a job that one of them has failed: a directory that is there."""
+    """Tells the tasks of a job that one of them has failed: a directory that exists then."""
 
     def __init__(
         self, fs: FileSystem, path: str, clock: Callable[[], float] = time.monotonic
@@ -125,18 +126,18 @@ class FailureMark:
         self._is_set = False
 
     def set(self, cause: Exception) -> None:
-        """Say so; if that fails as well, `cause` hears of it."""
+        """Set the mark; if that fails too, `cause` gets a note."""
         try:
-            # Not its parents: without the job's directory there is no job.
+            # Without parents: if the job's directory is gone, the job has ended.
             self._fs.mkdir(self._path)
         except errors.PathExists:
-            return  # another one has failed, too
+            return  # another task has failed too
         except FAILURES as error:
             cause.add_note(f"{self._path} could not be made: {error}")
 
     @property
     def is_set(self) -> bool:
-        """Asked for anew every few seconds."""
+        """Whether the mark is set; looked up again every few seconds."""
         if not self._is_set and self._clock() >= self._next_s:
             self._next_s = self._clock() + LOOK_S
             self._is_set = self._fs.exists(self._path)

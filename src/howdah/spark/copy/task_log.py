@@ -1,7 +1,7 @@
-"""The log of a copy's task (`-log`, `-v`): CopyMapper's output in Hadoop.
+"""The log of a task that copies (`-log`, `-v`): the output of Hadoop's CopyMapper.
 
-The log of a task is a file `part-m-NNNNN` in the directory of `-log`, with lines such as
-Hadoop's mappers write. It gets its name when the task has ended.
+Each task writes a file `part-m-NNNNN` in the directory of `-log`, with the lines of Hadoop's
+mappers. The file gets its name when the task has ended.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from howdah.spark.copy.options import Options
 
 
 class TaskLog:
-    """The report of one attempt at a task; a context manager that completes the log."""
+    """The log of one attempt at a task, and its gauge; leaving the context completes the log."""
 
     def __init__(
         self,

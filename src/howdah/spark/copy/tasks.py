@@ -1,9 +1,8 @@
-"""What an executor does with the rows of its partition: copies, and counts.
+"""The task that copies the rows of its partition (Hadoop's CopyMapper).
 
-One row comes back for each task: its counters, and what it failed by, if it did
-(`howdah.spark.copy.results`); with `-i` files that cannot be read are counted instead. A task
-can be run again at any point: what an earlier attempt has copied is found as any other
-file at the target is.
+A task yields one row: its counters, and its error if it failed (`copy.results`). With `-i` files
+that cannot be read are counted and skipped. A task can be run again at any point: a file that an
+earlier attempt copied is compared like any other file at the target.
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FAILED_PART: Final = "failed"
-"""Beside the parts of a file: one of them could not be read, and `-i` lets that pass."""
+"""A name beside the chunks of a file: one chunk could not be read, and `-i` ignores that."""
 
 
 @dataclass(frozen=True, slots=True)
 class CopyTask:
-    """What a task needs to know to copy; called with the rows of its partition."""
+    """The task, as a value that travels to executors; called with the rows of its partition."""
 
     sources: tuple[Place, ...]
     target: Place
@@ -59,7 +58,7 @@ class CopyTask:
     reports_progress: bool = False
     combine_mode: str = COMPOSITE
     most_attempts: int = 1
-    """Of Spark at a task."""
+    """How often Spark runs a task."""
 
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -88,14 +87,14 @@ class CopyTask:
         yield result(counters, 0 if run is None else run.fingerprint, failure)
 
     def task_log(self, partition: int, unique: int) -> TaskLog:
-        """What this attempt at the task writes its log and its progress to."""
+        """The log of this attempt, with the gauge of its progress."""
         fs = gauge_filesystem(self.target) if self.reports_progress else None
         gauge = Gauge(fs, self.staging.progress, f"{partition:05}-{unique}")
         return TaskLog.of(self.log, self.options, gauge, partition, unique)
 
 
 class _Attempt:
-    """One attempt at a task."""
+    """The state of one attempt at a task."""
 
     def __init__(
         self, task: CopyTask, partition: int, attempt: int, unique: int, log: TaskLog
@@ -130,7 +129,7 @@ class _Attempt:
         return self._counters
 
     def handle(self, entry: Entry) -> None:
-        """Copy what a row says; count it, or raise."""
+        """Copy the file or directory of a row and count it, or raise."""
         self.fingerprint += fingerprint_of(entry)
         target = (self._task.target_path + decode(entry.relative)) or "/"
         try:
@@ -149,13 +148,13 @@ class _Attempt:
                 self._counters.files_failed += 1
                 self._counters.bytes_failed += entry.length
             else:
-                # Whoever joins the parts counts the file.
+                # The task that joins the chunks counts the file.
                 self._counters.bytes_failed += entry.chunk_length
                 self._chunks_of(entry, marked_failed=True)
             self._log.failed(self._source_uri(entry), str(error))
 
     def _check_name(self, entry: Entry, target: str) -> None:
-        """The checksum file of its neighbour would overwrite a file of that name."""
+        """Refuse `.a.crc` beside `a` on `file://`: the checksum file of `a` has that name."""
         summed = summed_name(paths.name_of(target))
         if summed is None:
             return
@@ -192,7 +191,7 @@ class _Attempt:
             copied, count = entry.length, entry.length - entry.target_length
             why = self._copier.append(source_fs, entry, target)
             if why is not None:
-                self._log.failed(f"{self._fs.uri}{target}", f"{why}; it is copied as a whole")
+                self._log.failed(f"{self._fs.uri}{target}", f"{why}; the whole file is copied")
                 copied = count = self._copier.copy(source_fs, entry, target).length
                 self._counters.files_retried += 1
         elif entry.chunk_length != WHOLE:
@@ -209,19 +208,19 @@ class _Attempt:
             self._log.copied(uri, entry.length, self._fs.uri + target, decision.reason.value)
 
     def _chunks_of(self, entry: Entry, marked_failed: bool = False) -> str:
-        """The directory for the parts of a file; it says that the file has any."""
+        """Create the directory for the chunks of a file."""
         path = self._task.staging.chunks(entry.relative)
         try:
             self._fs.mkdir(path)
         except errors.PathExists:
-            pass  # by another part
+            pass  # another chunk's task created it
         if marked_failed:
             self._fs.create(f"{path}/{FAILED_PART}", overwrite=True).close()
         return path
 
     def _skip(self, source_fs: FileSystem, entry: Entry, target: str, decision: Decision) -> None:
         self._counters.files_skipped += 1
-        # Only an earlier attempt can have made what is there of an atomic copy.
+        # In an atomic copy only an earlier attempt can have written the file.
         own = self._options.atomic
         self._counters.bytes_skipped += entry.target_length if own else entry.length
         self._counters.skipped_by_checksum += decision.reason is Reason.CHECKSUM_EQUAL
@@ -236,9 +235,9 @@ class _Attempt:
         preserve(source_fs, entry, self._fs, target, self._options.preserve)
 
     def _as_it_is_now(self, entry: Entry, target: str) -> Entry:
-        """An earlier attempt may have copied the file since it was listed."""
+        """The entry with the target's present status: an earlier attempt may have copied it."""
         if self._options.direct and entry.target == Found.ABSENT:
-            return entry  # if there is one now, then perhaps a half
+            return entry  # a file that exists now may be incomplete
         try:
             status = self._fs.get_file_status(target)
         except (errors.PathNotFound, errors.ParentNotDirectory):
@@ -263,7 +262,7 @@ class _Attempt:
 def decision_of(
     task: CopyTask, source_fs: FileSystem, fs: FileSystem, entry: Entry, target: str
 ) -> Decision:
-    """What is to be done with a file, by what was listed and, if need be, by checksums."""
+    """Decide what to do with a file, by the listing and, if needed, by checksums."""
     there = None
     if entry.target == Found.FILE:
         there = FileVersion(
@@ -272,7 +271,7 @@ def decision_of(
         if task.replaces_file:
             return Decision(Action.COPY, Reason.OVERWRITE)
         if task.options.by_snapshots and task.options.dry_run:
-            # What is there is not yet what it will be compared with.
+            # A dry run moves nothing, so the file is not yet the one to compare with.
             return Decision(Action.COPY, Reason.REPORTED)
     here = FileVersion(entry.length, entry.modification_time_ms, entry.block_size)
 

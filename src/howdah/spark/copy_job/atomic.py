@@ -1,10 +1,10 @@
-"""`-atomic`: a whole copy made where nobody looks, which gets its name in one step.
+"""`-atomic`: a copy is written to a directory of its own and renamed when it is complete.
 
-1. It is made in `._WIP_NAME.KEY.RUN`, beside the target or in the directory of `-tmp`. The
-   key is that of the copy, the run is this one: no other run ever writes to it.
-2. What runs that were killed have left of the same copy is removed by the next one, which
-   has the lock of the target.
-3. Before it gets its name it has to have as many files and bytes as were copied.
+1. The directory is `._WIP_NAME.KEY.RUN`, beside the target or in the directory of `-tmp`. KEY is
+   the key of the copy, RUN that of the run: no other run writes to it.
+2. Directories that killed runs of the same copy left are removed by the next run, which holds
+   the lock of the target.
+3. Before the rename the directory must have as many files and bytes as were copied.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class AtomicCopy:
-    """The directory in which one run makes its copy of the whole target."""
+    """The directory of one run, for the whole target."""
 
     def __init__(
         self, fs: FileSystem, target_path: str, directory: str | None, key: str, run: str
@@ -34,7 +34,7 @@ class AtomicCopy:
         self.path = paths.join(self._parent, f"{self._stem}.{run}")
 
     def remove_debris(self) -> None:
-        """Remove what earlier runs of this copy left."""
+        """Remove the directories of earlier runs of this copy."""
         try:
             found = [status.path for status in self._fs.list_status_iter(self._parent)]
         except errors.PathNotFound:
@@ -45,10 +45,11 @@ class AtomicCopy:
                 self._fs.delete(path, recursive=True)
 
     def commit(self, counters: Counters) -> None:
-        """Give the copy its name. Raises `CopyFailed` if it is not what was counted."""
+        """Rename the directory to the target. Raises `CopyFailed` if it does not have what was
+        counted."""
         fs = self._fs
         if not counters.files_copied and not fs.exists(self.path):
-            fs.mkdirs(self.path)  # the copy of nothing
+            fs.mkdirs(self.path)  # an empty copy
         self._check(counters)
         fs.mkdirs(paths.parent_of(self._target) or paths.SEPARATOR)
         try:

@@ -1,7 +1,7 @@
-"""What a copy begins with, from the driver's side: its sources' rows, and the list of all below.
+"""The beginning of a listing, from the driver's side (Hadoop's CopyListing).
 
-The driver makes a row for each source, several at a time; tasks do the rest
-(`howdah.spark.listing.rounds`, `howdah.spark.listing.walking`).
+The driver makes a row for each source, several at a time; tasks list the rest
+(`listing.rounds`, `listing.walking`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class CopyListing:
-    """Lists for one run. `notes` is given a line where that is worth one."""
+    """Makes the listing of one run; `notes` is appended to."""
 
     def __init__(
         self,
@@ -51,12 +51,12 @@ class CopyListing:
         self._staging = staging
         self._path = path
         self._lock = lock
-        self._told = notes
+        self._notes = notes
         self.own_roots: list[Entry] = []
-        """The rows of the target's own directory, which gets its attributes last."""
+        """The sources of the attributes of the target's own directory, which are set last."""
 
     def walk(self) -> Walk:
-        """What a task needs to know to list."""
+        """The task that lists."""
         return Walk(
             sources=self._context.places,
             target=self._context.target,
@@ -69,7 +69,7 @@ class CopyListing:
         )
 
     def make(self) -> Listing:
-        """Everything that is below the sources, and what only the target has."""
+        """List the sources, and the entries that are at the target only."""
         named = zip(self._placed, self._context.sources, strict=True)
         found = for_each(lambda each: self._roots(each[0], each[1][1]), named)
         roots = [row for rows in found for row in rows]
@@ -80,8 +80,8 @@ class CopyListing:
         return self.keep(lambda kept: make_listing(self._spark, roots, walk, most, kept))
 
     def keep(self, make: Callable[[RowStore], Listing]) -> Listing:
-        """A listing in the staging directory; nowhere in the target if nothing is to be
-        changed, or if there is no room."""
+        """Make a listing with its rows in the staging directory; in memory for a dry run, or if
+        the target has no room or permission for them."""
         if self._options.dry_run:
             return make(RowsInMemory())
         try:
@@ -89,19 +89,21 @@ class CopyListing:
             return make(RowsInFiles(self._spark, self._context.target, self._staging.listing))
         except (NotStored, errors.QuotaExceeded, errors.AccessDenied) as error:
             if self._trusts_names:
-                raise  # listed again later, halves of files would be taken for files
-            self._told.append(f"An executor that is lost fails this copy: {error}")
+                raise  # if listed again later, incomplete files would be skipped
+            self._notes.append(
+                f"A lost executor would fail this copy, as its listing is in memory: {error}"
+            )
             return make(RowsInMemory())
 
     @property
     def lists_target_alone(self) -> bool:
-        """Whether nothing that is copied is paired with the target's own directory."""
+        """Whether no source is paired with the target's own directory."""
         is_paired = any(each.source.is_directory and not each.relative for each in self._placed)
         is_there = self._context.found is Found.DIRECTORY
         return self._options.wants_missing and is_there and not is_paired
 
     def _roots(self, placed: Placed, status: FileStatus) -> list[Entry]:
-        """The rows that the listing begins with: a source, and the content of a directory."""
+        """The first rows of a source: itself, and the directory to be listed."""
         there = None
         if self._context.target_status is not None and not self._options.atomic:
             there = self._context.target_status
@@ -118,13 +120,13 @@ class CopyListing:
 
     @property
     def _trusts_names(self) -> bool:
-        """Whether a file that is at the target is left alone, and may be there by halves."""
+        """Whether files at the target are skipped unseen, and may be incomplete."""
         options = self._options
         return options.direct and not (options.update or options.overwrite)
 
 
 def refuse_duplicates(listing: Listing) -> None:
-    """Raises `DuplicateFile` where two sources have one place."""
+    """Raises `DuplicateFile` if two sources have the same path at the target."""
     rows = listing.of(Kind.FILE, Kind.DIRECTORY).select("relative", "source")
     twice = rows.groupBy("relative").count().where("count > 1").limit(1)
     found = [decode(bytes(row["source"])) for row in rows.join(twice, "relative").collect()]

@@ -85,10 +85,10 @@ def distcp(
     """Copy files and trees in parallel; the executors of `spark` move the bytes.
 
     `sources` and `target` are URIs, or paths on `fs.defaultFS`; sources may be patterns.
-    `tell` is given a line for each thing that a dry run would do, `warn` one if another
-    job has the target and has to be waited for. Raises `TreeLocked` if it keeps it,
-    `CopyFailed` with source, target and reason, `InvalidInput`, `DuplicateFile`, and
-    others that `howdah.spark.copy_job.outcome` knows.
+    `tell` gets a line for each action of a dry run; `warn` gets one if the copy has to wait for
+    another job that holds the target. Raises `TreeLocked` if that job does not end, `CopyFailed`
+    with source, target and reason, `InvalidInput`, `DuplicateFile`, and the other errors of
+    `copy_job.outcome`.
 
     >>> distcp(spark, "hdfs://a:8020/data", "hdfs://b:8020/data")  # doctest: +SKIP
     """
@@ -116,13 +116,13 @@ def _locked(
     options: Options,
     warn: Callable[[str], None],
 ) -> TreeLock:
-    """The lock of the target, which `stack` gives up."""
+    """Take the lock of the target; `stack` releases it."""
     fs, path = context.target_fs, context.target_path
     try:
         return stack.enter_context(locked(fs, path, "distcp", tell=warn))
     except errors.AccessDenied as error:
         if options.direct:
-            # Whoever writes to final names may be allowed to do that below only.
+            # With -direct the user may need to write only below the target.
             return TreeLock(path, None, f"{path} is not locked: {error}")
         raise CopyFailed(f"Cannot write to {context.target_uri}: {error}") from error
 
@@ -149,7 +149,7 @@ class _Job:
         self._conf = conf
         self._user = user
         self._shows_progress = shows_progress
-        self._told: list[str] = [] if lock.note is None else [lock.note]
+        self._notes_so_far: list[str] = [] if lock.note is None else [lock.note]
         self._began_s = time.monotonic()
         self._fs = context.target_fs
         self._placed = place(
@@ -166,7 +166,7 @@ class _Job:
         if self._sync is not None:
             what += self._sync.key
         key = key_of(what, context.target_uri)
-        # An atomic copy is made beside its target, where nothing is yet.
+        # An atomic copy is written beside the target, to a directory that does not exist yet.
         self._path = context.target_path
         run = uuid.uuid4().hex[:12]
         self._atomic: AtomicCopy | None = None
@@ -179,7 +179,14 @@ class _Job:
         is_file = alone and not self._placed[0].relative
         self._staging = Staging.of(self._path, is_file, key, run)
         self._lister = CopyListing(
-            spark, context, options, self._placed, self._staging, self._path, lock, self._told
+            spark,
+            context,
+            options,
+            self._placed,
+            self._staging,
+            self._path,
+            lock,
+            self._notes_so_far,
         )
 
     def _work_directory(self) -> str | None:
@@ -234,13 +241,13 @@ class _Job:
                 listing.forget()
             if self._sync is not None:
                 self._sync.forget()
-            # What -diff has begun it goes on with, if the directory is there.
+            # With the staging directory in place, -diff can resume.
             if not self._options.dry_run and (is_done or self._sync is None):
                 self._remove_staging()
                 is_made = is_done and listing is not None and listing.totals.has_entries
                 if not is_made and self._context.found is Found.ABSENT:
-                    # The staging directory was in it. The next run would find it there, and
-                    # put the copy into it; and of nothing Hadoop's makes no target either.
+                    # The target was created for the staging directory. Left there, the next run
+                    # would copy into it. (Hadoop, too, creates no target for an empty copy.)
                     self._remove_empty(self._path)
             if task.log is not None and self._options.log_path is not None:
                 remove_unfinished(task.log.connect(), paths.parse(self._options.log_path).path)
@@ -250,8 +257,8 @@ class _Job:
         return Outcome(counters, listing.totals, seconds, tasks, notes)
 
     def _notes(self, counters: Counters) -> tuple[str, ...]:
-        """What whoever asked for the copy may not expect."""
-        notes = self._told
+        """Notes on what the user may not expect."""
+        notes = self._notes_so_far
         if counters.skipped_by_time:
             notes.append(
                 f"{counters.skipped_by_time} files were taken for unchanged by length and "
@@ -276,7 +283,7 @@ class _Job:
             self._atomic.remove_debris()
 
     def _remove_staging(self) -> None:
-        """Remove what this run made, and nothing of one that may have taken its lock."""
+        """Remove what this run created, and nothing of a run that may have taken the lock."""
         self._fs.delete(self._staging.own, recursive=True)
         if self._sync is not None:
             self._fs.delete(self._staging.directory, recursive=True)
@@ -294,10 +301,10 @@ class _Job:
         if self._options.wants_missing:
             counters += self._missing(listing)
         if self._options.preserve:
-            # As long as the staging directory is there, which has the list.
+            # While the staging directory exists, which has the listing.
             rows = listing.of(Kind.DIRECTORY).where("length(relative) > 0")
             self._preserve_directories(rows, task)
-        # It lies in the target's own directory, which gets its attributes after that.
+        # Before the target's own directory, which contains it, gets its attributes.
         self._remove_staging()
         if self._atomic is not None:
             self._commit(self._atomic, counters)
@@ -313,7 +320,7 @@ class _Job:
         self._lock.check()
         made.commit(counters)
 
-    # --- 3. the list -------------------------------------------------------------------
+    # --- 3. the listing -------------------------------------------------------------------
 
     def _list(self) -> Listing:
         return self._lister.make()
@@ -337,7 +344,7 @@ class _Job:
         ):
             counters, fingerprint = summed(plan.map(task, SCHEMA).collect())
         if plan.note is not None:
-            self._told.append(plan.note)
+            self._notes_so_far.append(plan.note)
         if fingerprint != listing.fingerprint:
             raise ListingChanged(
                 "What was copied is not what was listed: an executor was lost that had rows in "
@@ -379,7 +386,7 @@ class _Job:
     def _missing_rows(self, listing: Listing) -> DataFrame:
         missing = listing.of(Kind.MISSING)
         if len(self._placed) > 1 or self._lister.lists_target_alone:
-            # What one source doesn't have another may have.
+            # An entry that one source does not have another one may have.
             there = listing.of(Kind.FILE, Kind.DIRECTORY).select("relative")
             missing = missing.join(there, "relative", "left_anti").dropDuplicates(["relative"])
         return missing
@@ -401,7 +408,7 @@ class _Job:
                     SCHEMA,
                 )
             )
-        assert self._options.track_path is not None, "only then what is missing matters"
+        assert self._options.track_path is not None, "else nothing needs the missing rows"
         track = Place.of(located(self._options.track_path), self._conf, self._user)
         path = track.connect().resolve(self._options.track_path)
         track.connect().mkdirs(path)
@@ -409,7 +416,7 @@ class _Job:
         return sums_of(rows.mapInArrow(tracked, SCHEMA))
 
     def _preserve_directories(self, rows: DataFrame, task: CopyTask) -> None:
-        # Their order matters only where a mode keeps their owner out.
+        # The order matters only for directories whose mode keeps their owner out.
         enters = f"(permission & {OWNER_ENTERS}) = {OWNER_ENTERS}"
         attributes = AttributesTask(task, prefix(self._path))
         sums_of(rows.where(enters).mapInArrow(attributes, SCHEMA))

@@ -1,4 +1,4 @@
-"""How a copy ended: its sums, and the errors by which it can fail, with Hadoop's exit codes."""
+"""The outcome of a copy: its sums, and the errors by which it fails, with Hadoop's exit codes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ UNKNOWN_ERROR: Final = -999
 
 
 class DuplicateFile(errors.HowdahError, ValueError):
-    """Two sources would be copied to the same place."""
+    """Two sources would be copied to the same path."""
 
     java_class = "org.apache.hadoop.tools.CopyListing$DuplicateFileException"
 
 
 class ListingChanged(errors.HowdahError, RuntimeError):
-    """What tasks were given to copy is not what was listed."""
+    """The rows that tasks copied are not the rows that were listed."""
 
 
 def exit_code(error: Exception) -> int:
@@ -48,7 +48,7 @@ def exit_code(error: Exception) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a copy has done."""
+    """The result of a copy."""
 
     counters: Counters
     listed: Totals

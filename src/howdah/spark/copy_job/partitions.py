@@ -1,12 +1,12 @@
-"""Dealing the rows out to tasks (`-strategy`, `-m`).
+"""Assigning the rows of a copy to tasks (`-strategy`, `-m`; UniformSizeInputFormat).
 
-* `uniformsize`: as many parts as `-m` says, each with about as many bytes.
-* `dynamic`: several times as many parts, the big ones first, so that whoever is done
-  takes another. Worth it where nodes or files differ in speed.
+* `uniformsize`: as many partitions as `-m` says, each with about as many bytes.
+* `dynamic`: several times as many (DynamicInputFormat), the large ones first, so that a task slot
+  that is free takes the next. This helps where nodes or files differ in speed.
 
-Only files that are large for a part have to be dealt out one by one, and there can't be
-many of them; all others go where the hash of their path says, which is even enough. So
-the driver sees no more than a few rows for each part.
+Only files that are large compared with a partition are assigned one by one, and there are few
+of them. All others are assigned by the hash of their path, which is even enough. So the driver
+gets no more than a few rows for each partition.
 """
 
 from __future__ import annotations
@@ -24,44 +24,44 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 LARGE_A_PART: Final = 4
-"""A file is large if it has more than this fraction of a part's bytes."""
+"""A file is large if it has more than one in so many of a partition's bytes."""
 DYNAMIC_FACTOR: Final = 8
-# Less than this is not worth a part of its own.
+# Less work than this is not worth a partition of its own.
 FILES_A_PART: Final = 25
 DIRECTORIES_A_PART: Final = 250
 BYTES_A_PART: Final = 32 << 20
 
 
 def part_count(totals: Totals, options: Options) -> int:
-    """How many parts there are to be."""
+    """The number of partitions."""
     most = options.max_maps
     if options.strategy is Strategy.DYNAMIC:
         most *= DYNAMIC_FACTOR
     by_bytes = totals.bytes / BYTES_A_PART
     if not options.blocks_per_chunk:
-        by_bytes = min(by_bytes, totals.files)  # a file is copied as a whole
+        by_bytes = min(by_bytes, totals.files)  # a file is not split
     by_count = totals.files / FILES_A_PART + totals.directories / DIRECTORIES_A_PART
     work = max(by_count, by_bytes)
     return max(1, min(most, math.ceil(work)))
 
 
 def assign_largest_first(lengths: Sequence[int], parts: int) -> list[int]:
-    """The part of each file: the largest first, always to the part that has least.
+    """The partition of each file: the largest first, each to the partition with the least.
 
     >>> assign_largest_first([5, 1, 4, 2], 2)
     [0, 0, 1, 1]
     """
     heap = [(0, part) for part in range(parts)]
-    dealt = [0] * len(lengths)
+    assigned = [0] * len(lengths)
     for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
         filled, part = heapq.heappop(heap)
-        dealt[index] = part
+        assigned[index] = part
         heapq.heappush(heap, (filled + lengths[index], part))
-    return dealt
+    return assigned
 
 
 def in_chunks(rows: DataFrame, blocks: int) -> DataFrame:
-    """Large files as several rows, each a part of so many blocks (`-blocksperchunk`)."""
+    """Split large files into rows for chunks of so many blocks (`-blocksperchunk`)."""
     is_large = f"kind = {int(Kind.FILE)} and block_size > 0 and length > block_size * {blocks}"
     split = rows.where(is_large).selectExpr(
         *(name for name in COLUMNS if name not in ("offset", "chunk_length")),
@@ -74,7 +74,7 @@ def in_chunks(rows: DataFrame, blocks: int) -> DataFrame:
 def in_partitions(
     spark: SparkSession, rows: DataFrame, totals: Totals, options: Options
 ) -> DataFrame:
-    """The rows in as many partitions as there are tasks to be."""
+    """The rows in as many partitions as there will be tasks."""
     import pyarrow as pa
 
     parts = part_count(totals, options)
@@ -93,12 +93,12 @@ def in_partitions(
         {
             "relative": pa.array([bytes(row["relative"]) for row in found], type=pa.binary()),
             "offset": pa.array([row["offset"] for row in found], type=pa.int64()),
-            "dealt": pa.array(
+            "assigned": pa.array(
                 assign_largest_first([row["size"] for row in found], parts), type=pa.int32()
             ),
         }
     )
     chosen = spark.createDataFrame(table).hint("broadcast")
     joined = rows.join(chosen, ["relative", "offset"], "left")
-    dealt = joined.selectExpr("*", f"coalesce(dealt, {hashed}) as part")
-    return dealt.repartitionById(parts, "part").drop("part", "dealt")
+    parted = joined.selectExpr("*", f"coalesce(assigned, {hashed}) as part")
+    return parted.repartitionById(parts, "part").drop("part", "assigned")

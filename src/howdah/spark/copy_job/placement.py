@@ -1,16 +1,16 @@
-"""A copy's tasks at nodes that have replicas of what they copy.
+"""The tasks of a copy at nodes that have replicas of their files.
 
-Where it can matter: a source is an `hdfs://` with datanodes on several machines, and the
-tasks don't all run on the driver's own. Then (`howdah.spark.locality.nodes` says how):
+This is done if a source is an `hdfs://` with datanodes on several hosts, and tasks do not all
+run on the driver's host (`locality.nodes` has the rules):
 
-1. Tasks look up where the files are, each that has bytes to be copied. Of what is there
-   with the same length already nobody asks: it may not be copied at all.
+1. Tasks look up the block locations of each file that has bytes to be copied. Files that are at
+   the target with the same length are left out: most of them are not copied.
 2. The driver gets a row for each node, with the work for which it could be chosen.
-3. Tasks choose a node for each file, and the driver gets a row for each node, with the
-   work for which it was. Large files are dealt out one by one, all others by hash.
-4. The rows go to files that stand for the nodes (`howdah.spark.locality.plan_files`).
+3. Tasks choose a node for each file, and the driver gets a row for each node, with the work for
+   which it was chosen. Large files are assigned one by one, all others by hash.
+4. The rows are written to files that stand for the nodes (`locality.plan_files`).
 
-Everything else goes on as it does without: the copy is the same, wherever its tasks run.
+The copy itself is the same wherever its tasks run.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _FINGERPRINT: Final = "xxhash64(filesystem, relative, offset)"
 
 @dataclass(frozen=True, slots=True)
 class Locate:
-    """A task's work: adds the nodes to each row of a file, with commas between."""
+    """A task that adds to each row of a file its nodes, with commas between."""
 
     place: Place
     filesystem: int
@@ -88,7 +88,7 @@ class Locate:
         try:
             found = fs.block_locations(entry.path, entry.offset, size)
         except (errors.HowdahError, OSError):
-            # Gone, or not to be read: whoever comes to copy it will have to say so.
+            # Deleted or unreadable: the task that copies it reports that.
             return ()
         return holders(
             (min(block.offset + block.length, end) - max(block.offset, entry.offset), block.names)
@@ -98,7 +98,7 @@ class Locate:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """A task's work: one of its nodes for each row, or ""."""
+    """A task that chooses one of its nodes for each row, or ""."""
 
     load: tuple[tuple[str, float], ...]
 
@@ -115,8 +115,8 @@ class Choose:
 
 
 class Partitions:
-    """A plan: `map` calls a task with the rows of each part. `note` says why tasks are
-    not at the nodes with the replicas, where they were to be."""
+    """The partitions of a copy: `map` calls a task with the rows of each. `note` says why tasks
+    do not prefer the nodes with replicas, if they were to."""
 
     def __init__(self, rows: DataFrame, note: str | None = None) -> None:
         self._rows = rows
@@ -127,7 +127,7 @@ class Partitions:
 
 
 class NodePartitions(Partitions):
-    """The same from files."""
+    """Partitions with preferred nodes, from files."""
 
     def __init__(self, rows: DataFrame, files: PlanFiles) -> None:
         super().__init__(rows)
@@ -145,9 +145,9 @@ def placed_partitions(
     options: Options,
     sources: Sequence[Place],
 ) -> Iterator[Partitions]:
-    """The rows of a copy in parts, at the nodes with the replicas where that matters.
+    """The rows of a copy in partitions, with preferred nodes where that matters.
 
-    What `map` gives has to be run before this ends.
+    The result of `map` has to be computed before this ends.
     """
     number = _first_hdfs(sources)
     wanted = runs_elsewhere(spark) if options.locality is None else options.locality
@@ -185,7 +185,7 @@ def _first_hdfs(sources: Sequence[Place]) -> int | None:
 
 
 def _write(spark: SparkSession, files: PlanFiles, located: DataFrame, parts: int) -> bool:
-    """False if all is on one machine."""
+    """Write the plan; False if all replicas are on one host."""
     named = located.where("nodes <> ''").selectExpr("split(nodes, ',') as nodes", f"{_COST} as c")
     each = named.selectExpr("explode(nodes) as node", "c / size(nodes) as share")
     load = _by_node(each.groupBy("node").agg({"share": "sum"}).toDF("node", "work"))
@@ -212,7 +212,7 @@ def _by_node(table: DataFrame) -> dict[str, float]:
 def _with_parts(
     spark: SparkSession, chosen: DataFrame, own: Sequence[Share], parts: int, work: float
 ) -> DataFrame:
-    """The rows with their `part`. Large files are dealt out one by one to their node's."""
+    """The rows with their `part`. Large files are assigned one by one to parts of their node."""
     import pyarrow as pa
 
     joined = chosen.join(share_table(spark, own), "node", "left")
@@ -223,7 +223,7 @@ def _with_parts(
         chosen.where(large).selectExpr("node", "relative", "offset", f"{_SIZE} as length").collect()
     ):
         found[row["node"]].append((bytes(row["relative"]), row["offset"], row["length"]))
-    dealt_out = [
+    assigned = [
         (relative, offset, share.first + part)
         for share in own
         for (relative, offset, _), part in zip(
@@ -232,15 +232,15 @@ def _with_parts(
             strict=True,
         )
     ]
-    if not dealt_out:
+    if not assigned:
         return joined.selectExpr("*", f"{hashed} as part")
     table = pa.table(
         {
-            "relative": pa.array([each[0] for each in dealt_out], type=pa.binary()),
-            "offset": pa.array([each[1] for each in dealt_out], type=pa.int64()),
-            "dealt": pa.array([each[2] for each in dealt_out], type=pa.int32()),
+            "relative": pa.array([each[0] for each in assigned], type=pa.binary()),
+            "offset": pa.array([each[1] for each in assigned], type=pa.int64()),
+            "assigned": pa.array([each[2] for each in assigned], type=pa.int32()),
         }
     )
     one_by_one = spark.createDataFrame(table).hint("broadcast")
     both = joined.join(one_by_one, ["relative", "offset"], "left")
-    return both.selectExpr("*", f"coalesce(dealt, {hashed}) as part")
+    return both.selectExpr("*", f"coalesce(assigned, {hashed}) as part")

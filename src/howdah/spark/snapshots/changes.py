@@ -1,22 +1,21 @@
-"""What a report on two snapshots asks for at the target of `-diff` and `-rdiff` (pure).
+"""What a snapshot report asks for at the target of `-diff` and `-rdiff` (pure; DistCpSync).
 
-The target is as the directory was in the first state, and is to become as it was in the
-second one.
+The target is as the directory was in the first state, and is to become as it was in the second.
 
-1. A report names paths by the earlier of its two states, even where it is read backwards:
-   what was made in a directory that was renamed stands under the directory's earlier
-   name. Here a path is turned into the one that counts: what goes or moves is named as
-   it is at the target now, what is copied as it is in the second state.
-2. What was deleted or renamed is moved, before anything is copied: first each out of its
-   place, what is deepest first, so that no path changes by a move before its own; then
-   each to its new place, parents first. So names may be exchanged or passed on in a
-   ring, and a name may be taken that something else had.
-3. What was made is copied with all that is below it, save what was moved there; what was
-   modified is copied by itself.
-4. Something that comes from outside of the directory was made, something that left it
-   was deleted: reports say so already.
-5. A filter holds paths as everywhere. Of a rename with a filter at one end the other end
-   is made or deleted. What a filter keeps at the target must not be in the way.
+1. A report names paths by the earlier of its two states, even if it is read backwards: an entry
+   created in a directory that was renamed has the directory's earlier name in its path. Here
+   paths are translated: deletions and renames to the target's present paths, copies to the paths
+   of the second state.
+2. Deletions and renames are done before anything is copied: first every entry is moved away, the
+   deepest first, so that no move changes the path of a later one; then every renamed entry is
+   moved to its new path, parents first. So names may be exchanged, even in a ring, and a name
+   may be taken that another entry had.
+3. A created entry is copied with everything below it, except entries that were moved there. A
+   modified entry is copied by itself.
+4. An entry that came from outside of the directory is created, one that left it is deleted; the
+   report says so already.
+5. Filters match paths as everywhere. If a filter matches one end of a rename, the other end is a
+   creation or a deletion. An entry that a filter keeps at the target must not be in the way.
 
 A path is relative to the directory, and empty for the directory itself.
 """
@@ -38,7 +37,7 @@ RENAMED: Final = "R"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One line of a report. A rename has a `target`."""
+    """An entry of a report (DiffReportEntry). A rename has a `target`."""
 
     label: str
     path: str
@@ -51,7 +50,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Something at the target that gets another place, or none."""
+    """A rename at the target, or a deletion if `target` is None."""
 
     source: str
     target: str | None
@@ -59,13 +58,13 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Patterns that are held against a path behind each of several beginnings."""
+    """Patterns that are matched against a path with each of several prefixes."""
 
     patterns: tuple[str, ...] = ()
     beginnings: tuple[str, ...] = ("",)
 
     def match(self, path: str) -> bool:
-        """Whether a relative path is to be left out.
+        """Whether a filter matches a relative path.
 
         >>> Filters((r".*/b",)).match("a/b")
         True
@@ -79,9 +78,9 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """A report's renames and deletions, and what they make of its other lines.
+    """The renames and deletions of a report, by which paths of its other entries translate.
 
-    `forward` says that the first state is the earlier one (`-diff`).
+    `forward`: the first state is the earlier one (`-diff`).
     """
 
     renames: tuple[Change, ...]
@@ -92,7 +91,7 @@ class Changes:
     _before: Mapping[str, str] = field(init=False, default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        # Keys are paths of the earlier state, which reports are written in.
+        # Keys are paths of the earlier state, as in the report.
         places: dict[str, str | None] = {}
         before: dict[str, str] = {}
         for change in self.renames:
@@ -104,7 +103,7 @@ class Changes:
 
     @classmethod
     def of(cls, changes: Iterable[Change], forward: bool, filters: Filters) -> Changes:
-        """From the lines of a report; those that only copy are passed over."""
+        """The renames and deletions among the entries of a report."""
         given = [change for change in changes if change.label in (RENAMED, DELETED)]
         return cls(
             tuple(change for change in given if change.label == RENAMED),
@@ -114,7 +113,8 @@ class Changes:
         )
 
     def moves(self) -> list[Move]:
-        """What is to be moved or to go. Raises InvalidInput if a filter stands against it."""
+        """The renames and deletions to do. Raises InvalidInput if an entry that a filter keeps is
+        in the way."""
         moves = []
         kept = []
         for change in self.deletions:
@@ -133,13 +133,13 @@ class Changes:
         for path in kept:
             if _translated(path, after) in taken:
                 raise InvalidInput(
-                    f"{path} is left out by a filter, and something else is to get its name"
+                    f"{path} is left out by a filter, and another entry is to get its name"
                 )
         return moves
 
     def copied(self, change: Change) -> str | None:
-        """Where what a line names is in the second state; None if it has not to be copied
-        because of this line."""
+        """The path in the second state of an entry that is to be copied; None if this entry of
+        the report copies nothing."""
         if change.label == RENAMED:
             return change.target if self._is_split(change) else None
         if change.label == DELETED:
@@ -152,21 +152,21 @@ class Changes:
         return change.path
 
     def at_target(self, path: str) -> str:
-        """Where what a line deletes is in the first state."""
+        """The path of a deleted entry in the first state."""
         if self.forward:
             return path
         return _translated(path, self._before)
 
     def _is_split(self, change: Change) -> bool:
-        """Whether a filter makes of a rename a deletion, something new, or both."""
+        """Whether a filter matches an end of a rename."""
         if not self.filters.patterns:
             return False
         return self.filters.match(change.path) or self.filters.match(change.target)
 
 
 def in_order(moves: Iterable[Move]) -> tuple[list[Move], list[Move]]:
-    """The moves as they have to be begun, and those that have a new place as they have to
-    be ended."""
+    """The moves in the order in which entries are moved away, and the renames in the order in
+    which entries are moved to their new paths."""
     listed = list(moves)
     begun = sorted(listed, key=lambda move: -move.source.count("/"))
     ended = [move for move in listed if move.target is not None]
@@ -174,7 +174,7 @@ def in_order(moves: Iterable[Move]) -> tuple[list[Move], list[Move]]:
 
 
 def _prefixes(path: str, itself: bool) -> Iterator[tuple[str, str]]:
-    """A path and those above it, the longest first, each with what is below it."""
+    """A path and its ancestors, the longest first, each with the rest of the path."""
     end = len(path) if itself else path.rfind("/")
     while end > 0:
         yield path[:end], path[end + 1 :]
@@ -182,7 +182,7 @@ def _prefixes(path: str, itself: bool) -> Iterator[tuple[str, str]]:
 
 
 def _translated(path: str, renames: Mapping[str, str]) -> str:
-    """What a path is after the renames of what is above it."""
+    """A path after the renames of its ancestors."""
     for above, rest in _prefixes(path, itself=False):
         if above in renames:
             return _join(renames[above], rest)

@@ -1,8 +1,8 @@
-"""Reports on snapshots as rows: asked for and read by tasks.
+"""Snapshot reports as rows: requested and read by tasks.
 
-A task asks the namenode for the report, page by page, and another kind of task makes of
-its lines the rows that the listing begins with. So the driver sees only what was renamed
-or deleted, and no path of all those that were made or modified.
+One task requests the report from the namenode, page by page; other tasks turn its entries into
+the rows that the listing begins with. So the driver gets only renames and deletions, and no path
+of the entries that were created or modified.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ SCHEMA: Final = "label string, path binary, target binary"
 
 
 def snapshots_of(fs: FileSystem) -> HdfsFileSystem:
-    """A filesystem that has snapshots. Raises UnsupportedOperation."""
+    """A filesystem with snapshots. Raises UnsupportedOperation for any other."""
     if not isinstance(fs, HdfsFileSystem):
         raise errors.UnsupportedOperation(f"{fs.uri} has no snapshots")
     return fs
 
 
 def report(fs: FileSystem, path: str, old: str, new: str) -> Iterator[Change]:
-    """The lines of a report; an empty name is the directory as it is."""
+    """The entries of a report; an empty name means the present directory."""
     for entry in snapshots_of(fs).snapshot_diff(path, old, new).entries:
         yield Change(entry.type.value, _relative(entry.path), _relative(entry.target or "."))
 
@@ -46,7 +46,7 @@ def change_of(row: Any) -> Change:
 
 @dataclass(frozen=True, slots=True)
 class ReportTask:
-    """Asks what leads from one state of a directory to another."""
+    """A task that requests the report on two states of a directory."""
 
     place: Place
     path: str
@@ -55,7 +55,7 @@ class ReportTask:
 
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in given:
-            pass  # the row that this task is there for
+            pass  # the row that makes Spark run this task
         yield from rows.batches(self._lines(), SCHEMA)
 
     def _lines(self) -> Iterator[rows.Row]:
@@ -68,9 +68,9 @@ class ReportTask:
 
 @dataclass(frozen=True, slots=True)
 class ChangesTask:
-    """Makes rows of the listing of lines of a report, for what is to be looked at.
+    """A task that turns the entries of a report into rows of the listing.
 
-    `source` is the path of the second state. With `also_root` that has a row, too.
+    `source` is the path of the second state. With `also_root` it has a row, too.
     """
 
     changes: Changes
@@ -98,6 +98,6 @@ def _relative(path: str) -> str:
 
 
 FAILED: Final = "!"
-"""Label of a line that says by what the report failed: its `path`, the class in `target`."""
+"""Label of a row for an error: the message in `path`, the class in `target`."""
 COPIES: Final = (MODIFIED, CREATED, RENAMED)
-"""Labels of lines that can have something to copy."""
+"""Labels of entries that can need a copy."""

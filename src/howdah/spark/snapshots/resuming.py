@@ -1,13 +1,13 @@
-"""Going on with a `-diff` or `-rdiff` that was stopped (pure).
+"""Resuming a `-diff` or `-rdiff` that was stopped (pure).
 
-The target has its snapshot of the first state, so its own report on what is different
-by now says how far an earlier run came: what was moved, whereto, and what was copied. That
-is compared with what was to be done.
+The target has its snapshot of the first state, so its own report of changes since then says what
+an earlier run has done: which entries it moved, to where, and what it copied. That is compared
+with what was to be done.
 
-1. What has gone from its place by a move that was to be made is in the staging directory,
-   or in its new place, or deleted. The first is to be moved on, the others are done.
-2. Everything else that is different has to be something that was to be copied. If there
-   is more, somebody else has changed the target, and nothing is done.
+1. An entry that was moved away is in the staging directory, at its new path, or deleted. In the
+   first case the second move is left to do, in the others nothing.
+2. Every other difference must be an entry that was to be copied. If there is another one,
+   somebody else has changed the target, and nothing is done.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from howdah.spark.snapshots.changes import (
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """Moves that are still to be made, and such as were begun: their `source` is in the
-    staging directory."""
+    """The moves left to do, and those half done (`begun`): their `source` is in the staging
+    directory."""
 
     moves: tuple[Move, ...]
     begun: tuple[Move, ...]
 
 
 def differences(found: Iterable[Change]) -> list[Change]:
-    """What is really different at the target: not the directory in which runs work, and
-    nothing that went and came back."""
+    """The changes at the target, without lock files and staging directories, and without
+    entries that were moved away and back."""
     changes = list(found)
     same = {
         change
@@ -61,7 +61,7 @@ def _is_of_a_job(path: str) -> bool:
 
 
 def remaining(moves: Sequence[Move], found: Iterable[Change], staging: str) -> Remaining:
-    """What of `moves` is left where the target differs by `found` from the first state.
+    """The moves left to do if the target differs from the first state by `found`.
 
     `staging` is the name of the staging directory.
     """
@@ -81,7 +81,7 @@ def remaining(moves: Sequence[Move], found: Iterable[Change], staging: str) -> R
 def unexplained(
     asked: Iterable[Change], changes: Changes, found: Sequence[Change], staging: str
 ) -> list[Change]:
-    """What of `found` no run that was to do what `asked` says can have done."""
+    """The changes in `found` that no run with the report `asked` can have made."""
     copied, modified = set(), set()
     before = {change.target: change.path for change in changes.renames}
     for change in asked:
@@ -91,7 +91,7 @@ def unexplained(
         if change.label == MODIFIED:
             modified.add(_before(changes, before, change.path))
     targets = {move.source: move.target for move in changes.moves()}
-    # What is replaced or goes changes its directory.
+    # A replaced or deleted entry modifies its directory.
     touched = modified | {path.rpartition("/")[0] for path in (*modified, *targets)}
     now = Changes.of(found, True, Filters())
     return [
@@ -124,7 +124,7 @@ def _is_explained(
 
 
 def _before(changes: Changes, before: Mapping[str, str], path: str) -> str:
-    """Where what a line says is modified is in the first state."""
+    """The path in the first state of an entry that is modified."""
     if changes.forward:
         return path
     return before.get(path) or changes.at_target(path)

@@ -1,19 +1,17 @@
-"""`-diff` and `-rdiff`, from the driver's side: the target follows a report on snapshots.
+"""`-diff` and `-rdiff`, from the driver's side: the target follows a snapshot report (DistCpSync).
 
-1. The directory whose snapshots are compared is the source (`-diff OLD NEW`) or the
-   target itself (`-rdiff NEW OLD`). The target has to have the first snapshot, and to be
-   as it was then; what is copied is read from the second one at the source.
-2. What was renamed or deleted is moved: first all of it into the staging directory, then
-   each to its new place (`howdah.spark.snapshots.changes`). What was deleted stays in the
-   staging directory and goes with it at the end: a report does not say what has become of
-   something that was in a directory that is gone. The first snapshot has what is deleted,
-   so it does not go to the trash.
-3. What was made or modified is listed and copied as by `-update`.
-4. The target is something between the two states until all is done. The staging directory
-   lasts as long, and the target's own report on what is different since the first
-   snapshot says how far a run came that was stopped: the same command goes on there
-   (`howdah.spark.snapshots.resuming`). If anything else is different, somebody has changed
-   the target, and that is said instead.
+1. The snapshots that are compared are the source's (`-diff OLD NEW`) or the target's own
+   (`-rdiff NEW OLD`). The target must have the first snapshot, and be unchanged since. Files are
+   read from the second snapshot at the source.
+2. Renamed and deleted entries are moved: first all of them to the staging directory, then the
+   renamed ones to their new paths (`snapshots.changes`). Deleted entries stay in the staging
+   directory and are deleted with it at the end: the report does not say where an entry of a
+   deleted directory has gone. They do not go to the trash, since the first snapshot has them.
+3. Created and modified entries are listed and copied as with `-update`.
+4. The target is between the two states until all is done, and the staging directory exists as
+   long. After a run that was stopped, the target's own report of changes since the first snapshot
+   says how far it came, and the same command resumes there (`snapshots.resuming`). If there are
+   other changes, somebody has changed the target; the error names them, and nothing is done.
 """
 
 from __future__ import annotations
@@ -60,11 +58,11 @@ _MOVED: Final = "moved-"
 
 
 class SyncFailed(errors.HowdahError, OSError):
-    """A report on snapshots can't be followed; the message says why, and what to do."""
+    """The target cannot follow a snapshot report; the message says why, and what to do."""
 
 
 class SnapshotSync:
-    """One run. It is made of what was found before, which it has checked."""
+    """One run. `look` makes it, and checks that it can be done."""
 
     def __init__(
         self,
@@ -89,9 +87,10 @@ class SnapshotSync:
 
     @classmethod
     def look(cls, spark: SparkSession, context: CopyContext, options: Options) -> SnapshotSync:
-        """Raises SyncFailed, or InvalidInput for snapshots that aren't there."""
+        """Check source, target and snapshots. Raises SyncFailed, or InvalidInput for a snapshot
+        that does not exist."""
         states = options.diff or options.reverse_diff
-        assert states is not None, "else nobody asks for this"
+        assert states is not None, "checked by the caller"
         old, new = ("" if name == "." else name for name in states)
         source = _source_of(context)
         fs = context.places[0].connect()
@@ -111,13 +110,13 @@ class SnapshotSync:
 
     @property
     def key(self) -> Sequence[str]:
-        """What makes this copy another than one without snapshots."""
+        """The part of the copy's key that tells it from a copy without snapshots."""
         return ["diff" if self._forward else "rdiff", self._old, self._new]
 
     # --- before ------------------------------------------------------------------------
 
     def _different(self) -> list[Change]:
-        """What is different at the target from what it has to be."""
+        """The changes at the target since its snapshot of the first state."""
         context = self.context
         if not self._old:
             return []
@@ -130,7 +129,7 @@ class SnapshotSync:
         return differences(found)
 
     def _read_report(self, home: str) -> Changes:
-        """What the report says; its lines stay with the executors."""
+        """Read the report. Its entries stay with the executors, but for renames and deletions."""
         context, forward = self.context, self._forward
         place = context.places[0] if forward else context.target
         path = self._base if forward else context.target_path
@@ -140,7 +139,7 @@ class SnapshotSync:
         for row in found:
             if row["label"] == FAILED:
                 raise error_from(decode(bytes(row["target"])), decode(bytes(row["path"])))
-        # By `-rdiff .` the directory in which this run works is something new.
+        # With `-rdiff .` the staging directory of this run is in the report.
         changes = [change for change in map(change_of, found) if not _is_ours(change, home)]
         uri = context.places[0].connect().uri
         beginnings = ("", uri + prefix(self._base), uri + self._source)
@@ -149,7 +148,7 @@ class SnapshotSync:
     # --- 2. moving ---------------------------------------------------------------------
 
     def begin(self, staging: Staging, tell: Callable[[str], None]) -> tuple[Changes, Counters]:
-        """Move what has to be moved, or say so if that is all that is asked for."""
+        """Do the renames and deletions; in a dry run, report them by `tell`."""
         home = paths.name_of(staging.directory)
         changes = self._read_report(home)
         moves = changes.moves()
@@ -160,7 +159,7 @@ class SnapshotSync:
             self._check_present(moves)
         if self._options.dry_run:
             for move in (*left.moves, *left.begun):
-                tell(self._said(move))
+                tell(self._described(move))
         else:
             self._move(left, staging)
         deleted = sum(move.target is None for move in left.moves)
@@ -168,7 +167,7 @@ class SnapshotSync:
         return changes, Counters(entries_deleted=deleted, entries_renamed=renamed)
 
     def _left(self, changes: Changes, moves: list[Move], home: str, staging: Staging) -> Remaining:
-        assert self._rows is not None, "it is read"
+        assert self._rows is not None, "the report is read first"
         strange = self._found
         if self._fs.exists(staging.directory):
             copies = self._rows.where(f"label in {COPIES}").toLocalIterator()
@@ -191,7 +190,7 @@ class SnapshotSync:
         )
 
     def _check_present(self, moves: Iterable[Move]) -> None:
-        """Before anything is changed: the target has to have what is to be moved."""
+        """Check, before anything is changed, that the target has the entries to be moved."""
 
         def check(move: Move) -> None:
             if status_of(self._fs, self._at(move.source)) is None:
@@ -213,7 +212,7 @@ class SnapshotSync:
         begun = list(left.begun)
         home = prefix(self.context.target_path) + "/"
         numbered = [(f"{moved}/{number}", move) for number, move in enumerate(begin)]
-        # None of one depth is below another, so they don't wait for each other.
+        # No path of the same depth is below another, so these moves can be concurrent.
         for _, some in groupby(numbered, key=lambda each: each[1].source.count("/")):
             for_each(lambda each: self._rename(self._at(each[1].source), each[0]), some)
         begun += [Move(place.removeprefix(home), move.target) for place, move in numbered]
@@ -224,7 +223,7 @@ class SnapshotSync:
             for_each(lambda move: self._rename(self._at(move.source), self._target(move)), moves)
 
     def _target(self, move: Move) -> str:
-        assert move.target is not None, "those that go get no new place"
+        assert move.target is not None, "a deletion has no target"
         return self._at(move.target)
 
     def _rename(self, path: str, to: str) -> None:
@@ -236,17 +235,17 @@ class SnapshotSync:
     def _at(self, path: str) -> str:
         return f"{prefix(self.context.target_path)}/{path}"
 
-    def _said(self, move: Move) -> str:
+    def _described(self, move: Move) -> str:
         here = self._fs.uri + self._at(move.source)
         if move.target is None:
             return f"delete {here} (not in the second snapshot)"
         return f"rename {here} --> {self._fs.uri}{self._at(move.target)}"
 
-    # --- 3. the list -------------------------------------------------------------------
+    # --- 3. the listing -------------------------------------------------------------------
 
     def listing(self, changes: Changes, walk: Walk, kept: RowStore) -> Listing:
-        """What is to be copied."""
-        assert self._rows is not None, "it is read"
+        """List what is to be copied."""
+        assert self._rows is not None, "the report is read first"
         task = ChangesTask(changes, self._source, self._options.update_root)
         copies = self._rows.where(f"label in {COPIES}")
         moved = frozenset(encode(f"/{change.target}") for change in changes.renames)
@@ -259,7 +258,7 @@ class SnapshotSync:
         return list_rounds(copies, task, walk, self._options.max_maps, kept)
 
     def own_roots(self) -> list[Entry]:
-        """The target's own directory, if it is to have the attributes of the source's."""
+        """The row of the target's own directory, if it is to get the source's attributes."""
         if not self._options.update_root:
             return []
         source, status = self.context.sources[0]
@@ -273,17 +272,17 @@ class SnapshotSync:
 
 
 def _is_ours(change: Change, home: str) -> bool:
-    """Whether that is new is what this run made: its directory, or its lock."""
+    """Whether a created entry is this run's staging directory or lock file."""
     return change.path == home or is_lock(paths.name_of(change.path))
 
 
 def snapshot_path(directory: str, name: str) -> str:
-    """Where a state is read; without a name it is the directory as it is."""
+    """The path of a snapshot; without a name, of the present directory."""
     return f"{prefix(directory)}/.snapshot/{name}" if name else directory
 
 
 def _source_of(context: CopyContext) -> Source:
-    """The one source. Raises SyncFailed if there are more, or either side is of the wrong kind."""
+    """The source. Raises SyncFailed if there are several, or if a side has no snapshots."""
     if len(context.sources) != 1:
         raise SyncFailed(
             f"{len(context.sources)} source paths are provided, and -diff and -rdiff take one"
@@ -309,7 +308,7 @@ def _source_of(context: CopyContext) -> Source:
 
 
 def _check_order(fs: FileSystem, path: str, old: str, new: str, forward: bool) -> None:
-    """Both snapshots have to be there, the older one where it belongs."""
+    """Check that both snapshots exist, and that their order is right."""
     times = []
     for name in (old, new):
         status = status_of(fs, snapshot_path(path, name))
