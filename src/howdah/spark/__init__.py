@@ -1,20 +1,19 @@
-"""Bulk work on a filesystem, done by Spark.
+"""Bulk jobs on a filesystem, run by Spark.
 
-`distcp(spark, sources, target)` copies trees in parallel, `verify(spark, targets)` reads
-every replica and compares them, `namespace(spark, where)` is what is in a filesystem or
-an image, as a DataFrame, and `compact(spark, target)` makes small files fewer.
+`distcp(spark, sources, target)` copies trees in parallel, `verify(spark, targets)` reads and
+compares all replicas, `namespace(spark, where)` is a filesystem or an image as a DataFrame, and
+`compact(spark, target)` makes small files fewer.
 
-Everything goes through Spark's DataFrame API, so a session from
-`SparkSession.builder.remote(…)` (Spark Connect) does as well as a classic one. The
-session that asks moves no file's bytes and holds nothing that grows with their number:
-the work is done in the executors, where howdah has to be importable
-(`howdah.spark.sessions.ship` sees to that).
+All jobs use Spark's DataFrame API only, so a session of Spark Connect
+(`SparkSession.builder.remote(…)`) works as well as a classic one. The driver moves no bytes of
+files and keeps nothing that grows with their number: executors do the work, and need howdah and
+its requirements (`howdah.spark.sessions.ship` sends howdah).
 
 Rooms, from the bottom to the top: `common`, `locks`, `listing` and `locality` know no job;
 `copy`, `snapshots` and `copy_job` are distcp; `compaction`, `verification` and `namespaces` are
 the other three jobs and know nothing of each other. Outside: `sessions` starts a Spark or finds
-one, and `namespace_reports` asks questions of a namespace. No room has the name of a function
-of this package, which it would hide.
+one, and `namespace_reports` are questions to ask of a namespace. No room has the name of a
+function of this package, which it would hide.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Questions that the owner of a filesystem asks, over the DataFrame of a namespace.
+"""Reports on a namespace, over the DataFrame of `howdah.spark.namespace`.
 
-Each function takes what `namespace` gives and returns a small DataFrame, largest first:
-rows by directory, owner or class of age, whose number does not depend on that of files.
-`duplicates` alone asks the filesystem once more, for checksums.
+Each function takes that frame and returns a small one, the largest first: a row for each
+directory, owner or class of age, whose number does not depend on that of files. Only `duplicates`
+asks the filesystem again, for checksums.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _files(rows: DataFrame) -> DataFrame:
 
 
 def directories(rows: DataFrame, depth: int | None = None) -> DataFrame:
-    """What is below each directory: `path, files, length, space, blocks`; the largest first.
+    """The files below each directory: `path, files, length, space, blocks`; the largest first.
 
     `depth`: only directories that deep or less; the root has depth 0.
     """
@@ -64,8 +64,8 @@ def directories(rows: DataFrame, depth: int | None = None) -> DataFrame:
 
 
 def small_files(rows: DataFrame, below_bytes: int = SMALL_BYTES) -> DataFrame:
-    """Directories with small files in them: `path, small_files, length, mean_length,
-    namenode_bytes`; `namenode_bytes` is what the files and their blocks take of its memory."""
+    """Directories with small files: `path, small_files, length, mean_length, namenode_bytes`;
+    `namenode_bytes` is the memory that the files and their blocks take in the namenode."""
     from pyspark.sql import functions as F
 
     small = _files(rows).where(F.col("length") < below_bytes)
@@ -80,9 +80,9 @@ def small_files(rows: DataFrame, below_bytes: int = SMALL_BYTES) -> DataFrame:
 
 
 def ages(rows: DataFrame, now_ms: int) -> DataFrame:
-    """Files by how long nobody used them: `older_than_days, files, length, space`.
+    """Files by the time since their last use: `older_than_days, files, length, space`.
 
-    Use is the last access, or modification where accesses are not kept.
+    Use is an access, or a modification if access times are not kept.
     """
     from pyspark.sql import functions as F
 
@@ -129,14 +129,14 @@ def sizes(rows: DataFrame) -> DataFrame:
 
 
 def growth(before: DataFrame, after: DataFrame, depth: int = 1) -> DataFrame:
-    """What changed below each directory: `path, files, length, space`, as differences."""
+    """The growth below each directory: `path, files, length, space`, as differences."""
     from pyspark.sql import functions as F
 
-    def told(rows: DataFrame, sign: int) -> DataFrame:
+    def signed(rows: DataFrame, sign: int) -> DataFrame:
         found = directories(rows, depth)
         return found.select("path", *((F.col(name) * sign).alias(name) for name in _GROWING))
 
-    both = told(before, -1).unionAll(told(after, 1)).groupBy("path")
+    both = signed(before, -1).unionAll(signed(after, 1)).groupBy("path")
     summed = both.agg(*(F.sum(name).alias(name) for name in _GROWING))
     changed = (F.col("files") != 0) | (F.col("length") != 0) | (F.col("space") != 0)
     return summed.where(changed).orderBy(F.desc(F.abs("space")), "path")
@@ -147,7 +147,7 @@ _GROWING: Final = ("files", "length", "space")
 
 @dataclass(frozen=True, slots=True)
 class ChecksumTask:
-    """A task's work: the checksums of files, which datanodes make of what they have."""
+    """A task that adds the checksums of files, which datanodes compute."""
 
     place: Place
 
@@ -172,7 +172,7 @@ SUM_SCHEMA: Final = "path string, length long, space long, checksum string"
 def duplicates(rows: DataFrame, place: Place, at_least_bytes: int = 1) -> DataFrame:
     """Files with the same length and checksum: `length, checksum, files, wasted, paths`.
 
-    `wasted` is the space of all but one of them; `paths` has ten at the most.
+    `wasted` is the space of all but one of them; `paths` has at most ten.
     """
     from pyspark.sql import functions as F
 

@@ -1,11 +1,11 @@
-"""The Spark that a command works with: started here, on a cluster, or far away.
+"""The Spark session of a command: local, on a cluster, or remote.
 
-* Nothing said: `local[*]`, in this process's own Java.
+* Without a master: `local[*]`, with a Java started by this process.
 * A master (`yarn`, `spark://host:7077`, `k8s://…`): that cluster.
-* A Spark Connect URL (`sc://host:15002`, or `local[2]` for one of its own): no Java here.
+* A Spark Connect URL (`sc://host:15002`, or `local[2]` for a server of its own): no Java here.
 
-Executors on other machines need howdah and what it imports. Where it isn't installed
-there, `ship` sends the package itself along.
+Executors on other machines need howdah and its requirements. If howdah is not installed there,
+`ship` sends the package.
 """
 
 from __future__ import annotations
@@ -42,23 +42,22 @@ _QUIET: Final = {
 _LOCAL: Final = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # There is one host to run on. The local scheduler offers its cores anew when a task ends,
-    # not when it has waited: tasks that prefer datanodes would wait for ever.
+    # There is only one host. The local scheduler offers its cores again when a task ends, not
+    # when a task has waited long enough: tasks that prefer datanodes would wait for ever.
     "spark.locality.wait": "0s",
 }
-# What fails here fails with an error that says so; what Spark logs besides is for those who
-# look after a cluster.
+# A failure raises an error with its reason; Spark's own log is for administrators of a cluster.
 _LOG_SETTINGS: Final = Path(__file__).with_name("log4j2.properties")
 _OWN_SETTINGS: Final = ("SPARK_CONF_DIR", "SPARK_HOME")
 
 
 class NoSpark(errors.HowdahError, RuntimeError):
-    """There is no PySpark, or it can't start."""
+    """PySpark is not installed, or cannot start."""
 
 
 @contextmanager
 def session(master: str | None = None, remote: str | None = None) -> Iterator[SparkSession]:
-    """A session; one that is active already is used, and left as it is.
+    """A session, stopped at the end; an active one is used instead, and left running.
 
     Raises `NoSpark`.
     """
@@ -77,7 +76,7 @@ def session(master: str | None = None, remote: str | None = None) -> Iterator[Sp
 
 
 def require() -> None:
-    """Raises `NoSpark` where there is no PySpark, or not all that it needs."""
+    """Raises `NoSpark` if PySpark or one of its requirements is not installed."""
     for package in ("pyspark", "pandas", "pyarrow"):
         if find_spec(package) is None:
             raise NoSpark(f"{package} is not installed: pip install 'howdah[spark]'")
@@ -101,7 +100,7 @@ def _start(builder: Any, master: str | None, remote: str | None) -> SparkSession
 
 
 def _greet(remote: str) -> None:
-    """Raises OSError where nobody listens: Spark's client would try for minutes."""
+    """Raises OSError if nothing listens there: Spark's client would try for minutes."""
     server = urlsplit(remote)
     if server.scheme == "sc" and server.hostname:
         address = server.hostname, server.port or CONNECT_PORT
@@ -112,7 +111,7 @@ def _settings(master: str) -> dict[str, str]:
     settings = dict(_QUIET)
     if master.startswith("local"):
         settings |= _LOCAL
-        # Else Spark looks for an address of this machine, and says what it thinks of it.
+        # Otherwise Spark looks up this machine's address, and may warn about it.
         os.environ.setdefault("SPARK_LOCAL_IP", _LOCAL["spark.driver.host"])
         if not any(name in os.environ for name in _OWN_SETTINGS):
             logs = f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"
@@ -121,14 +120,14 @@ def _settings(master: str) -> dict[str, str]:
 
 
 def ship(spark: SparkSession) -> None:
-    """Send the package howdah to the executors; what it imports has to be there."""
+    """Send the package howdah to the executors, which need its requirements installed."""
     spark.addArtifacts(str(_archive()), pyfile=True)
 
 
 @cache
 def _archive() -> Path:
-    """The package in one file. It stays as long as this process: executors fetch it when
-    they have their first task, and those that come later do so too."""
+    """The package in one file, which exists as long as this process: each executor fetches it
+    for its first task, and executors may start late."""
     import howdah
 
     home = Path(howdah.__file__).parent

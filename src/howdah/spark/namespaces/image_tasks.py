@@ -1,8 +1,7 @@
-"""What executors do with a namespace image: read its sections, make rows of messages.
+"""The tasks that read a namespace image: read its sections, turn messages into rows.
 
-A section can only be cut into messages from its start, which is quick, and to parse
-them is slow. So one task for each section cuts it, and hands batches of messages on to as
-many tasks as there are.
+A section can only be cut into messages from its start. That is quick; to parse the messages is
+slow. So one task cuts each section, and passes batches of messages to all other tasks.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ BATCH_BYTES: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ReadSections:
-    """Names of sections to their messages, in batches of about a MiB."""
+    """A task that reads the messages of sections, in batches of about 1 MiB."""
 
     place: Place
     path: str
@@ -66,7 +65,7 @@ class ReadSections:
 def _in_batches(reader: ImageReader, section: str) -> Iterator[list[bytes]]:
     messages = reader.sections.messages(section)
     if section == INODES:
-        # The first says how many there are.
+        # The first message has the number of inodes.
         next(messages, None)
     batch: list[bytes] = []
     size = 0
@@ -82,7 +81,7 @@ def _in_batches(reader: ImageReader, section: str) -> Iterator[list[bytes]]:
 
 @dataclass(frozen=True, slots=True)
 class ParseInodes:
-    """Messages to inodes. `strings` is the image's table of names."""
+    """A task that parses inodes. `strings` is the image's string table."""
 
     name: str
     mask_bits: int
@@ -103,8 +102,8 @@ class ParseInodes:
 
 @dataclass(frozen=True, slots=True)
 class ParseChildren:
-    """Messages to pairs of directory and child. `references` are the inodes that the
-    image's section of references names, in its order."""
+    """A task that parses pairs of directory and child. `references` are the inode ids of the
+    image's reference section, in its order."""
 
     name: str
     references: tuple[int, ...]
@@ -157,7 +156,7 @@ def _inode_row(inode: InodeRecord) -> Row:
     kind, names, space = SYMLINK, None, None
     if isinstance(inode, DirectoryRecord):
         kind = DIRECTORY
-        # What nobody bounded, and what Hadoop writes of the root, is no quota.
+        # -1, and the value that Hadoop writes for the root, mean no quota.
         names = inode.namespace_quota if 0 <= inode.namespace_quota < _ENDLESS else None
         space = inode.space_quota_bytes if inode.space_quota_bytes >= 0 else None
     return (*common[:2], kind, *common[3:], 0, 0, 0, 0, 0, 0, names, space, False)
@@ -167,5 +166,5 @@ _ENDLESS: Final = (1 << 63) - 1
 
 
 def as_text(name: str) -> str:
-    """A name as text that Arrow can hold."""
+    """A name as valid UTF-8."""
     return name.encode("utf-8", "surrogatepass").decode("utf-8", "replace")

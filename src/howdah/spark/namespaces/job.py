@@ -1,6 +1,6 @@
-"""`namespace`: a namespace as a DataFrame, live by listing it or out of an image.
+"""`namespace`: a namespace as a DataFrame, listed live or read from an image.
 
-Both ways give the same columns, a row for each file, directory and link:
+Both ways give the same columns, with a row for each file, directory and link:
 
     path, parent, name string   type string: file, directory, symlink
     owner, group string         permission int: mode bits
@@ -9,11 +9,12 @@ Both ways give the same columns, a row for each file, directory and link:
     modification_time, access_time timestamp (null where HDFS keeps none)
     storage_policy int          inode_id long, depth int: 0 for the root
 
-An image knows more: `quota_names`, `quota_space`, `is_open`, and how many `snapshots` a
-directory has; these are null in a live one. What is not UTF-8 in a name is shown as U+FFFD.
+An image has more: `quota_names`, `quota_space`, `is_open`, and the number of `snapshots` of a
+directory; these columns are null in a live listing. Bytes of a name that are not UTF-8 are shown
+as U+FFFD.
 
-An image's inodes know no paths, so these are made level by level: one join for each
-level of directories, and one for all files.
+The inodes of an image have no paths. Paths are made by joins: one for each doubling of the depth
+of directories, and one for all files.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ _MAGIC: Final = b"HDFSIMG1"
 BYTES_A_TASK: Final = 4 << 20
 PLAIN_ROUNDS: Final = 5
 MOST_LEVELS: Final = 2000
-"""Of directories; HDFS has no deeper paths than this by default (8000 characters)."""
+"""The most levels of directories. By default HDFS has no deeper paths (8000 characters)."""
 
 
 def namespace(
@@ -85,8 +86,8 @@ def namespace(
 ) -> DataFrame:
     """Everything at and below a directory (`hdfs://…/data`), or in an image (a file).
 
-    The rows are kept by the executors: `unpersist()` the frame when it is done with.
-    `shows_progress` does so on standard error.
+    The executors keep the rows: `unpersist()` the frame after use. `shows_progress`: on
+    standard error.
 
     Raises `PathNotFound`, `CorruptImage`.
 
@@ -126,10 +127,10 @@ def _time(milliseconds: Column) -> Column:
 
 
 def _finished(rows: DataFrame) -> DataFrame:
-    """The columns that follow from others, and all in their order."""
+    """Add the columns that follow from others, and order all columns."""
     from pyspark.sql import functions as F
 
-    # No regular expressions: for hundreds of thousands of rows they are most of the work.
+    # Without regular expressions, which would take most of the time.
     slashes = F.length("path") - F.length(F.translate("path", "/", ""))
     is_root = F.col("path") == "/"
     name = F.substring_index("path", "/", -1)
@@ -162,8 +163,8 @@ def _of_listing(rows: DataFrame) -> DataFrame:
 
 
 class _Image:
-    """One image, whose first and last bytes the driver reads: what its sections are, the
-    table of names, snapshots and references, of which there are few."""
+    """One image. The driver reads its index of sections and the short sections: strings,
+    snapshots and references."""
 
     def __init__(
         self, spark: SparkSession, place: Place, path: str, reader: ImageReader, most_tasks: int
@@ -227,9 +228,9 @@ class _Image:
     ) -> DataFrame:
         """The paths of all directories.
 
-        Each begins with its path from its parent. In a round those that don't begin at
-        the root yet are put behind that of the directory that they begin at, so the
-        levels that a path spans double: 1,000 take 10 rounds.
+        At first each has its path from its parent. In a round, a path that does not begin at
+        the root yet is appended to the path of the directory where it begins. So the number
+        of levels that a path spans doubles: 1,000 levels take 10 rounds.
         """
         from pyspark.sql import functions as F
 
@@ -242,8 +243,8 @@ class _Image:
         )
         for doubled in range(MOST_LEVELS.bit_length() + 1):
             shown.say(f"paths of directories, down to level {1 << doubled}")
-            # Each round's plan has that of the last one in it, twice. Where there are many,
-            # rather rows that can't be made again than plans that fill the memory.
+            # The plan of a round contains that of the last one twice. After several rounds the
+            # rows are checkpointed, though they cannot be computed again then.
             rows = rows.persist() if doubled < PLAIN_ROUNDS else rows.localCheckpoint()
             kept.append(rows)
             if not rows.where(~is_done).count():
@@ -253,7 +254,7 @@ class _Image:
                 F.col("above").alias("further"),
                 F.col("path").alias("prefix"),
             )
-            # What is done joins nothing, and is spread by its own number.
+            # Complete paths join nothing, and are partitioned by their own inode ids.
             key = F.when(is_done, -F.col("inode_id")).otherwise(F.col("above"))
             joined = rows.join(further, key == F.col("joint"), "left")
             longer = F.concat(F.col("prefix"), F.col("path"))

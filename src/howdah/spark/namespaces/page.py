@@ -1,8 +1,7 @@
-"""A namespace as one HTML page: what takes the space, how large files are, how old.
+"""A namespace as one HTML page: space by directory, sizes and ages of files (pure).
 
-The page is self-contained: drawings are SVG within it, nothing is loaded from anywhere.
-It is made of the small frames of `namespace_reports`, so its size does not depend on
-that of the namespace.
+The page is self-contained: drawings are SVG, nothing is loaded from elsewhere. It is made of the
+small frames of `namespace_reports`, so its size does not depend on that of the namespace.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ WIDTH: Final = 960
 _MAP_HEIGHT: Final = 420
 _BARS_HEIGHT: Final = 220
 _COLOURS: Final = ("#4e79a7", "#f28e2b", "#59a14f", "#b07aa1", "#76b7b2", "#edc948", "#e15759")
-# A name needs about so much room in its box.
+# The room that a letter and a line of a label take.
 _LETTER: Final = 7
 _LINE: Final = 16
 
@@ -35,7 +34,7 @@ svg text { font: 12px system-ui, sans-serif; fill: #fff } svg .axis { fill: #444
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """A directory with what is below it."""
+    """A directory, with the sums of the files below it."""
 
     path: str
     files: int
@@ -54,7 +53,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of text under headings; `numbers` are the columns to set flush right."""
+    """Rows of text under headings; the columns `numbers` are set flush right."""
 
     title: str
     headings: tuple[str, ...]
@@ -70,7 +69,7 @@ def page(
     ages: Sequence[Bar],
     tables: Iterable[Table],
 ) -> str:
-    """The whole page. `space` are directories of one level, which do not overlap."""
+    """The whole page. The directories in `space` are of one level, so they do not overlap."""
     parts = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
@@ -89,7 +88,7 @@ def page(
 
 
 def treemap(space: Sequence[Used]) -> str:
-    """An area for each directory, as large as the space that it takes."""
+    """A treemap: an area for each directory, in proportion to its space."""
     shown = sorted((each for each in space if each.space > 0), key=lambda each: -each.space)
     if not shown:
         return "<p>Nothing takes any space.</p>"
@@ -118,7 +117,7 @@ def _area(box: Box, used: Used, colour: str) -> str:
 
 
 def bars(shown: Sequence[Bar]) -> str:
-    """A bar for each class, as high as it has files."""
+    """A bar chart: the height of a bar is the number of files."""
     if not shown:
         return "<p>There are no files.</p>"
     highest = max(bar.files for bar in shown) or 1

@@ -1,7 +1,7 @@
-"""A treemap: rectangles with areas as large as given, none of them too thin (pure).
+"""A treemap: rectangles with given areas, none of them too thin (pure).
 
-Rows are filled along the shorter side as long as that makes their rectangles squarer
-(Bruls, Huizing, van Wijk: Squarified Treemaps).
+A row is filled along the shorter side as long as that makes its rectangles squarer (Bruls,
+Huizing, van Wijk: Squarified Treemaps).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle: its corner nearest to the origin, and its sides."""
+    """A rectangle: the corner nearest to the origin, and the sides."""
 
     x: float
     y: float
@@ -27,7 +27,7 @@ class Box:
 def squarify(sizes: Sequence[float], within: Box) -> list[Box]:
     """A box for each size, in their order; together they fill `within`.
 
-    Sizes have to be above 0. Largest first gives the squarest boxes.
+    Sizes must be above 0. Largest first gives the squarest boxes.
 
     >>> squarify([1, 1], Box(0, 0, 4, 2))
     [Box(x=0, y=0, width=2.0, height=2.0), Box(x=2.0, y=0, width=2.0, height=2.0)]
@@ -51,7 +51,7 @@ def squarify(sizes: Sequence[float], within: Box) -> list[Box]:
 
 
 def _worst(row: Sequence[float], side: float) -> float:
-    """The largest ratio of sides that the boxes of a row along `side` would have."""
+    """The largest aspect ratio of the boxes of a row along `side`."""
     total = sum(row)
     if side <= 0 or total <= 0:
         return float("inf")
@@ -62,7 +62,7 @@ def _worst(row: Sequence[float], side: float) -> float:
 
 
 def _fill(row: Sequence[float], free: Box) -> tuple[list[Box], Box]:
-    """The boxes of one row along the shorter side, and what is left."""
+    """The boxes of one row along the shorter side, and the rest of the area."""
     total = sum(row)
     boxes = []
     if free.width >= free.height:

@@ -56,15 +56,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
 PARTS_A_TASK: Final = 4
-"""Replicas differ in size and nodes in speed: whoever is done takes another part."""
-# Less than this is not worth a part of its own.
+"""More parts than tasks, as replicas differ in size and nodes in speed."""
+# Less work than this is not worth a part of its own.
 FILES_A_PART: Final = 200
 BYTES_A_PART: Final = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class VerifySummary:
-    """What was seen. `replicas` by verdict; `short` are blocks with too few replicas."""
+    """The sums of a run. `replicas` by verdict; `short`: blocks with too few replicas."""
 
     files: int = 0
     bytes: int = 0
@@ -89,7 +89,7 @@ class VerifySummary:
 
 
 class Verified:
-    """What a run found. `replicas` is a row each, `changes` a row for each path."""
+    """The findings of a run. `replicas` has a row for each replica, `changes` for each path."""
 
     def __init__(self, sums: VerifySummary, replicas: DataFrame, changed: DataFrame | None) -> None:
         self.sums = sums
@@ -97,12 +97,12 @@ class Verified:
         self.changes = changed
 
     def problems(self, limit: int) -> list[Row]:
-        """Up to so many replicas that are not sound."""
+        """Up to `limit` replicas that are not sound."""
         bad = self.replicas.where(self.replicas["verdict"] != Verdict.SOUND.value)
         return bad.orderBy("path", "offset", "node").limit(limit).collect()
 
     def rotten(self, limit: int) -> list[bytes]:
-        """Up to so many paths whose bytes are others though nobody wrote them."""
+        """Up to `limit` paths whose bytes changed though nobody wrote them."""
         if self.changes is None:
             return []
         rows = self.changes.where("change = 'rotten'").orderBy("path").limit(limit).collect()
@@ -124,13 +124,12 @@ def verify(
 ) -> Iterator[Verified]:
     """Read every replica below `targets`: URIs of one `hdfs://`, or paths, or patterns.
 
-    What was found can be asked for within the `with` block. `mark`: the namenode is told
-    of replicas that are corrupt or in the minority, and replaces them. `manifest`: a
-    directory in which digests of the files are kept over time. `locality`: whether each
-    replica is to be read at its own node; None is where that can matter.
-    `shows_progress` does so on standard error.
+    The findings can be read within the `with` block. `mark`: report replicas that are corrupt
+    or in the minority to the namenode, which replaces them. `manifest`: a directory in which
+    digests of the files are kept over time. `locality`: whether each replica is to be read at
+    its own node; None: where that can matter. `shows_progress`: on standard error.
 
-    Raises `PathNotFound`, and `UnsupportedOperation` for what is no `hdfs://`.
+    Raises `PathNotFound`, and `UnsupportedOperation` for other filesystems than `hdfs://`.
 
     >>> with verify(spark, "hdfs://a:8020/data") as found:  # doctest: +SKIP
     ...     print(found.sums.replicas)
@@ -192,7 +191,7 @@ def _look_at(
     for target in targets:
         located = target if "://" in target else None
         fs = connect(located, conf=conf, user=user)
-        Replicas(fs)  # Refuses what has none.
+        Replicas(fs)  # refuses filesystems without replicas
         places[Place.of(located, conf, user)] = None
         found = fs.glob_status(target)
         if not found:
@@ -212,7 +211,7 @@ def _is_below(path: str, other: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """`space` are the bytes of all replicas that there should be."""
+    """The work of a run. `space` is the bytes of all replicas that there should be."""
 
     files: int
     bytes: int
@@ -280,7 +279,7 @@ def _sums(work: _Work, judged: DataFrame) -> VerifySummary:
 
 
 def _kept(files: DataFrame, judged: DataFrame, manifest: Manifest) -> DataFrame:
-    """Digests of what is there, compared with the last ones, and written."""
+    """Write digests of the files, and compare them with those of the last run."""
     from pyspark.sql import functions as F
 
     one_each = judged.select("path", "offset", "length", "block_crc").distinct()

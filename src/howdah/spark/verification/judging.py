@@ -1,9 +1,8 @@
 """What the replicas of one block say together (pure).
 
-Each replica was read by itself. Those that don't match their own checksums are corrupt.
-Of those that do, all have to have the same bytes; where they haven't, the larger half
-is believed, and where there is no larger half nobody is: the block is in doubt, and
-no replica of it may be given up.
+Each replica was read by itself. A replica that does not match its own checksums is corrupt. The
+others must have the same bytes. If they do not, the majority is right; if there is no majority,
+the replicas are doubtful, and none of them may be given up.
 """
 
 from __future__ import annotations
@@ -17,36 +16,36 @@ from howdah.transfer.checksum import ChecksumType, combine
 
 
 class Verdict(enum.StrEnum):
-    """What is said of a replica, or of a block that has none."""
+    """The verdict on a replica, or on a block without replicas."""
 
     SOUND = "sound"
     CORRUPT = "corrupt"
     """Its bytes don't match its checksums."""
     DIFFERENT = "different"
-    """It matches its checksums, but most others have other bytes."""
+    """It matches its checksums, but the majority has other bytes."""
     DOUBTFUL = "doubtful"
-    """Replicas differ, and nobody can say which is right."""
+    """Replicas differ, and there is no majority."""
     UNREADABLE = "unreadable"
-    """Its datanode can't be reached, or hasn't got it."""
+    """Its datanode cannot be reached, or does not have it."""
     MISSING = "missing"
-    """No datanode is known to have a replica of the block."""
+    """The namenode knows no replica of the block."""
 
 
 BAD = frozenset((Verdict.CORRUPT, Verdict.DIFFERENT))
-"""Those that the namenode may be told of."""
+"""Verdicts that may be reported to the namenode."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Of the replicas of one block, in the order in which they were given; and the CRC
-    of the block's bytes, None where there is no saying."""
+    """The verdicts on the replicas of one block, in their order, and the CRC of the block's
+    bytes; None if it is unknown."""
 
     verdicts: tuple[Verdict, ...]
     crc: int | None
 
 
 def judge(states: Sequence[str], crcs: Sequence[int | None]) -> Judgement:
-    """Compare replicas: their states as they were read, and the CRCs of the sound ones.
+    """Compare replicas by their states and the CRCs of the sound ones.
 
     >>> judge(["sound", "sound", "sound"], [5, 7, 5]).verdicts[1].value
     'different'
@@ -68,7 +67,7 @@ def judge(states: Sequence[str], crcs: Sequence[int | None]) -> Judgement:
 
 
 def file_crc(parts: Sequence[tuple[int, int, int | None]], length: int) -> int | None:
-    """The CRC-32C of a file's bytes from those of its blocks; None if it isn't known of all.
+    """The CRC-32C of a file from those of its blocks; None if one is unknown.
 
     `parts` are offset, length and CRC of its blocks, in any order.
     """

@@ -1,8 +1,8 @@
-"""Digests of files over time: what changed, and what changed without anybody changing it.
+"""Digests of files over time: which files changed, and which changed though nobody wrote them.
 
-A manifest is a directory with one subdirectory of Parquet for each run, `at=…` and the
-time in UTC. A run is compared with the last one before it: a file that has another CRC
-though its length and modification time are the same was not written, it rotted.
+A manifest is a directory with a subdirectory of Parquet for each run, named `at=` and the time in
+UTC. A run is compared with the last one before it. A file with another CRC, but the same length
+and modification time, was not written: it is rotten.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _UNFINISHED: Final = "_writing-"
 
 @dataclass(frozen=True, slots=True)
 class ChangeCounts:
-    """How many files are new, gone, were written anew, and have other bytes all the same."""
+    """The number of files by kind of change."""
 
     added: int = 0
     gone: int = 0
@@ -36,7 +36,7 @@ class ChangeCounts:
 
 
 class Manifest:
-    """One directory of digests."""
+    """A directory of digests."""
 
     def __init__(
         self, spark: SparkSession, uri: str, conf: Configuration, user: str | None
@@ -46,7 +46,7 @@ class Manifest:
         self._path = self._fs.resolve(uri)
 
     def last(self) -> DataFrame | None:
-        """The digests of the last run, None before the first."""
+        """The digests of the last run; None before the first."""
         try:
             names = [status.name for status in self._fs.list_status(self._path)]
         except errors.PathNotFound:
@@ -55,11 +55,11 @@ class Manifest:
         return self.read(self._uri(runs[-1])) if runs else None
 
     def read(self, run: str) -> DataFrame:
-        """The digests of the run at a URI."""
+        """The digests of a run, by its URI."""
         return self._spark.read.parquet(run)
 
     def write(self, digests: DataFrame) -> str:
-        """Add a run; its URI. It is there as a whole or not at all."""
+        """Add a run; return its URI. It appears as a whole, by a rename."""
         unfinished = f"{_UNFINISHED}{uuid.uuid4().hex[:12]}"
         digests.write.parquet(self._uri(unfinished))
         name = _PREFIX + time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
@@ -73,7 +73,7 @@ class Manifest:
 def changes_between(before: DataFrame, now: DataFrame) -> DataFrame:
     """One row a path: `path binary, change string` (added, gone, modified, rotten, unchanged).
 
-    `now` is about all files that are there, with a null `crc` where it is not known.
+    `now` has all present files; `crc` is null if it is unknown.
     """
     from pyspark.sql import functions as F
 

@@ -1,8 +1,8 @@
-"""Replicas read by tasks, each at the node that has it where Spark runs there.
+"""Replicas read by tasks, each at the node that has it, if Spark runs there.
 
-A replica is on one machine, and every one is to be read: a task on that machine reads it
-without the network. Where all tasks run on the driver's machine, or all replicas are on
-one, they are dealt out by hash.
+Every replica is to be read, and each is on one host: a task on that host reads it without the
+network. If all tasks run on the driver's host, or all replicas are on one host, replicas are
+partitioned by hash.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 COST_A_REPLICA: Final = 256 << 10
-"""Bytes that could be read in the time that it takes to begin with a replica."""
+"""The time to open a replica, as bytes that could be read meanwhile."""
 _KEY: Final = ("path", "block_id", "node")
 _FINGERPRINT: Final = f"xxhash64({', '.join(_KEY)})"
 _COST: Final = f"(length + {COST_A_REPLICA})"
@@ -36,10 +36,10 @@ def read_all(
     *,
     at_nodes: bool,
 ) -> Iterator[tuple[DataFrame, str | None]]:
-    """What was read, and why it was not at the replicas' own nodes where it was to be.
+    """The findings, and a note if replicas were to be read at their nodes and are not.
 
-    `parts` is how many are enough; there may be `most_parts`, to have one on each node. At
-    nodes, the first computation has to be within `howdah.spark.locality.plan_files.placed`.
+    `parts` are enough; there may be up to `most_parts`, so that each node has one. With
+    `at_nodes` the first computation must be within `plan_files.one_file_a_partition`.
     """
     note = None
     if at_nodes and parts > 1:
@@ -52,14 +52,14 @@ def read_all(
                     return
             finally:
                 files.forget()
-    told = None if note is None else f"{NOT_NEAR}: {note}"
-    yield partitioned(located, parts, *_KEY).mapInArrow(task, READ_SCHEMA), told
+    reason = None if note is None else f"{NOT_NEAR}: {note}"
+    yield partitioned(located, parts, *_KEY).mapInArrow(task, READ_SCHEMA), reason
 
 
 def _write(
     spark: SparkSession, files: PlanFiles, located: DataFrame, parts: int, most_parts: int
 ) -> bool:
-    """False if all is on one machine."""
+    """Write the plan; False if all replicas are on one host."""
     from pyspark.sql import functions as F
 
     kept = located.persist()
@@ -78,7 +78,7 @@ def _write(
             "*", f"{part} as part", f"{_COST} as cost", f"{_FINGERPRINT} as fingerprint"
         )
         written, _ = files.write(rows, REPLICA_SCHEMA, nodes_of(own, count))
-        # A replica's part depends on nothing but itself, so nothing can fall between two.
+        # A replica's part depends on its own row only, so no row can be lost between parts.
         return written > 0
     finally:
         kept.unpersist()

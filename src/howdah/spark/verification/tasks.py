@@ -1,8 +1,7 @@
-"""What executors do to verify: look replicas up, read each, compare those of a block.
+"""The tasks of `verify`: look up replicas, read each, judge those of a block, sum up files.
 
-Three tasks, each a value that Spark sends along and calls with rows. Run again after a
-failure they do the same once more: reading changes nothing, and telling the namenode
-of a bad replica twice is telling it once.
+Each task is a value that Spark sends to executors and calls with rows. Run again after a failure
+it does no harm: reading changes nothing, and to report a bad replica twice is to report it once.
 """
 
 from __future__ import annotations
@@ -37,7 +36,8 @@ DIGEST_SCHEMA: Final = "path binary, length long, modification_time_ms long, crc
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """Files to replicas. Of a block without any there is one row, with no node."""
+    """A task that turns files into replicas. A block without replicas has one row without a
+    node."""
 
     place: Place
 
@@ -69,7 +69,8 @@ class LookUp:
 
 @dataclass(frozen=True, slots=True)
 class ReadReplicas:
-    """Replicas to what is to be said of each. `progress` is where it tells how far it is."""
+    """A task that reads replicas and adds a finding to each. `progress` is the directory for
+    its gauge."""
 
     place: Place
     progress: str = ""
@@ -92,7 +93,8 @@ class ReadReplicas:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """The readings of each block, which come as one row, to verdicts on its replicas."""
+    """A task that turns the readings of a block, which are one row, into verdicts on its
+    replicas."""
 
     place: Place
     marks: bool
@@ -131,8 +133,8 @@ class Judge:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """The blocks of each file, which come as one row, to the file's CRC; files of which
-    no replica can be relied upon are left out."""
+    """A task that turns the blocks of a file, which are one row, into the CRC of the file.
+    Files with a block whose CRC is unknown are left out."""
 
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from batches(self._rows(given), DIGEST_SCHEMA)
