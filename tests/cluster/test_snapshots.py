@@ -10,7 +10,7 @@ import howdah
 from howdah.cli.main import main
 from howdah.errors import SnapshotError, SnapshotReadOnly
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.fs.snapshots import DiffType, SnapshotDiffEntry
+from howdah.fs.hdfs.snapshot_records import DiffType, SnapshotDiffEntry
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 

@@ -8,5 +8,7 @@
 - `local`   this machine's files, with checksums or without
 - `memory`  files of this process
 
-and `foreign` is what fsspec can open. Arrows: `hdfs, local, memory -> api -> streams, status`.
+`foreign` is what fsspec can open, and `typed_data` what streams read and write beside
+bytes. Arrows: `hdfs, local, memory -> api -> streams, status`,
+and `streams -> typed_data`.
 """

@@ -23,7 +23,7 @@ from typing import ClassVar, NoReturn, Self
 from howdah import errors
 from howdah.fs import capabilities, glob, paths
 from howdah.fs.attributes import AttributeOperations
-from howdah.fs.builders import CreateFileBuilder, OpenFileBuilder
+from howdah.fs.builders import CreateFileBuilder, OpenFileBuilder, Progress
 from howdah.fs.bulk_delete import BulkDelete
 from howdah.fs.path_handle import PathHandle
 from howdah.fs.paths import PathLike
@@ -57,8 +57,6 @@ __all__ = [
     "Progress",
     "ServerDefaults",
 ]
-
-Progress = Callable[[], None]
 
 
 class FileSystem(AttributeOperations, PythonFiles):

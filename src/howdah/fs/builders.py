@@ -9,16 +9,14 @@ overwrites what is there, and doesn't make missing parents unless `recursive` sa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Self, TypedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol, Self, TypedDict
 
 from howdah import errors
 from howdah.fs.paths import PathLike
 from howdah.options import CreateFlag
 
 if TYPE_CHECKING:
-    from howdah.fs.api import FileSystem, Progress
-    from howdah.fs.hdfs.filesystem import HdfsFileSystem
     from howdah.fs.status import FileStatus
     from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 
@@ -41,6 +39,63 @@ _OPEN_HINTS = frozenset(
 _OWN_METHODS = CreateFlag.CREATE | CreateFlag.OVERWRITE | CreateFlag.APPEND
 
 
+Progress = Callable[[], None]
+
+
+class _Opens(Protocol):
+    """What a builder needs of a filesystem."""
+
+    @property
+    def uri(self) -> str: ...
+
+    def resolve(self, path: PathLike) -> str: ...
+
+    def open(self, path: PathLike, *, buffer_size: int | None = None) -> FSDataInputStream: ...
+
+    def create(
+        self,
+        path: PathLike,
+        *,
+        overwrite: bool = False,
+        replication: int | None = None,
+        block_size: int | None = None,
+        permission: int | None = None,
+        create_parent: bool = True,
+        buffer_size: int | None = None,
+        progress: Progress | None = None,
+        flags: CreateFlag = CreateFlag.NONE,
+    ) -> FSDataOutputStream: ...
+
+    def append(
+        self,
+        path: PathLike,
+        *,
+        new_block: bool = False,
+        sync_block: bool = False,
+        buffer_size: int | None = None,
+        progress: Progress | None = None,
+    ) -> FSDataOutputStream: ...
+
+
+class _OpensOnNodes(_Opens, Protocol):
+    """The same, of one that lets its caller choose datanodes."""
+
+    def create(
+        self,
+        path: PathLike,
+        *,
+        overwrite: bool = False,
+        replication: int | None = None,
+        block_size: int | None = None,
+        permission: int | None = None,
+        create_parent: bool = True,
+        buffer_size: int | None = None,
+        progress: Progress | None = None,
+        flags: CreateFlag = CreateFlag.NONE,
+        favored_nodes: Sequence[str] = (),
+    ) -> FSDataOutputStream: ...
+
+
 class _How(TypedDict):
     """The keyword arguments of `create`."""
 
@@ -57,7 +112,7 @@ class _How(TypedDict):
 class _Options:
     """What `opt` and `must` collect."""
 
-    def __init__(self, fs: FileSystem, path: PathLike) -> None:
+    def __init__(self, fs: _Opens, path: PathLike) -> None:
         self._fs = fs
         self._path = path
         self._optional: dict[str, Value] = {}
@@ -89,7 +144,7 @@ class _Options:
 class CreateFileBuilder(_Options):
     """Collects how a file is to be created, or appended to; `build` opens it."""
 
-    def __init__(self, fs: FileSystem, path: PathLike) -> None:
+    def __init__(self, fs: _Opens, path: PathLike) -> None:
         super().__init__(fs, path)
         self._overwrite = True
         self._append = False
@@ -205,7 +260,7 @@ class CreateFileBuilder(_Options):
 class HdfsCreateFileBuilder(CreateFileBuilder):
     """What HDFS knows beside: mirrors HdfsDataOutputStreamBuilder."""
 
-    def __init__(self, fs: HdfsFileSystem, path: PathLike) -> None:
+    def __init__(self, fs: _OpensOnNodes, path: PathLike) -> None:
         super().__init__(fs, path)
         self._hdfs = fs
         self._favored_nodes: tuple[str, ...] = ()

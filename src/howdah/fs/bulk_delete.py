@@ -7,16 +7,21 @@ files and empty directories go; what isn't there is no failure.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from howdah import errors
 from howdah.fs import paths
 from howdah.fs.paths import PathLike
 
-if TYPE_CHECKING:
-    from howdah.fs.api import FileSystem
-
 PAGE_SIZE = 250
+
+
+class _Deletes(Protocol):
+    """What a bulk delete needs of a filesystem."""
+
+    def resolve(self, path: PathLike) -> str: ...
+
+    def delete(self, path: PathLike, recursive: bool = False) -> bool: ...
 
 
 class BulkDelete:
@@ -24,7 +29,7 @@ class BulkDelete:
 
     page_size = PAGE_SIZE
 
-    def __init__(self, fs: FileSystem, base_path: PathLike) -> None:
+    def __init__(self, fs: _Deletes, base_path: PathLike) -> None:
         self._fs = fs
         self.base_path = fs.resolve(base_path)
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from howdah import errors
 from howdah.fs.acl import AclEntry, AclStatus
 from howdah.fs.attributes import KEEP, xattr_parts
-from howdah.fs.hdfs.links import HdfsLinks
-from howdah.fs.links import follow_links, follow_links_above
+from howdah.fs.hdfs.links import HdfsLinks, follow_links, follow_links_above
 from howdah.fs.paths import PathLike
 from howdah.fs.status import StoragePolicy
 from howdah.proto import types_pb2 as pb

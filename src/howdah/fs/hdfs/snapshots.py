@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from howdah.fs import paths
 from howdah.fs.hdfs.attributes import HdfsAttributes
-from howdah.fs.hdfs.status import file_status, name_of
-from howdah.fs.links import follow_links
-from howdah.fs.paths import PathLike
-from howdah.fs.snapshots import (
+from howdah.fs.hdfs.links import follow_links
+from howdah.fs.hdfs.snapshot_records import (
     SnapshotDiffReport,
     SnapshotStatus,
     SnapshottableDirectory,
     entries_of,
     entries_of_pages,
 )
+from howdah.fs.hdfs.status import file_status, name_of
+from howdah.fs.paths import PathLike
 from howdah.proto import types_pb2 as pb
 
 

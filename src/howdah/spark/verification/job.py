@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Final
 from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
+from howdah.fs.hdfs.replicas import Replicas
 from howdah.fs.registry import connect
-from howdah.fs.replicas import Replicas
 from howdah.fs.status import FileStatus
 from howdah.spark.common.failures import from_spark
 from howdah.spark.common.filesystems import Place

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
-from howdah.fs.replicas import NOWHERE, Replicas
+from howdah.fs.hdfs.replicas import NOWHERE, Replicas
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.gauge import Gauge
 from howdah.spark.common.rows import Row, batches, decode

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah import errors
-from howdah.fs import data_codec
-from howdah.fs.data_input import DataInput
-from howdah.fs.data_output import DataOutput
+from howdah.fs.typed_data import codec
+from howdah.fs.typed_data.input import DataInput
+from howdah.fs.typed_data.output import DataOutput
 
 TEXT = st.text(st.characters(exclude_categories=()))
 
@@ -46,40 +46,40 @@ class Input(io.BytesIO, DataInput):
 )
 @pytest.mark.req("OS-023")
 def test_text_has_javas_bytes(text: str, encoded: str) -> None:
-    assert data_codec.encode_utf(text).hex() == encoded
+    assert codec.encode_utf(text).hex() == encoded
 
 
 @pytest.mark.req("OS-023")
 @given(TEXT)
 def test_text_comes_back(text: str) -> None:
-    encoded = data_codec.encode_modified_utf8(text)
+    encoded = codec.encode_modified_utf8(text)
     assert b"\0" not in encoded
     # A surrogate pair that was given as two characters comes back as the one that it is.
     units = text.encode("utf-16-be", "surrogatepass")
-    assert data_codec.decode_modified_utf8(encoded) == units.decode("utf-16-be", "surrogatepass")
+    assert codec.decode_modified_utf8(encoded) == units.decode("utf-16-be", "surrogatepass")
 
 
 @pytest.mark.req("OS-023")
 @pytest.mark.parametrize("text", ["x" * 65536, "é" * 32768, "\0" * 32768, "€" * 21846])
 def test_a_text_of_more_than_65535_bytes_is_refused(text: str) -> None:
     with pytest.raises(errors.MalformedText, match="65535 are the most"):
-        data_codec.encode_utf(text)
+        codec.encode_utf(text)
 
 
 def test_a_text_of_65535_bytes_is_written() -> None:
-    assert len(data_codec.encode_utf("€" * 21845)) == 65537
+    assert len(codec.encode_utf("€" * 21845)) == 65537
 
 
 @pytest.mark.parametrize("data", [b"\xff", b"\xc3", b"\xf0\x9f\xa6\x93", b"\xc1\x81", b"a\x80"])
 def test_bytes_that_are_no_modified_utf8_are_refused(data: bytes) -> None:
     with pytest.raises(errors.MalformedText):
-        data_codec.decode_modified_utf8(data)
+        codec.decode_modified_utf8(data)
 
 
 @given(st.binary(max_size=20))
 def test_any_bytes_are_text_or_malformed(data: bytes) -> None:
     try:
-        data_codec.decode_modified_utf8(data)
+        codec.decode_modified_utf8(data)
     except errors.MalformedText:
         pass
 

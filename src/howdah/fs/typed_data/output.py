@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from howdah.fs import data_codec
+from howdah.fs.typed_data import codec
 
 
 class DataOutput(ABC):
@@ -28,7 +28,7 @@ class DataOutput(ABC):
 
     def write_short(self, value: int) -> None:
         """The low two bytes of any integer."""
-        self.write(data_codec.CHAR.pack(value & 0xFFFF))
+        self.write(codec.CHAR.pack(value & 0xFFFF))
 
     def write_char(self, value: int | str) -> None:
         """A UTF-16 unit: the low two bytes of an integer, or a character up to U+FFFF."""
@@ -36,32 +36,32 @@ class DataOutput(ABC):
             value = ord(value)
             if value > 0xFFFF:
                 raise OverflowError(f"U+{value:X} is two UTF-16 units; use write_chars")
-        self.write(data_codec.CHAR.pack(value & 0xFFFF))
+        self.write(codec.CHAR.pack(value & 0xFFFF))
 
     def write_int(self, value: int) -> None:
         """Four bytes; `OverflowError` for a value beyond a signed 32-bit integer."""
-        self.write(data_codec.encode_integer(value, data_codec.INT))
+        self.write(codec.encode_integer(value, codec.INT))
 
     def write_long(self, value: int) -> None:
         """Eight bytes; `OverflowError` for a value beyond a signed 64-bit integer."""
-        self.write(data_codec.encode_integer(value, data_codec.LONG))
+        self.write(codec.encode_integer(value, codec.LONG))
 
     def write_float(self, value: float) -> None:
         """Four bytes, IEEE 754."""
-        self.write(data_codec.FLOAT.pack(value))
+        self.write(codec.FLOAT.pack(value))
 
     def write_double(self, value: float) -> None:
         """Eight bytes, IEEE 754."""
-        self.write(data_codec.DOUBLE.pack(value))
+        self.write(codec.DOUBLE.pack(value))
 
     def write_bytes(self, text: str) -> None:
         """The low byte of each UTF-16 unit, without a length."""
-        self.write(data_codec.encode_low_bytes(text))
+        self.write(codec.encode_low_bytes(text))
 
     def write_chars(self, text: str) -> None:
         """Two bytes for each UTF-16 unit, without a length."""
-        self.write(data_codec.encode_chars(text))
+        self.write(codec.encode_chars(text))
 
     def write_utf(self, text: str) -> None:
         """Two bytes of length and modified UTF-8; `MalformedText` beyond 65,535 bytes."""
-        self.write(data_codec.encode_utf(text))
+        self.write(codec.encode_utf(text))

@@ -1,6 +1,6 @@
 """The typed reads of `FSDataInputStream`, as java.io.DataInput has them.
 
-The twins of `howdah.fs.data_output`. A file that ends within a value is an `EOFError`.
+The twins of `howdah.fs.typed_data.output`. A file that ends within a value is an `EOFError`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from howdah import errors
-from howdah.fs import data_codec
+from howdah.fs.typed_data import codec
 
 
 class DataInput(ABC):
@@ -57,13 +57,13 @@ class DataInput(ABC):
         return int.from_bytes(self.read_exactly(8), "big", signed=True)
 
     def read_float(self) -> float:
-        value: float = data_codec.FLOAT.unpack(self.read_exactly(4))[0]
+        value: float = codec.FLOAT.unpack(self.read_exactly(4))[0]
         return value
 
     def read_double(self) -> float:
-        value: float = data_codec.DOUBLE.unpack(self.read_exactly(8))[0]
+        value: float = codec.DOUBLE.unpack(self.read_exactly(8))[0]
         return value
 
     def read_utf(self) -> str:
         """A text that `write_utf` wrote; `MalformedText` if it is none."""
-        return data_codec.decode_modified_utf8(self.read_exactly(self.read_unsigned_short()))
+        return codec.decode_modified_utf8(self.read_exactly(self.read_unsigned_short()))
