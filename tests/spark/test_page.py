@@ -235,8 +235,8 @@ OUTCOMES: Final[dict[str, Callable[[Ground], None]]] = {
     "Tables and streams": has_tables,
     "Copies": has_copies,
     "Small files": has_few_files,
-    "What takes the space": has_reports,
-    "Is it all still there": has_digests,
+    "Space": has_reports,
+    "Verification": has_digests,
     "Where jobs run": has_verified,
 }
 
