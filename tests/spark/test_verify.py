@@ -79,7 +79,7 @@ def test_command_finds_a_damaged_replica_and_has_it_replaced(
 
     assert command.main(["/damaged", "--mark"], cluster.conf) == 1
     told = capsys.readouterr().out
-    assert f"{problem['block']} at {problem['node']} is corrupt, told to the namenode" in told
+    assert f"{problem['block']} at {problem['node']} is corrupt, reported to the namenode" in told
 
     def is_replaced() -> bool:
         replicas = replicas_of(cluster, "/damaged/file")[1]

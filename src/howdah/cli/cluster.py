@@ -5,13 +5,12 @@ values of -D) is kept in DIR/cluster.json, what runs of it in DIR/run; so `up` o
 directory that was used before starts the same cluster with the same data, and
 `down` leaves the data alone.
 
-The directory is ~/.howdah/default unless --dir says otherwise: `status` and `down`
-then find the cluster from wherever they are typed, and no project directory is
-littered.
+The directory is ~/.howdah/default unless --dir says otherwise: so `status` and `down`
+find the cluster from any working directory.
 
 The installation's own configuration (HADOOP_CONF_DIR) is not read: a cluster on this
-machine must not take the address of the one in the machine room. What is given on
-the command line counts, files included.
+machine must not take the address of a production cluster. What is given on the command
+line counts, files included.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def up(argv: list[str], conf: Configuration) -> int:
     """Start a cluster, or what is missing of it; return when it can serve."""
     parser = _arguments("up")
     parser.add_argument("--datanodes", type=int, metavar="N", help="how many (default: 3)")
-    parser.add_argument("--racks", metavar="R1,R2,…", help="dealt out to the datanodes in turn")
+    parser.add_argument("--racks", metavar="R1,R2,…", help="assigned to the datanodes in turn")
     parser.add_argument("--volumes", metavar="N", help="data directories of each datanode")
     parser.add_argument("--namenodes", type=int, default=1, metavar="N", help="only 1 for now")
     parser.add_argument(
@@ -194,7 +193,7 @@ def _start(cluster: LocalCluster, timeout_s: float) -> None:
 
 
 def _make_home(layout: Layout) -> None:
-    """Relative paths of whoever started the cluster have a place."""
+    """Make the home directory of the user who started the cluster, for relative paths."""
     conf = Configuration.load(layout.conf_dir)
     with connect(layout.uri, conf=conf) as fs:
         home = fs.home_directory()

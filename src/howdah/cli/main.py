@@ -42,8 +42,8 @@ class Command(NamedTuple):
 
     `dfs` has options of its own that may look like the common ones, so those
     stop at its first other argument, as in Hadoop; elsewhere they may stand
-    anywhere. A cluster on this machine must not take the address of the one in the
-    machine room, so its commands don't read HADOOP_CONF_DIR.
+    anywhere. A cluster on this machine must not take the address of a production
+    cluster, so its commands don't read HADOOP_CONF_DIR.
     """
 
     help: str
@@ -88,7 +88,7 @@ COMMANDS: dict[str, Command] = {
     "namespace": Command("say what is in a filesystem or an image", "howdah.cli.namespace:main"),
     "verify": Command("read every replica, and compare", "howdah.cli.verify:main"),
     "zkfc": Command("run a failover controller", None),
-    # Of `hdfs`; known by name, so that nobody takes the refusal for a typing error.
+    # Commands of `hdfs` that are missing here: a refusal by name is no typing error.
     "classpath": Command("print a Java class path", None),
     "crypto": Command("manage encryption zones", None),
     "debug": Command("look into block files, recover leases", None),

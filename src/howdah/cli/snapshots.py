@@ -23,7 +23,7 @@ USAGE = {
     "lsSnapshot": "lsSnapshot <snapshotDir>: \n\tList the snapshots of a directory.",
     "snapshotDiff": "snapshotDiff <snapshotDir> <from> <to>:\n\tSay what differs between two "
     'snapshots of a directory,\n\tor a snapshot and what is there now, which is ".".\n\t'
-    "A snapshot is told by its name, before which there may be .snapshot/",
+    "A snapshot is given by its name, which .snapshot/ may precede",
 }
 
 

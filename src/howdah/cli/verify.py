@@ -92,7 +92,7 @@ def _tell(found: Verified) -> None:
     sums = found.sums
     for problem in _problems(found):
         where = f"{problem['block']} at {problem['node'] or 'no datanode'}"
-        marked = ", told to the namenode" if problem["marked"] else ""
+        marked = ", reported to the namenode" if problem["marked"] else ""
         why = f": {problem['message']}" if problem["message"] else ""
         print(f"{shown(problem['path'])}: {where} is {problem['verdict']}{marked}{why}")
     for path in found.rotten(SHOWN):
@@ -114,7 +114,7 @@ def _tell(found: Verified) -> None:
         )
     for note in sums.notes:
         print(note)
-    told = f", {sums.marked} told to the namenode" if sums.marked else ""
+    told = f", {sums.marked} reported to the namenode" if sums.marked else ""
     print("All replicas are sound." if not bad else f"Bad: {_counts(bad)}{told}")
 
 

@@ -200,7 +200,7 @@ class _Namenode:
         self._client = RpcClient(
             address,
             "org.apache.hadoop.hdfs.protocol.ClientProtocol",
-            # The superuser, whoever the tests' clients are.
+            # The superuser, whatever user the tests' clients are.
             user=getpass.getuser(),
         )
 

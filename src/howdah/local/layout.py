@@ -13,7 +13,7 @@ tomorrow, finds the same ports and the same data:
     DIR/run/NAME.json           there when the server can serve
 
 Each datanode has a loopback address of its own (127.0.0.11, 127.0.0.12, …), so
-that racks can be told by address. Where the system has 127.0.0.1 only, all share
+that racks can be assigned by address. Where the system has 127.0.0.1 only, all share
 it, and racks are refused. They register by that address as their name only where racks
 are asked for, or where somebody connects by name. Else they are called `localhost`, so
 that no task of a Spark prefers one host to another: in its local mode a stage of tasks
@@ -48,7 +48,7 @@ NO_HOST = "localhost"
 """The name that schedulers take for none: it prefers nothing."""
 
 _TABLE_MAPPING = "org.apache.hadoop.net.TableMapping"
-# A cluster that nobody waits for: the defaults are for a thousand machines.
+# Quick reactions on one machine: the defaults are for thousands.
 QUICK = {
     "dfs.heartbeat.interval": "1",
     "dfs.namenode.redundancy.interval.seconds": "1",
@@ -98,7 +98,7 @@ class Layout:
     ) -> Layout:
         """Choose hosts and free ports.
 
-        `racks` are dealt out to the datanodes in turn. `volumes` is a number, or
+        `racks` are assigned to the datanodes in turn. `volumes` is a number, or
         the storage types of the volumes of each datanode (`("SSD", "DISK")`).
         `values` may fix the namenode's addresses; a port 0 there is chosen too.
         """
@@ -271,7 +271,7 @@ class Layout:
 
     @property
     def _has_names(self) -> bool:
-        """Whether it matters to somebody how datanodes are called."""
+        """Whether racks or clients depend on the names of datanodes."""
         conf = self.client_conf()
         return any(node.rack != DEFAULT_RACK for node in self.datanodes) or any(
             conf.get(key) for key in _CONNECTS_BY_NAME
@@ -322,7 +322,7 @@ def _racks(racks: Sequence[str] | None, hosts: Sequence[str]) -> list[str]:
     given = [rack if rack.startswith("/") else f"/{rack}" for rack in racks or [DEFAULT_RACK]]
     if len(set(given)) > 1 and len(set(hosts)) < len(hosts):
         raise InvalidConfiguration(
-            "racks are told by address, but this system has no loopback address but 127.0.0.1"
+            "racks are assigned by address, but this system has no loopback address but 127.0.0.1"
         )
     return [given[number % len(given)] for number in range(len(hosts))]
 

@@ -15,7 +15,7 @@ from howdah.local.processes import start_time
 
 
 def default_dir() -> Path:
-    """Where `howdah up` has its cluster unless it is told otherwise."""
+    """Where `howdah up` has its cluster by default."""
     return Path.home() / ".howdah" / "default"
 
 

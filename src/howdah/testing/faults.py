@@ -1,4 +1,4 @@
-"""Faults at an exact point of a datanode's work: killed, frozen, cut off, out of space.
+"""Injects faults at an exact point of a datanode's work: kill, freeze, cut off, disk full.
 
     with MiniCluster(faults=True) as cluster:
         fault = cluster.faults.arm(Point.FIRST_PACKET, Action.KILL, behind=0)
@@ -6,10 +6,10 @@
         (victim,) = fault.victims()
 
 A fault is armed by files that the servers look for: `POINT` says what is to happen and to
-whom, and each of `POINT.0`, `POINT.1`, … is one blow. The process that reaches the point
-claims a blow by renaming it to `POINT.0.hit.NAME`, and deals it to itself. So a fault
-happens as often as was asked for and never twice to the same server, whoever comes
-first; and a test can see that it hit something.
+which servers, and each of `POINT.0`, `POINT.1`, … is one occurrence. The process that
+reaches the point claims one by renaming it to `POINT.0.hit.NAME`, and fails. So a fault
+happens as often as was asked for and at most once to a server, and a test can see which
+servers it hit.
 
 `install` runs in the server, the rest in the test.
 """
@@ -81,10 +81,10 @@ class Faults:
         behind: int | None = None,
         count: int = 1,
     ) -> Fault:
-        """Let `action` happen to the first `count` datanodes that reach `point`.
+        """Have `action` happen to the first `count` datanodes that reach `point`.
 
         `names`: only to these. `behind`: only where so many datanodes of the pipeline are
-        behind it, so 0 is the last one. What was armed at this point before is off.
+        behind it, so 0 is the last one. This replaces what was armed at this point before.
         """
         self.disarm(point)
         for number in range(count):
@@ -95,13 +95,13 @@ class Faults:
         return Fault(self._directory, point)
 
     def disarm(self, point: Point) -> None:
-        """What did not happen at `point` so far will not."""
+        """Take back what has not happened at `point` yet."""
         (self._directory / point).unlink(missing_ok=True)
-        for blow in self._directory.glob(f"{point}.*"):
-            blow.unlink(missing_ok=True)
+        for left in self._directory.glob(f"{point}.*"):
+            left.unlink(missing_ok=True)
 
     def killed(self) -> list[str]:
-        """Whom a fault that is armed still has killed, if it is dead already or about to be."""
+        """The servers that an armed fault has killed, or is about to kill."""
         names: set[str] = set()
         for point in Point:
             armed = self._directory / point
@@ -110,7 +110,7 @@ class Faults:
         return sorted(names)
 
     def heal(self) -> list[str]:
-        """Nothing is armed any more, and networks that were cut are whole; whose they were."""
+        """Disarm everything and repair the networks that were cut; whose they were."""
         for point in Point:
             self.disarm(point)
         healed = []
@@ -126,7 +126,7 @@ class Faults:
 
 
 def install(directory: Path, name: str) -> None:
-    """Obey what is armed in `directory` from now on, in this process and its forks."""
+    """Look for faults in `directory` from now on, in this process and its forks."""
 
     def at(point: Point, block_id: int, behind: int) -> None:
         try:
@@ -142,15 +142,15 @@ def install(directory: Path, name: str) -> None:
 
 
 def _claim(directory: Path, point: Point, name: str) -> bool:
-    """Take one of the blows that are left, unless this server had one."""
+    """Claim one of the occurrences that are left, unless this server had one."""
     if list(directory.glob(f"{point}.*.hit.{name}")):
         return False
-    for blow in sorted(directory.glob(f"{point}.*")):
-        if blow.suffix[1:].isdigit():
+    for left in sorted(directory.glob(f"{point}.*")):
+        if left.suffix[1:].isdigit():
             try:
-                blow.rename(f"{blow}.hit.{name}")
+                left.rename(f"{left}.hit.{name}")
             except FileNotFoundError:
-                continue  # somebody else was here first
+                continue  # another process claimed it
             return True
     return False
 

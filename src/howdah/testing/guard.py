@@ -1,4 +1,4 @@
-"""A process that ends others when whoever started them is gone.
+"""A process that kills others when the process that started them is gone.
 
 It reads process ids from stdin, one a line, each the leader of a process group. When
 stdin ends, for its writer has closed it or has died in whatever way, all these groups

@@ -41,16 +41,16 @@ class MiniCluster:
 
     `datanodes`: how many; they are called datanode0, datanode1, …, and the
     namenode is called namenode.
-    `racks`: a rack for each datanode in turn (`["/a", "/b"]` deals them out).
+    `racks`: a rack for each datanode in turn (`["/a", "/b"]` alternate).
     `conf`: values for all servers and for clients, as in `-D`; booleans and
     numbers may be given as they are.
     `volumes`: data directories of each datanode, a number or their storage types.
-    `dir`: where it all lives. With a directory of one's own, a later MiniCluster
-    finds the same data there; without, it is a temporary one that is removed.
+    `dir`: the cluster's directory, in which a later MiniCluster finds the same data;
+    without it, a temporary one that is removed at the end.
     `faults`: datanodes can be made to fail at an exact point (`howdah.testing.faults`).
 
-    Heartbeats come every second and safe mode has no extension, for nobody wants
-    to wait; everything else is as Hadoop has it. A datanode that is killed counts
+    Heartbeats come every second and safe mode has no extension, so that tests need not
+    wait; everything else has Hadoop's defaults. A datanode that is killed counts
     as dead after ten minutes, unless `dfs.namenode.heartbeat.recheck-interval`
     says otherwise.
 

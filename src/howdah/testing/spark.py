@@ -1,7 +1,7 @@
 """Hadoop's own Java client, as PySpark ships it, against a cluster of ours.
 
 Spark's jars have the whole client of Hadoop 3.5 in them, FsShell included. It is
-the first judge of every feature: nobody here can bend it.
+the reference for every feature.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Faults in the metadata of a server that runs: at a kind of change of a kind of file.
+"""Injects faults into a running server's metadata: at a kind of change of a kind of file.
 
     with MiniCluster(faults=True) as cluster:
         fault = cluster.storage_faults("namenode").arm(
@@ -7,8 +7,8 @@
         ...
         (pid,) = fault.victims()
 
-The server asks, before it changes a file of its metadata, whether something is armed
-against that; a child that it forked does so too. What is armed happens once.
+Before a server changes a file of its metadata it looks for a fault that is armed; a child
+that it forked does so too. A fault happens once.
 
 `install` runs in the server, the rest in the test.
 """
@@ -31,7 +31,7 @@ from howdah.storage.disk import Operation
 
 
 class StorageAction(enum.StrEnum):
-    """What befalls whoever makes the change."""
+    """What happens to the process that makes the change."""
 
     FULL = "full"
     """The disk is full: ENOSPC."""
@@ -53,7 +53,7 @@ class StorageFault:
     armed: Path
 
     def victims(self) -> list[int]:
-        """The processes that it befell."""
+        """The processes that it hit."""
         hits = self.armed.parent.glob(f"{self.armed.name}.hit.*")
         return sorted(int(hit.suffix[1:]) for hit in hits)
 

@@ -1,7 +1,7 @@
 """`/conf`: what a server was configured with, as Hadoop's servers show it (pure).
 
 XML, or JSON with `?format=json` or an Accept header that asks for it; `?name=KEY` for one
-key. What its key says to be a secret is not shown.
+key. Values whose key says that they are secret are not shown.
 """
 
 from __future__ import annotations

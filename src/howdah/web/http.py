@@ -1,7 +1,7 @@
-"""The little of HTTP/1.1 that the servers' pages and image transfers need (pure).
+"""The part of HTTP/1.1 that pages and image transfers need (pure).
 
-One request a connection: its head (`parse_request`), its body out of what arrives
-(`Body`), and one answer.
+A connection carries one request: its head (`parse_request`), its body (`Body`), and one
+answer.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Body:
     """
 
     def __init__(self, request: Request) -> None:
-        """Raises ProtocolViolation for a body whose end cannot be told."""
+        """Raises ProtocolViolation for a body without a valid length."""
         coding = request.headers.get("transfer-encoding", "").lower()
         if coding not in ("", "identity", "chunked"):
             raise errors.ProtocolViolation(f"bodies in transfer encoding {coding!r} are not read")

@@ -4,8 +4,8 @@
     /jmx?qry=Hadoop:service=NameNode,name=FSNamesystem      one; `*` stands for anything
     /jmx?get=Hadoop:service=NameNode,name=FSNamesystem::FilesTotal      one figure
 
-Only what is true here is in a bean: a figure of something that there is not, such as
-erasure coding, is 0 where Hadoop has it and monitoring asks for it.
+A figure of a feature that howdah does not have, such as erasure coding, is 0 where
+monitoring asks for it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""An HTTP server on the loop of its server process, and threads for what is large (shell).
+"""The HTTP server, on the event loop of its process, with threads for long work (shell).
 
-A small answer is made and sent on the loop. An `Exchange` gets the connection for
-itself, on a thread: the loop neither reads nor writes there while it runs, and is
-told the outcome when it is over.
+A small answer is made and sent on the loop. An `Exchange` gets the connection on a thread
+of its own: the loop neither reads nor writes there while it runs, and gets the outcome
+when it is over.
 """
 
 from __future__ import annotations

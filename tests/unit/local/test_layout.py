@@ -55,7 +55,7 @@ def test_racks_are_refused_where_addresses_cannot_tell_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_can_bind", lambda host, port: host == "127.0.0.1")
-    with pytest.raises(InvalidConfiguration, match="racks are told by address"):
+    with pytest.raises(InvalidConfiguration, match="racks are assigned by address"):
         Layout.plan(tmp_path, datanodes=2, racks=["/a", "/b"])
 
 

@@ -96,7 +96,7 @@ def _run(shell: Shell, arguments: list[str]) -> int:
 
 
 def _hint(word: str) -> str:
-    """The command that was meant, if that can be told."""
+    """The command that was probably meant, if there is one."""
     from difflib import get_close_matches
 
     from howdah.cli.dfs.shell import registry

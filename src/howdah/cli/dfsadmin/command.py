@@ -15,7 +15,7 @@ EXIT_FAILURE: Final = 255
 
 
 class Failed(Exception):
-    """A failure that is told in these words, without the command's name before them."""
+    """A failure whose message stands alone, without the command's name before it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,7 +143,7 @@ COMMANDS: Final = {
     ),
     "-shutdownDatanode": Command(
         f"{_PLACE} [upgrade]",
-        "Stop a datanode. With `upgrade` its clients are told to wait for its return.",
+        "Stop a datanode. With `upgrade` its clients wait for its return.",
         _shutdown,
         1,
         2,

@@ -75,7 +75,7 @@ class Progress:
         return cls(sys.stderr if sys.stderr.isatty() else None)
 
     def of(self, name: str, length: int | None) -> Meter:
-        """A meter for a file of so many bytes, None if nobody knows."""
+        """A meter for a file of so many bytes; None where that is unknown."""
         return Meter(self, name, length)
 
     def show(self, meter: Meter) -> None:

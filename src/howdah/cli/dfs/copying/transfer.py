@@ -1,7 +1,7 @@
 """How files are copied: put, get and cp are three sets of options over this.
 
 1. A file goes to `NAME._COPYING_` first and gets its name when it is complete,
-   so nobody sees half a file under its name (`-d` writes to the name directly).
+   so no reader sees half a file under its name (`-d` writes to the name directly).
 2. It is complete when `close` has succeeded; a close that fails is a copy that
    failed (OS-061), and what was written is removed.
 3. Bytes go in pieces of a mebibyte or more, with no flush in between (OS-092).

@@ -156,7 +156,7 @@ class Filesystems:
 
     Without `fs.defaultFS` in the configuration the default filesystem is the cluster that
     `howdah up` started and that still runs; where there is none it is the local disk, which
-    `announce` is told once.
+    `announce` is called once.
     """
 
     def __init__(self, conf: Configuration, announce: Callable[[str], None] = _silently) -> None:

@@ -1,6 +1,7 @@
-"""What servers answer, field by field: our servers are held against Hadoop's.
+"""Answers of our servers and of Hadoop's, compared field by field.
 
-`conversation` asks a namenode and a datanode the same requests, whoever serves them;
-`facts` says of each answer which fields it has, and what is in them. Which optional
-fields a server sets is part of the protocol: there are clients that hang without one.
+`conversation` sends a namenode and a datanode a fixed list of requests (`unprivileged` those
+of a user without privileges), `asking` is the connection, `facts` takes an answer apart,
+and `allowed` lists the differences that are meant. Which optional fields a server sets is
+part of the protocol: some clients hang where one is missing.
 """

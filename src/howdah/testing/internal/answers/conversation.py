@@ -1,4 +1,4 @@
-"""The requests that both are asked, in order.
+"""The requests that both servers are sent, in order.
 
 One namenode with one datanode, new and empty, its smallest block 512 bytes. Most of
 ClientProtocol is asked once where it succeeds and, where the refusal has a form of its
@@ -27,7 +27,7 @@ from howdah.testing.internal.answers.asking import (
     read_frame,
 )
 from howdah.testing.internal.answers.facts import Facts
-from howdah.testing.internal.answers.strangers import ask_as_a_stranger
+from howdah.testing.internal.answers.unprivileged import ask_unprivileged
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
 from howdah.transfer.ops import (
@@ -91,7 +91,7 @@ class _Conversation:
         self._cluster()
         self._data_port()
         self._datanode_calls()
-        ask_as_a_stranger(self._ask, (self._dn.ip, self._dn.ipc_port))
+        ask_unprivileged(self._ask, (self._dn.ip, self._dn.ipc_port))
         self._other_protocols()
 
     def _do(self, method: str, what: str = "", **fields: Any) -> Any:

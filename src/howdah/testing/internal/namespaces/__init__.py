@@ -1,5 +1,4 @@
-"""Any history of a namespace, held against `howdah.model`, and against what is left of it
-after a crash.
+"""Random histories of a namespace, compared with `howdah.model` and with what a crash leaves.
 
 `histories` has what all operations need, `tree`, `files`, `changes` and `attributes` the
 operations, as rules of Hypothesis; `survival` brings a namespace back from every prefix

@@ -81,7 +81,7 @@ def xattr_message(name: str, value: bytes = b"") -> types_pb2.XAttrProto:
 
 
 def bounds_of(**counts: int) -> dict[str, int | None]:
-    """What the model is told."""
+    """As the model takes it."""
     return {
         what: None if count == RESET else count
         for what, count in counts.items()

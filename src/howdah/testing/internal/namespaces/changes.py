@@ -1,4 +1,4 @@
-"""Files are cut, joined, taken away from their writers, and recovered."""
+"""Truncate, concat, recovery of leases and of blocks, as rules."""
 
 from __future__ import annotations
 

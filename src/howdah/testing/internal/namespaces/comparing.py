@@ -1,4 +1,4 @@
-"""Is what the namenode has what the model has?"""
+"""Compares the namenode's namespace with the model's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files are written: create, append, block by block, close."""
+"""Writing files, as rules: create, append, block by block, close."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""One namespace as the model has it, and as the namenode has it, through any history.
+"""One namespace twice, in the model and in the namenode, through a random history.
 
-Each rule runs an operation on both: what the model refuses the namenode must refuse,
-with an error of that meaning and without a word in its log; what the model does the
-namenode must do, and the same. After each step the two trees are compared.
+Each rule runs an operation on both. What the model refuses the namenode must refuse too,
+with an error of that meaning and without an edit; what the model does the namenode must
+do. After each step the two trees are compared.
 """
 
 from __future__ import annotations

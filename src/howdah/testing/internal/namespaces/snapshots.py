@@ -1,4 +1,4 @@
-"""Snapshots are made, named and deleted, and the tree goes on behind them."""
+"""Creating, renaming and deleting snapshots, as rules, while the tree changes."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What a namespace is after a crash: what it was after its last whole transaction.
+"""After a crash a namespace is what it was after its last complete transaction.
 
-The log may end behind any record, and in the middle of any: then that record is torn,
-and with 0xFF or nothing behind it. Images may lie anywhere on the way. A history is held
-against all of that: every prefix of its log, tails torn at some bytes (at all, if it is
-looked at thoroughly), images at some transactions, and starts from real directories.
+The log may end after any record, or within one, with 0xFF or nothing behind it. Images may
+have been written at any transaction. A history is checked against all of that: every prefix
+of its log, tails torn at some bytes (at each one in a thorough check), images at some
+transactions, and starts from real directories.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ and what came of the tests, `render` makes the page. `recording` gathers the out
 
 A test proves its requirements, for the kinds that it is about, if all its parameters
 that ran have passed; a test that failed, was skipped or was never run proves nothing. A
-check of the contract that is skipped because its subject does not claim the thing is
-told apart: that the thing is refused then has checks of its own.
+check of the contract that is skipped because its subject does not claim the feature is
+marked as such: other checks say that the feature is refused then.
 """
 
 from __future__ import annotations

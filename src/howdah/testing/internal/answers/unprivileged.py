@@ -1,8 +1,8 @@
-"""What somebody who is no superuser is told (part of the conversation).
+"""What a user without privileges is answered (part of the conversation).
 
-First every administrative call, of the namenode and of the datanode: whom does it
-refuse? Then calls that could be refused for several reasons at once: which one is told,
-the permission that is missing or the parent?
+First every administrative call of the namenode and of the datanode: does it refuse the
+user? Then calls that could be refused for several reasons: which one is reported, the
+missing permission or the missing parent?
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from howdah.testing.internal.answers.asking import (
     Protocol,
 )
 
-STRANGER: Final = "mallory"
+UNPRIVILEGED: Final = "mallory"
 WRITER: Final = "DFSClient_mallory"
 
 _MODE: Final = {"perm": 0o755}
@@ -31,16 +31,16 @@ _NO_LIMIT: Final = (1 << 63) - 1
 Call = tuple[Protocol, str, dict[str, Any]]
 
 
-def ask_as_a_stranger(asking: Asking, datanode: tuple[str, int]) -> None:
+def ask_unprivileged(asking: Asking, datanode: tuple[str, int]) -> None:
     """Ask all of it; `datanode` is its address for calls."""
     for protocol, method, fields in _administrative():
-        asking.call(_name(protocol, method, fields), protocol, method, fields, user=STRANGER)
+        asking.call(_name(protocol, method, fields), protocol, method, fields, user=UNPRIVILEGED)
     for method, fields in _of_a_datanode().items():
         name = f"{method} by a stranger"
-        asking.call(name, AT_DATANODE, method, fields, at=datanode, user=STRANGER)
+        asking.call(name, AT_DATANODE, method, fields, at=datanode, user=UNPRIVILEGED)
     _prepare(asking)
     for what, method, fields in _refused_for_two_reasons():
-        asking.call(f"{method} by a stranger: {what}", CLIENT, method, fields, user=STRANGER)
+        asking.call(f"{method} by a stranger: {what}", CLIENT, method, fields, user=UNPRIVILEGED)
 
 
 def _name(protocol: Protocol, method: str, fields: dict[str, Any]) -> str:
@@ -75,7 +75,7 @@ def _administrative() -> Iterator[Call]:
         "getQuotaUsage": {"path": "/"},
         "getStoragePolicies": {},
         "setStoragePolicy": {"src": "/", "policyName": "HOT"},
-        "setOwner": {"src": "/", "username": STRANGER, "groupname": ""},
+        "setOwner": {"src": "/", "username": UNPRIVILEGED, "groupname": ""},
         "setPermission": {"src": "/", "permission": {"perm": 0o777}},
         "getSnapshottableDirListing": {},
         "msync": {},
@@ -117,7 +117,7 @@ def _of_a_datanode() -> dict[str, dict[str, Any]]:
 
 
 def _prepare(asking: Asking) -> None:
-    """The superuser makes what the stranger then meets."""
+    """The superuser makes what the calls are about."""
     for path, mode in (("/closed", 0o700), ("/theirs", 0o755), ("/theirs/d", 0o755)):
         fields = {"src": path, "masked": {"perm": mode}, "createParent": True}
         asking.call(f"mkdirs {path}", CLIENT, "mkdirs", fields)
@@ -167,7 +167,7 @@ def _refused_for_two_reasons() -> Iterator[tuple[str, str, dict[str, Any]]]:
                 "rename": {"src": path, "dst": "/theirs/moved"},
                 "rename2": {"src": path, "dst": "/theirs/moved", "overwriteDest": False},
                 "setPermission": {"src": path, "permission": {"perm": 0o777}},
-                "setOwner": {"src": path, "username": STRANGER},
+                "setOwner": {"src": path, "username": UNPRIVILEGED},
                 "setTimes": {"src": path, "mtime": 1, "atime": 1},
                 "setReplication": {"src": path, "replication": 1},
                 "getFileInfo": {"src": path},
@@ -203,7 +203,7 @@ def _refused_for_two_reasons() -> Iterator[tuple[str, str, dict[str, Any]]]:
         "rename": {"src": file, "dst": "/theirs/d"},
         "rename2": {"src": file, "dst": "/no/where", "overwriteDest": False},
         "setPermission": {"src": file, "permission": {"perm": 0o777}},
-        "setOwner": {"src": file, "username": STRANGER},
+        "setOwner": {"src": file, "username": UNPRIVILEGED},
         "setReplication": {"src": file, "replication": 1},
         "setTimes": {"src": file, "mtime": 1, "atime": 1},
         "recoverLease": {"src": file, "clientName": WRITER},
