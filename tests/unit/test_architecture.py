@@ -290,6 +290,15 @@ BY_THEMSELVES = {
     ("testing", "contract"),
     ("testing", "simulator"),
 }
+# Groups of rooms of which none knows another: each is a job of its own.
+APART = {
+    "spark": (
+        {"copy", "snapshots", "copy_job"},
+        {"compaction"},
+        {"verification"},
+        {"namespaces"},
+    ),
+}
 LARGEST_ROOM = 21
 """Files, with its `__init__`."""
 
@@ -471,6 +480,16 @@ def test_rooms_import_downward(module: str) -> None:
             if mine and theirs and theirs != mine:
                 assert (here, mine) not in BY_THEMSELVES, f"{name}: {mine} knows no other room"
                 assert ROOMS[here].index(theirs) < ROOMS[here].index(mine), name
+
+
+@pytest.mark.parametrize("package_name", APART)
+def test_groups_of_rooms_do_not_know_each_other(package_name: str) -> None:
+    group_of = {room: number for number, rooms in enumerate(APART[package_name]) for room in rooms}
+    for module in modules():
+        mine = group_of.get(rooms(module).get(package_name, ""))
+        for name in imports(module) if mine is not None else ():
+            theirs = group_of.get(rooms(name).get(package_name, ""))
+            assert theirs in (mine, None), f"{module} imports {name}"
 
 
 def test_every_package_below_a_package_is_a_room() -> None:

@@ -41,7 +41,7 @@ class Reason(enum.Enum):
     CHECKSUM_DIFFERS = "checksums differ"
     NOT_NEWER = "lengths are equal, and the source is not newer"
     NEWER = "the source is newer"
-    UNTOLD = "nothing tells whether it has changed"
+    NO_TIME = "the source has no modification time"
     REPORTED = "changed between the snapshots"
     PREFIX = "the target is the beginning of the source"
 
@@ -95,7 +95,7 @@ def decide(
     if options.by_snapshots:
         return Decision(Action.COPY, Reason.REPORTED)
     if source.modification_time_ms <= 0:
-        return Decision(Action.COPY, Reason.UNTOLD)
+        return Decision(Action.COPY, Reason.NO_TIME)
     if source.modification_time_ms > target.modification_time_ms:
         return Decision(Action.COPY, Reason.NEWER)
     return Decision(Action.SKIP, Reason.NOT_NEWER)

@@ -46,7 +46,7 @@ from howdah.spark.copy.commit_tasks import (
 from howdah.spark.copy.context import CopyContext
 from howdah.spark.copy.copier import COMPOSITE
 from howdah.spark.copy.counters import Counters
-from howdah.spark.copy.dry_run import SCHEMA as REHEARSAL_SCHEMA
+from howdah.spark.copy.dry_run import SCHEMA as DRY_RUN_SCHEMA
 from howdah.spark.copy.dry_run import DryRunTask, report_all
 from howdah.spark.copy.layout import place
 from howdah.spark.copy.options import Options
@@ -149,7 +149,7 @@ class _Job:
         self._conf = conf
         self._user = user
         self._shows_progress = shows_progress
-        self._notes_so_far: list[str] = [] if lock.note is None else [lock.note]
+        self._noted: list[str] = [] if lock.note is None else [lock.note]
         self._began_s = time.monotonic()
         self._fs = context.target_fs
         self._placed = place(
@@ -186,7 +186,7 @@ class _Job:
             self._staging,
             self._path,
             lock,
-            self._notes_so_far,
+            self._noted,
         )
 
     def _work_directory(self) -> str | None:
@@ -225,7 +225,7 @@ class _Job:
             if len(self._placed) > 1:
                 refuse_duplicates(listing)
             if self._options.dry_run:
-                counters = moved + self._rehearse(listing, task, tell)
+                counters = moved + self._dry_run(listing, task, tell)
             else:
                 counters = moved + self._do(listing, task)
             is_done = True
@@ -258,7 +258,7 @@ class _Job:
 
     def _notes(self, counters: Counters) -> tuple[str, ...]:
         """Notes on what the user may not expect."""
-        notes = self._notes_so_far
+        notes = self._noted
         if counters.skipped_by_time:
             notes.append(
                 f"{counters.skipped_by_time} files were taken for unchanged by length and "
@@ -344,7 +344,7 @@ class _Job:
         ):
             counters, fingerprint = summed(plan.map(task, SCHEMA).collect())
         if plan.note is not None:
-            self._notes_so_far.append(plan.note)
+            self._noted.append(plan.note)
         if fingerprint != listing.fingerprint:
             raise ListingChanged(
                 "What was copied is not what was listed: an executor was lost that had rows in "
@@ -358,12 +358,12 @@ class _Job:
         split = rows.where("chunk_length >= 0 and offset = 0")
         return sums_of(split.mapInArrow(JoinTask(task), SCHEMA))
 
-    def _rehearse(self, listing: Listing, task: CopyTask, tell: Callable[[str], None]) -> Counters:
+    def _dry_run(self, listing: Listing, task: CopyTask, tell: Callable[[str], None]) -> Counters:
         kinds = [Kind.FILE, Kind.DIRECTORY, Kind.UNREADABLE]
         rows = listing.of(*kinds)
         if self._options.delete:
             rows = rows.unionAll(self._missing_rows(listing))
-        return report_all(rows.mapInArrow(DryRunTask(task), REHEARSAL_SCHEMA), tell)
+        return report_all(rows.mapInArrow(DryRunTask(task), DRY_RUN_SCHEMA), tell)
 
     def _check_concat(self) -> None:
         if not self._fs.has_path_capability(self._path, capabilities.CONCAT):

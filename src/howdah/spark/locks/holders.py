@@ -56,15 +56,15 @@ class Holder:
         """The holder in the last whole line of a lock file; empty if that cannot be parsed."""
         whole, _, _ = content.rpartition(b"\n")
         try:
-            told = json.loads(whole.rpartition(b"\n")[2])
+            fields_found = json.loads(whole.rpartition(b"\n")[2])
         except ValueError:
             return cls()
-        if not isinstance(told, dict):
+        if not isinstance(fields_found, dict):
             return cls()
         default = cls()
         known: dict[str, Any] = {}
         for field in fields(cls):
-            value = told.get(field.name)
+            value = fields_found.get(field.name)
             if type(value) is type(getattr(default, field.name)):
                 known[field.name] = value[:_MOST_CHARS] if isinstance(value, str) else value
         return cls(**known)
@@ -108,10 +108,10 @@ def _machine() -> str:
 def _started(pid: int) -> str:
     """The start time of a process, in clock ticks since boot; "" if there is no such process."""
     try:
-        told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
     # The fields behind the name, which may contain blanks and parentheses.
-    rest = told.rpartition(")")[2].split()
+    rest = stat.rpartition(")")[2].split()
     # A zombie has ended, though its parent has not reaped it.
     return "" if rest[0] == "Z" else rest[19]

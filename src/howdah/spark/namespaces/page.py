@@ -101,7 +101,7 @@ def treemap(space: Sequence[Used]) -> str:
 
 
 def _area(box: Box, used: Used, colour: str) -> str:
-    told = f"{used.path}: {byte_text(used.space)} in {used.files} files"
+    tooltip = f"{used.path}: {byte_text(used.space)} in {used.files} files"
     room = int(box.width // _LETTER) - 1
     label = ""
     if room > 3 and box.height > _LINE:
@@ -110,7 +110,7 @@ def _area(box: Box, used: Used, colour: str) -> str:
         if box.height > 2 * _LINE:
             label += _text(box.x + 5, box.y + 2 * _LINE, byte_text(used.space)[:room])
     return (
-        f'<g><title>{escape(told)}</title><rect x="{box.x:.1f}" y="{box.y:.1f}" '
+        f'<g><title>{escape(tooltip)}</title><rect x="{box.x:.1f}" y="{box.y:.1f}" '
         f'width="{box.width:.1f}" height="{box.height:.1f}" fill="{colour}" stroke="#fff"/>'
         f"{label}</g>"
     )
@@ -127,9 +127,9 @@ def bars(shown: Sequence[Bar]) -> str:
     for number, bar in enumerate(shown):
         high = room * bar.files / highest
         x, y = number * step, _LINE + room - high
-        told = f"{bar.label}: {bar.files} files, {byte_text(bar.length)}"
+        tooltip = f"{bar.label}: {bar.files} files, {byte_text(bar.length)}"
         drawn.append(
-            f'<g><title>{escape(told)}</title><rect x="{x + 2:.1f}" y="{y:.1f}" '
+            f'<g><title>{escape(tooltip)}</title><rect x="{x + 2:.1f}" y="{y:.1f}" '
             f'width="{max(step - 4, 1):.1f}" height="{high:.1f}" fill="{_COLOURS[0]}"/>'
             + _text(x + 4, y - 4, str(bar.files), axis=True)
             + _text(x + 4, _BARS_HEIGHT - _LINE, bar.label, axis=True)
