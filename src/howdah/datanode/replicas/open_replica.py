@@ -1,9 +1,9 @@
 """A replica opened for reading: its two files, and how much of them may be read.
 
-What may be read is fixed when the files are opened. A writer may go on meanwhile,
-which changes neither the bytes below that length nor, as far as this reader is
-concerned, the checksum of the last, partial chunk: both were noted together. Files
-that are renamed or unlinked stay readable until they are closed.
+What may be read is fixed when the files are opened. A writer may go on meanwhile, or
+begin to append, which changes neither the bytes below that length nor, as far as this
+reader is concerned, the checksum of the last, partial chunk: both were noted together.
+Files that are renamed or unlinked stay readable until they are closed.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class OpenReplica:
     meta_fd: int
     checksum: ChecksumSpec
     tail: Tail
+    """With the checksum of a partial last chunk, also where the replica is finalized."""
 
     @classmethod
     def of(cls, replica: Replica, volume: Volume, paths: tuple[str, str]) -> OpenReplica:
@@ -48,7 +49,29 @@ class OpenReplica:
         except BaseException:
             os.close(block_fd)
             raise
-        return cls(replica, volume, block_fd, meta_fd, checksum, replica.tail)
+        opened = cls(replica, volume, block_fd, meta_fd, checksum, replica.tail)
+        try:
+            opened._note_last_sum()
+        except BaseException:
+            opened.close()
+            raise
+        return opened
+
+    def _note_last_sum(self) -> None:
+        """That of a finalized replica is in the meta file alone, and an append overwrites it
+        there. It has a new tail before it writes: the same one after the look is proof."""
+        spec = self.checksum
+        while True:
+            length, last_sum = tail = self.replica.tail
+            if last_sum or not spec.sum_bytes or not length % spec.bytes_per_checksum:
+                self.tail = tail
+                return
+            offset = block_files.sums_offset(spec, length // spec.bytes_per_checksum)
+            last_sum = os.pread(self.meta_fd, spec.sum_bytes, offset)
+            if self.replica.tail is tail:
+                # Of a meta file that ends too early, readers find out.
+                self.tail = (length, last_sum if len(last_sum) == spec.sum_bytes else b"")
+                return
 
     @property
     def length_bytes(self) -> int:

@@ -367,3 +367,22 @@ def test_an_operation_that_is_not_offered_is_refused_by_its_name(lab: Lab, op: O
         assert op.name in answer.message
         with pytest.raises(PeerClosed):
             connection.recv_exactly(1)
+
+
+def test_a_replica_that_was_opened_is_read_as_it_was_while_a_client_appends_to_it(
+    filled: Any, lab: Lab
+) -> None:
+    """The append writes another checksum of the last, partial chunk over the one on the disk."""
+    block = lab.block(length=len(DATA))
+    start = len(DATA) - len(DATA) % lab.SPEC.bytes_per_checksum
+    with filled.store.open(block) as opened:
+        append = lab.replace(
+            lab.write_request(block, stage=lab.Stage.PIPELINE_SETUP_APPEND),
+            min_bytes_received=len(DATA),
+            latest_generation_stamp=block.generation_stamp + 1,
+        )
+        writer = lab.Writer(filled, append)
+        writer.send(len(DATA), b"more")
+        assert writer.ack().replies == (Status.SUCCESS,)
+        assert read_sums(opened, lab.SPEC, start, len(DATA)) == lab.sums_of(DATA[start:])
+        writer.close()
