@@ -1,0 +1,108 @@
+"""Writes the generated parts of docs/how-it-works: tables of states, and drawings.
+
+A page has `<!-- generated: NAME -->` and `<!-- end -->` around such a part. The tables
+are those of the code; the drawing of the house is the table that
+tests/unit/test_architecture.py holds. `./dev drawings` writes the parts, and a test
+compares the pages with what would be written.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from howdah.client.writing import phases
+from howdah.datanode.replicas import states as replica_states
+from howdah.namenode.blocks.block_states import BLOCK_TRANSITIONS, BlockPhase
+from howdah.namenode.tree.lease_states import LEASE_TRANSITIONS, LeasePhase
+from howdah.transitions import as_markdown, as_mermaid
+
+HERE: Final = Path(__file__).parent
+PAGES: Final = HERE / "how-it-works"
+PART: Final = re.compile(r"(<!-- generated: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def architecture() -> Any:
+    """tests/unit/test_architecture.py, which has the table of the house."""
+    path = HERE.parent / "tests" / "unit" / "test_architecture.py"
+    spec = importlib.util.spec_from_file_location("the_architecture", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def drawn(diagram: str) -> str:
+    return f"```mermaid\n{diagram}\n```"
+
+
+def state_table(states: type[BlockPhase] | type[LeasePhase], rows: str) -> str:
+    """What the states mean, and then the transitions."""
+    meanings = "\n".join(f"- {state.name}: {state.value}" for state in states)
+    return f"{meanings}\n\n{rows}"
+
+
+def packages() -> str:
+    """The packages, each with arrows to those that it imports and no other one leads to."""
+    house = architecture()
+    there = {name for name in house.MAY_IMPORT if house.path_of(f"howdah.{name}")} - house.BOTTOM
+    known = {name: targets & there for name, targets in house.MAY_IMPORT.items() if name in there}
+    lines = ["flowchart TD"]
+    for name in known:
+        nearest = known[name] - {far for near in known[name] for far in known[near]}
+        lines += [f"    {name} --> {other}" for other in sorted(nearest)]
+        if not known[name]:
+            lines.append(f"    {name} --> bottom")
+    bottom = "<br/>".join(", ".join(some) for some in in_fours(sorted(house.BOTTOM)))
+    lines.append(f"    bottom[{bottom}]")
+    return drawn("\n".join(lines))
+
+
+def in_fours(names: list[str]) -> list[list[str]]:
+    return [names[first : first + 4] for first in range(0, len(names), 4)]
+
+
+def rooms() -> str:
+    """The rooms of each package, from the top to the bottom."""
+    house = architecture()
+    lines = [
+        "| package | rooms, from the top to the bottom | import no other room |",
+        "|---|---|---|",
+    ]
+    for package, names in house.ROOMS.items():
+        alone = ", ".join(f"`{room}`" for room in names if (package, room) in house.BY_THEMSELVES)
+        down = " → ".join(f"`{room}`" for room in reversed(names))
+        lines.append(f"| `{package.replace('.', '/')}` | {down} | {alone} |")
+    return "\n".join(lines)
+
+
+PARTS: Final[dict[str, Callable[[], str]]] = {
+    "block diagram": lambda: drawn(
+        as_mermaid(BLOCK_TRANSITIONS, BlockPhase.NONE, BlockPhase.REMOVED)
+    ),
+    "block table": lambda: state_table(BlockPhase, as_markdown(BLOCK_TRANSITIONS)),
+    "lease diagram": lambda: drawn(as_mermaid(LEASE_TRANSITIONS, LeasePhase.NONE)),
+    "lease table": lambda: state_table(LeasePhase, as_markdown(LEASE_TRANSITIONS)),
+    "replica": lambda: replica_states.markdown().strip(),
+    "pipeline": lambda: phases.markdown().strip(),
+    "packages": packages,
+    "rooms": rooms,
+}
+
+
+def filled(text: str) -> str:
+    """A page with its generated parts as they should be."""
+    return PART.sub(lambda found: f"{found[1]}{PARTS[found[2]]()}\n{found[3]}", text)
+
+
+def main() -> None:
+    for path in sorted(PAGES.glob("*.md")):
+        path.write_text(filled(path.read_text()))
+
+
+if __name__ == "__main__":
+    main()
