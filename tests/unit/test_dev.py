@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -30,3 +32,30 @@ def test_unknown_command_fails() -> None:
 def test_script_is_plain_sh(script: str) -> None:
     subprocess.run(["sh", "-n", str(ROOT / script)], check=True, timeout=60)
     assert (ROOT / script).read_text().startswith("#!/bin/sh\n")
+
+
+# Packages that come with another one, or have another name in the package index.
+COMES_WITH = {
+    "flask": "flask-cors",
+    "grpc_status": "pyspark",
+    "mlflow": "mlflow-skinny",
+    "py4j": "pyspark",
+    "upath": "universal-pathlib",
+    "zstandard": "pyspark",
+}
+
+
+def test_what_tests_are_skipped_without_is_installed_for_development() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    wanted = [*extras["dev"], *extras["spark"], *extras["fsspec"]]
+    installed = {re.split(r"[\[<>=]", each)[0] for each in wanted}
+    missing = set()
+    for path in (ROOT / "tests").rglob("*.py"):
+        for module in re.findall(r'\bimportorskip\("([\w.]+)"', path.read_text()):
+            package = module.partition(".")[0]
+            package = COMES_WITH.get(package, package.replace("_", "-"))
+            if package not in installed:
+                missing.add((path.name, module))
+    assert missing == set()
