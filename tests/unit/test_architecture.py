@@ -53,6 +53,8 @@ SHELLS = {
     "model": set[str](),
     "namenode": {
         "checkpoints",
+        "ha.active",
+        "ha.log_writer",
         "journal.directories",
         "journal.directory_journal",
         "journal.edit_log",
@@ -69,6 +71,8 @@ SHELLS = {
         "process.listening",
         "process.loading",
         "process.lookups",
+        "process.name_storage",
+        "process.pages",
         "process.racks",
         "process.secondary",
         "process.server",
@@ -140,6 +144,7 @@ PURE = {
 }
 # And of what lies at the bottom of the house:
 PURE_BELOW = {
+    "defects",
     "errors",
     "kinds",
     "keys",
@@ -156,6 +161,7 @@ PURE_ENOUGH = {"howdah.transfer.checksum"}
 # -- 2. and 3. arrows ----------------------------------------------------------------
 
 BOTTOM = {
+    "defects",
     "errors",
     "exposure",
     "forks",
@@ -171,6 +177,7 @@ BOTTOM = {
 }
 SERVER_MAY = BOTTOM | {"storage", "rpc", "transfer", "web"}
 MAY_IMPORT: dict[str, set[str]] = {
+    "defects": set(),
     "errors": set(),
     "exposure": set(),
     "forks": set(),

@@ -1,15 +1,17 @@
 """Long work of the namenode's loop, in slices (pure).
 
 A round is a generator: each step is a slice, after which others have their turn. What a
-slice yields is logged as warnings. A round that meets a defect ends with a trace in the
-log, and the next tick begins another: neither does the namenode end, nor is the work
-given up for good.
+slice yields is logged as warnings. A round that meets a defect ends; whoever began it is
+told so (`ended`), and begins another when it likes.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Generator, Iterable
+
+from howdah import defects
+from howdah.namenode.inodes.effects import NamespaceBroken
 
 log = logging.getLogger(__name__)
 
@@ -20,12 +22,16 @@ class Rounds:
     """At most one round of each name is under way."""
 
     def __init__(
-        self, soon: Callable[[Callable[[], None]], object], after_slice: Callable[[], object]
+        self,
+        soon: Callable[[Callable[[], None]], object],
+        after_slice: Callable[[], object],
+        ended: Callable[[str, bool], None] = lambda name, well: None,
     ) -> None:
         """`soon` calls back when others had their turn; `after_slice` is called for what a
-        slice has committed."""
+        slice has committed; `ended` hears which round has ended, and whether it ended well."""
         self._soon = soon
         self._after_slice = after_slice
+        self._ended = ended
         self._running: dict[str, Round] = {}
 
     def is_running(self, name: str) -> bool:
@@ -35,21 +41,35 @@ class Rounds:
         """The first slice now, unless such a round is under way."""
         if name not in self._running:
             self._running[name] = slices
-            self._go_on(name)
+            self._go_on(name, slices)
 
-    def _go_on(self, name: str) -> None:
+    def stop(self) -> None:
+        """No slice of any round that is under way runs any more."""
+        running, self._running = self._running, {}
+        for slices in running.values():
+            slices.close()
+
+    def _go_on(self, name: str, slices: Round) -> None:
+        if self._running.get(name) is not slices:
+            return  # It was stopped.
         try:
-            said = next(self._running[name])
+            said = next(slices)
         except StopIteration:
-            del self._running[name]
-            self._after_slice()
+            self._end(name, well=True)
             return
-        except Exception:
-            del self._running[name]
-            log.exception("%s failed on a defect, and begins again later", name)
-            self._after_slice()
+        except NamespaceBroken:
+            self._end(name, well=False)  # The log says so already, and the process ends.
+            return
+        except Exception as error:  # noqa: BLE001 - nothing else may stop for it
+            defects.note(name, error, "it begins again later")
+            self._end(name, well=False)
             return
         for line in said:
             log.warning("%s", line)
         self._after_slice()
-        self._soon(lambda: self._go_on(name))
+        self._soon(lambda: self._go_on(name, slices))
+
+    def _end(self, name: str, *, well: bool) -> None:
+        del self._running[name]
+        self._after_slice()
+        self._ended(name, well)

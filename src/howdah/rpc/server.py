@@ -5,6 +5,9 @@ for the barrier (the namenode's journal) and goes out. Answers of one batch of
 calls leave in one write. A client that sends many calls at once gets so many served
 a turn of the loop, and others have theirs in between; one that does not read its
 answers, or has too many of them held back, is not read from either.
+
+An answer that comes later has an owner who settles it (`Deferred`). When the connection is
+lost the server withdraws from it; when the server stops it answers in the owner's place.
 """
 
 from __future__ import annotations
@@ -126,10 +129,12 @@ class RpcServer:
             connection.end()
 
     async def stop(self) -> None:
-        """Stop listening and end every connection."""
+        """Stop listening and end every connection. Calls that wait for something are told
+        to try again: those who work on them may be gone."""
         for server in self._listening:
             server.close()
         for connection in list(self.connections):
+            connection.refuse_pending(errors.RetriableError("the server stops: try again"))
             connection.end()
         for server in self._listening:
             await server.wait_closed()
@@ -152,6 +157,7 @@ class _Connection(asyncio.Protocol):
         self._heard_s = 0.0
         self._in_flight = 0
         self._waits = False
+        self._pending: dict[Deferred, Call] = {}
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports are Transports by their methods, not by their class.
@@ -194,6 +200,9 @@ class _Connection(asyncio.Protocol):
             self._handshake.cancel()
         self._backlog.clear()
         self._server.connections.discard(self)
+        pending, self._pending = self._pending, {}
+        for answer in pending:
+            answer.withdraw()
 
     def pause_writing(self) -> None:
         self._writing_paused = True
@@ -202,6 +211,13 @@ class _Connection(asyncio.Protocol):
         self._writing_paused = False
         if not self._in_batch:
             self._go_on()
+
+    def refuse_pending(self, error: errors.HowdahError) -> None:
+        """Answer in the place of those who work on the calls that wait."""
+        pending, self._pending = self._pending, {}
+        for answer, call in pending.items():
+            answer.withdraw()
+            self._finish(call, error)
 
     def end(self) -> None:
         if self._transport is not None:
@@ -291,9 +307,13 @@ class _Connection(asyncio.Protocol):
         if isinstance(answer, Message):
             self._finish(call, answer)
         elif isinstance(answer, Deferred):
-            answer.when_settled(lambda outcome: self._finish(call, outcome))
+            self._pending[answer] = call
+            answer.when_settled(lambda outcome: self._settled(answer, outcome))
         else:
             self._step(call, answer)
+
+    def _settled(self, answer: Deferred, outcome: Message | errors.HowdahError) -> None:
+        self._finish(self._pending.pop(answer), outcome)
 
     def _step(self, call: Call, slices: Slices) -> None:
         """One slice of a long answer; the next one when others had their turn."""

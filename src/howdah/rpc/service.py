@@ -10,7 +10,6 @@ words it.
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable, Collection, Generator, Iterable
 from dataclasses import dataclass
@@ -21,11 +20,9 @@ from google.protobuf.descriptor import FieldDescriptor, ServiceDescriptor
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
-from howdah import errors
+from howdah import defects, errors
 from howdah.rpc import wire
 from howdah.rpc.session import Call
-
-log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -106,9 +103,9 @@ class Deferred:
 
 
 def defect(what: str, error: Exception) -> errors.RemoteError:
-    """What the caller of `what` is told of an error that nobody foresaw; the log has its
-    trace. Others who wait for answers still get theirs."""
-    log.error("%s failed on a defect", what, exc_info=error)
+    """What the caller of `what` is told of an error that nobody foresaw. Others who wait for
+    answers still get theirs (`howdah.defects`, rules 2 and 4)."""
+    defects.note(what, error, "its caller gets an error")
     return errors.RemoteError(
         f"{what} failed on an internal error: {type(error).__name__}: {error}",
         java_class="java.lang.RuntimeException",

@@ -65,6 +65,7 @@ def beans(status: NamenodeStatus) -> list[Bean]:
             "org.apache.hadoop.hdfs.server.namenode.FSNamesystem",
             _namesystem_state(status),
         ),
+        _bean("HowdahDefects", "howdah.defects", _defects(status)),
     ]
 
 
@@ -72,10 +73,15 @@ def _bean(name: str, kind: str, attributes: Bean) -> Bean:
     return {"name": _SERVICE + name, "modelerType": kind, **attributes}
 
 
+def _defects(status: NamenodeStatus) -> Bean:
+    """Errors that nobody foresaw, since the start: how many, and what failed."""
+    return {"Total": sum(status.defects.values()), "ByPlace": json.dumps(dict(status.defects))}
+
+
 def _state(status: NamenodeStatus) -> Bean:
     return {
         "NNRole": "NameNode",
-        "State": "active",
+        "State": status.ha_state,
         "HostAndPort": status.host_and_port,
         "SecurityEnabled": False,
         "LastHATransitionTime": 0,

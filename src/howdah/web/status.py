@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 
 from howdah.web.http import Request, answer
 
@@ -70,6 +70,9 @@ class NamenodeStatus:
     snapshottable_directories: int = 0
     warnings: Sequence[str] = ()
     """What an operator should not overlook, in sentences."""
+    ha_state: str = "active"
+    defects: Mapping[str, int] = field(default_factory=dict)
+    """Errors that nobody foresaw since the start, by what failed."""
 
 
 def respond(request: Request | None, status: NamenodeStatus) -> bytes:

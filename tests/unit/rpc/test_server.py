@@ -232,6 +232,37 @@ def test_answer_for_a_client_that_went_is_dropped() -> None:
     run(scenario)
 
 
+def test_owner_of_an_answer_sees_that_its_caller_is_gone() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        client.send("mkdirs", MKDIRS)
+        await until(lambda: bool(world.implementation.later))
+        answer = world.implementation.later[0]
+        assert not answer.withdrawn
+        client.writer.close()
+        await until(lambda: answer.withdrawn)
+        answer.settle(pb.MkdirsResponseProto(result=True))
+
+    run(scenario)
+
+
+def test_stopping_answers_the_calls_that_wait() -> None:
+    async def scenario(world: World) -> tuple[str, str]:
+        client = await world.client()
+        client.send("mkdirs", MKDIRS)
+        await until(lambda: bool(world.implementation.later))
+        await world.server.stop()
+        header = (await client.answer())[0]
+        world.implementation.later[0].settle(pb.MkdirsResponseProto(result=True))
+        assert await client.reader.read() == b"", "one answer, and the end"
+        return header.exceptionClassName, header.errorMsg
+
+    assert run(scenario) == (
+        "org.apache.hadoop.ipc.RetriableException",
+        "the server stops: try again",
+    )
+
+
 def test_others_are_served_between_the_slices_of_a_long_answer() -> None:
     async def scenario(world: World) -> None:
         long, short = await world.client(), await world.client()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -58,6 +59,7 @@ def test_all_beans_are_shown(status: NamenodeStatus) -> None:
         "NameNodeInfo",
         "FSNamesystem",
         "FSNamesystemState",
+        "HowdahDefects",
     ]
 
 
@@ -97,3 +99,10 @@ def test_figures_count_live_datanodes_only(status: NamenodeStatus) -> None:
     assert list(json.loads(str(info["DeadNodes"]))) == ["10.0.0.2:9866"]
     assert json.loads(str(info["NameDirStatuses"]))["failed"] == {"/b": "disk full"}
     assert figures["NameNodeStatus"]["HostAndPort"] == "nn:8020"
+
+
+def test_defects_are_shown_with_what_failed(status: NamenodeStatus) -> None:
+    told = replace(status, defects={"lease recovery": 2, "mkdirs": 1})
+    bean = next(bean for bean in beans(told) if bean["name"].endswith("HowdahDefects"))  # type: ignore[attr-defined]
+    assert bean["Total"] == 3
+    assert json.loads(str(bean["ByPlace"])) == {"lease recovery": 2, "mkdirs": 1}

@@ -178,6 +178,8 @@ class Core:
         self.broken: str | None = None
         """Why nothing that the namespace says may leave this process any more: an edit
         failed halfway. Set once, and for good."""
+        self.writable = True
+        """Whether edits may be made: in an active namenode only."""
         self.when_broken: Callable[[str], None] = lambda why: None
         """Called when that happens: the shell stops."""
         self._started_ms = clock.monotonic_ms()
@@ -202,6 +204,7 @@ class Core:
         """
         if self.broken is not None:
             raise NamespaceBroken(self.broken)
+        assert self.writable, "only an active namenode makes edits"
         record = encode_record(self.last_txid + 1, edit)
         self.leases.advance(self.clock.monotonic_ms())
         try:

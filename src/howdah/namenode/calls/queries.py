@@ -204,7 +204,7 @@ class Queries:
         core = self._core
         precision = core.settings.atime_precision_ms
         now_ms = core.clock.wall_ms()
-        if len(path) > paths.MAX_PATH_CHARACTERS:
+        if len(path) > paths.MAX_PATH_CHARACTERS or not core.writable:
             return
         if precision and not core.safe_mode.on and now_ms > file.atime_ms + precision:
             core.commit(edits.TimesOp(path, -1, now_ms))

@@ -51,6 +51,7 @@ log = logging.getLogger(__name__)
 Done = Callable[[errors.HowdahError | None], None]
 
 _MAX_TOLD_BYTES: Final = 1 << 20
+_NOT_ACTIVE: Final = "this namenode is not active, and makes and takes no images"
 _REAPING_S: Final = 5.0
 """So long a child that was killed is waited for when the namenode stops."""
 
@@ -97,6 +98,7 @@ class Checkpoints:
         self._next_check_s = time.monotonic() + settings.check_period_s
         self._running: _Running | None = None
         self._taking = False
+        self._stopped = False
         self._waiting: list[Done] = []
         self.last_pause_s = 0.0
         """How long the loop stood still for the last one."""
@@ -165,12 +167,17 @@ class Checkpoints:
         if self._namespace.failed_edit is not None:
             self._tell([done], "an edit failed halfway; the namenode ends, to be started anew")
             return
+        if self._stopped:
+            self._tell([done], _NOT_ACTIVE)
+            return
         self._waiting.append(done)
         if not self.busy:
             self._start()
 
     def accept(self, txid: int) -> str | None:
         """An image of `txid` is offered: why not, or None. Then `taken` has to follow."""
+        if self._stopped:
+            return _NOT_ACTIVE
         if self.busy:
             return "another image is being made or uploaded"
         if txid <= self._image_txid:
@@ -183,16 +190,27 @@ class Checkpoints:
         self._taking = False
         if txid is not None:
             self._has_image(txid)
-        if self._waiting:
+        if self._waiting and not self._stopped:
             self._start()
 
     def _has_image(self, txid: int) -> None:
         self._image_txid = txid
         self._image_s = time.monotonic()
 
+    def start(self) -> None:
+        """Make and take images, also after a `stop`."""
+        self._stopped = False
+
     def stop(self) -> None:
-        """End a child that still writes; what it wrote is removed at the next start."""
+        """End a child that still writes, and tell those who wait that nothing comes of it;
+        what it wrote is removed at the next start."""
+        self._stopped = True
         running, self._running = self._running, None
+        waiting, self._waiting = self._waiting, []
+        if running is not None:
+            waiting, running.waiting = running.waiting + waiting, []
+        if waiting:
+            self._tell(waiting, "the namenode stops making images")
         if running is not None and running.status is None:
             asyncio.get_running_loop().remove_reader(running.pipe)
             os.close(running.pipe)
@@ -329,9 +347,11 @@ class Checkpoints:
         self._end(running, None)
 
     def _end(self, running: _Running, why: str | None) -> None:
-        self._running = None
-        self._tell(running.waiting, why)
-        if self._waiting:
+        if self._running is running:
+            self._running = None
+        waiting, running.waiting = running.waiting, []
+        self._tell(waiting, why)
+        if self._waiting and not self.busy:
             self._start()
 
     @staticmethod

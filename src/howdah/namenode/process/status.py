@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from howdah import __version__
 from howdah.namenode.blocks.datanodes import Datanode
@@ -24,6 +25,8 @@ class Surroundings:
     upgrade_finalized: bool
     edits_directories: tuple[EditsDirectoryStatus, ...]
     warnings: tuple[str, ...] = ()
+    ha_state: str = "active"
+    defects: Mapping[str, int] = field(default_factory=dict)
 
 
 def namenode_status(core: Core, around: Surroundings) -> NamenodeStatus:
@@ -58,6 +61,8 @@ def namenode_status(core: Core, around: Surroundings) -> NamenodeStatus:
         snapshots=core.namespace.snapshots.count,
         snapshottable_directories=len(core.namespace.snapshots.roots),
         warnings=around.warnings,
+        ha_state=around.ha_state,
+        defects=around.defects,
     )
 
 

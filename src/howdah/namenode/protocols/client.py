@@ -8,6 +8,7 @@ them by name, and fails at construction where a method is missing or there twice
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from howdah import errors
@@ -50,9 +51,10 @@ class ClientProtocol:
         storage: NameStorage | None = None,
         images: Images | None = None,
         aside: Aside | None = None,
+        ha_state: Callable[[], str] = lambda: "ACTIVE",
     ) -> None:
         """`storage`, `images` and `aside` are None where there are no files, as in a test
-        of the core."""
+        of the core. `ha_state` is a name of HAServiceStateProto."""
         self.administration = Administration(core, aside)
         writing = Writing(core)
         self._files = FileMethods(core, leases, recovery, writing)
@@ -67,7 +69,7 @@ class ClientProtocol:
             XAttrMethods(core),
             SnapshotMethods(core),
             DatanodeMethods(core, self.administration),
-            NamenodeMethods(core, self.administration, storage, images),
+            NamenodeMethods(core, self.administration, storage, images, ha_state),
             client_absent.AbsentFeatureMethods(core),
         )
 

@@ -6,6 +6,7 @@ The part of ClientProtocol that DFSAdmin calls, and inotify's reading of the edi
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from howdah import errors
 from howdah.namenode.calls.administration import Administration
@@ -13,7 +14,6 @@ from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.images import ImageCalls, Images
 from howdah.namenode.calls.storage import NameStorage, StorageCalls
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.proto import ha_pb2
 from howdah.rpc.service import Caller, Deferred
 
 log = logging.getLogger(__name__)
@@ -28,7 +28,9 @@ class NamenodeMethods:
         administration: Administration,
         storage: NameStorage | None,
         images: Images | None,
+        ha_state: Callable[[], str],
     ) -> None:
+        self._ha_state = ha_state
         self._core = core
         self._administration = administration
         self._storage = StorageCalls(core, storage)
@@ -124,4 +126,4 @@ class NamenodeMethods:
     def get_haservice_state(
         self, request: pb.HAServiceStateRequestProto, caller: Caller
     ) -> pb.HAServiceStateResponseProto:
-        return pb.HAServiceStateResponseProto(state=ha_pb2.ACTIVE)
+        return pb.HAServiceStateResponseProto(state=self._ha_state())

@@ -36,6 +36,12 @@ from howdah.transfer import block_lists
 log = logging.getLogger(__name__)
 
 _STATES: Final = tuple(ReplicaState)
+_HA_STATES: Final = {
+    "ACTIVE": pb.NNHAStatusHeartbeatProto.ACTIVE,
+    "STANDBY": pb.NNHAStatusHeartbeatProto.STANDBY,
+    "OBSERVER": pb.NNHAStatusHeartbeatProto.OBSERVER,
+}
+"""As heartbeats name the states in which they are answered."""
 MAX_VOLUME_BYTES: Final = 1 << 50
 REPORT_OVERDUE_MS: Final = 600_000
 """So long after its registration a datanode that does not ask for a report's lease is told to
@@ -58,8 +64,11 @@ class DatanodeProtocol:
         recovery: BlockRecovery,
         replicas_changed: Callable[[list[int]], None],
         is_upgrade_finalized: Callable[[], bool] = lambda: False,
+        ha_state: Callable[[], str] = lambda: "ACTIVE",
     ) -> None:
-        """`is_upgrade_finalized`: datanodes may give up what they keep of before one."""
+        """`is_upgrade_finalized`: datanodes may give up what they keep of before one.
+        `ha_state` is a name of HAServiceStateProto; only an active namenode gives orders."""
+        self._ha_state = ha_state
         self._is_upgrade_finalized = is_upgrade_finalized
         self._core = core
         self._cluster = cluster
@@ -189,9 +198,10 @@ class DatanodeProtocol:
     def send_heartbeat(
         self, request: pb.HeartbeatRequestProto, caller: Caller
     ) -> pb.HeartbeatResponseProto:
-        core = self._core
+        core, state = self._core, self._ha_state()
+        ha_state = _HA_STATES.get(state, pb.NNHAStatusHeartbeatProto.STANDBY)
         answer = pb.HeartbeatResponseProto(
-            haStatus=pb.NNHAStatusHeartbeatProto(state=pb.NNHAStatusHeartbeatProto.ACTIVE, txid=0),
+            haStatus=pb.NNHAStatusHeartbeatProto(state=ha_state, txid=0),
             fullBlockReportLeaseId=0,
             isSlownode=False,
         )
@@ -223,7 +233,8 @@ class DatanodeProtocol:
                     len(storage.block_ids),
                 )
             core.blocks.storage_gone(storage)
-        answer.cmds.extend(self._orders(node))
+        if state == "ACTIVE":
+            answer.cmds.extend(self._orders(node))
         if not request.requestFullBlockReportLease and self._is_report_overdue(node):
             log.warning(
                 "datanode %s has sent no full report since it registered %d s ago, and asks for "

@@ -8,10 +8,9 @@ from typing import Any, cast
 import pytest
 
 from howdah import errors
+from howdah.namenode.ha.barrier import DurableBarrier, WrittenLog
 from howdah.namenode.images.image import write_image
 from howdah.namenode.inodes.effects import NamespaceBroken
-from howdah.namenode.journal.edit_log import Journal
-from howdah.namenode.process.server import DurableBarrier
 from howdah.namenode.tree.namespace import Namespace
 from howdah.storage.edits import edits
 
@@ -80,7 +79,7 @@ def test_no_answer_that_was_computed_since_is_sent(client: Any, told: list[str])
 
     sent: list[str] = []
     barrier = DurableBarrier(client.namenode.core, lambda run: None)
-    barrier.journal = cast(Journal, AllDurable())
+    barrier.log = cast(WrittenLog, AllDurable())
     assert barrier.hold()
     barrier.when_clear(lambda: sent.append("an answer"))
     barrier.durable(1 << 60)

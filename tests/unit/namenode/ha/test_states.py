@@ -61,18 +61,20 @@ def test_nobody_comes_back_from_stopping() -> None:
 def test_the_printed_table_is_the_one_that_the_code_runs_on() -> None:
     """Rows of the docstring: from, may become, serves; a row may go on in the next line."""
     assert states.__doc__ is not None
+    lines = states.__doc__.splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith("    -----"))
+    columns = [match.span() for match in re.finditer("-+", lines[start])]
     printed: dict[str, tuple[str, str]] = {}
     name = ""
-    for line in states.__doc__.split("-------\n", 1)[1].split("\n\n")[0].splitlines():
-        row = re.match(r"    (\w+)?\s+(\S(?:.*?\S)?)(?:  +(.*))?$", line)
-        assert row, line
-        name = row[1] or name
-        becomes, serves = printed.get(name, ("", ""))
-        printed[name] = (f"{becomes} {row[2]}", serves + (row[3] or ""))
+    for line in itertools.takewhile(str.strip, lines[start + 1 :]):
+        first, becomes, serves = (line[begin:end].strip() for begin, end in columns)
+        name = first or name
+        before = printed.get(name, ("", ""))
+        printed[name] = (f"{before[0]} {becomes}", before[1] + serves)
     assert set(printed) == {state.value for state in HAState}
     for state in HAState:
         becomes, serves = printed[state.value]
-        found = {word for word in re.findall(r"\w+", becomes)}
+        found = set(re.findall(r"\w+", becomes))
         assert found == {after.value for after in TRANSITIONS[state]}
         whole = {"everything": set(Category), "nothing": set()}
         wanted = whole.get(serves)

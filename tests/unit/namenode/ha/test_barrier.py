@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from howdah.namenode.process.server import DurableBarrier
+from howdah.namenode.ha.barrier import DurableBarrier
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.testing.in_memory import InMemoryNamenode
@@ -31,7 +31,7 @@ class World:
         self.sent: list[str] = []
         self.barrier = DurableBarrier(self.namenode.core, self.turn.append)
         self.journal = FakeJournal(self.namenode.core.last_txid)
-        self.barrier.journal = self.journal  # type: ignore[assignment]
+        self.barrier.log = self.journal
         self.namenode._keep_log = lambda: None  # type: ignore[method-assign]
 
     def change(self, name: str) -> None:

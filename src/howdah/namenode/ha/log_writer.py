@@ -1,0 +1,115 @@
+"""The edit log of a namenode that is active (shell): opened, rolled, closed.
+
+Mirrors Hadoop's FSNamesystem.startActiveServices and FSImage.rollEditLog, as far as they are
+about the log. Each time that the namenode becomes active a new segment begins; when it is
+active no more, the segment ends in order. Everything here belongs to the loop; what the log's
+thread says is posted there.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from howdah.namenode.calls.core import Core
+from howdah.namenode.ha.barrier import DurableBarrier
+from howdah.namenode.journal.directories import DirectorySet
+from howdah.namenode.journal.edit_log import EditLog
+
+log = logging.getLogger(__name__)
+
+
+class LogWriter:
+    """Has a log while the namenode is active, and none otherwise."""
+
+    def __init__(
+        self,
+        core: Core,
+        barrier: DurableBarrier,
+        make_journal: Callable[[Callable[[], None]], DirectorySet],
+        post: Callable[[Callable[[], None]], object],
+        fail: Callable[[str], None],
+    ) -> None:
+        """`make_journal` takes what is to be called, on any thread, when a directory waits for
+        a roll to take part again; `post` calls back on the loop, from any thread; `fail` ends
+        the namenode, because its log is lost."""
+        self._core = core
+        self._barrier = barrier
+        self._make_journal = make_journal
+        self._post = post
+        self._fail = fail
+        self._log: EditLog | None = None
+        self._segment_txid = 0
+        self.journal: DirectorySet | None = None
+        """Also after the log was closed: how its directories were then."""
+
+    @property
+    def is_open(self) -> bool:
+        return self._log is not None
+
+    @property
+    def durable_txid(self) -> int:
+        """Up to where the log is durable; a standby has applied nothing else."""
+        return self._core.last_txid if self._log is None else self._log.durable_txid
+
+    @property
+    def edits_in_segment(self) -> int:
+        return self._core.last_txid - self._segment_txid
+
+    def open(self) -> None:
+        """Begin a segment behind what the core has. Raises OSError if that fails."""
+        assert self._log is None, "one log is written at a time"
+        journal = self._make_journal(self._restored)
+
+        def durable(txid: int) -> None:
+            self._post(lambda: self._durable(written, txid))
+
+        def failed(why: str) -> None:
+            self._post(lambda: self._failed(written, why))
+
+        written = EditLog(journal, self._core.last_txid, on_durable=durable, on_failure=failed)
+        self._log = self._barrier.log = written
+        self.journal = journal
+        self._core.last_txid = self._segment_txid = written.last_txid
+
+    def close(self) -> None:
+        """End the segment in order. Everything committed is durable then, and the answers
+        that waited for it leave. Raises OSError if the log could not be brought that far."""
+        self._barrier.hand_over()
+        written = self._written()
+        written.close()
+        self._core.last_txid = written.last_txid
+        self._barrier.durable(written.durable_txid)
+        self._log = self._barrier.log = None
+        log.info("the log is closed at transaction %d", written.last_txid)
+
+    def roll(self) -> int:
+        """Begin a new segment of the log; its first transaction."""
+        self._barrier.hand_over()
+        written = self._written()
+        first_txid = written.roll()
+        self._core.last_txid = written.last_txid
+        self._segment_txid = first_txid
+        return first_txid
+
+    def _written(self) -> EditLog:
+        assert self._log is not None, "only an active namenode writes a log"
+        return self._log
+
+    def _let_join_in(self) -> None:
+        """A directory is whole again: it takes part from the next segment on."""
+        if self._log is not None:
+            log.info("a new segment begins with transaction %d", self.roll())
+
+    def _restored(self) -> None:
+        self._post(self._let_join_in)
+
+    # What the log's thread says may be about a log that was closed meanwhile.
+
+    def _durable(self, written: EditLog, txid: int) -> None:
+        if written is self._log:
+            self._barrier.durable(txid)
+
+    def _failed(self, written: EditLog, why: str) -> None:
+        if written is self._log:
+            self._fail(why)

@@ -1,0 +1,84 @@
+"""How a namenode changes its role (pure): Hadoop's HAState.setStateInternal, NameNode.
+transitionToActive and transitionToStandby.
+
+A namenode that stops being active refuses first, and stops then: no call comes in while the
+log is ended. One that becomes active starts first, and serves then.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import Protocol
+
+from howdah import errors
+from howdah.namenode.ha.states import HAContext, HAState
+
+log = logging.getLogger(__name__)
+
+
+class Role(Protocol):
+    """What a namenode does by itself in one state."""
+
+    @property
+    def state(self) -> HAState: ...
+
+    def start(self) -> None: ...
+
+    def tick(self) -> None:
+        """Called several times a second between `start` and `stop`."""
+
+    def stop(self, refusal: errors.HowdahError) -> None:
+        """End all of it. Calls that wait are answered with `refusal`."""
+
+
+class Roles:
+    """The role of a namenode: at most one is started."""
+
+    def __init__(self, context: HAContext, roles: Iterable[Role]) -> None:
+        self._context = context
+        self._roles = {role.state: role for role in roles}
+        self._current: Role | None = None
+
+    @property
+    def state(self) -> HAState:
+        return self._context.state
+
+    def become(self, state: HAState) -> None:
+        """Change the role. Raises IllegalArgument where there is no such change, OSError
+        where the log could not be begun (then the role is the one before) or ended (then
+        this process has to end)."""
+        context, before = self._context, self._current
+        context.check_transition(state)
+        role = self._roles.get(state)
+        log.info("the namenode is %s and becomes %s", context.state.value, state.value)
+        if state is HAState.ACTIVE:
+            self._stop(before, state)
+            assert role is not None, "a namenode can be active"
+            try:
+                role.start()
+            except OSError:
+                if before is not None:
+                    before.start()
+                self._current = before
+                raise
+            context.enter(state)
+        else:
+            context.enter(state)
+            self._stop(before, state)
+            if role is not None:
+                role.start()
+        self._current = role
+
+    def _stop(self, role: Role | None, state: HAState) -> None:
+        self._current = None
+        if role is not None:
+            role.stop(
+                errors.StandbyError(
+                    f"the namenode becomes {state.value} and does not go on with this call"
+                )
+            )
+
+    def tick(self) -> None:
+        if self._current is not None:
+            self._current.tick()

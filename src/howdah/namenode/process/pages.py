@@ -1,0 +1,96 @@
+"""What the namenode answers over HTTP (shell): Hadoop's NameNodeHttpServer.
+
+Images and segments, `/jmx`, `/conf`, and the status page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from howdah import defects, keys
+from howdah.config import Configuration, namenode_address
+from howdah.namenode.calls.core import Core
+from howdah.namenode.checkpoints.checkpoint import Checkpoints
+from howdah.namenode.checkpoints.image_server import ImageServer
+from howdah.namenode.ha.log_writer import LogWriter
+from howdah.namenode.ha.states import HAContext
+from howdah.namenode.process.status import Surroundings, namenode_status
+from howdah.storage.version import NamenodeVersion
+from howdah.web import configuration, image_transfer, jmx
+from howdah.web.configuration import Property
+from howdah.web.http import Request
+from howdah.web.server import Exchange
+from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, respond
+
+
+class Pages:
+    """Answers requests; all of it on the loop."""
+
+    def __init__(
+        self,
+        conf: Configuration,
+        core: Core,
+        version: NamenodeVersion,
+        context: HAContext,
+        log_writer: LogWriter,
+        checkpoints: Checkpoints,
+        images: ImageServer,
+        is_upgrade_finalized: Callable[[], bool],
+        warnings: tuple[str, ...],
+    ) -> None:
+        """`warnings` are shown on the status page."""
+        self._conf = conf
+        self._core = core
+        self._version = version
+        self._context = context
+        self._log = log_writer
+        self._checkpoints = checkpoints
+        self._images = images
+        self._is_upgrade_finalized = is_upgrade_finalized
+        self._warnings = warnings
+        self._started_ms = core.clock.wall_ms()
+        self.port = 0
+        """Where clients call, once the namenode listens."""
+
+    def answer(self, request: Request | None) -> bytes | Exchange:
+        if request is not None and request.path == image_transfer.PATH:
+            return self._images(request)
+        if request is not None and request.method in ("GET", "HEAD"):
+            if request.path == jmx.PATH:
+                return jmx.respond_jmx(request, self.status())
+            if request.path == configuration.PATH:
+                return configuration.respond_conf(request, configured(self._conf))
+        return respond(request, self.status())
+
+    def status(self) -> NamenodeStatus:
+        journal = self._log.journal
+        age_s = self._checkpoints.image_age_s
+        host, port = namenode_address(self._conf)
+        return namenode_status(
+            self._core,
+            Surroundings(
+                cluster_id=self._version.cluster_id,
+                block_pool_id=self._version.block_pool_id,
+                host_and_port=f"{host}:{self.port or port}",
+                started_ms=self._started_ms,
+                durable_txid=self._log.durable_txid,
+                image_txid=self._checkpoints.image_txid,
+                image_ms=0 if age_s is None else self._core.clock.wall_ms() - round(age_s * 1000),
+                upgrade_finalized=self._is_upgrade_finalized(),
+                edits_directories=tuple(
+                    EditsDirectoryStatus(found.journal.name, found.required, found.failure or "")
+                    for found in (journal.states() if journal is not None else ())
+                ),
+                warnings=self._warnings,
+                ha_state=self._context.state.value,
+                defects=dict(defects.seen),
+            ),
+        )
+
+
+def configured(conf: Configuration) -> Iterator[Property]:
+    """Every key with a value: those that are set, and the defaults of those that are known."""
+    for name in keys.KNOWN.keys() | dict(conf.items()).keys():
+        value = conf.raw(name)
+        if value is not None:
+            yield Property(name, value, conf.source(name))
