@@ -250,12 +250,12 @@ def check_requests(method: str, kind: Descriptor, *, max_examples: int) -> None:
 
 def is_unsupported(method: str) -> bool:
     namenode = InMemoryNamenode()
-    _, handler = namenode._registry._services[_protocol(method, namenode)].methods[method]
+    _, handler = namenode._registry.services[_protocol(method, namenode)].methods[method]
     run: Callable[..., Any] = handler
     return run.__qualname__.startswith("_refuse")
 
 
 def _protocol(method: str, namenode: InMemoryNamenode) -> str:
     return next(
-        name for name, service in namenode._registry._services.items() if method in service.methods
+        name for name, service in namenode._registry.services.items() if method in service.methods
     )
