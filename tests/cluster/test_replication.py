@@ -25,9 +25,9 @@ from howdah.testing.internal.replicas import (
     replicas_of,
 )
 from howdah.testing.waiting import wait_until
+from howdah.transfer.meta_header import META_HEADER_BYTES
 
 MIB = 1 << 20
-META_HEADER_BYTES = 7
 # Dead is who was silent for twice the recheck interval and ten heartbeats.
 CONF = {
     "dfs.heartbeat.interval": "200ms",

@@ -439,3 +439,14 @@ def _name(sock: socket.socket, *, peer: bool) -> str:
     if isinstance(name, tuple) and len(name) >= 2:
         return f"{name[0]}:{name[1]}"
     return str(name) or "a local socket"
+
+
+def is_local_address(host: str) -> bool:
+    """Whether an IP address is one of this machine: then a socket can be bound to it."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind((host, 0))
+    except OSError:
+        return False
+    return True

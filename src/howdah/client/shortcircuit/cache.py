@@ -13,7 +13,6 @@ parent's, and descriptors that the child has inherited are only closed there.
 from __future__ import annotations
 
 import os
-import socket
 import threading
 import time
 from collections import OrderedDict
@@ -25,6 +24,7 @@ from howdah.client.shortcircuit.datanode import LocalDatanode
 from howdah.client.shortcircuit.replica import LocalReplica, ReplicaKey, key_of
 from howdah.forks import PerProcess
 from howdah.transfer.blocks import DatanodeAddress
+from howdah.transfer.sockets import is_local_address
 
 _SWEEP_S = 5.0
 _SHORTEST_SWEEP_S = 0.05
@@ -246,14 +246,3 @@ class ShortCircuitCache:
     def __len__(self) -> int:
         """Replicas that are open and shared."""
         return len(self._replicas)
-
-
-def is_local_address(host: str) -> bool:
-    """Whether an IP address is one of this machine: then a socket can be bound to it."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        with socket.socket(family, socket.SOCK_DGRAM) as probe:
-            probe.bind((host, 0))
-    except OSError:
-        return False
-    return True

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import struct
 import threading
 from collections.abc import Callable
 
@@ -17,9 +16,8 @@ from howdah import errors
 from howdah.client.shortcircuit.segments import Slot
 from howdah.transfer.blocks import ExtendedBlock
 from howdah.transfer.checksum import SUM_BYTES, ChecksumSpec, ChecksumType, verify_chunks
+from howdah.transfer.meta_header import META_HEADER_BYTES, decode_meta_header
 
-_META_HEADER = struct.Struct(">hBi")
-_META_VERSION = 1
 _SCRATCH_BYTES = 64 * 1024
 """Up to here a copy costs less than care for every chunk."""
 _MAX_CHUNK_BYTES = 16 * 1024 * 1024
@@ -85,9 +83,9 @@ class LocalReplica:
         self._map: mmap.mmap | None = None
         try:
             self.length_bytes = os.fstat(block_fd).st_size
-            spec = _decode_header(os.pread(meta_fd, _META_HEADER.size, 0))
+            spec = _decode_header(os.pread(meta_fd, META_HEADER_BYTES, 0))
             self.checksum = spec if check else UNCHECKED
-            whole = _META_HEADER.size + spec.sums_length(self.length_bytes)
+            whole = META_HEADER_BYTES + spec.sums_length(self.length_bytes)
             if self.length_bytes < block.length_bytes or os.fstat(meta_fd).st_size != whole:
                 raise ReplicaRevoked(f"{block} is not here, or not whole")
             if not self.is_current:
@@ -177,7 +175,7 @@ class LocalReplica:
             return
         first = start // spec.bytes_per_checksum
         wanted = spec.sums_length(sum(map(len, pieces)))
-        sums = memoryview(os.pread(self.meta_fd, wanted, _META_HEADER.size + first * SUM_BYTES))
+        sums = memoryview(os.pread(self.meta_fd, wanted, META_HEADER_BYTES + first * SUM_BYTES))
         for piece in pieces:
             own, sums = sums[: spec.sums_length(len(piece))], sums[spec.sums_length(len(piece)) :]
             # Sums that are not there fit nothing.
@@ -218,10 +216,8 @@ def _name(key: ReplicaKey) -> str:
 
 
 def _decode_header(data: bytes) -> ChecksumSpec:
-    """How the replica is summed, as the head of a meta file says."""
-    if len(data) == _META_HEADER.size:
-        version, kind, bytes_per_checksum = _META_HEADER.unpack(data)
-        known = kind in ChecksumType._value2member_map_
-        if version == _META_VERSION and known and 0 < bytes_per_checksum <= _MAX_CHUNK_BYTES:
-            return ChecksumSpec(ChecksumType(kind), bytes_per_checksum)
-    raise errors.ChecksumMismatch(f"a meta file that begins with {data!r}")
+    """How the replica is summed. Chunks that nobody makes are not read into memory at once."""
+    spec = decode_meta_header(data)
+    if spec.bytes_per_checksum > _MAX_CHUNK_BYTES:
+        raise errors.ChecksumMismatch(f"a meta file with chunks of {spec.bytes_per_checksum} bytes")
+    return spec

@@ -12,8 +12,6 @@ answers it only when the replica is on its disk.
 
 from __future__ import annotations
 
-import socket
-
 from howdah import errors
 from howdah.client.blocks import LocatedBlock
 from howdah.client.reading.readers import Cancellation
@@ -23,6 +21,7 @@ from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec
 from howdah.transfer.ops import CachingHints, Stage, TransferBlock, WriteBlock, encode_request
 from howdah.transfer.responses import BlockOpResponse, read_response
+from howdah.transfer.sockets import is_local_address
 from howdah.transfer.status import Status
 
 TRANSFER_BYTES_PER_TIMEOUT = 200 * 64 * 1024
@@ -190,11 +189,5 @@ class PipelineSetup:
 
 
 def is_local(node: DatanodeAddress) -> bool:
-    """Whether `node` is on this machine: only one's own addresses can be bound."""
-    family = socket.AF_INET6 if ":" in node.ip else socket.AF_INET
-    try:
-        with socket.socket(family, socket.SOCK_DGRAM) as probe:
-            probe.bind((node.ip, 0))
-    except OSError:
-        return False
-    return True
+    """Whether `node` is on this machine."""
+    return is_local_address(node.ip)

@@ -20,11 +20,11 @@ from howdah.datanode.channel.messages import (
 )
 from howdah.datanode.replicas.replicas import Replica, ReplicaMap
 from howdah.datanode.replicas.states import ReplicaState
-from howdah.datanode.volumes.block_files import META_HEADER_BYTES
 from howdah.datanode.volumes.usage import UsageAsker, ask_all
 from howdah.datanode.volumes.volumes import Usage, Volume, VolumeSet
 from howdah.transfer.block_lists import ListedReplica
 from howdah.transfer.blocks import ExtendedBlock
+from howdah.transfer.meta_header import META_HEADER_BYTES
 
 # What a replica's checksums take, as a part of its length: CRCs of 4 bytes for 512,
 # the default. An estimate is good enough for what a heartbeat says of a volume,

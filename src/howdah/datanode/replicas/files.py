@@ -27,6 +27,7 @@ from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
 from howdah.storage.atomic import fsync_directory
 from howdah.transfer.checksum import ChecksumSpec
+from howdah.transfer.meta_header import encode_meta_header
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ def create_files(
     try:
         meta_fd = os.open(meta_path, flags, 0o644)
         try:
-            os.pwrite(meta_fd, block_files.encode_meta_header(checksum), 0)
+            os.pwrite(meta_fd, encode_meta_header(checksum), 0)
         except BaseException:
             os.close(meta_fd)
             os.unlink(meta_path)

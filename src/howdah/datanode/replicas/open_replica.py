@@ -16,6 +16,7 @@ from howdah.datanode.replicas.replicas import Replica, Tail
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
 from howdah.transfer.checksum import ChecksumSpec, crc, verify_chunks
+from howdah.transfer.meta_header import META_HEADER_BYTES, decode_meta_header
 
 VERIFY_BYTES = 4 * 1024 * 1024
 """Data that is verified at once."""
@@ -41,8 +42,8 @@ class OpenReplica:
         try:
             meta_fd = os.open(paths[1], os.O_RDONLY)
             try:
-                header = os.pread(meta_fd, block_files.META_HEADER_BYTES, 0)
-                checksum = block_files.decode_meta_header(header)
+                header = os.pread(meta_fd, META_HEADER_BYTES, 0)
+                checksum = decode_meta_header(header)
             except BaseException:
                 os.close(meta_fd)
                 raise

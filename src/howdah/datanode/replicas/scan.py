@@ -45,6 +45,7 @@ from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.transfer.checksum import ChecksumSpec, crc, verify_chunks
+from howdah.transfer.meta_header import META_HEADER_BYTES, decode_meta_header
 
 log = logging.getLogger(__name__)
 
@@ -401,7 +402,7 @@ def good_length(path: str, meta_path: str) -> tuple[int, bytes]:
     with it every byte that was acknowledged.
     """
     with open(path, "rb") as block_file, open(meta_path, "rb") as meta_file:
-        spec = block_files.decode_meta_header(meta_file.read(block_files.META_HEADER_BYTES))
+        spec = decode_meta_header(meta_file.read(META_HEADER_BYTES))
         data_bytes = os.fstat(block_file.fileno()).st_size
         if spec.sum_bytes == 0:
             return data_bytes, b""

@@ -89,6 +89,23 @@ def plan_write(
     )
 
 
+def continues(
+    on_disk: ChecksumSpec, length_bytes: int, header: PacketHeader, sums_bytes: int
+) -> bool:
+    """Whether a packet, summed as the file is, starts where the replica ends and at a chunk.
+
+    Nearly every packet does. Then `plan_write` would take all of its data and sums, at five
+    times the price of this.
+    """
+    chunk, size = on_disk.bytes_per_checksum, header.data_length_bytes
+    return (
+        header.offset_in_block == length_bytes
+        and length_bytes % chunk == 0
+        and size > 0
+        and sums_bytes == -(-size // chunk) * on_disk.sum_bytes
+    )
+
+
 def fresh_sums(spec: ChecksumSpec, length_bytes: int, last_sum: bytes, data: Buffer) -> bytearray:
     """Checksums from the chunk that holds `length_bytes` on, for `data` that follows there.
 

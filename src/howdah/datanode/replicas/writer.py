@@ -24,6 +24,7 @@ from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.write_plan import (
     WritePlan,
     check_sums_length,
+    continues,
     fresh_sums,
     last_sum_of,
     plan_write,
@@ -109,26 +110,16 @@ class ReplicaWriter:
         data: list[Buffer] = []
         sums: list[Buffer] = []
         data_offset = meta_offset = 0
-        chunk, sum_bytes = self.on_disk.bytes_per_checksum, self.on_disk.sum_bytes
         for packet in packets:
-            header = packet.header
-            size = header.data_length_bytes
-            # Nearly every packet starts where the one before it ended, at a chunk.
-            # What follows is plan_write for that case, at a fifth of its price.
             if (
                 data
-                and header.offset_in_block == length
-                and length % chunk == 0
                 and not self.translates
-                and size
-                and len(packet.sums) == -(-size // chunk) * sum_bytes
+                and continues(self.on_disk, length, packet.header, len(packet.sums))
             ):
                 data.append(packet.data)
                 sums.append(packet.sums)
-                length += size
-                last_sum = (
-                    b"" if length % chunk == 0 else last_sum_of(self.on_disk, length, packet.sums)
-                )
+                length += packet.header.data_length_bytes
+                last_sum = last_sum_of(self.on_disk, length, packet.sums)
                 continue
             check_sums_length(self.received, packet.header, len(packet.sums))
             plan = plan_write(self.on_disk, self.received, length, packet.header, len(packet.sums))

@@ -8,9 +8,8 @@
                               tmp/            copies from other datanodes, until whole
                               quarantine/     files that make no replica, moved aside
 
-i and j are bits 16–20 and 8–12 of the block id (layout −57, 32 by 32). A meta
-file is a 7-byte header, big-endian: version 1 (2 bytes), checksum type (1),
-bytes per checksum (4), then the checksums of the block's chunks.
+i and j are bits 16–20 and 8–12 of the block id (layout −57, 32 by 32). A meta file
+is its head (`howdah.transfer.meta_header`), then the checksums of the block's chunks.
 
 A datanode that was asked to restart leaves a restart file for each replica that a
 client writes: until when (Unix milliseconds, as text) that replica can be taken back
@@ -21,14 +20,10 @@ name by Java's path separator, which is a colon.
 from __future__ import annotations
 
 import re
-import struct
 
-from howdah import errors
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType
+from howdah.transfer.checksum import ChecksumSpec
+from howdah.transfer.meta_header import META_HEADER_BYTES
 
-META_VERSION = 1
-META_HEADER_BYTES = 7
-_META_HEADER = struct.Struct(">hBi")
 _BLOCK_NAME = re.compile(r"blk_(-?\d+)")
 _META_NAME = re.compile(r"blk_(-?\d+)_(\d+)\.meta")
 _RESTART_NAME = re.compile(r"rbw:\.blk_(-?\d+)\.restart")
@@ -88,23 +83,6 @@ def decode_restart_file(data: bytes) -> int:
 def subdirectory(block_id: int) -> str:
     """Where below `finalized` a block lies."""
     return f"subdir{block_id >> 16 & 0x1F}/subdir{block_id >> 8 & 0x1F}"
-
-
-def encode_meta_header(spec: ChecksumSpec) -> bytes:
-    return _META_HEADER.pack(META_VERSION, spec.type, spec.bytes_per_checksum)
-
-
-def decode_meta_header(data: bytes) -> ChecksumSpec:
-    """The checksum of a meta file; `ChecksumMismatch` if this isn't a meta header."""
-    if len(data) < META_HEADER_BYTES:
-        raise errors.ChecksumMismatch(f"a meta file of {len(data)} bytes has no whole header")
-    version, kind, bytes_per_checksum = _META_HEADER.unpack_from(data)
-    if version != META_VERSION:
-        raise errors.ChecksumMismatch(f"a meta file of version {version}, not {META_VERSION}")
-    try:
-        return ChecksumSpec(ChecksumType(kind), bytes_per_checksum)
-    except ValueError as error:
-        raise errors.ChecksumMismatch(f"a meta file with a bad header: {error}") from error
 
 
 def meta_bytes(spec: ChecksumSpec, data_bytes: int) -> int:

@@ -36,6 +36,7 @@ from howdah.testing.simulator.disk import Disk, Name, Place, ReplicaFiles
 from howdah.testing.simulator.tasks import PAUSE, Steps, Wait, World
 from howdah.transfer.blocks import ExtendedBlock
 from howdah.transfer.checksum import ChecksumSpec, crc, verify_chunks
+from howdah.transfer.meta_header import META_HEADER_BYTES, decode_meta_header, encode_meta_header
 from howdah.transfer.packets import PacketHeader
 
 STOP_TIMEOUT_MS = 60_000
@@ -75,15 +76,11 @@ def place_of(state: ReplicaState) -> Place:
 
 def spec_of(files: ReplicaFiles) -> ChecksumSpec:
     """How the replica is summed. `ChecksumMismatch` if the meta file says nothing."""
-    return block_files.decode_meta_header(
-        bytes(files.meta.content[: block_files.META_HEADER_BYTES])
-    )
+    return decode_meta_header(bytes(files.meta.content[:META_HEADER_BYTES]))
 
 
 def sums_of(files: ReplicaFiles, spec: ChecksumSpec, length: int) -> bytes:
-    return bytes(files.meta.content[: block_files.meta_bytes(spec, length)])[
-        block_files.META_HEADER_BYTES :
-    ]
+    return bytes(files.meta.content[: block_files.meta_bytes(spec, length)])[META_HEADER_BYTES:]
 
 
 def good_length(files: ReplicaFiles) -> Tail:
@@ -91,7 +88,7 @@ def good_length(files: ReplicaFiles) -> Tail:
     spec = spec_of(files)
     chunk = spec.bytes_per_checksum
     data = bytes(files.block.content)
-    sums = bytes(files.meta.content[block_files.META_HEADER_BYTES :])
+    sums = bytes(files.meta.content[META_HEADER_BYTES:])
     good = 0
     for index in range(len(sums) // spec.sum_bytes):
         part, expected = data[good : good + chunk], sums[index * 4 : index * 4 + 4]
@@ -322,7 +319,7 @@ class Store:
             raise
         self._holders[block.block_id] = holder, block.generation_stamp
         files = ReplicaFiles()
-        files.meta.write(0, block_files.encode_meta_header(spec))
+        files.meta.write(0, encode_meta_header(spec))
         self.disk.put(block.block_id, Name(place_of(state), block.generation_stamp), files)
         if not temporary:
             self.tell(ReplicaOpened(replica.as_block(POOL_ID), self._storage_id))

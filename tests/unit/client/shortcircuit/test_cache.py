@@ -21,7 +21,7 @@ from howdah.client.peers import PeerCache
 from howdah.client.reading.block_reader import DatanodeReaders
 from howdah.client.reading.readers import ReadRequest, ReadSource
 from howdah.client.settings.short_circuit import ShortCircuitSettings
-from howdah.client.shortcircuit.cache import ShortCircuitCache, is_local_address
+from howdah.client.shortcircuit.cache import ShortCircuitCache
 from howdah.client.shortcircuit.reader import ShortCircuitReader, ShortCircuitReaders
 from howdah.config import Configuration
 from howdah.datanode.channel.messages import Event
@@ -39,7 +39,7 @@ from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
 from howdah.transfer.ops import CachingHints, Stage, WriteBlock
 from howdah.transfer.packet_stream import Packet, PacketStream
 from howdah.transfer.packets import PacketHeader, encode_packet
-from howdah.transfer.sockets import Connection, connect_local
+from howdah.transfer.sockets import Connection, connect_local, is_local_address
 
 POOL = "BP-7-127.0.0.1-1"
 SPEC = ChecksumSpec(ChecksumType.CRC32C, 512)

@@ -13,10 +13,10 @@ from howdah import errors
 from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.replicas.scan import good_length, pools_on, scan_pool
 from howdah.datanode.replicas.states import ReplicaState
-from howdah.datanode.volumes.block_files import encode_meta_header
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.transfer.blocks import StorageType
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
+from howdah.transfer.meta_header import encode_meta_header
 
 Lab = Any
 DATA = bytes(range(251)) * 8

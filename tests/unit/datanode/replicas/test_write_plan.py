@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from howdah import errors
 from howdah.datanode.replicas.write_plan import (
     check_sums_length,
+    continues,
     fresh_sums,
     last_sum_of,
     plan_write,
 )
-from howdah.datanode.volumes.block_files import META_HEADER_BYTES
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
+from howdah.transfer.meta_header import META_HEADER_BYTES
 from howdah.transfer.packets import PacketHeader
 
 SPECS = [
@@ -75,6 +76,32 @@ def test_any_packets_without_a_hole_make_the_data_and_its_checksums(
         files.take(PacketHeader(start, seqno, False, len(data)), data, sums)
         assert bytes(files.data) == content[: len(files.data)]
         assert bytes(files.meta) == sums_of(on_disk, content[: len(files.data)])
+
+
+@given(
+    st.sampled_from(SPECS),
+    st.integers(0, 20),
+    st.integers(0, 20),
+    st.integers(0, 12),
+    st.integers(0, 16),
+)
+def test_a_packet_that_simply_continues_is_taken_as_the_plan_says(
+    spec: ChecksumSpec, length: int, offset: int, size: int, sums_bytes: int
+) -> None:
+    header = PacketHeader(offset, 0, False, size)
+    if not continues(spec, length, header, sums_bytes):
+        return
+    check_sums_length(spec, header, sums_bytes)
+    plan = plan_write(spec, spec, length, header, sums_bytes)
+    assert plan is not None
+    assert (plan.data_skip, plan.sums_skip, plan.reuse) == (0, 0, True)
+    assert (plan.data_offset, plan.end) == (length, length + size)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_packet_that_continues_at_a_chunk_is_noticed(spec: ChecksumSpec) -> None:
+    size = spec.bytes_per_checksum
+    assert continues(spec, size, PacketHeader(size, 0, False, size + 1), spec.sums_length(size + 1))
 
 
 def test_a_packet_behind_a_hole_is_out_of_sequence() -> None:

@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howdah import errors
 from howdah.datanode.volumes import block_files
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType
 
 ids = st.integers(-(1 << 63), (1 << 63) - 1)
 
@@ -47,30 +45,3 @@ def test_other_names_are_not_of_blocks(name: str) -> None:
 )
 def test_blocks_lie_where_hadoop_puts_them(block_id: int, where: str) -> None:
     assert block_files.subdirectory(block_id) == where
-
-
-def test_a_meta_header_is_the_seven_bytes_that_hadoop_writes() -> None:
-    spec = ChecksumSpec(ChecksumType.CRC32C, 512)
-    assert block_files.encode_meta_header(spec) == b"\x00\x01\x02\x00\x00\x02\x00"
-
-
-@given(st.sampled_from(ChecksumType), st.integers(1, (1 << 31) - 1))
-def test_a_meta_header_comes_back_as_it_was(kind: ChecksumType, size: int) -> None:
-    spec = ChecksumSpec(kind, size)
-    assert block_files.decode_meta_header(block_files.encode_meta_header(spec)) == spec
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"\x00\x01\x02\x00\x00\x02",
-        b"\x00\x02\x02\x00\x00\x02\x00",
-        b"\x00\x01\x09\x00\x00\x02\x00",
-        b"\x00\x01\x02\x00\x00\x00\x00",
-        b"\x00\x01\x02\xff\xff\xff\xff",
-    ],
-)
-def test_what_is_no_meta_header_is_refused(data: bytes) -> None:
-    with pytest.raises(errors.ChecksumMismatch, match="meta file"):
-        block_files.decode_meta_header(data)
