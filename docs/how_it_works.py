@@ -17,6 +17,7 @@ from typing import Any, Final
 from howdah.client.writing import phases
 from howdah.datanode.replicas import states as replica_states
 from howdah.namenode.blocks.block_states import BLOCK_TRANSITIONS, BlockPhase
+from howdah.namenode.ha.states import SERVED, TRANSITIONS, Category, HAState
 from howdah.namenode.tree.lease_states import LEASE_TRANSITIONS, LeasePhase
 from howdah.transitions import as_markdown, as_mermaid
 
@@ -44,6 +45,17 @@ def state_table(states: type[BlockPhase] | type[LeasePhase], rows: str) -> str:
     """What the states mean, and then the transitions."""
     meanings = "\n".join(f"- {state.name}: {state.value}" for state in states)
     return f"{meanings}\n\n{rows}"
+
+
+def roles() -> str:
+    """The roles of a namenode: drawn, and what is served in each."""
+    lines = ["stateDiagram-v2", f"    [*] --> {HAState.INITIALIZING.value}"]
+    rows = ["| role | serves |", "|---|---|"]
+    for role, following in TRANSITIONS.items():
+        lines += [f"    {role.value} --> {after.value}" for after in HAState if after in following]
+        served = [category.name for category in Category if category in SERVED[role]]
+        rows.append(f"| {role.value} | {', '.join(served) or 'nothing'} |")
+    return "\n".join([drawn("\n".join(lines)), "", *rows])
 
 
 def packages() -> str:
@@ -89,6 +101,7 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "lease table": lambda: state_table(LeasePhase, as_markdown(LEASE_TRANSITIONS)),
     "replica": lambda: replica_states.markdown().strip(),
     "pipeline": lambda: phases.markdown().strip(),
+    "roles": roles,
     "packages": packages,
     "rooms": rooms,
 }

@@ -1,15 +1,14 @@
 """Which datanodes belong to the cluster: `dfs.hosts` and `dfs.hosts.exclude` (pure).
 
-Mirrors Hadoop's host files: words between blanks and line ends, each a host name or
-an address, with a port if only the datanode at that port is meant; `#` starts a
-comment. With an empty include list every datanode may come. A name stands for the
-addresses that it had when the files were read; one without any means nobody, whatever
-a datanode calls itself.
+Hadoop's `HostFileManager` and `HostSet`. The files have words between blanks and line
+ends: each is a host name or an address, with a port if only the datanode at that port is
+meant; `#` starts a comment. An empty include list allows every datanode. A name stands
+for the addresses that it had when the files were read. A name without an address matches
+no datanode, whatever a datanode calls itself.
 
-A datanode that is excluded and not included is turned away like a stranger. One
-that is in both lists Hadoop would decommission: copy all that it has, then use it
-no more. That is not supported here; such a datanode is used as before, and
-`Hosts.to_decommission` tells who it is.
+A datanode that is excluded and not included is refused. One that is in both lists Hadoop
+would decommission: copy all its replicas, then use it no more. That is not supported
+here; such a datanode is used as before, and `Hosts.to_decommission` names it.
 """
 
 from __future__ import annotations

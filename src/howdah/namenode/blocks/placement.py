@@ -1,14 +1,14 @@
 """Where the replicas of a new block go (pure; FS-136 to FS-144).
 
-First replica on the writer's own node, or on a random one; the second on
-another rack than the first; the third on the second's rack; further ones
-anywhere, with at most `(n - 1) // racks + 2` on a rack. No two on one node. What
-the rules cannot give (one rack only, full nodes) falls back to any good node:
-fewer constraints before fewer replicas.
+Hadoop's `BlockPlacementPolicyDefault`. The first replica goes to the writer's own
+datanode, or to a random one; the second to another rack than the first; the third to the
+second's rack; further ones anywhere, with at most `(n - 1) // racks + 2` on a rack. No
+datanode gets two. Where the rules find no datanode (one rack only, full datanodes), any
+good one is taken: constraints are dropped before replicas are.
 
-A writer may name nodes that it favors (`favoredNodes` of `addBlock`). They come first, as
-far as they are as good as others: alive, with room, neither stale nor busy, no rack
-crowded. The replicas for which there is none go where the rules say.
+A writer may name datanodes that it favors (`favoredNodes` of `addBlock`). They come first
+if they are as good as others: alive, with room, neither stale nor busy, no rack crowded.
+The other replicas follow the rules.
 """
 
 from __future__ import annotations

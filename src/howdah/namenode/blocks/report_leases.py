@@ -1,17 +1,17 @@
 """Which datanodes may send a full block report now (pure).
 
-A full report is the dearest call that a namenode serves, and all datanodes of a cluster
-want to send one when it has started. So a datanode asks for a lease with a heartbeat and
-reports when it was granted one; those that were not ask again with the next.
+Hadoop's `BlockReportLeaseManager`. A full report is the most expensive call that a
+namenode serves, and all datanodes want to send one after it has started. So a datanode
+asks for a lease with a heartbeat, and reports when it gets one; the others ask again
+with their next heartbeats.
 
-1. `request`: a lease for a datanode, or 0 while as many as allowed are out. Whoever asks
-   again has lost its lease, and gets another one.
+1. `request`: a lease for a datanode, or 0 while as many as allowed are out. A datanode
+   that asks again has lost its lease, and gets another one.
 2. `check`: a report names its lease. 0 is for a report that an administrator asked for,
-   and is always taken. The first report that is taken under a lease may come in several
-   calls, all under that lease.
-3. `release`: its last call is served, and the lease is free for the next datanode.
+   and is always accepted. The report under a lease may come in several calls.
+3. `release`: the last call is served, and the lease is free for the next datanode.
 
-A lease that is not used in time is void, as is that of a datanode that died.
+A lease that is not used in time is void, and so is the lease of a datanode that died.
 """
 
 from __future__ import annotations

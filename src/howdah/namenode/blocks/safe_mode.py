@@ -1,12 +1,12 @@
 """Safe mode: the time in which the namespace cannot change (pure; FS-050).
 
-At start the namenode waits until enough blocks have been reported, and a little
-longer (`dfs.namenode.safemode.extension`). An administrator may also enter and
-leave it; then nothing leaves by itself.
+Hadoop's `BlockManagerSafeMode`. At a start the namenode waits until enough blocks have
+been reported, and a little longer (`dfs.namenode.safemode.extension`). An administrator
+may also enter and leave safe mode; then it does not end by itself.
 
-A replica that is younger than anything the namenode knows of says that it was started
-with metadata of long ago. It would take such replicas for left over and have them
-deleted; so safe mode is not left then, but by force.
+A replica with a generation stamp that was never given out shows that the namenode was
+started with old metadata. It would take such replicas for orphaned or corrupt, and have
+them deleted. So safe mode does not end then, except by force.
 """
 
 from __future__ import annotations

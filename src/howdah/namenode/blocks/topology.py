@@ -1,8 +1,8 @@
 """The network as a tree, and distances in it (pure; FS-103 to FS-113).
 
-A node's location is a path of any depth: `/rack`, `/data-centre/rack`. The
-distance between two nodes is the number of steps from each up to their closest
-common ancestor, added up.
+Hadoop's `NetworkTopology` and `TableMapping`. The location of a datanode is a path of any
+depth: `/rack`, `/data-centre/rack`. The distance between two datanodes is the number of
+steps from each up to their closest common ancestor, added up.
 """
 
 from __future__ import annotations

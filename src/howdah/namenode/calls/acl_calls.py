@@ -1,7 +1,7 @@
-"""Who may do what beyond the mode bits: the calls that change ACLs (pure).
+"""Calls that change ACLs (pure).
 
-Checks first, then one edit with the whole list that the inode is to have; an edit
-without entries takes the ACL away. Only an inode's owner changes its ACL.
+Hadoop's `FSDirAclOp`. Checks come first, then one edit with the whole new list. An edit
+without entries removes the ACL. Only the owner of an inode changes its ACL.
 """
 
 from __future__ import annotations

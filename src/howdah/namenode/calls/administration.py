@@ -1,8 +1,9 @@
-"""What an administrator asks about the cluster as a whole (pure).
+"""Calls of administrators about the cluster as a whole (pure).
 
-Which datanodes may take part, how fast they may move blocks, what is lost, and a
-dump of what the namenode knows. All of it is for the superuser. Reading and writing
-files is the shell's part: `Aside` does it without holding up anybody else.
+Hadoop's `DatanodeManager.refreshNodes`, `FSNamesystem.listCorruptFileBlocks` and
+`metaSave`: which datanodes may take part, how fast they may move blocks, which blocks
+are lost, and a dump of what the namenode knows. All of it is for superusers. Reading and
+writing files is the shell's part: `Aside` does it while other calls are served.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""setPermission, setOwner, setTimes: checks first, then an edit (pure)."""
+"""setPermission, setOwner, setTimes: checks first, then an edit (pure).
+
+Hadoop's `FSDirAttrOp`.
+"""
 
 from __future__ import annotations
 

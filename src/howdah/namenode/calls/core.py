@@ -1,11 +1,12 @@
-"""The namenode's state in one place, and the step from request to edit (pure).
+"""The state of the namenode in one place, and the step from request to edit (pure).
 
-A call is served so: permission and state checks raise, or one or more edits are
-committed. `commit` applies an edit to the namespace and puts it in `outbox`; the
-shell takes the outbox to the journal and holds every answer back until it is
-durable there. Nothing else changes the namespace (D4).
+Part of Hadoop's `FSNamesystem`. A call checks permissions and state, and raises where
+they do not allow it; then it commits one or more edits. `commit` applies an edit to the
+namespace and puts its record into `outbox`. The shell takes the outbox to the journal,
+and holds every answer back until its edits are durable. Nothing else changes the
+namespace (D4).
 
-Time and chance come from outside: `Clock` and `Dice`.
+Time and random numbers come from outside: `Clock` and `Dice`.
 """
 
 from __future__ import annotations

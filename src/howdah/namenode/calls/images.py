@@ -1,4 +1,4 @@
-"""What an administrator asks about images: saveNamespace (pure)."""
+"""Calls of administrators about images: saveNamespace (pure). Part of Hadoop's `FSImage`."""
 
 from __future__ import annotations
 

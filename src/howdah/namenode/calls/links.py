@@ -1,4 +1,7 @@
-"""createSymlink: checks first, then an edit (pure). Links are followed by clients alone."""
+"""createSymlink: checks first, then an edit (pure). Clients follow links, the namenode does not.
+
+Hadoop's `FSDirSymlinkOp`.
+"""
 
 from __future__ import annotations
 

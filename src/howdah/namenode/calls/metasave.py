@@ -1,7 +1,7 @@
 """`dfsadmin -metasave`: what the namenode knows of datanodes and blocks, as text (pure).
 
-The lines are laid out as Hadoop's, whose users search them. Blocks that are under
-construction are not in it, and no block is ever postponed here.
+Hadoop's `BlockManager.metaSave`. The lines have Hadoop's layout, since its users search
+them. Blocks under construction are not in it, and no block is ever postponed here.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Who may do what: POSIX modes and ACLs on the tree (pure).
+"""Permission checks: POSIX modes and ACLs of the tree (pure).
 
-The superuser is whoever started the namenode, and the members of
-`dfs.permissions.superusergroup`. Everybody else needs execute on every
-directory above, and the access that the operation wants; in a sticky directory
-only the owner of an entry, or of the directory, may take it out.
+Hadoop's `FSPermissionChecker`. Superusers are the user who started the namenode, and the
+members of `dfs.permissions.superusergroup`. Every other user needs execute permission on
+all directories above, and the access that the operation wants. In a sticky directory
+only the owner of an entry, or of the directory, may remove it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""setStoragePolicy and its sisters: checks first, then an edit (pure)."""
+"""setStoragePolicy and the calls about it: checks first, then an edit (pure).
+
+Part of Hadoop's `FSDirAttrOp`.
+"""
 
 from __future__ import annotations
 

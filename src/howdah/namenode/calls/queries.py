@@ -1,4 +1,7 @@
-"""What clients ask about the tree (pure). The only edit here is an access time."""
+"""Calls that read the tree (pure). The only edit here sets an access time.
+
+Hadoop's `FSDirStatAndListingOp`.
+"""
 
 from __future__ import annotations
 

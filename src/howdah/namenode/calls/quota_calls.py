@@ -1,4 +1,4 @@
-"""setQuota: the superuser bounds a directory (pure)."""
+"""setQuota: a superuser limits a directory (pure). Part of Hadoop's `FSDirAttrOp`."""
 
 from __future__ import annotations
 

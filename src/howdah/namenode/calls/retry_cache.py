@@ -1,11 +1,11 @@
-"""Calls that were answered already (pure).
+"""Answers of calls that must not run twice (pure).
 
-A client that lost the answer of a call that may not run twice repeats it with
-the same client id and call id, and gets the first answer again. The edits carry
-both ids, so the cache is as old as the log, not as the process.
+Hadoop's `RetryCache`. A client that lost the answer of such a call repeats it with the
+same client id and call id, and gets the first answer. The edits have both ids, so the
+cache survives a restart.
 
-An entry is two short byte strings, key and answer: a message that is kept would take a
-kilobyte, for each has an arena of its own.
+An entry is two short byte strings, key and answer. A protobuf message would take a
+kilobyte, since each has an arena of its own.
 """
 
 from __future__ import annotations

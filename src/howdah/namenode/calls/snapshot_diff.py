@@ -1,8 +1,8 @@
-"""getSnapshotDiffReport and getSnapshotDiffReportListing: two states are compared (pure).
+"""getSnapshotDiffReport and getSnapshotDiffReportListing: compare two states (pure).
 
-A report says it all at once; a listing comes in pages, which the client puts together.
-What two snapshots differ in stays the same, and so the last comparison is kept: a page
-is taken from it where the one before ended.
+Part of Hadoop's `FSDirSnapshotOp`. A report has all differences at once. A listing comes
+in pages, which the client puts together. The differences between two snapshots never
+change, so the last comparison is kept, and a page continues where the one before ended.
 """
 
 from __future__ import annotations

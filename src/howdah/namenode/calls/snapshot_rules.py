@@ -1,4 +1,4 @@
-"""What snapshots forbid: directories that have some stay where they are (pure)."""
+"""What snapshots forbid: a directory that has snapshots is not moved or deleted (pure)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""allowSnapshot, createSnapshot and their sisters: checks first, then an edit (pure).
+"""allowSnapshot, createSnapshot and the calls about them: checks first, then an edit (pure).
 
-The superuser says of which directories there may be snapshots; a directory's owner
-makes, names and deletes them. Below a snapshottable directory there is no other one.
-A directory that has snapshots is neither deleted nor moved, nor is what it lies in.
+Hadoop's `FSDirSnapshotOp` and `SnapshotManager`. A superuser allows snapshots of a
+directory; its owner creates, renames and deletes them. A snapshottable directory has no
+other one below it. A directory with snapshots cannot be deleted or moved, nor can any
+directory above it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What an administrator asks of the name directories (pure).
+"""Calls of administrators about the name directories (pure).
 
-`dfsadmin -rollEdits`, `dfsadmin -restoreFailedStorage true|false|check`, `dfsadmin
--finalizeUpgrade` and its sisters. The directories themselves are the shell's:
-`NameStorage`.
+`dfsadmin -rollEdits`, `-restoreFailedStorage true|false|check`, `-finalizeUpgrade` and
+the like. Hadoop's `NNStorage` and `FSImage`. The directories themselves belong to the
+shell: `NameStorage`.
 """
 
 from __future__ import annotations

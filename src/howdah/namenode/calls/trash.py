@@ -1,15 +1,14 @@
-"""The namenode empties trash: what was deleted long ago goes for good (pure).
+"""The namenode empties trash (pure).
 
-Mirrors Hadoop's emptier. At each full `fs.trash.checkpoint.interval` of the clock,
-for every user with a trash:
+Hadoop's `TrashPolicyDefault.Emptier`. At each full `fs.trash.checkpoint.interval` of the
+clock, for every user with a trash:
 
 1. checkpoints older than `fs.trash.interval` are deleted
 2. `Current` becomes a checkpoint, named by the time
 
-So what is deleted stays for at least the interval, and at most for that and one
-checkpoint's. All of it is renames and deletions like anybody's, made by the
-superuser, one trash at a step. Nothing happens in safe mode, and a step that fails
-is told and left for the next time.
+So a deleted file stays for at least the interval, and at most one checkpoint interval
+longer. These are ordinary renames and deletions of the superuser, one trash per step.
+Nothing happens in safe mode. A step that fails is logged, and tried again next time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""mkdirs, rename, rename2, delete: checks first, then an edit (pure)."""
+"""mkdirs, rename, rename2, delete: checks first, then an edit (pure).
+
+Hadoop's `FSDirMkdirOp`, `FSDirRenameOp` and `FSDirDeleteOp`.
+"""
 
 from __future__ import annotations
 

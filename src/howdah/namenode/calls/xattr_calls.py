@@ -1,5 +1,7 @@
 """Extended attributes: names with small values on any inode (pure).
 
+Hadoop's `FSDirXAttrOp` and `XAttrPermissionFilter`.
+
 A name is in one of five namespaces, and each has its own guard:
 
 * `user`: whoever may read the inode reads them, whoever may write it sets them; on a

@@ -1,10 +1,11 @@
 """The namespace to the records of an image and back (pure).
 
-What the namespace does not know is refused by name when an image has it; see
-`_refuse_…`. Blocks of an open file get the state that a replay of the log gives
-them: the last one is under construction, those before it wait for replicas.
+Hadoop's `FSImageFormatProtobuf` and `FSImageFormatPBINode`. An image with content that
+the namespace does not support is refused by name; see `_refuse_…`. The blocks of an open
+file get the states that a replay of the log gives them: the last one is under
+construction, those before it wait for replicas.
 
-Deleted inodes that `Namespace.reap` has not come to yet are in no image.
+Deleted inodes that `Namespace.reap` has not freed yet are in no image.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Snapshots from the records of an image (pure; `image_snapshots` writes them).
+"""Snapshots from the records of an image (pure; `images.snapshots` writes them).
 
-Differences become links and versions again. What a difference under the id of a
-snapshot made was born, and what it took out died, right behind that snapshot: which is
-all that anybody can see of it.
+Hadoop's `FSImageFormatPBSnapshot.Loader`. Differences become links and versions. An
+entry in the created list of a difference was born right behind that snapshot, and one in
+its deleted list died there: no snapshot shows the moment more precisely.
 """
 
 from __future__ import annotations

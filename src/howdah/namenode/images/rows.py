@@ -1,7 +1,8 @@
-"""An image's files into the tables of a namespace and back, many at once (pure).
+"""Files of an image to rows of the tables of a namespace and back, many at once (pure).
 
-Of a file that has what most files have nothing is made but its rows and its name: the
-columns of `image_columns` go into rows, and come from them, in strides.
+Part of Hadoop's `FSImageFormatPBINode`. For a file without special features only its
+rows and its name are made: the columns of `storage.image.columns` go to rows, and come
+from rows, in strides.
 """
 
 from __future__ import annotations

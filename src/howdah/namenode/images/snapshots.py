@@ -1,15 +1,15 @@
 """Snapshots to the records of an image (pure; `restored_snapshots` is the way back).
 
-Hadoop keeps a list of differences with each inode that changed: under the id of a
-snapshot what was changed after it, up to the next one of the list. So here links and
-versions become lists. Of a directory a difference tells
+Hadoop's `FSImageFormatPBSnapshot.Saver`. Hadoop keeps a list of differences with each
+inode that changed: under the id of a snapshot the changes between it and the next one of
+the list. So links and versions become lists here. A difference of a directory has
 
-* the names of entries that were made, which the next state has and this one has not
-* the inodes that went, which this state has and the next one has not
+* the names of entries that were created: the next state has them, this one has not
+* the inodes that were deleted: this state has them, the next one has not
 * the attributes, if there is a version under that id
 
-An inode with more than one link is named by references: its last link by one that
-tells from which snapshot on it counts, those before by name, and until when.
+References name an inode with several links. That of the last link says from which
+snapshot on it counts; those before have a name, and the last snapshot that shows it.
 """
 
 from __future__ import annotations

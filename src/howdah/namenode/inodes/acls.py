@@ -1,4 +1,4 @@
-"""What an ACL is, and what becomes of one that is changed (pure).
+"""What an ACL is, and how it is changed (pure). Hadoop's `AclStorage` and `AclTransformation`.
 
 An ACL is a sorted list of entries: for access, and for a directory also the default
 ones that what is made in it inherits. In each part

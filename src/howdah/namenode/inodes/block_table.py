@@ -1,13 +1,13 @@
 """Blocks, as rows of a table (pure; see `columns`).
 
-A `Block` is a view of a row: made when somebody asks, and thrown away. All views of a
-row are equal, and have the same hash, so compare them with `==`, never with `is`.
-What is true of few blocks, of those being written and those with bad replicas, is
-beside the table.
+Hadoop's `BlockInfo`, and its `BlockUnderConstructionFeature`. A `Block` is a view of a
+row: it is made on demand and thrown away. All views of a row are equal and have the same
+hash, so compare them with `==`, never with `is`. What few blocks have, such as a
+pipeline or corrupt replicas, is beside the table.
 
-A row holds the file's id, the length, the generation stamp with the state, and where
-the replicas are: the numbers of up to three storages in one, for storages are known to
-a table by small numbers. More replicas than that are listed beside it, too.
+A row has the file's id, the length, the generation stamp with the state, and the
+replicas: the numbers of up to three storages in one 64-bit number, since a table knows
+storages by small numbers. More replicas than that are beside the table, too.
 """
 
 from __future__ import annotations

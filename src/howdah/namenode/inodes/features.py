@@ -1,12 +1,14 @@
 """What few inodes have: an ACL, extended attributes, a storage policy, quotas, a writer.
 
-An inode has one slot for all of it, which is None for nearly every inode of a large
-namespace (FS-025): a closed file without any of this pays eight bytes for the lot.
-`inodes` shows each as an attribute of its own, so nobody else sees this class.
+Hadoop's `INode.Feature`: `AclFeature`, `XAttrFeature`, `DirectoryWithQuotaFeature`,
+`FileUnderConstructionFeature`. An inode has one slot for all of them. The slot is None
+for nearly every inode of a large namespace (FS-025): a closed file without features pays
+eight bytes. `inodes` shows each feature as an attribute, so no other module sees this
+class.
 
-`acl` holds what Hadoop's image and log call the ACL feature: the access entries
-without the three that the mode bits stand for (owner, mask, other), and then all
-default entries, sorted. It is empty, and not a list of three, where the mode says all.
+`acl` is what Hadoop's image and log call the ACL feature: the access entries without the
+three that the mode bits have (owner, mask, other), then all default entries, sorted. It
+is empty where the mode says all.
 """
 
 from __future__ import annotations

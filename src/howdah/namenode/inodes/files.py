@@ -1,13 +1,13 @@
 """Files, as rows of a table (pure; see `columns`, FS-025).
 
-A namespace has millions of files. A `File` is a view of a row: made when somebody
-asks, and thrown away. All views of a row are equal, and have the same hash, so compare
-them with `==`, never with `is`.
+Hadoop's `INodeFile`. A namespace has millions of files. A `File` is a view of a row: it
+is made on demand and thrown away. All views of a row are equal and have the same hash,
+so compare them with `==`, never with `is`.
 
-A row holds the parent's id, the times, the block, and the number of the file's traits:
+A row has the parent's id, the times, the block, and the number of the file's traits:
 owner, group, mode, replication and block size, which most files of a directory share.
-The name is the very string that is the key in its directory. What few files have
-(`features`, more than one block) is beside the table.
+The name is the same string that is the key in its directory. What few files have
+(`features`, several blocks) is beside the table.
 """
 
 from __future__ import annotations

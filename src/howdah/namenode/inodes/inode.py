@@ -1,4 +1,4 @@
-"""What directories, files and symbolic links have in common."""
+"""What directories, files and symbolic links have in common: Hadoop's `INode`."""
 
 from __future__ import annotations
 

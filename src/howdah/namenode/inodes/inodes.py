@@ -1,11 +1,12 @@
-"""What the tree is made of: directories, files, symbolic links and their blocks.
+"""The parts of the tree: directories, files, symbolic links and their blocks.
 
-Values of one namespace, held in memory (FS-025). Nothing outside `namespace`
-changes a field here: edits do. A file's blocks carry no locations (FS-024); the
-block map in `blocks` keeps those beside them, from what datanodes report.
+Hadoop's `INodeDirectory`, `INodeFile`, `INodeSymlink` and `INodeMap`. They are the values
+of one namespace, in memory (FS-025). Only edits change them, through `namespace`. A
+file's blocks have no locations (FS-024); the block map in `blocks` has those, from the
+reports of datanodes.
 
-Directories and links are objects. Files and blocks, of which there are a hundred
-times as many, are rows of tables (`files`, `block_table`), shown as objects.
+Directories and links are objects. Files and blocks, of which there are a hundred times
+as many, are rows of tables (`files`, `block_table`), shown as objects.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Storage policies: on which types of storage the replicas of a file belong (pure).
 
-Mirrors Hadoop's fixed set. A policy names the types for the first replicas, the last
-of them for all further ones, and where to go instead if a type has no room. An inode
-without a policy of its own has that of the nearest directory above that has one; where
-none has, it is `HOT`, but clients are told 0, "unspecified".
+Hadoop's `BlockStoragePolicySuite`, with its fixed set. A policy names the types for the
+first replicas, the last of them for all further ones, and where to go instead if a type
+has no room. An inode without a policy of its own has that of the nearest directory
+above that has one; where none has, it is `HOT`, but clients are told 0, "unspecified".
 
 A file keeps its policy's id beside its mode. A directory keeps it in an extended
 attribute of the `system` namespace, as Hadoop's image and clients' copies expect.

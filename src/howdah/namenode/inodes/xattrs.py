@@ -1,4 +1,7 @@
-"""Lists of extended attributes, as an inode has them (pure). No name is in one twice."""
+"""Lists of extended attributes of an inode (pure). Each name is in a list once at most.
+
+Hadoop's `XAttrFeature` and `XAttrStorage`.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
 """What changed between two states of a tree: snapshots, or one and the tree now (pure).
 
-The tree of the earlier state is walked. Of every directory its entries then and later
-are compared, by links: an entry that another inode has by now went, and was made. An
-entry that went, and whose inode is elsewhere below the same directory later, was
-renamed. A directory is modified if its entries or its attributes are others, a file if
-its attributes, its length or its blocks are. Times do not count.
+Hadoop's `SnapshotDiffInfo` and `DirectorySnapshottableFeature.computeDiff`. The report
+walks the tree of the earlier state and compares the entries of every directory, by
+links. An entry that belongs to another inode now was deleted, and created again. An
+entry that is gone, and whose inode is elsewhere below the same directory, was renamed. A
+directory is modified if its entries or attributes differ, a file if its attributes,
+length or blocks do. Times do not count.
 
 Paths are those of the earlier state, below the directory that is compared.
 """

@@ -1,7 +1,7 @@
-"""The edits that are about snapshots, and what every other edit means to them (pure).
+"""The edits about snapshots, and what every other edit means for snapshots (pure).
 
-`namespace` applies these with all others. As it does, they check nothing but that they
-fit the tree.
+Part of Hadoop's `FSEditLogLoader`. `namespace` applies these edits with all others. They
+check only that they fit the tree.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What snapshots consist of: which there are, dead links, and versions (pure; see `snapshots`)."""
+"""The parts of snapshots: the list of snapshots, dead links, versions (pure; see `snapshots`).
+
+Hadoop's `Snapshot`, `DirectoryWithSnapshotFeature` and `FileDiff`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Snapshots: what a tree was, kept while the tree goes on (pure).
+"""Snapshots: earlier states of the tree, kept while it changes (pure).
+
+Hadoop's `SnapshotManager` and `DirectoryWithSnapshotFeature`, with another representation.
 
 Ids of snapshots are one number that grows; what happens while the next id is N happens
 in epoch N, and a snapshot shows its directory as it was when its id's epoch ended.

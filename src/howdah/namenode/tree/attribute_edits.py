@@ -1,7 +1,7 @@
-"""The edits that change what an inode has, and not which paths there are (pure).
+"""Edits that change the attributes of an inode (pure).
 
-`namespace` applies them with all others. As it does, they check nothing but that the
-path is there.
+Part of Hadoop's `FSEditLogLoader`. `namespace` applies these edits with all others. They
+check only that the path exists.
 """
 
 from __future__ import annotations

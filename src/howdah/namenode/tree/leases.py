@@ -1,11 +1,12 @@
-"""Leases: who writes which file (pure).
+"""Leases: which client writes which file (pure).
 
-A client holds one lease for all the files that it writes and renews it by its
-client name. After the soft limit another client may take a file over; after the
-hard limit the namenode recovers the files itself. Either way the lease goes over to
-the namenode first, and the old holder is stopped. Which files are held follows
-from the edits; only the times of renewal are not in the log, so a started
-namenode counts from its start.
+Hadoop's `LeaseManager`. `lease_states` has the table of states.
+
+A client holds one lease for all files that it writes, and renews it by its client name.
+After the soft limit another client may have a file recovered. After the hard limit the
+namenode recovers the files itself. Either way the namenode takes the lease first, and
+the old holder can no longer write. Which files are held follows from the edits. The
+times of renewal are not in the log: after a restart they count from the start.
 
 Times are milliseconds of one monotonic `now_ms` that the caller passes.
 """

@@ -1,6 +1,6 @@
-"""What inodes take of quotas, with what snapshots keep of them (pure; see `quotas`).
+"""What inodes use of quotas, with what snapshots keep of them (pure; see `quotas`).
 
-As Hadoop counts it, a directory takes what it has and what is kept of it:
+Hadoop's `INode.computeQuotaUsage`. A directory uses what it has and what is kept of it:
 
 * an entry that was deleted takes what is left of it, until no snapshot shows it
 * an entry that was moved away takes, where it was, what the newest snapshot shows of it

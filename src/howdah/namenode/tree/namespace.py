@@ -1,13 +1,14 @@
-"""The tree of files and directories, and `apply(edit)`: its only change (D4).
+"""The tree of files and directories, and `apply(edit)`, the only function that changes it.
 
-The live call, the replay at start and a standby all come through `apply`, so it
-checks nothing about users, quotas or modes: a request was checked before it
-became an edit. It does check that an edit fits the tree, and raises
-`EditDoesNotFit` when it does not: a log that contradicts itself must stop a
-start, not be repaired by guesswork.
+Hadoop's `FSNamesystem`, `FSDirectory` and `FSEditLogLoader`, without permissions or RPC.
 
-Deleting takes an inode off the tree at once and frees what hung below it in
-slices (`reap`), so that a huge tree stops nobody.
+Live calls, the replay at a start and a standby all use `apply` (D4). It does not check
+users, quotas or modes: a request is checked before it becomes an edit. It checks that an
+edit fits the tree, and raises `EditDoesNotFit` when it does not: a log that contradicts
+itself must stop a start, not be repaired by guesswork.
+
+A deletion takes an inode off the tree at once. What hung below it is freed in slices
+(`reap`), so that a huge tree delays nobody.
 
 Pure: no clock, no files; times come with the edits.
 """

@@ -1,4 +1,6 @@
-"""Quotas: what a subtree takes, and who is refused more (pure).
+"""Quotas: what a subtree uses, and when more is refused (pure).
+
+Hadoop's `DirectoryWithQuotaFeature` and `QuotaCounts`.
 
 A directory may have bounds on the names below it (it counts as one), on the bytes of
 all replicas, and on those of each storage type, as the files' policies would place

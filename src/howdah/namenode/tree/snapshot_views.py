@@ -1,12 +1,14 @@
-"""Inodes as a snapshot shows them, for whoever reads below `.snapshot` (pure).
+"""Inodes as a snapshot shows them, for reads below `.snapshot` (pure).
+
+Hadoop passes a snapshot id to the methods of its inodes; here a view has the id.
 
     /dir/.snapshot               a directory of snapshots, if `/dir` is snapshottable
     /dir/.snapshot/NAME          `/dir` as it was
     /dir/.snapshot/NAME/sub/f    and what was in it
 
-Views look like the inodes that they are views of, and are made for one question: their
-attributes are those of then, their parents views too. They are not in the namespace,
-and nothing may be changed through them.
+A view looks like the inode that it shows, and is made for one call. Its attributes are
+those at the time of the snapshot; its parent is a view, too. Views are not in the
+namespace, and nothing may be changed through them.
 """
 
 from __future__ import annotations

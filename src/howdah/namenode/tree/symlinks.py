@@ -1,9 +1,10 @@
-"""Links: which path stands behind one, and how they stop a walk (pure).
+"""Symbolic links: the path behind a link, and how a link stops a walk (pure).
 
-The namenode follows no link. Where one is in the way it answers with the path that
-the client should ask for instead, which may be of another filesystem; the client
-asks again, there, and counts how often. A target is kept as it was given: relative
-ones count from the directory that the link is in, wherever that is by then.
+Hadoop's `INodeSymlink` and `FSDirectory.resolvePath`. The namenode follows no link. When
+a path leads through one, it answers with the path that the client should ask for
+instead, perhaps in another filesystem. The client asks again, and limits how often. A
+target is kept as it was given. A relative target counts from the directory in which the
+link is at that time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""The counts of quotas move with the edits (pure; see `quotas`).
+"""The counts of quotas follow the edits (pure; see `quotas`).
 
-An edit changes what the paths that it names take: the entries that are there, and what
-snapshots keep of those that went by it. When a snapshot is deleted, or what only snapshots
-have is cleared up, `changing` is around each inode of which less is kept then.
+Part of Hadoop's `DirectoryWithQuotaFeature` and `FSDirectory.updateCount`. An edit
+changes what the paths that it names use: their entries, and what snapshots keep of
+entries that the edit removed. When a snapshot is deleted, or inodes are freed that only
+snapshots had, `changing` encloses each inode of which less is kept afterwards.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """A file is written, block by block (pure).
 
+Hadoop's `FSDirWriteFileOp`.
+
     add_block -> (fsync) -> add_block …          \\-> abandon_block
 
-Every call names the file by inode id and the writer by its client name, and is refused
-unless that client holds the file's lease (FS-005): so a writer whose lease was taken
-away is stopped, whatever it tries. A call that a client repeats because it lost the
-answer gets the same answer again.
+Every call names the file by inode id and the writer by its client name. It is refused
+unless that client holds the file's lease (FS-005), so a writer that lost its lease
+cannot change the file. A call that a client repeats because it lost the answer gets the
+same answer again.
 """
 
 from __future__ import annotations

@@ -1,28 +1,31 @@
-"""Block recovery: the datanodes of an open block agree on its length (pure).
+"""Block recovery: the datanodes of a block agree on its length (pure).
 
-The namenode's part of what a dead writer, or a cut in the middle of a block, needs:
+The namenode's part, in Hadoop that of `BlockUnderConstructionFeature`,
+`DatanodeDescriptor` and `FSNamesystem.commitBlockSynchronization`. A silent writer and a
+cut in the middle of a block need it. The steps are those of
+docs/how-it-works/recovery.md:
 
-1. `want`     the block is to be recovered
-2. attempt    a new generation stamp, the recovery id, and a primary among the datanodes
-              that have replicas; its next heartbeat takes the order home
-3. (primary)  it asks the others what they have, has all good replicas brought to one
-              length under the new stamp, and tells us
-4. `commit`   the result becomes an edit, replicas elsewhere are stale from then on and
-              go, and the file is closed
+1. `want`: the block is to be recovered.
+2. Attempt: the namenode takes a new generation stamp, the recovery id, and chooses a
+   primary among the datanodes with replicas. The primary's next heartbeat takes the order.
+3. The primary asks the other datanodes for their replicas, has all good ones brought to
+   one length with the new stamp, and reports the result.
+4. `commit`: the result becomes an edit, replicas elsewhere are stale and are invalidated,
+   and the file is closed.
 
-An attempt that brings no result in time, or whose primary died or started anew, is
-followed by another one, with a higher recovery id and another primary in turn. Only
-the latest id counts: whoever comes with an older one is refused, also if the namenode
-was started anew in between and has forgotten it. A result that is told again, once the
-file is closed, changes nothing.
+If an attempt brings no result in time, or its primary dies or registers again, the next
+attempt follows, with a higher recovery id and another primary in turn. Only the latest
+id counts: a result with an older one is refused, also after a restart of the namenode,
+which forgets the attempts. A result that arrives again after the file was closed
+changes nothing.
 
-**No acknowledged byte is dropped by mistake.** What a writer synced is known here
-(`Block.length_bytes`). A result below that is refused as long as a replica may be
-somewhere that has more: at a node of the pipeline that is down or was not reached, or,
-when the namenode was started anew since and does not know the pipeline, at any node
-while fewer than the file has replicas are accounted for. Then the next attempt follows,
-and the file stays open. If nobody can have the bytes (the power failed before they were
-on any disk) the shorter length is all that there is; it is taken, and said so.
+**No acknowledged byte is dropped by mistake.** The namenode knows which length the writer
+synced (`Block.length_bytes`). A shorter result is refused as long as a datanode may have
+more: one of the pipeline that is down or was not reached; or, if the namenode has
+restarted since and does not know the pipeline, any datanode, while fewer replicas than
+the file's replication are accounted for. Then the file stays open, and the next attempt
+follows. If no datanode can have the bytes (the power failed before they were on any
+disk), the shorter length is taken, and the log says so.
 """
 
 from __future__ import annotations

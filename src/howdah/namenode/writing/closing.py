@@ -1,8 +1,9 @@
 """A file is closed by its writer: `complete` (pure).
 
-The file is closed once each block has `dfs.namenode.replication.min` finalized
-replicas of the right length (FS-135); until then the call waits for the datanodes'
-reports, and at its deadline tells the client to ask again.
+Hadoop's `FSDirWriteFileOp.completeFile`. The file is closed once each block has
+`dfs.namenode.replication.min` finalized replicas of the right length (FS-135). Until
+then the call waits for the datanodes' reports; at its deadline it tells the client to
+ask again.
 """
 
 from __future__ import annotations

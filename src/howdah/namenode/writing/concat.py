@@ -1,8 +1,9 @@
-"""Concat: the blocks of some files go to the end of another, and the files go (pure).
+"""concat: the blocks of some files are moved to the end of another file (pure).
 
-No byte moves. As Hadoop has it, target and sources lie in one directory, none of them
-is open, the sources have blocks and none twice, and no source's block size is larger
-than the target's. The target may end, and its parts may be, in the middle of a block.
+Hadoop's `FSDirConcatOp`. No byte moves, and the sources are gone afterwards. As in
+Hadoop, target and sources are in one directory, none of them is open, each source has
+blocks and is named once, and no source has a larger block size than the target. The
+target, and the sources, may end in the middle of a block.
 """
 
 from __future__ import annotations

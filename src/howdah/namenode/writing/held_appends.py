@@ -1,14 +1,14 @@
-"""Appends that come before the datanodes have told of all replicas (pure).
+"""Calls of `append` that wait until datanodes have reported all replicas (pure).
 
 A file is closed when one replica of its last block was reported (FS-135), though its
-writer has seen them all: the others' reports are milliseconds behind. Whoever appends
-within these milliseconds would be given a pipeline of those that are known. Hadoop's
-client then asks for one datanode more, is given the one whose report is late, and fails,
-for that one has the replica already; others leave a replica behind that is stale.
+writer has seen all of them written: the other reports follow within milliseconds. An
+append within these milliseconds would get a pipeline of the reported replicas only.
+Hadoop's client then asks for one more datanode, gets the one whose report is late, and
+fails, because that one has the replica already. Other clients leave a stale replica.
 
 So the answer waits until the whole pipeline has reported, but no longer than `WAIT_MS`:
-a datanode that died in that very moment is not missed after it. A call whose caller is gone
-by then opens nothing: the file would stay open for nobody until its lease expires.
+a datanode that died at that very moment never reports. A call whose caller is gone by
+then opens nothing: the file would stay open for nobody until its lease expires.
 """
 
 from __future__ import annotations

@@ -1,23 +1,23 @@
-"""Lease recovery: files are taken from writers that fell silent, and closed (pure).
+"""Lease recovery: the namenode takes files from silent writers, and closes them (pure).
 
-A file is taken over when its writer was silent beyond the hard limit, when another
-client wants it and the writer was silent beyond the soft limit, or when somebody asks
-for it by `recoverLease`, whatever the writer does. Then
+Hadoop's `LeaseManager.Monitor` and `FSNamesystem.internalReleaseLease`. A file is taken
+when its writer was silent beyond the hard limit; when another client wants it and the
+writer was silent beyond the soft limit; or when a client asks for it by `recoverLease`.
+The steps are those of docs/how-it-works/recovery.md:
 
-1. all blocks are complete -> the file is closed as it is
-2. nothing was ever written to the last block: no byte was synced, no datanode has a
-   replica under its stamp, and all that may have one have said so -> the block is
-   dropped and the file closed, by one edit. After a start nobody knows who was to have one: all
-   that live have to come back and report (`Core.unheard`)
-3. otherwise the lease goes over to the namenode's own holder, by an edit: from here on
-   the old writer is refused in everything it tries, also if it asks under the same name
-   as who asked for the recovery
-4. once the earlier blocks are safe, the datanodes of the last one agree on its length
-   (`block_recovery`), and the file is closed behind what they have
+1. If all blocks are complete, the file is closed.
+2. If nobody wrote the last block, one edit drops it and closes the file: no byte was
+   synced, no datanode has a replica with its stamp, and all that may have one have
+   reported. A restart forgets pipelines: then all live datanodes must have come back and
+   reported (`Core.unheard`).
+3. Otherwise the namenode takes the lease, by an edit. From here on every call of the old
+   writer is refused, even if it asked for the recovery itself.
+4. Once the earlier blocks are complete, the datanodes of the last one agree on its length
+   (`block_recovery`), and the file is closed with that length.
 
-The namenode's leases are looked at again and again until their files are closed, so
-also those that it held before it was started anew. Nothing is done in safe mode: what
-datanodes hold is not known yet.
+The namenode checks its own leases again and again until their files are closed, also
+those that it held before a restart. Nothing is done in safe mode: the namenode does not
+know yet what datanodes have.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from howdah.rpc.service import Caller
 from howdah.storage.edits import edits
 
 FILES_PER_SLICE: Final = 50
-"""Some milliseconds' worth: others wait no longer for a client that died with many files."""
+"""Some milliseconds: calls wait no longer while the files of a dead client are closed."""
 
 
 class LeaseRecovery:
@@ -49,7 +49,7 @@ class LeaseRecovery:
         self.holder = namenode_holder(core.clock.wall_ms())
         self._next_look_ms = 0
         self._waiting: set[int] = set()
-        """Files of which the log says already that they stay open."""
+        """Files whose delay is in the log already."""
 
     # Asked for by clients.
 

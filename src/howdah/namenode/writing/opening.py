@@ -1,8 +1,8 @@
-"""A file is opened for writing: `create`, and `append` to one that is there (pure).
+"""A file is opened for writing: `create`, and `append` to an existing one (pure).
 
-Both give the client the file's lease (FS-005). Who finds the file written by somebody
-else is refused, or, where that writer has been silent beyond the soft limit, has the
-file recovered first: `lease_recovery` decides.
+Hadoop's `FSDirWriteFileOp.startFile` and `FSDirAppendOp`. Both give the client the
+file's lease (FS-005). If another client writes the file, the call is refused; if that
+client has been silent beyond the soft limit, `lease_recovery` recovers the file first.
 """
 
 from __future__ import annotations

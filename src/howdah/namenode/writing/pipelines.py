@@ -1,13 +1,15 @@
 """What a client asks when a datanode of its pipeline fails (pure; FS-126, FS-127).
 
-1. `additional`: another datanode, where the client wants to replace the one that failed
-2. `new_stamp`: a generation stamp for the block, with which the client sets up its new
-   pipeline; it holds for the namenode when
-3. `update` says which storages have the block under that stamp. Replicas elsewhere are
-   stale from then on, and go.
+Steps 3, 4 and 6 of pipeline recovery in docs/how-it-works/recovery.md; Hadoop's
+`FSNamesystem.getAdditionalDatanode`, `bumpBlockGenerationStamp` and `updatePipeline`.
 
-An attempt that fails between 2 and 3 leaves nothing here but a stamp that is never
-used: the client takes another.
+1. `additional`: another datanode, if the client wants to replace the one that failed.
+2. `new_stamp`: a generation stamp, with which the client sets up its new pipeline.
+3. `update`: these storages have the block with that stamp. Replicas elsewhere are stale
+   from then on, and are invalidated.
+
+An attempt that fails between 2 and 3 leaves nothing but a stamp that is never used. The
+client takes another one.
 """
 
 from __future__ import annotations

@@ -1,16 +1,18 @@
-"""Truncate: a file gets shorter (pure).
+"""truncate: a file gets shorter (pure).
 
-1. The file must be closed; one whose writer fell silent is recovered first.
+Hadoop's `FSDirTruncateOp`.
+
+1. The file must be closed. If its writer was silent too long, it is recovered first.
 2. One edit drops the blocks behind the new end. From then on nobody reads beyond it.
-3. If the new end is at a block's border, that is all, and the answer is true.
+3. If the new end is at a block's border, the answer is true.
 4. Otherwise the replicas of the last block are still longer. The file is under
-   construction, under the lease of who truncates it, and the block under recovery with
-   the length that it is to have (`block_recovery`); the answer is false. When its
-   datanodes have cut their replicas the file is closed. A block that is in a snapshot
-   is not cut: the file gets another one, of which its datanodes make copies.
+   construction, under the lease of the caller, and the block under recovery with the
+   length that it should have (`block_recovery`); the answer is false. The file is closed
+   when its datanodes have cut their replicas. A block of a snapshot is not cut: the file
+   gets another block, and its datanodes make copies.
 
-To ask again for the same length is harmless: it is false while the cut goes on, and
-true afterwards. So the call needs no memory of what was answered.
+To ask again for the same length is harmless: the answer is false while the cut is under
+way, and true afterwards. So the call needs no entry in the retry cache.
 """
 
 from __future__ import annotations
