@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from howdah import java
+from howdah.testing import java as former
 
 
 def make_java(
@@ -100,3 +101,8 @@ def test_made_home_is_used_again(tmp_path: Path, made: Path) -> None:
     before = (made / "bin" / "java").stat().st_mtime_ns
     assert java.find_java_home(tmp_path / "made") == made
     assert (made / "bin" / "java").stat().st_mtime_ns == before
+
+
+def test_former_name_still_works() -> None:
+    assert former.find_java_home is java.find_java_home
+    assert former.NoJava is java.NoJava
