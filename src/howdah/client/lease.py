@@ -1,5 +1,7 @@
 """Keeps the leases of a client's open files alive, on a thread of its own (OS-066).
 
+LeaseRenewer in Hadoop.
+
 The namenode gives one lease to each client name, for all files it writes; after
 60 seconds without renewal another client may take a file over, and after the hard limit
 (`dfs.namenode.lease-hard-limit-sec`, 20 minutes) the namenode closes the file itself.

@@ -1,5 +1,7 @@
 """Which class serves which URI scheme (FS-004), and `connect`, which makes one.
 
+FileSystem.get in Hadoop.
+
 Classes are named by module, so that asking for one filesystem imports no other. What
 nobody here serves is fsspec's, where that is installed (`howdah.fs.foreign`).
 """

@@ -1,5 +1,7 @@
 """The nouns of DataTransferProtocol: blocks, tokens, nodes, storage types.
 
+ExtendedBlock, DatanodeInfo and StorageType in Hadoop.
+
 Frozen twins of the protobuf messages that the operations carry. Conversions
 stand beside the nouns, so no other module of the data path needs protobuf.
 """

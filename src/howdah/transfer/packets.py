@@ -1,5 +1,7 @@
 """Packets of DataTransferProtocol v28, and the acks that answer them.
 
+PacketHeader and PipelineAck in Hadoop.
+
 A packet on the wire is
 
     PLEN(4, big-endian) HLEN(2) PacketHeaderProto(HLEN) sums data

@@ -1,5 +1,7 @@
 """Reads one range of one replica from one datanode, checking every chunk.
 
+BlockReaderRemote in Hadoop.
+
 The datanode answers READ_BLOCK with packets (`howdah.transfer.packets`) from the
 chunk that holds the first byte on; after an empty last packet the reader says
 that all sums were right, and the connection is closed, or kept for another read.

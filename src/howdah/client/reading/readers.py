@@ -1,5 +1,7 @@
 """What a stream asks of whoever reads a replica for it, however the bytes come.
 
+BlockReader and BlockReaderFactory in Hadoop.
+
 `ReadRequest` is one range of one replica. A `ReplicaReader` yields it once, in order,
 checked. There are several ways to one: over a connection to the datanode
 (`howdah.client.reading.block_reader`), or straight from the files of a datanode on this

@@ -1,5 +1,7 @@
 """A datanode of this machine, asked for the files of its replicas over its Unix socket.
 
+DfsClientShmManager in Hadoop.
+
 1. Claim a slot of a segment that it gave; with none free, ask for a segment.
 2. REQUEST_SHORT_CIRCUIT_FDS names block and slot; the answer is followed by one byte
    that carries both descriptors, which this side confirms with a byte if told to.

@@ -1,5 +1,7 @@
 """Reads a replica of this machine from its files: a `ReplicaReader`, and the way to one.
 
+BlockReaderLocal in Hadoop.
+
 The bytes of each read count only once the replica is known to be unchanged after it.
 Where it has been changed, deleted, or can't be read, the datanode reads the rest: the
 caller notices nothing but the time. Only data that doesn't fit its checksums is told,

@@ -1,5 +1,7 @@
 """The two files of a replica that a datanode of this machine has passed to this process.
 
+ShortCircuitReplica in Hadoop.
+
 Everything is read by position, so any number of threads can share it. Whole chunks are
 checked against the meta file. What was read counts only if `is_current` says so
 afterwards: until then the datanode had not begun to change the replica.

@@ -1,5 +1,7 @@
 """Shared memory in which a datanode takes back the files that it gave to this client.
 
+DfsClientShm and ShortCircuitShm in Hadoop.
+
 The client's end of the slots that `howdah.transfer.short_circuit` describes. A segment
 comes over a connection of its own, and both end together: a datanode that dies, or
 restarts, closes it, so whatever the slots say then, they are worth nothing.

@@ -1,5 +1,7 @@
 """Opens write pipelines, and has replicas copied to a datanode that joins one.
 
+DataStreamer.createBlockOutputStream in Hadoop.
+
 The two requests that a writer sends before it sends packets: WRITE_BLOCK to the
 first datanode, whose answer tells of the whole pipeline, and TRANSFER_BLOCK to one
 that has the replica. What goes wrong is a `SetupFailed` that names the node to blame:

@@ -1,5 +1,7 @@
 """The data queue and the ack queue of an output stream, and what is left to sync (pure).
 
+dataQueue and ackQueue of DataStreamer in Hadoop.
+
 Rules (FS-119, FS-123, FS-125):
 
 - a packet keeps its sequence number for ever, and packets are sent in its order;

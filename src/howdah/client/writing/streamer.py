@@ -1,5 +1,7 @@
 """Drives a `Pipeline`: the threads, sockets and RPCs under an output stream.
 
+DataStreamer in Hadoop.
+
 A streamer thread asks the machine what to do and does it; per block an ack reader
 thread feeds it with what the datanodes answer. Writers put packets in and wait for
 acks. One lock guards the machine; no I/O happens under it.

@@ -1,5 +1,7 @@
 """The data directories of a datanode: found, locked, formatted, checked.
 
+DataStorage in Hadoop.
+
 A directory's `current/VERSION` ties it to a cluster and to this datanode's uuid;
 a block pool's own VERSION ties it to a namespace. A new directory gets its storage
 id at once, and its VERSION when a namenode has said which cluster this is.

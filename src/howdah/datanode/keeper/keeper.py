@@ -1,5 +1,7 @@
 """The keeper: the datanode's first process, which talks to namenodes.
 
+DataNode in Hadoop.
+
     open the data directories -> listen -> scan -> fork the data process
     -> an actor for each namenode of each nameservice
     -> pass events and commands on, until told to stop

@@ -1,5 +1,7 @@
 """A datanode's part in an upgrade of the namenode, and in going back from one (shell).
 
+BlockPoolSliceStorage in Hadoop.
+
 The namenode's creation time says where it stands, and each volume's slice of the block
 pool has to follow, before any of its replicas is looked at:
 

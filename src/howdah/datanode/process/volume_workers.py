@@ -1,5 +1,7 @@
 """Deletions and checks of volumes, a thread for each: one disk that hangs keeps no other back.
 
+FsDatasetAsyncDiskService and DatasetVolumeChecker in Hadoop.
+
 The keeper's orders come here because no thread waits for their end. A volume deletes one
 replica after the other. A check has a thread of its own, since the volume's worker may hang
 in a deletion, and a time: a volume that has said nothing by then is left.

@@ -1,5 +1,7 @@
 """What the replicas of a block become when it is recovered (pure).
 
+BlockRecoveryWorker.RecoveryTaskContiguous in Hadoop.
+
 A writer is gone, or a file is truncated, and the block's replicas may differ. The
 namenode makes one datanode the primary and gives the attempt a recovery id, which is
 also the block's next generation stamp. The steps, at the primary:

@@ -1,5 +1,7 @@
 """A replica that a block's recovery takes, and sets to what was agreed on.
 
+FsDatasetImpl.initReplicaRecovery and updateReplicaUnderRecovery in Hadoop.
+
 `take` (initReplicaRecovery):
 
 1. refuse a recovery that comes too late, before it does any harm;

@@ -1,5 +1,7 @@
 """The primary of block recoveries: asks, agrees, has it done, and tells the keeper.
 
+BlockRecoveryWorker in Hadoop.
+
 A shell around `block_recovery`. It runs in the data process, where this datanode's own
 replicas are: those are taken and set without a socket. All datanodes of a block are
 asked at once, so one that is dead costs one time-out; several blocks are recovered at a

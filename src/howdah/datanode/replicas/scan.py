@@ -1,5 +1,7 @@
 """Reads what is on a volume at the start, whatever a crash has left there.
 
+BlockPoolSlice in Hadoop.
+
 A replica becomes final by two renames, meta file first, and is reopened for an
 append by the same two in the other order, so a finalized block file never stands
 without its checksums. A crash in between leaves the pair apart, and both

@@ -1,5 +1,7 @@
 """Which local readers hold a replica's files, and how that is taken back from them.
 
+ShortCircuitRegistry in Hadoop.
+
 A reader that was given the descriptors of a finalized replica reads without asking
 again. So whatever changes or deletes the replica first revokes the slots (see
 `howdah.transfer.short_circuit`) that its readers look at after each read. Rules:
@@ -129,7 +131,12 @@ class ShortCircuitRegistry:
                 return
             for slot in slots:
                 self._segments[slot.segment].slots.revoke(slot.index)
-        log.debug("%d readers of block %d of %s are told off", len(slots), block_id, pool_id)
+        log.debug(
+            "%d local readers of block %d of %s are told to stop using its files",
+            len(slots),
+            block_id,
+            pool_id,
+        )
 
     def readers_of(self, pool_id: str, block_id: int) -> set[str]:
         """Names of the clients that hold the files of a block."""

@@ -1,5 +1,7 @@
 """The replicas of this datanode and their files: the one place where both change.
 
+FsDatasetImpl in Hadoop.
+
 Locks, the outer one first:
 
 1. `Volume.changing`, one a volume: whoever makes, renames or removes files of replicas has

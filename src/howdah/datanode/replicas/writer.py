@@ -1,5 +1,7 @@
 """Writes one replica: its block file, its meta file, and what the map says of it.
 
+ReplicaOutputStreams and the half of BlockReceiver that writes in Hadoop.
+
 A shell around `write_plan`: packets in, `pwritev` out. Packets that follow one
 another (nearly all do) are put together, so many packets cost two system calls.
 Data goes first, then the checksums, then the new length is told: a reader never

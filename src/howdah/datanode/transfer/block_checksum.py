@@ -1,5 +1,7 @@
 """BLOCK_CHECKSUM: one checksum for a whole replica, made from those of its chunks.
 
+BlockChecksumHelper in Hadoop.
+
 No data is read for it: `hadoop fs -checksum` of a terabyte costs its meta files.
 MD5CRC is the MD5 of all chunk checksums as they lie in the meta file; COMPOSITE_CRC
 is the CRC that the whole block would have, composed from them, 4 bytes big-endian,

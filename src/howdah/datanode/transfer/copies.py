@@ -1,5 +1,7 @@
 """Copies replicas to other datanodes, when the namenode says so, or a client.
 
+DataNode.DataTransfer in Hadoop.
+
 For the namenode: this is how a lost replica comes back. The targets form a pipeline: the replica
 goes to the first, which passes it on. Such a write has no client name, no answer
 and no acks; a target tells its namenode when it has the whole block, and that is

@@ -1,5 +1,7 @@
 """The data port: accepts connections and gives each a thread.
 
+DataXceiverServer in Hadoop.
+
 Threads, because all that a connection does is wait in system calls, which free
 the interpreter: measured, one stream costs 0.5 s of CPU a GiB, and eight streams
 reach what the machine can copy. Connections over the limit are closed at once

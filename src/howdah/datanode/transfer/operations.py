@@ -1,5 +1,7 @@
 """One data connection: reads operations and serves them, one after the other.
 
+DataXceiver in Hadoop.
+
 Ends when the far end closes, stays silent for too long, or breaks the protocol,
 and after whatever leaves the stream in a state that nobody can go on from. An
 operation that fails before anything of its answer was sent is answered with an

@@ -1,5 +1,7 @@
 """WRITE_BLOCK: takes a block from a client or a datanode, and passes it on.
 
+BlockReceiver in Hadoop.
+
 The steps of a write at one datanode:
 
 1. open the replica (new, a finalized one for append, or, where a pipeline is built

@@ -1,5 +1,7 @@
 """Sends acks to whoever is in front of this datanode in a pipeline.
 
+BlockReceiver's PacketResponder in Hadoop.
+
 Without a mirror the receiving thread acks what it has written (`LastResponder`);
 a second thread would only cost. With a mirror a thread waits for the acks from
 behind, puts this node's own in front and passes them on (`MirrorResponder`).

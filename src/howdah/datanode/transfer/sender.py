@@ -1,5 +1,7 @@
 """Sends a replica, or a part of it, as packets: READ_BLOCK, and copies to datanodes.
 
+BlockSender in Hadoop.
+
 A packet is its header and checksums, then 256 KiB of data that `sendfile` takes
 from the page cache to the socket: whole pages, so nothing is copied (measured:
 1.5 times the rate of packets of 64 KiB). Checksums are read ahead from the meta

@@ -1,5 +1,7 @@
 """The volumes of a datanode: a directory each, on a disk of its own.
 
+FsVolumeImpl and FsVolumeList in Hadoop.
+
 A volume knows where its block files lie, how much room it has, and whether it
 still works. A new replica goes to the next volume of the wanted storage type
 that has room for a whole block (round-robin, as Hadoop's default does; the

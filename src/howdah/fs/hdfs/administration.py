@@ -1,5 +1,7 @@
 """What administrators ask of a namenode and of datanodes, typed.
 
+HdfsAdmin and DistributedFileSystem in Hadoop.
+
 `Administration` are ClientProtocol's calls about the cluster, and those of the small
 protocols that have settings read anew; `DatanodeAdministration` is what a datanode's
 IPC port offers. Most of it only the superuser may do.
