@@ -66,8 +66,8 @@ from howdah.datanode.channel.messages import (
 from howdah.datanode.keeper import reports
 from howdah.datanode.keeper.block_pool import BlockPool
 from howdah.datanode.keeper.directories import DataDirectories
+from howdah.datanode.keeper.incremental_reports import AWAY, IncrementalReports, News
 from howdah.datanode.keeper.inventory import Inventory
-from howdah.datanode.keeper.namenode_news import AWAY, News, NewsQueue
 from howdah.datanode.keeper.report_schedule import ReportSchedule
 from howdah.datanode.keeper.reports import Namespace
 from howdah.proto import datanode_namenode_pb2 as pb
@@ -140,7 +140,7 @@ class NamenodeActor:
         self._on_served = served
         self._on_refused = refused
         self._changed = threading.Condition()
-        self._news = NewsQueue(
+        self._news = IncrementalReports(
             self.name,
             {volume.storage_id: volume for volume in inventory.volumes.all},
             node,
@@ -333,7 +333,7 @@ class NamenodeActor:
             self._heartbeat(pool_id)
         if self._reports.may_report(now_s):
             self._full_report(pool_id)
-        self._news.tell_all(self._registration, pool_id)
+        self._news.send_all(self._registration, pool_id)
 
     def _wait_for_more(self) -> None:
         with self._changed:

@@ -22,10 +22,10 @@ from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.messages import BlockSynchronized, Command
 from howdah.datanode.keeper.block_pool import BlockPool
 from howdah.datanode.keeper.directories import DataDirectories
+from howdah.datanode.keeper.incremental_reports import News
 from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.keeper.namenode_actor import ActorSettings, NamenodeActor
 from howdah.datanode.keeper.namenode_addresses import Nameservices as Addresses
-from howdah.datanode.keeper.namenode_news import News
 from howdah.kinds import Address
 from howdah.transfer.blocks import DatanodeAddress
 

@@ -15,7 +15,7 @@ from howdah.datanode.channel.messages import (
     ReplicaReceived,
     ServePool,
 )
-from howdah.datanode.keeper import namenode_news
+from howdah.datanode.keeper import incremental_reports
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.testing.waiting import wait_until
@@ -293,7 +293,7 @@ def test_a_namenode_that_is_away_for_long_gets_a_full_report_instead_of_all_the_
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(namenode_news, "MOST_KEPT", 3)
+    monkeypatch.setattr(incremental_reports, "MOST_KEPT", 3)
     active, standby = make_namenode(), make_namenode(is_active=False)
     subject = start_with({"ha": [active, standby]}, heartbeat_s=0.02)
     for namenode in (active, standby):

@@ -42,7 +42,7 @@ MOST_KEPT = 100_000
 """News that are kept for a namenode that is away; then a full report is to make them good."""
 
 
-class NewsQueue:
+class IncrementalReports:
     """Of one namenode. Others append while its one thread tells: `deque` allows that."""
 
     def __init__(
@@ -88,24 +88,24 @@ class NewsQueue:
         self._queue.clear()
         self._queue.extend(kept)
 
-    def tell_all(self, registration: pb.DatanodeRegistrationProto, pool_id: str) -> None:
+    def send_all(self, registration: pb.DatanodeRegistrationProto, pool_id: str) -> None:
         """Until nothing is left, or one of `AWAY` is raised."""
         while self._queue:
             news = [self._queue[index] for index in range(min(len(self._queue), _MAX_NEWS))]
             of_blocks = [item for item in news if isinstance(item, BlockNews)]
             mine = [item for item in of_blocks if item.block.pool_id == pool_id]
             if mine:
-                self._tell_of_blocks(registration, pool_id, mine)
+                self._report_blocks(registration, pool_id, mine)
             for item in news:
                 if isinstance(item, CorruptFound):
-                    self._tell_of_damage(item)
+                    self._report_bad_block(item)
                 elif isinstance(item, BlockSynchronized):
                     self._commit(item)
             # Only now: what the namenode has not heard is told again.
             for _ in news:
                 self._queue.popleft()
 
-    def _tell_of_blocks(
+    def _report_blocks(
         self, registration: pb.DatanodeRegistrationProto, pool_id: str, news: list[BlockNews]
     ) -> None:
         try:
@@ -119,7 +119,7 @@ class NewsQueue:
         except errors.HowdahError as error:
             self._refused(f"news of {len(news)} replicas, first {news[0].block}", error)
 
-    def _tell_of_damage(self, found: CorruptFound) -> None:
+    def _report_bad_block(self, found: CorruptFound) -> None:
         """A namenode that doesn't want it knows the block, or the node, by another name or
         not at all: the source of a copy is what its sender says."""
         try:
