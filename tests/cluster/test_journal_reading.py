@@ -6,7 +6,6 @@ import json
 import urllib.request
 from pathlib import Path
 
-from howdah import keys
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.namenode.journal.directory_journal import DirectorySource
 from howdah.namenode.journal.reading import LogReader
@@ -21,7 +20,7 @@ def durable_txid(cluster: MiniCluster) -> int:
 
 
 def edits_directory(cluster: MiniCluster) -> Path:
-    (root,) = cluster.conf.get(keys.DFS_NAMENODE_NAME_DIR)
+    (root,) = cluster.data_dirs("namenode")
     return StorageDirectory(root).current
 
 
