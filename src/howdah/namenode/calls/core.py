@@ -208,12 +208,15 @@ class Core:
         assert self.writable, "only an active namenode makes edits"
         record = encode_record(self.last_txid + 1, edit)
         self.leases.advance(self.clock.monotonic_ms())
+        was_reaping = self.namespace.must_reap
         try:
             self.namespace.apply(edit)
         except Exception as error:
             raise self._break(edit, error) from error
         self.last_txid += 1
         self.outbox.append(record)
+        if not was_reaping and self.namespace.must_reap:
+            self.namespace.reap(REAP_AT_ONCE)
 
     def _call_logged(self, client_id: bytes, call_id: int) -> None:
         """An edit carries this call. Its answer, where it is given here, follows."""

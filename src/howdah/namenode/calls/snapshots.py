@@ -193,7 +193,6 @@ class SnapshotCalls:
                 rpc_call_id=caller.call_id,
             )
         )
-        core.reap()
 
     # Looking.
 

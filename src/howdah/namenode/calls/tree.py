@@ -99,7 +99,6 @@ class TreeCalls:
                 rpc_call_id=caller.call_id,
             )
         )
-        core.reap()
         return True
 
     def _check_removable(self, who: Identity, parent: INode, inode: INode | None) -> None:
@@ -206,7 +205,6 @@ class TreeCalls:
                 rpc_call_id=caller.call_id,
             )
         )
-        core.reap()
 
     def _check_may_move(self, who: Identity, source: Resolved, target: Resolved) -> None:
         """Before anything is said about what is there: who may not write at either end

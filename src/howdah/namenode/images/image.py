@@ -43,7 +43,6 @@ _NO_LEGACY_BLOCKS: Final = 0
 _NO_STRIPED_BLOCKS: Final = -(1 << 63)
 
 _NO_QUOTA: Final = Quota()
-REAP_INODES: Final = 10_000
 
 
 # Writing.
@@ -82,12 +81,6 @@ def write_image(
     )
     writer.erasure_coding(namespace.erasure_coding_policies)
     records = SnapshotRecords(namespace)
-    if namespace.snapshots.roots:
-        # What waits to be freed must not look as if a snapshot had it.
-        while namespace.must_reap:
-            namespace.reap(REAP_INODES)
-            go_on()
-
     count = sum(1 for _ in attached(namespace, go_on))
     found = Gathering(namespace, writer.permission).inodes(go_on)
     writer.inodes(

@@ -96,7 +96,7 @@ class SnapshotEdits:
         if snapshot is None:
             raise EditDoesNotFit(f"OP_DELETE_SNAPSHOT of {op.path}: there is no {op.name}")
         self._touch(root.directory, op.mtime_ms)
-        self._namespace.detached(self._snapshots.delete(root, snapshot))
+        self._namespace.gone(self._snapshots.delete(root, snapshot))
 
     def _rename(self, op: edits.RenameSnapshotOp) -> None:
         root = self._root(op.path, op)

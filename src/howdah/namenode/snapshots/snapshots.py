@@ -275,12 +275,11 @@ class Snapshots:
     def must_trim(self) -> bool:
         return bool(self._to_trim)
 
-    def trim(self, max_inodes: int) -> list[INode]:
+    def trim(self) -> list[INode]:
         """Of what is in snapshots only: take out what is in none of them. The inodes that
-        nothing shows any more; up to so many are looked at."""
+        nothing shows any more."""
         gone: list[INode] = []
-        while self._to_trim and max_inodes > 0:
-            max_inodes -= 1
+        while self._to_trim:
             inode = self._to_trim.pop()
             newest = self.newest(inode)
             if newest == NONE:
@@ -290,15 +289,33 @@ class Snapshots:
                 with self.changing(inode):
                     self._trim_file(inode)
             elif isinstance(inode, Directory):
-                for child in list(inode.children.values()):
-                    if self.births.get(child.inode_id, 0) > newest:
-                        with self.changing(child, goes=True):
-                            inode.remove(child)
-                        self.births.pop(child.inode_id, None)
-                        if not self.stays(child):
-                            gone.append(child)
-                    else:
-                        self._to_trim.append(child)
+                gone += self._trim_directory(inode, newest)
+        return gone
+
+    def _trim_directory(self, directory: Directory, newest: int) -> list[INode]:
+        gone: list[INode] = []
+        files = directory.files
+        for entry in directory.contents():
+            if isinstance(entry, int):
+                assert files is not None, "only a table's files are entered by their ids"
+                if not (
+                    entry in self.births or entry in self.versions or entry in files.block_lists
+                ):
+                    measure = files.measure(entry)
+                    if measure is not None and measure[1]:
+                        # Of most files nothing is to be trimmed: they are closed, have not
+                        # changed, and their only block has bytes.
+                        continue
+            child = files[entry] if files is not None and isinstance(entry, int) else entry
+            assert isinstance(child, INode), child
+            if self.births.get(child.inode_id, 0) > newest:
+                with self.changing(child, goes=True):
+                    directory.remove(child)
+                self.births.pop(child.inode_id, None)
+                if not self.stays(child):
+                    gone.append(child)
+            else:
+                self._to_trim.append(child)
         return gone
 
     def _trim_file(self, file: File) -> None:
@@ -364,15 +381,25 @@ class Snapshots:
             if source is not None:
                 self._drop(file, (source,))
 
-    def orphans(self, directory: Directory) -> Iterator[INode]:
-        """The directory has no link left. Those of its children that nothing shows now."""
-        for child in directory.children.values():
-            if child.inode_id in self.dead_of:
-                child.parent = None
-                self.births.pop(child.inode_id, None)
+    def cut_off_shown(self, directory: Directory) -> None:
+        """The directory has no link left. Those of its children that a snapshot shows by
+        another link are in it no more."""
+        if not self.dead_of:
+            return
+        for entry in directory.contents():
+            inode_id = entry if isinstance(entry, int) else entry.inode_id
+            if inode_id in self.dead_of:
+                child = directory.file(entry) if isinstance(entry, int) else entry
+                directory.remove(child)
+                self.births.pop(inode_id, None)
                 self.stays(child)
-            else:
-                yield child
+
+    def noted_files(self, directory: Directory) -> set[int]:
+        """The ids of the files in it of which something is kept."""
+        if not self.births and not self.versions:
+            return set()
+        ids = {entry for entry in directory.entries.values() if isinstance(entry, int)}
+        return ids & self.births.keys() | ids & self.versions.keys()
 
     def forget(self, inode: INode) -> Iterator[INode]:
         """The inode has no link left. Those that it had the last links to."""

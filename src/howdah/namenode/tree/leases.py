@@ -13,6 +13,7 @@ Times are milliseconds of one monotonic `now_ms` that the caller passes.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final
 
@@ -78,6 +79,10 @@ class LeaseRegistry:
 
     def holder_of(self, inode_id: int) -> str | None:
         return self._holder_of.get(inode_id)
+
+    def held_among(self, entries: Iterable[object]) -> set[int]:
+        """Those of the entries of a directory that are ids of files that somebody writes."""
+        return {i for i in entries if i in self._holder_of} if self._holder_of else set()
 
     def grant(self, holder: str, inode_id: int) -> None:
         """`holder` writes the file from now on."""

@@ -7,8 +7,8 @@ users, quotas or modes: a request is checked before it becomes an edit. It check
 edit fits the tree, and raises `EditDoesNotFit` when it does not: a log that contradicts
 itself must stop a start, not be repaired by guesswork.
 
-A deletion takes an inode off the tree at once. What hung below it is freed in slices
-(`reap`), so that a huge tree delays nobody.
+A deletion takes an inode off the tree at once. The memory of what hung below it is
+given back in slices (`departures`), so that a huge tree delays nobody.
 
 Pure: no clock, no files; times come with the edits.
 """
@@ -16,7 +16,6 @@ Pure: no clock, no files; times come with the edits.
 from __future__ import annotations
 
 import sys
-from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -49,6 +48,7 @@ from howdah.namenode.snapshots.edits import SnapshotEdits
 from howdah.namenode.snapshots.snapshots import Snapshots
 from howdah.namenode.tree import quotas
 from howdah.namenode.tree.attribute_edits import AttributeEdits, begin_with
+from howdah.namenode.tree.departures import Departures
 from howdah.namenode.tree.leases import LeaseRegistry
 from howdah.namenode.tree.measuring import Measuring
 from howdah.namenode.tree.tally import Tally
@@ -87,7 +87,9 @@ class Namespace:
         """Of one that is under way; a start on it is refused."""
         # Not used here; kept for whoever reads the next image.
         self.erasure_coding_policies: tuple[ErasureCodingPolicyRecord, ...] = ()
-        self._detached: deque[INode] = deque()
+        self._departures: Final = Departures(
+            self.inodes, self.snapshots, self.leases, self.tally, self._free_block
+        )
         self._appliers: Final[dict[type[edits.Edit], Callable[[Any], None]]] = {
             edits.AddOp: self._add,
             edits.CloseOp: self._close,
@@ -193,6 +195,7 @@ class Namespace:
                 self.tally.after(noted)
             else:
                 applier(edit)
+            self._departures.settle()
             if isinstance(edit, edits.RetryableEdit) and edit.rpc_client_id:
                 self._tell_call(edit.rpc_client_id, edit.rpc_call_id)
         except BaseException:
@@ -200,30 +203,8 @@ class Namespace:
             raise
 
     def reap(self, max_inodes: int) -> None:
-        """Free up to `max_inodes` deleted inodes, with the blocks that no file has any more."""
-        snapshots = self.snapshots
-        if snapshots.must_trim:
-            self._detached.extend(snapshots.trim(max_inodes))
-        while self._detached and max_inodes > 0:
-            node = self._detached[-1]
-            if isinstance(node, Directory) and node.entries and not snapshots.roots:
-                # One by one: there may be a million.
-                self._detached.append(node.take_child())
-                continue
-            self._detached.pop()
-            max_inodes -= 1
-            self.tally.directories.discard(node.inode_id)
-            if snapshots.roots:
-                self._detached.extend(snapshots.forget(node))
-            if isinstance(node, Directory):
-                self._detached.extend(snapshots.orphans(node))
-                node.children.clear()
-            elif isinstance(node, File):
-                self.leases.release(node.inode_id)
-                for block_id in node.block_ids:
-                    self._free_block(block_id)
-                node.block_ids = ()
-            self.inodes.remove(node.inode_id)
+        """Free up to `max_inodes` inodes that were deleted, with their blocks."""
+        self._departures.reap(max_inodes)
 
     def _free_block(self, block_id: int) -> None:
         block = self.blocks.pop(block_id)
@@ -233,7 +214,7 @@ class Namespace:
     @property
     def must_reap(self) -> bool:
         """True while `reap` has work."""
-        return bool(self._detached or self.snapshots.must_trim)
+        return self._departures.must_reap
 
     # The edits, one by one.
 
@@ -271,8 +252,7 @@ class Namespace:
             self.snapshots.linked(inode)
 
     def _detach(self, inode: INode) -> None:
-        """Take the inode off the tree. A single file's lease ends at once; those
-        further down end when `reap` comes to them."""
+        """Take the inode off the tree."""
         assert inode.parent is not None, "the root stays"
         if self.snapshots.count:
             self.snapshots.unlink(inode, moved=False)
@@ -280,11 +260,11 @@ class Namespace:
         if isinstance(inode, File):
             self.leases.release(inode.inode_id)
         if not self.snapshots.count or not self.snapshots.stays(inode):
-            self._detached.append(inode)
+            self._departures.gone([inode])
 
-    def detached(self, inodes: Iterable[INode]) -> None:
+    def gone(self, inodes: Iterable[INode]) -> None:
         """These have no link any more, neither in the tree nor in a snapshot."""
-        self._detached.extend(inodes)
+        self._departures.gone(inodes)
 
     def _add(self, op: edits.AddOp) -> None:
         parent, name = self._parent(op.path, op)

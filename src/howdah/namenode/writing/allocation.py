@@ -225,7 +225,6 @@ class Writing:
                 f"{last.state.name} and has {last.length_bytes} bytes that were synced"
             )
         core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks[:-1])))
-        core.reap()
 
     def fsync(self, path: str, *, client_name: str, inode_id: int, last_bytes: int) -> None:
         """Note how long the block being written is known to be (XC-003).

@@ -318,8 +318,6 @@ class BlockRecovery:
                 f"{file.path} is closed: {block.name} was recovered with "
                 f"{0 if result.delete_block else block.length_bytes} bytes"
             )
-        if result.delete_block:
-            core.reap()
 
     def _check(self, file: File, block: Block, result: RecoveryResult) -> None:
         assert block == file.blocks[-1], "only a last block is recovered"

@@ -55,7 +55,6 @@ class Concat:
                 rpc_call_id=caller.call_id,
             )
         )
-        core.reap()
 
     def _source(self, caller: Caller, path: str, target: File) -> File:
         core = self._core

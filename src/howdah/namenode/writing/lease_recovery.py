@@ -119,8 +119,6 @@ class LeaseRecovery:
         # One edit for both: a crash between two would leave a writer without its block.
         kept = file.blocks if unwritten is None else file.blocks[:-1]
         core.commit(close_edit(file, edit_blocks(kept), core.clock.wall_ms()))
-        if unwritten is not None:
-            core.reap()
         return True
 
     def _may_drop(self, last: Block) -> bool:

@@ -103,7 +103,6 @@ class Opening:
                 rpc_call_id=caller.call_id,
             )
         )
-        core.reap()
         core.leases.renew(client_name, core.clock.monotonic_ms())
         file = core.namespace.find(found.path)
         assert isinstance(file, File), "it was just made"

@@ -78,7 +78,6 @@ class Truncation:
         path, machine = file.path, caller.address
         if through is None:
             core.commit(edits.TruncateOp(path, client_name, machine, new_length_bytes, now_ms))
-            core.reap()
             return True
         if core.namespace.snapshots.shows(file) and core.namespace.snapshots.has_to_keep(
             file, through.block_id
@@ -89,7 +88,6 @@ class Truncation:
         core.commit(edits.SetGenstampV2Op(stamp))
         cut = edits.EditBlock(through.block_id, old_length_bytes, stamp)
         core.commit(edits.TruncateOp(path, client_name, machine, new_length_bytes, now_ms, cut))
-        core.reap()
         core.leases.renew(client_name, core.clock.monotonic_ms())
         self._recovery.want(through, stamp)
         return False
@@ -117,7 +115,6 @@ class Truncation:
         core.commit(
             edits.TruncateOp(file.path, client_name, caller.address, new_length_bytes, now_ms, cut)
         )
-        core.reap()
         core.leases.renew(client_name, core.clock.monotonic_ms())
         self._recovery.want(file.blocks[-1])
         return False

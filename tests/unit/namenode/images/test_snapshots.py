@@ -13,6 +13,7 @@ from howdah.namenode.images.image import read_image, write_image
 from howdah.namenode.inodes.inodes import Directory, File, INode
 from howdah.namenode.tree.namespace import Namespace
 from howdah.namenode.tree.snapshot_views import DotSnapshot
+from howdah.storage.edits import edits
 from howdah.storage.image import records as rec
 from howdah.storage.image.fsimage import ImageReader, ImageWriter
 
@@ -73,7 +74,7 @@ def test_what_only_snapshots_have_is_kept_while_they_have_it() -> None:
     namespace = loaded(hadoops_image())
     for root in namespace.snapshots.roots.values():
         for snapshot in list(root.snapshots):
-            namespace.detached(namespace.snapshots.delete(root, snapshot))
+            namespace.apply(edits.DeleteSnapshotOp(root.directory.path, snapshot.name, 0))
     while namespace.must_reap:
         namespace.reap(10)
     files = [inode for inode in namespace.inodes.values() if isinstance(inode, File)]

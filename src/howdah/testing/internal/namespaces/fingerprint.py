@@ -26,12 +26,14 @@ def walk(namespace: Namespace) -> Iterator[tuple[str, INode]]:
 
 def fingerprint(namespace: Namespace) -> Fingerprint:
     """By path, and the counters. Two namespaces of one fingerprint answer alike."""
+    leases = namespace.leases
     found: Fingerprint = {
         "counters": (
             namespace.last_inode_id,
             namespace.last_block_id,
             namespace.generation_stamp,
-        )
+        ),
+        "leases": {inode_id: leases.holder_of(inode_id) for inode_id in leases.held()},
     }
     for path, inode in walk(namespace):
         found[path] = (
@@ -52,19 +54,37 @@ def fingerprint(namespace: Namespace) -> Fingerprint:
 
 def _add_snapshots(namespace: Namespace, found: Fingerprint) -> None:
     roots = namespace.snapshots.roots.items()
-    there = sorted(i for i, root in roots if namespace.is_attached(root.directory))
+    there = sorted(inode_id for inode_id, root in roots)
     copies = {}
     for block_id, source_id in namespace.snapshots.copies.items():
-        if namespace.is_attached(namespace.blocks[block_id].file):
-            source = namespace.blocks[source_id]
-            copies[block_id] = source_id, source.length_bytes, source.generation_stamp
+        source = namespace.blocks[source_id]
+        copies[block_id] = source_id, source.length_bytes, source.generation_stamp
     found["snapshots"] = (namespace.snapshots.next_id, there, copies)
+    found["versions"] = {
+        inode_id: [(v.last, v.replication, v.length_bytes, v.block_ids) for v in versions]
+        for inode_id, versions in namespace.snapshots.versions.items()
+    }
+    found["kept"] = {
+        inode_id: (
+            [(link.name, link.birth, link.death, link.last, link.moved) for link in links],
+            _kept(links[-1].inode),
+        )
+        for inode_id, links in namespace.snapshots.dead_of.items()
+    }
+    found["births"] = dict(namespace.snapshots.births)
     for snapshot in namespace.snapshots.all():
         found[f"snapshot {snapshot.snapshot_id}"] = (
             snapshot.name,
             snapshot.directory.inode_id,
             {below: _facts_then(inode) for below, inode in shown_by(namespace, snapshot).items()},
         )
+
+
+def _kept(inode: INode) -> tuple[Any, ...]:
+    """What an inode with a dead link has now, for its blocks and for quotas."""
+    if isinstance(inode, File):
+        return inode.name, inode.replication, tuple(inode.block_ids)
+    return (inode.name,)
 
 
 def _facts_then(inode: INode) -> tuple[Any, ...]:
@@ -106,7 +126,11 @@ def _own(inode: INode) -> tuple[Any, ...]:
         quota = inode.quota
         if quota is None:
             return ()
-        return quota.namespace, quota.space_bytes, dict(quota.by_kind_bytes)
+        used = {kind: count for kind, count in quota.used_by_kind_bytes.items() if count}
+        return (
+            *(quota.namespace, quota.space_bytes, dict(quota.by_kind_bytes)),
+            *(quota.used_names, quota.used_bytes, used),
+        )
     assert isinstance(inode, File)
     return (
         inode.replication,
@@ -129,12 +153,15 @@ def _own(inode: INode) -> tuple[Any, ...]:
 
 def as_imaged(found: Fingerprint) -> Fingerprint:
     """What an image keeps of it. As Hadoop's, it has no place for a directory's access
-    time, and takes the last block of an open file for one that is being written."""
+    time, and takes the last block of an open file for one that is being written, which
+    counts as a full one for quotas; of what snapshots have it keeps what they show."""
     kept: Fingerprint = {}
     for path, facts in found.items():
-        if facts[0] == "Directory":
-            facts = (*facts[:6], 0, *facts[7:])
-        elif facts[0] == "File" and facts[12] is not None and facts[14]:
+        if path in ("versions", "kept", "births"):
+            continue
+        if path.startswith("/") and facts[0] == "Directory":
+            facts = (*facts[:6], 0, *facts[7:12])
+        elif path.startswith("/") and facts[0] == "File" and facts[12] is not None and facts[14]:
             *blocks, last = facts[14]
             facts = (*facts[:14], [*blocks, (*last[:3], True, last[4])])
         kept[path] = facts

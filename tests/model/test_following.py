@@ -1,0 +1,86 @@
+"""A standby has the active namenode's namespace and block map, after every edit.
+
+By construction: both come from what `apply` tells, and from what datanodes report.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
+
+from howdah.testing.internal.namespaces.attributes import AttributeHistories
+from howdah.testing.internal.namespaces.changes import ChangeHistories
+from howdah.testing.internal.namespaces.following import Follower
+from howdah.testing.internal.namespaces.histories import Histories
+from howdah.testing.internal.namespaces.snapshots import BoundedSnapshotHistories
+from howdah.testing.internal.namespaces.tree import TreeHistories
+
+
+class Followed(Histories):
+    """Any history, with a second namenode behind the first one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.follower = Follower(self.namenode)
+
+    @rule()
+    def report(self) -> None:
+        self.node.report()
+        self.follower.check()
+
+    @rule()
+    def heartbeat(self) -> None:
+        self.node.heartbeat()
+        self.follower.check()
+
+    @rule(data=st.data())
+    def find_corrupt_and_heal(self, data: st.DataObject) -> None:
+        """A replica is lost, and comes back."""
+        stored = self.node.replicas[self.node.first_storage]
+        if not stored:
+            return
+        block_id = data.draw(st.sampled_from(sorted(stored)))
+        replica = stored[block_id]
+        self.node.drop(block_id)
+        self.follower.check()
+        self.node.store(block_id, replica.generation_stamp, replica.length_bytes)
+        self.follower.check()
+
+    def teardown(self) -> None:
+        self.follower.check()
+
+
+class FollowedHistories(Followed, TreeHistories, ChangeHistories, AttributeHistories):
+    """All operations but those on snapshots."""
+
+
+class FollowedSnapshots(Followed, BoundedSnapshotHistories):
+    """Those on snapshots, under quotas."""
+
+
+def run(histories: type[RuleBasedStateMachine], count: int, steps: int) -> None:
+    run_state_machine_as_test(
+        histories,
+        settings=settings(
+            max_examples=count,
+            stateful_step_count=steps,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+@pytest.mark.parametrize("histories", [FollowedHistories, FollowedSnapshots])
+def test_standby_has_the_same_block_map_after_every_edit(histories: Any) -> None:
+    run(histories, 25, 30)
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("histories", [FollowedHistories, FollowedSnapshots])
+def test_standby_has_the_same_block_map_through_long_histories(histories: Any) -> None:
+    run(histories, 500, 100)
