@@ -278,6 +278,8 @@ class ModelNamespace(Snapshots):
     def sync(self, path: str, length_bytes: int, *, writer: str) -> None:
         """Of the block that is being written, if any, so much is there."""
         entry = self._open(path, writer)
+        if not entry.blocks and length_bytes > 0:
+            raise Refused("no block")
         if entry.is_writing:
             blocks = (*entry.blocks[:-1], max(entry.blocks[-1], length_bytes))
             self.entries[path] = replace(entry, blocks=blocks)

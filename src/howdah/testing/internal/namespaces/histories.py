@@ -41,6 +41,7 @@ REFUSALS: Final[dict[str, tuple[type[errors.HowdahError], ...]]] = {
     "is cut": (errors.RecoveryInProgress,),
     "too long": (errors.IllegalArgument,),
     "cannot be joined": (errors.IllegalArgument,),
+    "no block": (errors.RemoteError,),
     "not the writer": (errors.LeaseExpired,),
     "no list": (errors.InvalidAcl,),
     "no flag": (errors.IllegalArgument,),
