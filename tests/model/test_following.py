@@ -76,7 +76,7 @@ def run(histories: type[RuleBasedStateMachine], count: int, steps: int) -> None:
 
 @pytest.mark.parametrize("histories", [FollowedHistories, FollowedSnapshots])
 def test_standby_has_the_same_block_map_after_every_edit(histories: Any) -> None:
-    run(histories, 25, 30)
+    run(histories, 10, 15)
 
 
 @pytest.mark.torture
