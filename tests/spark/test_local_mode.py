@@ -65,11 +65,7 @@ def test_usual_queries_end_on_clusters_in_their_default_form(
 
 def test_usual_queries_end_with_racks_where_nothing_is_waited_for(bench: Any) -> None:
     assert bench.spark.sparkContext.getConf().get("spark.locality.wait") == "0s"
-    racks = {
-        location.rpartition("/")[0]
-        for block in blocks_of(bench)
-        for location in block.topology_paths
-    }
+    racks = {node.location for node in bench.fs.administration.datanodes("LIVE")}
     assert len(racks) == 3, "the cluster of the tests has racks"
     spec = importlib.util.spec_from_file_location(PROGRAM.stem, PROGRAM)
     assert spec is not None
@@ -77,12 +73,6 @@ def test_usual_queries_end_with_racks_where_nothing_is_waited_for(bench: Any) ->
     program = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(program)
     program.run(bench.spark, bench.uri("t"))
-
-
-def blocks_of(bench: Any) -> Any:
-    with bench.fs.create(bench.path("x"), replication=3) as out:
-        out.write(b"x")
-    return bench.fs.block_locations(bench.path("x"))
 
 
 def run_bounded(roots: list[str], settings: dict[str, str], scratch: Path) -> str:
