@@ -16,7 +16,7 @@ import pytest
 
 from howdah import errors
 from howdah.client.dfs import DFSClient
-from howdah.client.settings.replacement import Policy, ReplacementPolicy
+from howdah.client.settings.pipeline_rules import Policy, ReplacementPolicy
 from howdah.client.settings.settings import ClientSettings
 from howdah.client.writing.output import DFSOutputStream
 from howdah.config import namenode_address

@@ -101,7 +101,6 @@ PURE = {
         "reading.block_map",
         "reading.ranges",
         "settings.pipeline_rules",
-        "settings.replacement",
         "writing.actions",
         "writing.packetizer",
         "writing.phases",

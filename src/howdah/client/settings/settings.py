@@ -6,8 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from howdah import keys
-from howdah.client.settings.pipeline_rules import PipelineRules
-from howdah.client.settings.replacement import DEFAULT_POLICY, Policy, ReplacementPolicy
+from howdah.client.settings.pipeline_rules import (
+    DEFAULT_POLICY,
+    PipelineRules,
+    Policy,
+    ReplacementPolicy,
+)
 from howdah.client.settings.short_circuit import NEVER, ShortCircuitSettings
 from howdah.config import Configuration
 from howdah.kinds import Key

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from howdah import errors
-from howdah.client.settings.pipeline_rules import PipelineRules
-from howdah.client.settings.replacement import ReplacementPolicy
+from howdah.client.settings.pipeline_rules import PipelineRules, ReplacementPolicy
 from howdah.namenode.calls.core import Settings
 from howdah.namenode.inodes.inodes import BlockState, File
 from howdah.options import CreateFlag

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.client.settings.replacement import Policy, ReplacementPolicy
+from howdah.client.settings.pipeline_rules import Policy, ReplacementPolicy
 from howdah.options import CreateFlag, SyncFlag
 from howdah.transfer.ops import Stage
 from howdah.transfer.responses import BlockOpResponse

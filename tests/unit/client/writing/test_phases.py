@@ -8,8 +8,7 @@ import pytest
 
 from howdah import errors
 from howdah.client.blocks import LocatedBlock
-from howdah.client.settings.pipeline_rules import PipelineRules
-from howdah.client.settings.replacement import Policy, ReplacementPolicy
+from howdah.client.settings.pipeline_rules import PipelineRules, Policy, ReplacementPolicy
 from howdah.client.writing.actions import Abandon, Action, Allocate, Connect, Replace, Send
 from howdah.client.writing.packetizer import OutgoingPacket
 from howdah.client.writing.phases import START, TRANSITIONS, Event, Phase, is_allowed, markdown

@@ -6,8 +6,7 @@ import pytest
 
 from howdah import errors
 from howdah.client.blocks import LocatedBlock
-from howdah.client.settings.pipeline_rules import PipelineRules
-from howdah.client.settings.replacement import Policy, ReplacementPolicy
+from howdah.client.settings.pipeline_rules import PipelineRules, Policy, ReplacementPolicy
 from howdah.client.writing.actions import (
     Abandon,
     Allocate,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.client.settings.replacement import Policy, ReplacementPolicy
+from howdah.client.settings.pipeline_rules import Policy, ReplacementPolicy
 from howdah.transfer.ops import Stage
 from howdah.transfer.packets import UNKNOWN_SEQNO, encode_ack
 from howdah.transfer.responses import BlockOpResponse

@@ -29,8 +29,7 @@ from hypothesis.stateful import (
 
 from howdah import errors
 from howdah.client.blocks import LocatedBlock
-from howdah.client.settings.pipeline_rules import PipelineRules
-from howdah.client.settings.replacement import Policy, ReplacementPolicy
+from howdah.client.settings.pipeline_rules import PipelineRules, Policy, ReplacementPolicy
 from howdah.client.writing.actions import Abandon, Allocate, Connect, Replace, Send
 from howdah.client.writing.packetizer import OutgoingPacket
 from howdah.client.writing.phases import Phase

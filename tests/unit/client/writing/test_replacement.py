@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from howdah.client.settings.replacement import Policy, ReplacementPolicy
+from howdah.client.settings.pipeline_rules import Policy, ReplacementPolicy
 from howdah.client.settings.settings import ClientSettings
 from howdah.client.writing.recovery import ExcludedNodes
 from howdah.config import Configuration
