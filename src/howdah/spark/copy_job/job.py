@@ -9,7 +9,7 @@
 4. Refuse two sources with one place.
 5. Copy: tasks with about as many bytes each (`copy_job.partitions`, `copy.tasks`), at nodes
    with replicas where that matters (`copy_job.placement`); join files copied in parts.
-6. With `-delete`: delete what only the target has (`copy.finishing`), if all sources are
+6. With `-delete`: delete what only the target has (`copy.commit_tasks`), if all sources are
    still the ones that were listed.
 7. Remove the staging directory, give an atomic copy its name (`copy_job.atomic`), and set the
    attributes of directories, which all steps before have changed.
