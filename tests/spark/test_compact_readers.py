@@ -80,7 +80,8 @@ class Reader:
 
     def check(self, files: int = FILES) -> None:
         """Each time all the files of one generation, or an error that says they are gone."""
-        assert all(len(each) == 1 and each.total() == files for each in self.seen), self.seen
+        mixed = [each for each in self.seen if len(each) != 1 or each.total() != files]
+        assert not mixed, f"{len(mixed)} of {len(self.seen)} readings, such as {mixed[0]}"
         odd = [why for why in self.refused if not any(name in why for name in GONE)]
         assert not odd, odd[0]
 
