@@ -395,8 +395,8 @@ class BlockMap:
                 return f"datanode {node.name}"
             # A node whose full report does not name the block does not have it.
             if storage in ahead or storage in early:
-                told = early.get(storage)
-                if storage in ahead or told is None or told > length_bytes:
+                length = early.get(storage)
+                if storage in ahead or length is None or length > length_bytes:
                     return f"datanode {node.name}"
             accounted.add(node)
         if block.block_id not in self._known_pipelines and len(accounted) < block.file.replication:

@@ -41,6 +41,7 @@ ATTEMPT: Final = "recovery attempt"
 REMOVED: Final = "removed"
 
 _P: Final = BlockPhase
+_LISTED: Final = "replay of a log of Hadoop that names the block in this edit first"
 
 BLOCK_TRANSITIONS: Final[tuple[Transition[BlockPhase], ...]] = (
     Transition(_P.NONE, "OP_ADD_BLOCK", _P.UNDER_CONSTRUCTION, "client: `addBlock`"),
@@ -50,6 +51,9 @@ BLOCK_TRANSITIONS: Final[tuple[Transition[BlockPhase], ...]] = (
         _P.UNDER_CONSTRUCTION,
         "client: `truncate` within a block of a snapshot; this is the copy",
     ),
+    Transition(_P.NONE, "OP_ADD", _P.UNDER_CONSTRUCTION, _LISTED),
+    Transition(_P.NONE, "OP_UPDATE_BLOCKS", _P.UNDER_CONSTRUCTION, _LISTED),
+    Transition(_P.NONE, "OP_CLOSE", _P.UNDER_CONSTRUCTION, f"{_LISTED}; complete at once"),
     Transition(
         _P.UNDER_CONSTRUCTION,
         "OP_ADD_BLOCK",

@@ -335,7 +335,7 @@ class DatanodeRegistry:
         return gone
 
     def expire(self, now_ms: int) -> list[Datanode]:
-        """Declare dead whom nobody has heard for too long; those that just died."""
+        """Declare datanodes dead that were silent too long. Returns those that just died."""
         died = []
         for node in self._by_uuid.values():
             if node.alive and now_ms - node.last_heartbeat_ms > self.expiry_ms:

@@ -236,13 +236,13 @@ class Core:
         return NamespaceBroken(self.broken)
 
     def reap(self, max_inodes: int = REAP_AT_ONCE) -> bool:
-        """Free deleted inodes and doom their replicas; True while there is more."""
+        """Free deleted inodes and invalidate their replicas; True while there is more."""
         self.namespace.reap(max_inodes)
         return self.namespace.must_reap
 
     def unheard(self, block: Block) -> str | None:
-        """Who may have an open block, for all that is known since the start, and has not told
-        yet what it has, in words; None if nobody. A start forgets pipelines: whoever lives
+        """Which datanode may have a replica of an open block and has not reported since the
+        start, in words; None if there is none. A restart forgets pipelines. A live datanode
         comes back before it would be called stale, and reports."""
         if self.blocks.knows_pipeline(block):
             return None
@@ -264,7 +264,7 @@ class Core:
 
     @property
     def pending_deletions(self) -> int:
-        """Replicas that datanodes are still to be told to delete."""
+        """Orders to delete replicas that were not sent yet."""
         return sum(node.pending_deletions for node in self.datanodes)
 
     def identity(self, caller: Caller) -> Identity:
@@ -455,7 +455,7 @@ class Core:
     # Time passing.
 
     def tick(self) -> None:
-        """What happens by itself; the shell calls it every second or so."""
+        """Work that needs no call; the shell begins it every second or so."""
         now_ms = self.clock.monotonic_ms()
         for node in self.datanodes.expire(now_ms):
             log.warning(

@@ -309,11 +309,11 @@ def _file(namespace: Namespace, record: rec.FileRecord) -> File:
     is_open = record.writer is not None
     state = BlockState.COMMITTED if is_open else BlockState.COMPLETE
     blocks = namespace.blocks
-    for told in record.blocks:
-        if told.block_id in blocks:
-            raise Impossible(f"block {told.block_id} is in two files")
+    for listed in record.blocks:
+        if listed.block_id in blocks:
+            raise Impossible(f"block {listed.block_id} is in two files")
         block = blocks.new(
-            told.block_id, told.length_bytes, told.generation_stamp, file.inode_id, state
+            listed.block_id, listed.length_bytes, listed.generation_stamp, file.inode_id, state
         )
         file.blocks.append(block)
     if record.writer is not None:

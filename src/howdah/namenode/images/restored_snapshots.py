@@ -51,15 +51,15 @@ class RestoredSnapshots:
             directory = self._directory(inode_id)
             snapshots.roots[inode_id] = Snapshottable(directory)
         roots = {}
-        for told in sorted(record.snapshots, key=lambda told: told.snapshot_id):
-            root = snapshots.roots.get(told.root.inode_id)
-            if root is None or told.snapshot_id >= record.counter or told.snapshot_id in roots:
-                raise Impossible(f"it has a snapshot {told.snapshot_id} that cannot be")
+        for listed in sorted(record.snapshots, key=lambda listed: listed.snapshot_id):
+            root = snapshots.roots.get(listed.root.inode_id)
+            if root is None or listed.snapshot_id >= record.counter or listed.snapshot_id in roots:
+                raise Impossible(f"it has a snapshot {listed.snapshot_id} that cannot be")
             root.snapshots.append(
-                Snapshot(told.snapshot_id, told.root.name, root.directory, told.root.mtime_ms)
+                Snapshot(listed.snapshot_id, listed.root.name, root.directory, listed.root.mtime_ms)
             )
             snapshots.count += 1
-            roots[told.snapshot_id] = told.root
+            roots[listed.snapshot_id] = listed.root
         for diffs in self._reader.snapshot_diffs() or ():
             self._check_ids(diffs, roots.keys())
             inode = self.inode(diffs.inode_id)
@@ -95,17 +95,17 @@ class RestoredSnapshots:
         versions = []
         for diff in diffs.diffs:
             assert isinstance(diff, rec.FileDiffRecord), diff
-            for told in diff.blocks:
-                if told.block_id not in blocks:
+            for listed in diff.blocks:
+                if listed.block_id not in blocks:
                     blocks.new(
-                        told.block_id,
-                        told.length_bytes,
-                        told.generation_stamp,
+                        listed.block_id,
+                        listed.length_bytes,
+                        listed.generation_stamp,
                         file.inode_id,
                         BlockState.COMPLETE,
                     )
             if diff.blocks:
-                later = tuple(told.block_id for told in diff.blocks)
+                later = tuple(listed.block_id for listed in diff.blocks)
             version = Version(file, diff.snapshot_id)
             copy = diff.copy
             if copy is not None:

@@ -38,7 +38,7 @@ ELSEWHERE: Final = -1
 
 
 class BlockState(enum.IntEnum):
-    """A block's way: being written, its length told by the client, safely stored."""
+    """Being written; of final length; of final length and stored. See `block_states`."""
 
     UNDER_CONSTRUCTION = 0
     COMMITTED = 1

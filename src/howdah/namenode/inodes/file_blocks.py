@@ -75,26 +75,26 @@ def check_length(file: File, block: Block, length_bytes: int) -> None:
         )
 
 
-def check_commit(file: File, block: Block, told: ClientBlock) -> None:
+def check_commit(file: File, block: Block, named: ClientBlock) -> None:
     """May the writer settle `block` on the length that it tells? Raises RemoteError."""
-    if told.generation_stamp != block.generation_stamp:
+    if named.generation_stamp != block.generation_stamp:
         raise errors.RemoteError(
             f"Commit block with mismatching GS. NN has {block.name} of {file.path}, "
-            f"client submits blk_{told.block_id}_{told.generation_stamp}"
+            f"client submits blk_{named.block_id}_{named.generation_stamp}"
         )
     if block.state is not BlockState.UNDER_CONSTRUCTION:
-        if told.length_bytes != block.length_bytes:
+        if named.length_bytes != block.length_bytes:
             raise errors.RemoteError(
                 f"{block.name} of {file.path} is settled on {block.length_bytes} bytes, "
-                f"client submits {told.length_bytes}"
+                f"client submits {named.length_bytes}"
             )
         return
-    if told.length_bytes < block.length_bytes:
+    if named.length_bytes < block.length_bytes:
         raise errors.RemoteError(
-            f"commitBlock length is less than the stored one {told.length_bytes} vs. "
+            f"commitBlock length is less than the stored one {named.length_bytes} vs. "
             f"{block.length_bytes} of {block.name} of {file.path}"
         )
-    check_length(file, block, told.length_bytes)
+    check_length(file, block, named.length_bytes)
 
 
 def ends_full(file: File, block: Block) -> bool:

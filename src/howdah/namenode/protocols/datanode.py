@@ -144,7 +144,7 @@ class DatanodeProtocol:
         _log_registration(node, before)
         core.blocks.registered(node)
         core.reconstruction.registered(node)
-        self._recovery.started_anew(node)
+        self._recovery.registered(node)
         for other in displaced:
             log.warning(
                 "datanode %s is known as %s from now on: %s, which had that address, is forgotten "

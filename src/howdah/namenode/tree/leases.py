@@ -94,7 +94,7 @@ class LeaseRegistry:
         self._holder_of[inode_id] = holder
 
     def release(self, inode_id: int) -> None:
-        """Nobody writes the file any more; releasing what is not held is no error."""
+        """No client writes the file any more. A file that is not held is no error."""
         holder = self._holder_of.pop(inode_id, None)
         if holder is None:
             return
@@ -111,7 +111,7 @@ class LeaseRegistry:
             lease.renewed_ms = now_ms
 
     def renew_all(self, now_ms: int) -> None:
-        """At start: nobody can have renewed while the namenode was away."""
+        """At a start: no client could renew while the namenode was down."""
         self.advance(now_ms)
         for lease in self._leases.values():
             lease.renewed_ms = now_ms
@@ -142,5 +142,5 @@ class LeaseRegistry:
         return [lease for lease in self._leases.values() if is_namenode_holder(lease.holder)]
 
     def held(self) -> list[int]:
-        """The inode ids of all files that somebody writes, in order."""
+        """The inode ids of all files that are being written, in order."""
         return sorted(self._holder_of)

@@ -49,15 +49,15 @@ REFUSED_RETRY_MS = 10_000
 do between their calls (LEASE_RECOVER_PERIOD)."""
 
 BLOCKS_PER_SLICE: Final = 100
-"""Looked at before others have their turn."""
+"""Recoveries in one slice."""
 
 ORDERS_PER_HEARTBEAT: Final = 1000
-"""A primary is told of so many recoveries at once; the others wait for its next ones."""
+"""Orders in the answer to one heartbeat; further ones wait for the next heartbeats."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryOrder:
-    """What a primary is told. `source` is the block itself, but where a cut makes a copy."""
+    """The order to a primary. `source` is the block itself, unless a truncation makes a copy."""
 
     block: Block
     source: Block
@@ -67,7 +67,7 @@ class RecoveryOrder:
 
 @dataclass(frozen=True, slots=True)
 class RecoveryResult:
-    """What a primary tells: `commitBlockSynchronization`."""
+    """The result of a primary: `commitBlockSynchronization`."""
 
     block: ClientBlock
     recovery_id: int
@@ -99,7 +99,7 @@ class BlockRecovery:
         self._recoveries: dict[int, _Recovery] = {}
         self._orders: dict[Datanode, deque[int]] = {}
         self._said: list[str] = []
-        # Why results were refused, by block: somebody may come with them again and again.
+        # Why results were refused, by block: a primary may send a result again and again.
         self._refused: dict[int, str] = {}
         # Cuts that the last start of the namenode interrupted. What it recovered for
         # silent writers it finds by its own leases.
@@ -137,8 +137,8 @@ class BlockRecovery:
         refused, self._refused = self._refused, {}
         yield [*said, *refused.values()]
 
-    def started_anew(self, node: Datanode) -> None:
-        """The node has registered: what it was told to recover it has forgotten."""
+    def registered(self, node: Datanode) -> None:
+        """The node has registered: it has forgotten its orders."""
         self._orders.pop(node, None)
         for recovery in self._recoveries.values():
             if recovery.primary is node:
@@ -161,7 +161,7 @@ class BlockRecovery:
             return
         places = self._places(block, now_ms)
         if not places:
-            return  # Nobody is there to be asked; datanodes may come back.
+            return  # No datanode with a replica is up; one may come back.
         failed = self._how_it_failed(recovery)
         if recovery.stamp_at_hand > block.generation_stamp:
             recovery.recovery_id = recovery.stamp_at_hand
@@ -174,8 +174,8 @@ class BlockRecovery:
         recovery.attempts += 1
         if failed:
             self._said.append(
-                f"{block.file.path} stays open: {failed}; {recovery.primary.name} is asked to "
-                f"recover {block.name} next (attempt {recovery.attempts})"
+                f"block recovery of {block.name} of {block.file.path} failed: {failed}; datanode "
+                f"{recovery.primary.name} is asked next (attempt {recovery.attempts})"
             )
         orders = self._orders.setdefault(recovery.primary, deque())
         # Those behind many others have to wait for more heartbeats.
@@ -185,25 +185,25 @@ class BlockRecovery:
 
     @staticmethod
     def _how_it_failed(recovery: _Recovery) -> str:
-        """The attempt before, in words; nothing if there was none, or it was told already."""
+        """Why the attempt before failed; empty if there was none, or the log has it already."""
         primary = recovery.primary
         if recovery.is_refused or not recovery.attempts:
             return ""
         if primary is None:
-            return "the datanode that was asked before has registered anew"
+            return "the datanode that was asked has registered again"
         if not primary.alive:
-            return f"datanode {primary.name}, which was asked before, is lost"
-        how = "brought no result in time" if recovery.given else "did not come for its order"
+            return f"datanode {primary.name}, which was asked, is dead"
+        how = "sent no result in time" if recovery.given else "sent no heartbeat to take the order"
         return f"datanode {primary.name} {how}"
 
     def is_hopeless(self, block: Block) -> bool:
-        """Whether no datanode that may have a replica is there to be asked."""
+        """Whether no datanode that may have a replica is up."""
         return not self._places(block, self._core.clock.monotonic_ms())
 
     def _places(self, block: Block, now_ms: int) -> tuple[Storage, ...]:
-        """Where there may be replicas. A node that was silent lately only makes everybody
-        wait, unless there are hardly others. Replicas that somebody found damaged are the
-        last resort: their datanodes know how much of them is good."""
+        """Where there may be replicas. A stale datanode would delay the attempt: it is left out
+        if there are two others. Replicas that were reported as corrupt are the last resort:
+        their datanodes know how much of them is good."""
         nodes, blocks = self._core.datanodes, self._core.blocks
         source = self._source(block)
         alive = [s for s in blocks.holders(source) if s.node.alive]
@@ -223,8 +223,8 @@ class BlockRecovery:
         source_id = namespace.snapshots.copies.get(block.block_id)
         return block if source_id is None else namespace.blocks[source_id]
 
-    def _meant(self, block_id: int) -> Block | None:
-        """The block that a primary tells about: it names the source."""
+    def _block_of_result(self, block_id: int) -> Block | None:
+        """The block of a result: the primary names the source."""
         namespace = self._core.namespace
         for copy_id, source_id in namespace.snapshots.copies.items():
             if source_id == block_id:
@@ -233,11 +233,11 @@ class BlockRecovery:
 
     @staticmethod
     def _primary_name(recovery: _Recovery) -> str:
-        return recovery.primary.name if recovery.primary is not None else "a primary of before"
+        return recovery.primary.name if recovery.primary is not None else "an earlier primary"
 
     @staticmethod
     def _next_primary(recovery: _Recovery, places: Sequence[Storage]) -> Datanode:
-        """Whoever was heard last, among those who were not primary in this round."""
+        """The datanode with the latest heartbeat, of those that were not primary in this round."""
         nodes = [storage.node for storage in places]
         if all(node.identity.uuid in recovery.tried for node in nodes):
             recovery.tried.clear()
@@ -275,10 +275,10 @@ class BlockRecovery:
         must not be; then nothing has changed."""
         core = self._core
         core.safe_mode.check("Cannot commitBlockSynchronization while in safe mode")
-        block = self._meant(result.block.block_id)
+        block = self._block_of_result(result.block.block_id)
         if block is None:
             if result.delete_block:
-                return  # Told again: it is gone already.
+                return  # Sent again: the block is gone already.
             raise errors.RemoteError(f"Block (={result.block}) not found")
         file = block.file
         if not core.namespace.is_attached(file):
@@ -286,7 +286,7 @@ class BlockRecovery:
                 f"File not found: {file.path}, likely due to delayed block removal"
             )
         if file.writer is None or block.state is BlockState.COMPLETE:
-            return  # Told again: the file was closed by it.
+            return  # Sent again: the result has closed the file.
         current = self.recovery_id(block)
         if not current or result.recovery_id != current:
             raise errors.RemoteError(
@@ -301,9 +301,9 @@ class BlockRecovery:
             recovery.deadline_ms = min(recovery.deadline_ms, now_ms + REFUSED_RETRY_MS)
             recovery.is_refused = True
             self._refused[block.block_id] = (
-                f"{file.path} stays open: the recovery of {block.name} by "
-                f"{self._primary_name(recovery)} is refused ({error.message}); the next attempt "
-                f"follows in {(recovery.deadline_ms - now_ms) // 1000} s"
+                f"block recovery of {block.name} of {file.path} by {self._primary_name(recovery)} "
+                f"is refused: {error.message} (attempt {recovery.attempts}, the next one follows "
+                f"in {(recovery.deadline_ms - now_ms) // 1000} s)"
             )
             raise
         if not result.delete_block:
@@ -368,7 +368,7 @@ class BlockRecovery:
         core.commit(edits.UpdateBlocksOp(file.path, (*edit_blocks(file.blocks[:-1]), found)))
         core.blocks.new_pipeline(block, result.targets)
         for storage in result.targets:
-            # They have finalized it before the primary told us.
+            # They finalized it before the primary sent the result.
             if storage.node.alive:
                 core.blocks.reported(
                     storage,

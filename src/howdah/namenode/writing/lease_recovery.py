@@ -41,13 +41,13 @@ FILES_PER_SLICE: Final = 50
 
 
 class LeaseRecovery:
-    """Takes files over. The shell begins a round every second or so."""
+    """Takes files from silent writers. The shell begins a round every second or so."""
 
     def __init__(self, core: Core, recovery: BlockRecovery) -> None:
         self._core = core
         self._recovery = recovery
         self.holder = namenode_holder(core.clock.wall_ms())
-        self._next_look_ms = 0
+        self._next_round_ms = 0
         self._waiting: set[int] = set()
         """Files whose delay is in the log already."""
 
@@ -65,8 +65,8 @@ class LeaseRecovery:
         return self.take_over(file)
 
     def require_free(self, file: File, client_name: str, caller: Caller, what: str) -> None:
-        """Return if nobody writes the file. One whose writer is silent beyond the soft
-        limit is taken over, and may be free at once.
+        """Return if no client writes the file. If its writer is silent beyond the soft limit
+        the file is recovered, and may be free at once.
 
         Raises AlreadyBeingCreated, or RecoveryInProgress: try again later.
         """
@@ -126,20 +126,19 @@ class LeaseRecovery:
         core = self._core
         return core.blocks.is_unwritten(last) and core.unheard(last) is None
 
-    # By itself.
+    # In rounds.
 
     def round(self) -> Round:
-        """Go on with every recovery that can go on, in slices; each yields what is worth a
-        line in the log."""
+        """Go on with every recovery that can go on, in slices. Each yields lines for the log."""
         core = self._core
         now_ms = core.clock.monotonic_ms()
-        if core.safe_mode.on or now_ms < self._next_look_ms:
+        if core.safe_mode.on or now_ms < self._next_round_ms:
             return
         waiting: set[int] = set()
         for lease in [*core.leases.hard_expired(now_ms), *core.leases.of_namenodes()]:
             said: list[str] = []
             for count, file in enumerate(self._files(lease), 1):
-                line = self._look_at(file, lease.holder, waiting)
+                line = self._go_on_with(file, lease.holder, waiting)
                 if line:
                     said.append(line)
                 if count % FILES_PER_SLICE == 0:
@@ -149,13 +148,13 @@ class LeaseRecovery:
                         return
             yield said
         self._waiting = waiting
-        self._next_look_ms = core.clock.monotonic_ms() + core.settings.lease_recheck_ms
+        self._next_round_ms = core.clock.monotonic_ms() + core.settings.lease_recheck_ms
         yield from self._recovery.round()
 
-    def _look_at(self, file: File, holder: str, waiting: set[int]) -> str:
-        """One file of a lease; what is worth a line in the log."""
+    def _go_on_with(self, file: File, holder: str, waiting: set[int]) -> str:
+        """One file of a lease. Returns a line for the log, or nothing."""
         why = (
-            "it is recovered"
+            "its lease was taken by recovery"
             if is_namenode_holder(holder)
             else f"its writer {holder} has been silent too long"
         )
@@ -165,27 +164,27 @@ class LeaseRecovery:
                 return f"{path} is closed: {why}"
             hindrance = self._hindrance(file)
         except errors.HowdahError as error:
-            # Such as a path that has become so long that no record of the log can name it.
+            # For example, the path has become too long for a record of the log.
             hindrance = error.message
         waiting.add(file.inode_id)
         if file.inode_id in self._waiting:
             return ""
-        return f"{path} stays open for now, though {why}: {hindrance}"
+        return f"lease recovery of {path} goes on: {hindrance} ({why})"
 
     def _files(self, lease: Lease) -> Iterator[File]:
-        """Its files, whatever becomes of them and of their holder meanwhile."""
+        """The files of the lease. Files and holders may change between two of them."""
         core = self._core
         for inode_id in sorted(lease.inode_ids):
             file = core.namespace.inodes.get(inode_id)
-            # What hangs under a deleted directory is freed with it.
+            # A file below a deleted directory is freed with it.
             if not isinstance(file, File) or not core.namespace.is_attached(file):
                 continue
             if file.writer != lease.holder:
-                continue  # It was closed since, and another may have it.
+                continue  # It was closed since; another client may write it.
             if not is_namenode_holder(lease.holder) and not core.leases.is_hard_expired(
                 lease.holder, core.clock.monotonic_ms()
             ):
-                return  # The holder lives after all.
+                return  # The holder has renewed its lease.
             yield file
 
     def _hindrance(self, file: File) -> str:
@@ -194,5 +193,5 @@ class LeaseRecovery:
                 return f"{block.name} has too few replicas"
         last = file.blocks[-1]
         if self._recovery.is_hopeless(last):
-            return f"no datanode that may have {last.name} is there; it is tried when one comes"
-        return f"the datanodes of {last.name} are asked how long it is"
+            return f"no datanode that may have {last.name} is up; the next attempt waits for one"
+        return f"the datanodes of {last.name} are asked for its length"

@@ -522,9 +522,9 @@ def test_the_reason_of_a_refused_result_is_in_the_log(client: Any, nodes: Nodes)
     (line,) = [line for line in client.namenode.tick() if "refused" in line]
     name = f"blk_{order.block.b.blockId}_{order.block.b.generationStamp}"
     assert line == (
-        f"/a stays open: the recovery of {name} by {primary.known.name} is refused ({name} of /a "
+        f"block recovery of {name} of /a by {primary.known.name} is refused: {name} of /a "
         "has 9 bytes that were synced, its datanodes come with 7; but datanode "
-        f"{nodes[2].known.name} took no part); the next attempt follows in 10 s"
+        f"{nodes[2].known.name} took no part (attempt 1, the next one follows in 10 s)"
     )
 
 
@@ -595,9 +595,11 @@ def test_the_log_says_why_the_next_attempt_follows(client: Any, nodes: Nodes) ->
     pass_time(namenode, TIMEOUT_MS - 5000)
     namenode.clock.advance(5000)
     (line,) = lines()
-    head = f"/a stays open: datanode {first.known.name} brought no result in time; "
+    head = (
+        f"block recovery of {name} of /a failed: datanode {first.known.name} sent no result in time"
+    )
     assert line.startswith(head)
-    assert line.endswith(f" is asked to recover {name} next (attempt 2)")
+    assert line.endswith(" is asked next (attempt 2)")
 
 
 def test_the_log_says_that_nobody_is_there_to_be_asked(client: Any, nodes: Nodes) -> None:
@@ -608,6 +610,5 @@ def test_the_log_says_that_nobody_is_there_to_be_asked(client: Any, nodes: Nodes
     client.recover_lease("/a")
     client.namenode.clock.advance(10_000)
     assert any(
-        f"no datanode that may have {block.name} is there" in line
-        for line in client.namenode.tick()
+        f"no datanode that may have {block.name} is up" in line for line in client.namenode.tick()
     )

@@ -179,7 +179,7 @@ def test_block_with_a_replica_that_is_being_written_stays_for_recovery(
     node.store(block.b.blockId, block.b.generationStamp, 0, finalized=False)
     said = after_the_limit(client.namenode)
     assert len(said) == 1
-    assert said[0].startswith("/a stays open for now")
+    assert said[0].startswith("lease recovery of /a goes on: ")
     assert f"blk_{block.b.blockId}_{block.b.generationStamp} are asked" in said[0]
     assert found(client.namenode, "/a").writer == client.namenode.leases.holder
     assert len(found(client.namenode, "/a").blocks) == 1
@@ -259,7 +259,7 @@ def test_file_whose_path_no_record_can_hold_is_named_once_and_stays(client: Any)
     inside = very_deep(client)
     said = after_the_limit(client.namenode)
     assert len(said) == 1
-    assert said[0].startswith(f"{inside[:60]}")
+    assert said[0].startswith(f"lease recovery of {inside[:60]}")
     assert "does not fit into an edit log record" in said[0]
     assert client.delete("/11") is True
     assert client.namenode.core.leases.open_files == 0
@@ -582,7 +582,7 @@ def test_a_file_that_cannot_be_taken_over_keeps_no_other_from_it(
     monkeypatch.setattr(client.namenode.leases, "take_over", refuse_one)
     said = after_the_limit(client.namenode)
     assert [line for line in said if "/f0000" in line] == [
-        f"/f0000 stays open for now, though its writer {client.name} has been silent too "
-        "long: not now"
+        f"lease recovery of /f0000 goes on: not now (its writer {client.name} has been silent "
+        "too long)"
     ]
     assert client.namenode.core.leases.open_files == 1

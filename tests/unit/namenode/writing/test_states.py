@@ -14,7 +14,9 @@ import pytest
 from howdah.namenode.blocks.block_states import BLOCK_TRANSITIONS, BlockPhase, phase_of
 from howdah.namenode.inodes.inodes import BlockState
 from howdah.namenode.tree.lease_states import LEASE_TRANSITIONS
+from howdah.namenode.tree.namespace import Namespace
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.storage.edits import edits
 from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode
 from howdah.testing.internal.observed_states import BLOCK_ROWS, LEASE_ROWS, Recorder
 from howdah.transitions import Transition, as_markdown, as_mermaid
@@ -111,6 +113,17 @@ def log_is_replayed(client: Any, nodes: Nodes) -> None:
     client.namenode.restarted()
 
 
+def log_names_blocks_in_other_edits(client: Any, nodes: Nodes) -> None:
+    owned = edits.Permission("root", "supergroup", 0o644)
+    first, second, third = (edits.EditBlock(1 << 30 | number, 10, 1001) for number in range(3))
+    add = edits.AddOp(20000, "/h", 3, 5, 5, 1024, owned, "writer", "10.0.0.1", blocks=(first,))
+    update = edits.UpdateBlocksOp("/h", (first, second))
+    close = edits.CloseOp(20000, "/h", 3, 6, 5, 1024, owned, (first, second, third))
+    namespace = Namespace()
+    for edit in (add, update, close):
+        namespace.apply(edit)
+
+
 BLOCK_STORIES = [
     written_appended_and_deleted,
     next_block_before_the_reports,
@@ -120,6 +133,7 @@ BLOCK_STORIES = [
     block_is_cut,
     block_of_a_snapshot_is_cut,
     log_is_replayed,
+    log_names_blocks_in_other_edits,
 ]
 
 
