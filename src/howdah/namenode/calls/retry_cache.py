@@ -78,10 +78,14 @@ class RetryCache:
         if answer is not None and answer.ByteSize() <= MAX_KEPT_BYTES:
             number, data = self._number(type(answer)), answer.SerializeToString()
         key = _key(client_id, call_id)
-        self._forget(key)
+        known = self._answers.get(key)
+        if known is None:
+            self._order.append(key)
+            self.size_bytes += ENTRY_BYTES
+        else:  # Its edit was applied just now, and here is the answer.
+            self.size_bytes -= len(known) - _HEAD.size
         self._answers[key] = _HEAD.pack(now_ms + self._expiry_ms, number) + data
-        self._order.append(key)
-        self.size_bytes += ENTRY_BYTES + len(data)
+        self.size_bytes += len(data)
         self._forget_old(now_ms)
 
     def _number(self, kind: type[Message]) -> int:

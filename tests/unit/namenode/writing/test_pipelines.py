@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import cast
 
 import pytest
@@ -13,6 +14,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Deferred
 from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode, outcome
+from howdah.testing.internal.namespaces.following import Follower
 
 CLIENT = "DFSClient_1"
 CLIENT_ID = b"0123456789abcdef"
@@ -347,3 +349,69 @@ def test_a_block_that_is_given_up_takes_replicas_of_unfinished_attempts_along() 
     )
     for node in writing.pipeline:
         assert writing.told_to_delete(node) == [(writing.block_id, stamp)]
+
+
+# --- a standby keeps up, whichever way reports and edits cross ---
+
+
+@pytest.fixture
+def writing() -> Writing:
+    return Writing()
+
+
+@pytest.fixture
+def follower(writing: Writing) -> Follower:
+    """A standby that knows the pipeline, and to which all datanodes have reported."""
+    follower = Follower(writing.namenode)
+    core = writing.namenode.core
+    block = core.namespace.blocks[writing.block_id]
+    core.blocks.allocated(block, block.expected)
+    for node in writing.nodes:
+        node.report()
+    follower.check()
+    return follower
+
+
+@pytest.mark.parametrize("order", sorted(set(itertools.permutations("rrus"))))
+def test_maps_are_equal_whether_reports_come_before_the_new_stamp_or_after(
+    writing: Writing, follower: Follower, order: tuple[str, ...]
+) -> None:
+    """Two reports (r), the update (u) and the report of the node left behind (s)."""
+    stamp = writing.new_stamp()
+    kept, left = writing.pipeline[:2], writing.pipeline[2]
+    reporting = iter(kept)
+    for step in order:
+        if step == "r":
+            next(reporting).store(writing.block_id, stamp, LENGTH, finalized=False)
+        elif step == "u":
+            writing.update(stamp, kept)
+        else:
+            left.report()
+        follower.check()
+    left.heartbeat()
+    left.report()
+    follower.check()
+
+
+def test_stale_replica_does_not_count_at_a_standby_that_nobody_told_of_the_pipeline(
+    writing: Writing, follower: Follower
+) -> None:
+    stamp = writing.new_stamp()
+    blocks = follower.standby.core.blocks
+    vars(writing.namenode.core.blocks).pop("new_pipeline")  # It is not mirrored any more.
+    for node in writing.pipeline[:2]:
+        node.store(writing.block_id, stamp, LENGTH, finalized=False)
+    writing.update(stamp, writing.pipeline[:2])
+    block = follower.standby.core.namespace.blocks[writing.block_id]
+    held = {storage.node.identity.uuid for storage in blocks.holders(block)}
+    assert held == {node.uuid for node in writing.pipeline[:2]}
+    assert not blocks.knows_pipeline(block)
+    assert block.state is BlockState.UNDER_CONSTRUCTION
+
+
+def test_call_that_an_edit_carries_is_known_to_the_standby(
+    writing: Writing, follower: Follower
+) -> None:
+    writing.update(writing.new_stamp(), writing.pipeline, call_id=7)
+    answers = follower.standby.core.retry_cache._answers
+    assert [key[:16] for key in answers] == [CLIENT_ID]
