@@ -322,10 +322,6 @@ CIRCLES: list[set[str]] = [
         "namenode.inodes.inode",
         "namenode.inodes.inodes",
     },
-    {
-        "namenode.snapshots.edits",
-        "namenode.tree.namespace",
-    },
 ]
 
 

@@ -7,15 +7,12 @@ check only that they fit the tree.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from howdah.namenode.inodes.effects import EditDoesNotFit
-from howdah.namenode.inodes.inodes import Directory
-from howdah.namenode.snapshots.snapshots import Snapshottable
+from howdah.namenode.inodes.inodes import Directory, INode
+from howdah.namenode.snapshots.snapshots import Snapshots, Snapshottable
 from howdah.storage.edits import edits
-
-if TYPE_CHECKING:
-    from howdah.namenode.tree.namespace import Namespace
 
 CHANGES_THE_INODE: Final = (
     edits.AddBlockOp,
@@ -37,10 +34,23 @@ CHANGES_THE_INODE: Final = (
 CHANGES_THE_PARENT: Final = (edits.AddOp, edits.DeleteOp, edits.MkdirOp, edits.SymlinkOp)
 
 
+class Tree(Protocol):
+    """What these edits need of a namespace."""
+
+    @property
+    def snapshots(self) -> Snapshots: ...
+
+    def find(self, path: str) -> INode | None: ...
+
+    def directory(self, path: str, edit: edits.Edit) -> Directory: ...
+
+    def gone(self, inodes: Iterable[INode]) -> None: ...
+
+
 class SnapshotEdits:
     """Works on the namespace that it is a part of."""
 
-    def __init__(self, namespace: Namespace) -> None:
+    def __init__(self, namespace: Tree) -> None:
         self._namespace = namespace
         self._snapshots = namespace.snapshots
         self.appliers: Final[dict[type[edits.Edit], Callable[[Any], None]]] = {
