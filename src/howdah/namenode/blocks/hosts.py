@@ -21,7 +21,7 @@ from howdah import errors
 from howdah.namenode.blocks.datanodes import DatanodeIdentity
 
 AddressesOf = Callable[[str], Iterable[str]]
-"""The addresses of a host name; none for a name that nobody knows."""
+"""The addresses of a host name; none for an unknown name."""
 
 
 Place = tuple[str, int]

@@ -400,7 +400,7 @@ class Core:
         """The same for the path and the directories above it that are to be made."""
         missing = sum(1 for inode in found.trail if inode is None)
         if found.inode is not None and self.namespace.snapshots.leaves_link(found.inode):
-            missing = 1  # It is overwritten, and stays for its snapshots.
+            missing = 1  # It is overwritten, and snapshots keep it.
         self.check_quota(found.last_existing, Usage(missing))
 
     def new_inode_id(self) -> int:

@@ -4,12 +4,12 @@ Hadoop's `FSDirXAttrOp` and `XAttrPermissionFilter`.
 
 A name is in one of five namespaces, and each has its own guard:
 
-* `user`: whoever may read the inode reads them, whoever may write it sets them; on a
-  sticky directory only the owner and the superuser do
-* `trusted`: the superuser's
-* `security`, `system`: the namenode's own, with one exception that a client may set on
-  a file, without a value, and nobody may remove: `UNREADABLE_BY_SUPERUSER`
-* `raw`: seen and set only under `/.reserved/raw`, where only the superuser comes
+* `user`: read permission on the inode allows reading, write permission setting; on a
+  sticky directory only the owner and superusers set them
+* `trusted`: for superusers
+* `security`, `system`: for the namenode. One exception: a client may set
+  `UNREADABLE_BY_SUPERUSER` on a file, without a value; it is never removed
+* `raw`: seen and set only below `/.reserved/raw`, which only superusers may use
 
 Checks first, then an edit.
 """

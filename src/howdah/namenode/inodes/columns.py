@@ -6,8 +6,8 @@ one array of 64-bit numbers, row after row, and is dropped with its last row. A
 number costs eight bytes, and no dictionary, no object and no visit of the garbage
 collector.
 
-A row that was removed keeps its numbers as long as somebody holds its page: who
-still looks at an inode that was just deleted sees it as it was, but for its name.
+A removed row keeps its numbers as long as its page is referenced: a view of an inode
+that was just deleted shows it as it was, except its name.
 
 What a page does not save: one row that outlives its neighbours keeps the whole page.
 So pages are small.

@@ -1,16 +1,16 @@
-"""What becomes of an edit: what `Namespace.apply` tells of blocks, and what it raises (pure).
+"""The effects of an edit: block events of `Namespace.apply`, and what it raises (pure).
 
-An edit says what happened to blocks; `apply` tells it as events, at the live call, in the
-replay at a start and at a standby alike. The block map follows them, so that wherever the
-same edits are applied, and the same replicas reported, there is the same map.
+`apply` emits an event for each block that an edit changes: at a live call, in the replay
+at a start, and at a standby. The block map subscribes to the events. So the same edits and
+the same reports always give the same map.
 
-An edit does not say where replicas are (FS-024). Which storages a pipeline consists of
-only the active namenode knows, that chose them or was told by the client: it tells its own
-block map in a step of its own, which is in no log (`BlockMap.allocated`,
+An edit does not name storages (FS-024). Only the active namenode knows the storages of a
+pipeline: it chose them, or the client named them. It tells its own block map in a separate
+step, which is in no log (`BlockMap.allocated`,
 `BlockMap.new_pipeline`). A namenode that did not take part learns it from reports.
 
-An event is told in the middle of `apply`, when what it tells has just become true of its
-block; of the rest of the tree nothing may be concluded then.
+An event is emitted in the middle of `apply`, right after its block has changed. A
+subscriber must not rely on the rest of the tree at that moment.
 """
 
 from __future__ import annotations

@@ -14,16 +14,16 @@ in epoch N, and a snapshot shows its directory as it was when its id's epoch end
   change that the newest snapshot must not see, a copy is made under that snapshot's id.
   Snapshot S sees the first version with an id of S or more, or what the inode has now.
 
-So a snapshot is made in no time, and costs what changes after it. Where no directory is
-snapshottable all tables are empty, and nobody asks them.
+So a snapshot takes no time to make, and costs what changes after it. Where no directory is
+snapshottable all tables are empty, and are not used.
 
 Which is the newest snapshot that shows an inode follows from the links by which it
 hangs: the newest that shows the directory, if that is not older than the link. So it
 need not be kept, and a rename of a large directory touches nothing below it.
 
-When a snapshot goes, what was kept under its id goes over to the next older one that
-needs it, if there is one. `by_snapshot` says what that is, so that nobody has to walk
-the tree. Blocks and inodes go when no link is left.
+When a snapshot is deleted, the next older one that needs them inherits the versions and
+links under its id. `by_snapshot` is an index of these, so no walk of the tree is needed.
+Blocks and inodes are freed when no link is left.
 """
 
 from __future__ import annotations

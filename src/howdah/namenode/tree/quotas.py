@@ -2,16 +2,16 @@
 
 Hadoop's `DirectoryWithQuotaFeature` and `QuotaCounts`.
 
-A directory may have bounds on the names below it (it counts as one), on the bytes of
-all replicas, and on those of each storage type, as the files' policies would place
-them. What counts of a block is its length; one that is being written counts as a full
-block until it is settled, or as what was synced of it if that is more, so that a writer
-who was let in is never stopped halfway.
+A directory may limit the names below it (it counts as one itself), the bytes of all
+replicas, and those of each storage type, as the files' policies would place them. A
+block counts with its length. A block being written counts as a full block until it is
+settled, or with its synced length if that is more: a writer that was admitted is never
+stopped halfway.
 
-Every directory with bounds keeps what is used. `Tally` moves the counts along with each
-edit, by what the paths that it names take before and after (`measuring`), and with what
-goes when a snapshot does: nothing else in the namespace has to think of quotas, and a
-replayed log counts as the live calls did. Where no directory has bounds it does nothing.
+Every directory with limits has the counts of its use. `Tally` changes them with each
+edit, by what the paths of the edit use before and after it (`measuring`), and with what a
+deleted snapshot frees. No other part of the namespace handles quotas, and a replayed log
+gives the same counts. Where no directory has limits it does nothing.
 """
 
 from __future__ import annotations

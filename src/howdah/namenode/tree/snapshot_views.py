@@ -25,7 +25,7 @@ from howdah.namenode.tree.namespace import Namespace
 
 
 class SnapshotDirectory(Directory):
-    """A directory in a snapshot. What is in it is looked up when somebody asks."""
+    """A directory in a snapshot. Its entries are looked up on demand."""
 
     __slots__ = ("_children", "_origin", "_snapshot_id", "_source")
 

@@ -38,7 +38,7 @@ from howdah.storage.edits import edits
 log = logging.getLogger(__name__)
 
 FEW_REPLICAS_MS: Final = 60_000
-"""So often the log says that blocks get fewer replicas than they are to have."""
+"""The interval of log lines about blocks that get fewer replicas than expected."""
 
 
 class Writing:
@@ -86,8 +86,8 @@ class Writing:
         """A new last block, with its pipeline in `block.expected`.
 
         `previous` is the block that the client just finished, with its final
-        length; `favored` are names of the nodes that it would like best, of which those
-        that nobody knows don't count. Raises NotReplicatedYet while an earlier block is not safe.
+        length; `favored` are names of the datanodes that it prefers; unknown ones are
+        ignored. Raises NotReplicatedYet while an earlier block is not complete.
         """
         core = self._core
         core.safe_mode.check(f"Cannot add block to {path}")
@@ -95,7 +95,7 @@ class Writing:
         file = self.open_file(found, inode_id, client_name)
         last = file.last_block
         if previous is None and last is not None and self._ends_full(file, last):
-            # Who appends to a file that ends with a full block was given no block to name.
+            # A client that appends to a file with a full last block got no block to name.
             previous = ClientBlock(last.block_id, last.generation_stamp, last.length_bytes)
         if (previous.block_id if previous else None) != (last.block_id if last else None):
             again = self._repeated_block(file, previous)
@@ -134,8 +134,7 @@ class Writing:
         return file, block
 
     def _ends_full(self, file: File, block: Block) -> bool:
-        """True if who appends behind the block needs a new one: it has no room, or a
-        snapshot needs it as it is."""
+        """True if an append needs a new block: this one has no room, or a snapshot has it."""
         return ends_full(file, block) or (
             block.state is BlockState.COMPLETE
             and self._core.namespace.snapshots.pins(file, block.block_id)
@@ -183,7 +182,7 @@ class Writing:
         core = self._core
         if placed < core.settings.min_replication:
             log.warning(
-                "no place for a block of %s with replication %d: %s; its writer is told so",
+                "no place for a block of %s with replication %d: %s; the call is refused",
                 file.path,
                 file.replication,
                 why,
@@ -246,7 +245,7 @@ class Writing:
             core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks)))
             return
         check_length(file, last, last_bytes)
-        # Without a length: the block is there, and whoever syncs it relies on that.
+        # Without a length: the block exists, and the client that syncs relies on that.
         if last_bytes < 0 or last_bytes > last.length_bytes:
             known_bytes = max(last.length_bytes, last_bytes)
             synced = edits.EditBlock(last.block_id, known_bytes, last.generation_stamp)
