@@ -64,7 +64,7 @@ SHELLS = {
         "journal.restoring",
         "journal.segment_files",
         "journal.watching",
-        "process.aside",
+        "process.background",
         "process.format",
         "process.groups",
         "process.importing",

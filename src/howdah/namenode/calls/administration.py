@@ -3,7 +3,7 @@
 Hadoop's `DatanodeManager.refreshNodes`, `FSNamesystem.listCorruptFileBlocks` and
 `metaSave`: which datanodes may take part, how fast they may move blocks, which blocks
 are lost, and a dump of what the namenode knows. All of it is for superusers. Reading and
-writing files is the shell's part: `Aside` does it while other calls are served.
+writing files is the shell's part: `AdministrationFiles` does it while other calls are served.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SLICE_BLOCKS: Final = 10_000
 Done = Callable[[errors.HowdahError | None], None]
 
 
-class Aside(Protocol):
+class AdministrationFiles(Protocol):
     """What waits for files and name servers, beside the loop."""
 
     def read_hosts(self, done: Callable[[Hosts | errors.HowdahError], None]) -> None:
@@ -42,20 +42,20 @@ class Aside(Protocol):
 
 
 class Administration:
-    """The operations; `aside` is None where there are no files."""
+    """The operations; `files` is None where there are no files."""
 
-    def __init__(self, core: Core, aside: Aside | None = None) -> None:
+    def __init__(self, core: Core, files: AdministrationFiles | None = None) -> None:
         self._core = core
-        self.aside = aside
+        self.files = files
 
     def check_superuser(self, caller: Caller, what: str) -> None:
         core = self._core
         core.permissions.check_superuser(core.identity(caller), what)
 
-    def _files(self, what: str) -> Aside:
-        if self.aside is None:
+    def _files(self, what: str) -> AdministrationFiles:
+        if self.files is None:
             raise errors.UnsupportedOperation(f"there are no files here: cannot {what}")
-        return self.aside
+        return self.files
 
     # Datanodes.
 

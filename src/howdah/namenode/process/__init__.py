@@ -2,5 +2,5 @@
 
 `settings` reads Hadoop's keys; `format`, `loading`, `importing`, `upgrading` lie before
 serving; `groups`, `racks`, `lookups` ask the machine; `cluster_log`, `status`, `refreshing`
-and `aside` are what operators see and use. May import every room; none imports it.
+and `background` are what operators see and use. May import every room; none imports it.
 """

@@ -14,7 +14,7 @@ from howdah.namenode.checkpoints.checkpoint import Checkpoints
 from howdah.namenode.ha.log_writer import LogWriter
 from howdah.namenode.journal.directories import Directories
 from howdah.namenode.journal.manifest import finished_since
-from howdah.namenode.process.aside import run_aside
+from howdah.namenode.process.background import run_in_background
 from howdah.namenode.process.upgrading import finalize
 from howdah.namenode.protocols.namenode import FirstAndLast
 from howdah.storage.layout import PREVIOUS_NAME
@@ -61,7 +61,7 @@ class NameDirectories:
                 self._upgrade_finalized = True
                 done(None)
 
-        run_aside(lambda: finalize(self._roots), finished)
+        run_in_background(lambda: finalize(self._roots), finished)
 
     def list_finished(
         self,
@@ -74,7 +74,7 @@ class NameDirectories:
             found = finished_since(self._directories.edits(), since_txid)
             return [(s.first_txid, s.last_txid) for s in found if s.last_txid is not None]
 
-        run_aside(find, told)
+        run_in_background(find, told)
 
     def restore_failed_storage(self, restores: bool | None) -> bool:
         """Whether failed directories are tried again at the next roll; None leaves it."""

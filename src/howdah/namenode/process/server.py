@@ -48,7 +48,7 @@ from howdah.namenode.journal.directories import (
     directory_set,
     failed_directories,
 )
-from howdah.namenode.process.aside import AsideFiles, read_hosts
+from howdah.namenode.process.background import BackgroundFiles, read_hosts
 from howdah.namenode.process.cluster_log import ClusterLog
 from howdah.namenode.process.groups import KnownGroups
 from howdah.namenode.process.listening import check, endpoints
@@ -160,7 +160,7 @@ class Namenode:
             recovery,
             storage=storage,
             images=self.checkpoints,
-            aside=AsideFiles(conf, directories.edits, lambda: self.log_writer.durable_txid),
+            files=BackgroundFiles(conf, directories.edits, lambda: self.log_writer.durable_txid),
             ha_state=lambda: self.context.state.name,
         )
         cluster = ClusterIdentity.of(loaded.version)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from howdah import errors
-from howdah.namenode.calls.administration import Administration, Aside
+from howdah.namenode.calls.administration import Administration, AdministrationFiles
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.images import Images
 from howdah.namenode.calls.storage import NameStorage
@@ -50,12 +50,12 @@ class ClientProtocol:
         *,
         storage: NameStorage | None = None,
         images: Images | None = None,
-        aside: Aside | None = None,
+        files: AdministrationFiles | None = None,
         ha_state: Callable[[], str] = lambda: "ACTIVE",
     ) -> None:
-        """`storage`, `images` and `aside` are None where there are no files, as in a test
+        """`storage`, `images` and `files` are None where there are no files, as in a test
         of the core. `ha_state` is a name of HAServiceStateProto."""
-        self.administration = Administration(core, aside)
+        self.administration = Administration(core, files)
         writing = Writing(core)
         self._files = FileMethods(core, leases, recovery, writing)
         self.families: Final = (

@@ -82,7 +82,7 @@ class Files:
 @pytest.fixture
 def files(client: Any) -> Files:
     files = Files()
-    client.namenode.client.administration.aside = files
+    client.namenode.client.administration.files = files
     return files
 
 

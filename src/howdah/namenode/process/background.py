@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from howdah import errors, keys
+from howdah import defects, errors, keys
 from howdah.config import Configuration
 from howdah.namenode.blocks.hosts import HostEntry, Hosts, parse_hosts
 from howdah.namenode.calls.administration import Done
@@ -54,8 +54,8 @@ def _addresses_of(name: str) -> list[str]:
         return []
 
 
-class AsideFiles:
-    """`administration.Aside` for a namenode with a configuration."""
+class BackgroundFiles:
+    """`administration.AdministrationFiles` for a namenode with a configuration."""
 
     def __init__(
         self,
@@ -71,13 +71,13 @@ class AsideFiles:
         self._durable_txid = durable_txid
 
     def read_hosts(self, done: Callable[[Hosts | errors.HowdahError], None]) -> None:
-        run_aside(lambda: read_hosts(self._conf), done)
+        run_in_background(lambda: read_hosts(self._conf), done)
 
     def read_events(
         self, from_txid: int, done: Callable[[pb.EventsListProto | errors.HowdahError], None]
     ) -> None:
         durable_txid = self._durable_txid()
-        run_aside(lambda: self._watching.events(from_txid, durable_txid), done)
+        run_in_background(lambda: self._watching.events(from_txid, durable_txid), done)
 
     def write_log_file(self, name: str, text: str, done: Done) -> None:
         path = self.log_directory() / name
@@ -87,13 +87,15 @@ class AsideFiles:
             replace_file(path, text.encode())
             log.info("wrote %s", path)
 
-        run_aside(write, done)
+        run_in_background(write, done)
 
     def log_directory(self) -> Path:
         return Path(os.environ.get("HADOOP_LOG_DIR") or self._conf.get(keys.HADOOP_TMP_DIR))
 
 
-def run_aside(work: Callable[[], T], done: Callable[[T | errors.HowdahError], None]) -> None:
+def run_in_background(
+    work: Callable[[], T], done: Callable[[T | errors.HowdahError], None]
+) -> None:
     """`work` on a thread, then `done` with what came of it on the loop. Whatever that is,
     whoever waits hears of it."""
 
@@ -106,7 +108,8 @@ def run_aside(work: Callable[[], T], done: Callable[[T | errors.HowdahError], No
         elif isinstance(error, OSError):
             done(errors.RemoteError(str(error)))
         else:
-            log.error("work beside the loop failed on a defect", exc_info=error)
+            assert isinstance(error, Exception)
+            defects.note("work in the background", error, "whoever waits for it gets an error")
             done(errors.RemoteError(f"{type(error).__name__}: {error}"))
 
     asyncio.get_running_loop().run_in_executor(None, work).add_done_callback(finished)

@@ -9,7 +9,7 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.namenode.process.aside import AsideFiles, read_hosts
+from howdah.namenode.process.background import BackgroundFiles, read_hosts
 
 
 def test_both_files_are_read(tmp_path: Path) -> None:
@@ -34,14 +34,14 @@ def test_a_file_that_cannot_be_read_is_named_with_its_key(tmp_path: Path) -> Non
 
 
 def test_the_log_directory_is_hadoops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = AsideFiles(Configuration({"hadoop.tmp.dir": str(tmp_path)}), list, lambda: 0)
+    files = BackgroundFiles(Configuration({"hadoop.tmp.dir": str(tmp_path)}), list, lambda: 0)
     monkeypatch.delenv("HADOOP_LOG_DIR", raising=False)
     assert files.log_directory() == tmp_path
     monkeypatch.setenv("HADOOP_LOG_DIR", str(tmp_path / "logs"))
     assert files.log_directory() == tmp_path / "logs"
 
 
-def outcome(files: AsideFiles, name: str) -> errors.HowdahError | None:
+def outcome(files: BackgroundFiles, name: str) -> errors.HowdahError | None:
     async def ask() -> errors.HowdahError | None:
         told: asyncio.Future[errors.HowdahError | None] = asyncio.Future()
         files.write_log_file(name, "text", told.set_result)
@@ -56,11 +56,11 @@ def test_a_file_that_cannot_be_written_is_told_to_the_caller(
     (tmp_path / "taken").write_text("no directory")
     monkeypatch.setenv("HADOOP_LOG_DIR", str(tmp_path / "taken"))
     assert isinstance(
-        outcome(AsideFiles(Configuration(), list, lambda: 0), "dump"), errors.RemoteError
+        outcome(BackgroundFiles(Configuration(), list, lambda: 0), "dump"), errors.RemoteError
     )
 
 
 def test_a_file_is_written_where_logs_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HADOOP_LOG_DIR", str(tmp_path / "new"))
-    assert outcome(AsideFiles(Configuration(), list, lambda: 0), "dump") is None
+    assert outcome(BackgroundFiles(Configuration(), list, lambda: 0), "dump") is None
     assert (tmp_path / "new" / "dump").read_text() == "text"
