@@ -2,9 +2,17 @@
 
 Hadoop's `RedundancyMonitor` and `PendingReconstructionBlocks`.
 
-`Reconstruction.work(now_ms)` is one round of work. A round works off the queues of
-`redundancy` and fills the queues of the datanodes, whose heartbeats take the orders. A
-copy that is ordered is pending. It is ordered again:
+`Reconstruction.work(now_ms)` is one round of work, with the steps of
+docs/how-it-works/blocks.md:
+
+1. Sort the blocks that changed into the queues of `redundancy`.
+2. Give up copies that did not arrive before their deadline.
+3. Find missing blocks on datanodes with orders to delete them.
+4. Invalidate corrupt and excess replicas.
+5. Order copies of blocks with too few replicas, the worst first.
+6. The heartbeats of the datanodes take the orders.
+
+A copy that is ordered is pending. It is ordered again:
 
 - when it did not arrive before the deadline, to other datanodes if there are any;
 - at once when its source is gone or corrupt, when one of its datanodes has registered

@@ -1,6 +1,6 @@
 """A file is written, block by block (pure).
 
-Hadoop's `FSDirWriteFileOp`.
+Hadoop's `FSDirWriteFileOp`; steps 2, 3 and 5 in docs/how-it-works/write.md.
 
     add_block -> (fsync) -> add_block …          \\-> abandon_block
 

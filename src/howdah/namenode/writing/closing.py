@@ -1,9 +1,9 @@
 """A file is closed by its writer: `complete` (pure).
 
-Hadoop's `FSDirWriteFileOp.completeFile`. The file is closed once each block has
-`dfs.namenode.replication.min` finalized replicas of the right length (FS-135). Until
-then the call waits for the datanodes' reports; at its deadline it tells the client to
-ask again.
+Hadoop's `FSDirWriteFileOp.completeFile`; step 7 in docs/how-it-works/write.md. The file
+is closed once each block has `dfs.namenode.replication.min` finalized replicas of the
+right length (FS-135). Until then the call waits for the datanodes' reports; at its
+deadline it tells the client to ask again.
 """
 
 from __future__ import annotations

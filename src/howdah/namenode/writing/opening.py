@@ -1,8 +1,9 @@
 """A file is opened for writing: `create`, and `append` to an existing one (pure).
 
-Hadoop's `FSDirWriteFileOp.startFile` and `FSDirAppendOp`. Both give the client the
-file's lease (FS-005). If another client writes the file, the call is refused; if that
-client has been silent beyond the soft limit, `lease_recovery` recovers the file first.
+Hadoop's `FSDirWriteFileOp.startFile` and `FSDirAppendOp`; step 1 in
+docs/how-it-works/write.md. Both give the client the file's lease (FS-005). If another
+client writes the file, the call is refused; if that client has been silent beyond the
+soft limit, `lease_recovery` recovers the file first.
 """
 
 from __future__ import annotations
