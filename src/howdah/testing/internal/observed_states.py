@@ -8,6 +8,7 @@ happens fails there and then.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -39,8 +40,9 @@ class Recorder:
         self.leases: set[LeaseRow] = set()
         # The edit that is applied, or another event that is under way.
         self._events: list[str] = []
-        self._recovered: set[tuple[int, int]] = set()
-        self._lease_phases: dict[tuple[int, int], LeasePhase] = {}
+        # By the `id` of a table of blocks, or of leases.
+        self._recovered: defaultdict[int, set[int]] = defaultdict(set)
+        self._lease_phases: defaultdict[int, dict[int, LeasePhase]] = defaultdict(dict)
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Observe all namenodes until `monkeypatch` is undone."""
@@ -63,12 +65,11 @@ class Recorder:
         new_blocks, new_leases = BlockTable.__init__, LeaseRegistry.__init__
 
         def forgetful_blocks(table: BlockTable, *args: Any, **how: Any) -> None:
-            self._recovered = {key for key in self._recovered if key[0] != id(table)}
+            self._recovered.pop(id(table), None)
             new_blocks(table, *args, **how)
 
         def forgetful_leases(leases: LeaseRegistry, *args: Any, **how: Any) -> None:
-            for key in [key for key in self._lease_phases if key[0] == id(leases)]:
-                del self._lease_phases[key]
+            self._lease_phases.pop(id(leases), None)
             new_leases(leases, *args, **how)
 
         monkeypatch.setattr(BlockTable, "__init__", forgetful_blocks)
@@ -86,8 +87,8 @@ class Recorder:
     # Blocks.
 
     def _phase(self, block: Block) -> BlockPhase:
-        key = (id(block._table), block.block_id)
-        return block_states.phase_of(block.state, is_recovered=key in self._recovered)
+        is_recovered = block.block_id in self._recovered[id(block._table)]
+        return block_states.phase_of(block.state, is_recovered=is_recovered)
 
     def _note_block(self, before: BlockPhase, event: str, after: BlockPhase) -> None:
         row = (before, event, after)
@@ -108,11 +109,11 @@ class Recorder:
             if self._events and block_states.phase_of(state, is_recovered=True) is not before:
                 after = block_states.phase_of(state, is_recovered=False)
                 if after is not before:
-                    self._recovered.discard((id(block._table), block.block_id))
+                    self._recovered[id(block._table)].discard(block.block_id)
                     self._note_block(before, self._events[-1], after)
 
         def observed_new(table: BlockTable, block_id: int, *args: Any, **how: Any) -> Block:
-            self._recovered.discard((id(table), block_id))
+            self._recovered[id(table)].discard(block_id)
             block = new(table, block_id, *args, **how)
             if self._events:
                 self._note_block(BlockPhase.NONE, self._events[-1], self._phase(block))
@@ -122,7 +123,7 @@ class Recorder:
             block = table.get(block_id)
             if block is not None:
                 self._note_block(self._phase(block), block_states.REMOVED, BlockPhase.REMOVED)
-                self._recovered.discard((id(table), block_id))
+                self._recovered[id(table)].discard(block_id)
             return pop(table, block_id)
 
         def observed_complete(block_map: BlockMap, block: Block) -> None:
@@ -147,7 +148,7 @@ class Recorder:
             go_on(recovery, block_id)
             if block is not None and attempts(recovery, block_id) > earlier:
                 before = self._phase(block)
-                self._recovered.add((id(block._table), block_id))
+                self._recovered[id(block._table)].add(block_id)
                 self._note_block(before, block_states.ATTEMPT, self._phase(block))
 
         monkeypatch.setattr(BlockRecovery, "_go_on", observed)
@@ -157,19 +158,18 @@ class Recorder:
     def _note_lease(
         self, leases: LeaseRegistry, inode_id: int, event: str, after: LeasePhase
     ) -> None:
-        key = (id(leases), inode_id)
-        before = self._lease_phases.pop(key, LeasePhase.NONE)
+        phases = self._lease_phases[id(leases)]
+        before = phases.pop(inode_id, LeasePhase.NONE)
         if after is not LeasePhase.NONE:
-            self._lease_phases[key] = after
+            phases[inode_id] = after
         row = (before, event, after)
         assert row in LEASE_ROWS, f"{row} is not in the table of lease states"
         self.leases.add(row)
 
     def _let_time_pass(self, leases: LeaseRegistry) -> None:
         """The leases that expired until now, before something else happens."""
-        for inode_id in leases.held():
+        for inode_id, known in list(self._lease_phases[id(leases)].items()):
             now = lease_states.phase_of(leases, inode_id, leases._clock_ms)
-            known = self._lease_phases.get((id(leases), inode_id))
             if known is LeasePhase.HELD and now in (
                 LeasePhase.SOFT_EXPIRED,
                 LeasePhase.HARD_EXPIRED,
@@ -192,9 +192,8 @@ class Recorder:
                 self._note_lease(leases, inode_id, self._events[-1], after)
 
         def observed_release(leases: LeaseRegistry, inode_id: int) -> None:
-            key = (id(leases), inode_id)
             event = self._events[-1] if self._events else ""
-            if key in self._lease_phases and event != "OP_REASSIGN_LEASE":
+            if inode_id in self._lease_phases[id(leases)] and event != "OP_REASSIGN_LEASE":
                 closes = event == "OP_CLOSE"
                 self._note_lease(
                     leases, inode_id, event if closes else lease_states.DELETED, LeasePhase.NONE
@@ -209,7 +208,7 @@ class Recorder:
             renew(leases, holder, now_ms)
             lease = leases._leases.get(holder)
             for inode_id in lease.inode_ids if lease is not None else ():
-                known = self._lease_phases.get((id(leases), inode_id))
+                known = self._lease_phases[id(leases)].get(inode_id)
                 if known not in (None, LeasePhase.RECOVERING):
                     self._note_lease(leases, inode_id, lease_states.RENEWED, LeasePhase.HELD)
 
