@@ -69,8 +69,8 @@ class BlockMap:
     def __init__(
         self,
         blocks: BlockTable,
-        min_replication: int = 1,
-        expected_replication: Callable[[Block], int] = lambda block: block.file.replication,
+        min_replication: int,
+        expected_replication: Callable[[Block], int],
     ) -> None:
         """`expected_replication` says how many replicas a block should have."""
         self.blocks = blocks
@@ -380,10 +380,10 @@ class BlockMap:
         return list(by_node.values())
 
     def may_hold_more(
-        self, block: Block, length_bytes: int, apart_from: Iterable[Storage]
+        self, block: Block, length_bytes: int, apart_from: Iterable[Storage], replication: int
     ) -> str | None:
         """Which other datanode may have a longer replica of the block under construction, in
-        words; None if there is none."""
+        words; None if there is none. `replication` is the file's."""
         accounted = {storage.node for storage in apart_from}
         early = self._open_reports.get(block.block_id, {})
         ahead = self._future_reports.get(block.block_id, {})
@@ -399,7 +399,7 @@ class BlockMap:
                 if storage in ahead or length is None or length > length_bytes:
                     return f"datanode {node.name}"
             accounted.add(node)
-        if block.block_id not in self._known_pipelines and len(accounted) < block.file.replication:
+        if block.block_id not in self._known_pipelines and len(accounted) < replication:
             return "a datanode that the namenode does not remember"
         return None
 

@@ -15,7 +15,6 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.inodes.columns import IdSet, PairQueue
-from howdah.namenode.inodes.inodes import Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +112,7 @@ class Storage:
 class Transfer:
     """An order to copy a replica to other nodes' storages."""
 
-    block: Block
+    block_id: int
     targets: tuple[Storage, ...]
 
 

@@ -302,7 +302,7 @@ class Reconstruction:
             self._map.invalidate_corrupt(block)
             self._make_room(block, now_ms)
             return
-        source.to_transfer.append(Transfer(block, tuple(chosen)))
+        source.to_transfer.append(Transfer(block.block_id, tuple(chosen)))
         self._pending[block.block_id] = _PendingCopies(
             source, tuple(chosen), now_ms + self._pending_timeout_ms
         )

@@ -140,9 +140,9 @@ class Administration:
         found: list[str] = []
         for block_id in sorted(lost):
             block = core.namespace.blocks.get(block_id)
-            if block is None or not core.namespace.is_attached(block.file):
+            if block is None or not core.namespace.is_attached(core.namespace.file_of(block)):
                 continue
-            file_path = block.file.path
+            file_path = core.namespace.file_of(block).path
             if file_path == top or paths.is_under(file_path, top):
                 if len(found) == MAX_CORRUPT_FILES:
                     break

@@ -13,7 +13,7 @@ from howdah.namenode.blocks.datanodes import Datanode
 from howdah.namenode.blocks.redundancy import Need
 from howdah.namenode.blocks.topology import DEFAULT_RACK
 from howdah.namenode.calls.core import Core
-from howdah.namenode.inodes.inodes import Block
+from howdah.namenode.inodes.inodes import Block, File
 from howdah.wording import byte_text, java_date, percent_text
 
 _EMPTY_CACHE: Final = "0(0 B) 0(0 B) 100.00% 0(0 B)"
@@ -34,9 +34,9 @@ def _lines(core: Core) -> Iterator[str]:
     yield f"Dead Datanodes: {len(core.datanodes.dead())}"
     waiting, missing, corrupt = _in_question(core)
     yield f"Metasave: Blocks waiting for reconstruction: {len(waiting)}"
-    yield from map(_block_line, waiting)
+    yield from (_block_line(block, core.namespace.file_of(block)) for block in waiting)
     yield f"Metasave: Blocks currently missing: {len(missing)}"
-    yield from map(_block_line, missing)
+    yield from (_block_line(block, core.namespace.file_of(block)) for block in missing)
     yield "Mis-replicated blocks that have been postponed:"
     pending = core.reconstruction.under_way()
     yield f"Metasave: Blocks being reconstructed: {len(pending)}"
@@ -86,12 +86,12 @@ def _waiting_deletion(node: Datanode) -> list[tuple[int, int]]:
     return [*orders, *node.orphaned]
 
 
-def _block_line(block: Block) -> str:
+def _block_line(block: Block, file: File) -> str:
     places = [f" {storage.node.name} : " for storage in block.replicas]
     places += [f" {storage.node.name}(corrupt) : " for storage in block.corrupt]
-    live, excess = len(block.replicas), max(len(block.replicas) - block.file.replication, 0)
+    live, excess = len(block.replicas), max(len(block.replicas) - file.replication, 0)
     return (
-        f"{block.file.path}: {block.name}{'' if live else ' MISSING'} (replicas: live: {live} "
+        f"{file.path}: {block.name}{'' if live else ' MISSING'} (replicas: live: {live} "
         f"decommissioning and decommissioned: 0 corrupt: {len(block.corrupt)} "
         f"in excess: {excess} maintenance mode: 0) {''.join(places)}"
     )

@@ -7,7 +7,8 @@ pipeline or corrupt replicas, is beside the table.
 
 A row has the file's id, the length, the generation stamp with the state, and the
 replicas: the numbers of up to three storages in one 64-bit number, since a table knows
-storages by small numbers. More replicas than that are beside the table, too.
+storages by small numbers. More replicas than that are beside the table, too. The file
+itself is known to `files`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from howdah.namenode.inodes.columns import MASK, SHIFT, Page, Table
 
 if TYPE_CHECKING:
     from howdah.namenode.blocks.datanodes import Storage
-    from howdah.namenode.inodes.files import File, FileTable
 
 # The numbers of a row.
 WIDTH: Final = 4
@@ -94,10 +94,6 @@ class Block:
 
     def __hash__(self) -> int:
         return hash(self.block_id)
-
-    @property
-    def file(self) -> File:
-        return self._table.files[self._page[self._at + FILE]]
 
     @property
     def file_id(self) -> int:
@@ -241,7 +237,7 @@ class Block:
 
     def move_out(self, extras: Extras | None, scattered: list[Storage] | None) -> None:
         """The block is in no table any more, and keeps what was beside its row."""
-        alone = BlockTable(self._table.files)
+        alone = BlockTable()
         alone.storages.extend(self._table.storages)
         if extras is not None:
             alone.extras[self.block_id] = extras
@@ -268,11 +264,10 @@ class Block:
 class BlockTable(Mapping[int, Block]):
     """The blocks of a namespace by id, to be used like a dictionary."""
 
-    __slots__ = ("_numbers", "extras", "files", "rows", "scattered", "storages", "unfinished")
+    __slots__ = ("_numbers", "extras", "rows", "scattered", "storages", "unfinished")
 
-    def __init__(self, files: FileTable) -> None:
+    def __init__(self) -> None:
         self.rows: Final = Table(WIDTH, STAMP)
-        self.files: Final = files
         self.extras: Final[dict[int, Extras]] = {}
         self.scattered: Final[dict[int, list[Storage]]] = {}
         """The replicas of blocks that have more than fit in a row."""

@@ -14,16 +14,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, overload
+from typing import Final, NamedTuple, overload
 
 from howdah.namenode.inodes.block_table import LENGTH, Block, BlockTable
 from howdah.namenode.inodes.block_table import WIDTH as BLOCK_WIDTH
 from howdah.namenode.inodes.columns import MASK, SHIFT, Page, Table
+from howdah.namenode.inodes.directory import Directory, Files, INode
 from howdah.namenode.inodes.features import NO_FEATURES, Features
-from howdah.namenode.inodes.inode import INode
-
-if TYPE_CHECKING:
-    from howdah.namenode.inodes.inodes import Directory
 
 # The numbers of a row.
 WIDTH: Final = 5
@@ -61,7 +58,7 @@ class FileTable:
     def __init__(self, directories: dict[int, Directory]) -> None:
         """`directories` are those that files can be in, by inode id."""
         self.rows: Final = Table(WIDTH, TRAITS, named=True)
-        self.blocks: Final = BlockTable(self)
+        self.blocks: Final = BlockTable()
         self.directories: Final = directories
         self.features: Final[dict[int, Features]] = {}
         self.block_lists: Final[dict[int, array[int]]] = {}
@@ -113,6 +110,10 @@ class FileTable:
         file._page = page
         file._at = at
         return file
+
+    def of(self, block: Block) -> File:
+        """The file that the block belongs to. Raises KeyError if it is gone."""
+        return self[block.file_id]
 
     def glance(self, inode_id: int) -> Glance:
         """What answers show of a file. For listings: a view would cost half as much again."""
@@ -311,6 +312,9 @@ class File(INode):
     @block_size_bytes.setter
     def block_size_bytes(self, block_size_bytes: int) -> None:
         self.traits = self.traits._replace(block_size_bytes=block_size_bytes)
+
+    def is_row_of(self, files: Files | None) -> bool:
+        return self.table is files
 
     def glance(self) -> Glance:
         """What answers show of a file, in one call."""

@@ -105,4 +105,5 @@ class ClusterLog:
         if block is None:
             return ""
         nodes = ", ".join(storage.node.name for storage in (*block.replicas, *block.corrupt))
-        return f"; for example {block.name} of {block.file.path}" + (nodes and f" at {nodes}")
+        path = self._core.namespace.file_of(block).path
+        return f"; for example {block.name} of {path}" + (nodes and f" at {nodes}")

@@ -24,7 +24,7 @@ from howdah.namenode.blocks.datanode_claims import address_of, check_sound
 from howdah.namenode.blocks.datanodes import Datanode, DatanodeIdentity, StorageReport, Transfer
 from howdah.namenode.blocks.report_leases import ReportLeases
 from howdah.namenode.calls.core import Core
-from howdah.namenode.inodes.inodes import BlockState
+from howdah.namenode.inodes.inodes import Block, BlockState
 from howdah.namenode.protocols import messages
 from howdah.namenode.protocols.cluster_identity import ClusterIdentity
 from howdah.namenode.writing.block_recovery import BlockRecovery, RecoveryOrder, RecoveryResult
@@ -273,11 +273,11 @@ class DatanodeProtocol:
             )
             while node.to_transfer:
                 order = node.to_transfer.popleft()
-                known = self._core.namespace.blocks.get(order.block.block_id)
-                if known is None or known.state is not BlockState.COMPLETE:
+                block = self._core.namespace.blocks.get(order.block_id)
+                if block is None or block.state is not BlockState.COMPLETE:
                     # Deleted, or open again for an append, since the order was given.
                     continue
-                _add_transfer(command, order)
+                _add_transfer(command, block, order)
             if command.blocks:
                 orders.append(_block_command(command))
         deletions = self._deletions(node)
@@ -512,8 +512,7 @@ def _block_command(command: pb.BlockCommandProto) -> pb.DatanodeCommandProto:
     return pb.DatanodeCommandProto(cmdType=pb.DatanodeCommandProto.BlockCommand, blkCmd=command)
 
 
-def _add_transfer(command: pb.BlockCommandProto, order: Transfer) -> None:
-    block = order.block
+def _add_transfer(command: pb.BlockCommandProto, block: Block, order: Transfer) -> None:
     command.blocks.add(
         blockId=block.block_id, genStamp=block.generation_stamp, numBytes=block.length_bytes
     )

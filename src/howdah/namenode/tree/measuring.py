@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from howdah.namenode.inodes import storage_policies
+from howdah.namenode.inodes.files import FileTable
 from howdah.namenode.inodes.inodes import Block, Directory, File, INode
 from howdah.namenode.inodes.storage_policies import HOT, POLICIES, UNSPECIFIED
 from howdah.namenode.snapshots.snapshots import DeadLink, Snapshots
@@ -23,7 +24,8 @@ from howdah.namenode.tree.quotas import Usage, counted_bytes, of_replicas
 class Measuring:
     """Measures the inodes of one namespace."""
 
-    def __init__(self, snapshots: Snapshots) -> None:
+    def __init__(self, files: FileTable, snapshots: Snapshots) -> None:
+        self._files = files
         self._snapshots = snapshots
 
     # Files.
@@ -47,8 +49,8 @@ class Measuring:
         """How many replicas a block is to have: as many as its file has at most, now or in
         a snapshot."""
         if not self._snapshots.versions:
-            return block.file.replication
-        return self.replication(block.file)
+            return self._files.of(block).replication
+        return self.replication(self._files.of(block))
 
     def replication_with(self, file: File, wanted: int) -> int:
         """The same once the file has got as many as are wanted."""

@@ -78,7 +78,7 @@ class Namespace:
         self.snapshots: Final = Snapshots(
             self._free_block, self.leases.release, self._replication_changed
         )
-        self.measuring: Final = Measuring(self.snapshots)
+        self.measuring: Final = Measuring(self._files, self.snapshots)
         self.tally: Final = Tally(self.find, self.snapshots, self.measuring)
         self.snapshots.changing = self.tally.changing
         self.failed_edit: edits.Edit | None = None
@@ -143,6 +143,10 @@ class Namespace:
             node = self._files[entry] if isinstance(entry, int) else entry
             found.append(node)
         return found
+
+    def file_of(self, block: Block) -> File:
+        """The file that the block belongs to. Raises KeyError if it is gone."""
+        return self._files.of(block)
 
     def is_attached(self, inode: INode) -> bool:
         """True unless the inode, or a directory above it, was deleted."""

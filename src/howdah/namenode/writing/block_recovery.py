@@ -152,7 +152,7 @@ class BlockRecovery:
         if block is None or not self._is_open(block):
             del self._recoveries[block_id]
             return
-        if not block.file.blocks.are_complete_but_last:
+        if not core.namespace.file_of(block).blocks.are_complete_but_last:
             return  # The file could not be closed yet.
         recovery = self._recoveries[block_id]
         now_ms = core.clock.monotonic_ms()
@@ -173,8 +173,9 @@ class BlockRecovery:
         recovery.given = recovery.is_refused = False
         recovery.attempts += 1
         if failed:
+            path = core.namespace.file_of(block).path
             self._said.append(
-                f"block recovery of {block.name} of {block.file.path} failed: {failed}; datanode "
+                f"block recovery of {block.name} of {path} failed: {failed}; datanode "
                 f"{recovery.primary.name} is asked next (attempt {recovery.attempts})"
             )
         orders = self._orders.setdefault(recovery.primary, deque())
@@ -215,7 +216,7 @@ class BlockRecovery:
         """Files that only snapshots show stay as they are."""
         if block.state is not BlockState.UNDER_CONSTRUCTION:
             return False
-        return self._core.namespace.is_attached(block.file)
+        return self._core.namespace.is_attached(self._core.namespace.file_of(block))
 
     def _source(self, block: Block) -> Block:
         """Whose replicas are brought to one length."""
@@ -280,7 +281,7 @@ class BlockRecovery:
             if result.delete_block:
                 return  # Sent again: the block is gone already.
             raise errors.RemoteError(f"Block (={result.block}) not found")
-        file = block.file
+        file = core.namespace.file_of(block)
         if not core.namespace.is_attached(file):
             raise errors.PathNotFound(
                 f"File not found: {file.path}, likely due to delayed block removal"
@@ -351,7 +352,7 @@ class BlockRecovery:
     ) -> None:
         core = self._core
         lost = f"{block.name} of {file.path} has {block.length_bytes} bytes that were synced"
-        absent = core.blocks.may_hold_more(block, length_bytes, targets)
+        absent = core.blocks.may_hold_more(block, length_bytes, targets, file.replication)
         if absent is not None:
             raise errors.RemoteError(
                 f"{lost}, its datanodes come with {length_bytes}; but {absent} took no part"

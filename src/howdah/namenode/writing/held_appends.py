@@ -42,7 +42,7 @@ class HeldAppends:
         if block is None:
             return self._run(request, caller)
         held = _Held(request, caller, self._core.clock.monotonic_ms() + WAIT_MS)
-        self._held.setdefault(block.file.inode_id, []).append(held)
+        self._held.setdefault(block.file_id, []).append(held)
         return held.answer
 
     def _awaited(self, request: pb.AppendRequestProto) -> Block | None:
@@ -94,7 +94,7 @@ class HeldAppends:
         if now_ms >= held.deadline_ms:
             self._core.blocks.stop_awaiting_reports(block)
             return False
-        return block.file.inode_id == inode_id
+        return block.file_id == inode_id
 
 
 class _Held:

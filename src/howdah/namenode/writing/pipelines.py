@@ -52,7 +52,7 @@ class PipelineCalls:
         core.safe_mode.check(f"Cannot add datanode; src={path}, blk=blk_{block.block_id}")
         file = self._writing.open_file(core.resolve(path), inode_id, client_name)
         known = core.namespace.blocks.get(block.block_id)
-        if known is None or known.file != file or known.state is BlockState.COMPLETE:
+        if known is None or known.file_id != file.inode_id or known.state is BlockState.COMPLETE:
             raise errors.RemoteError(
                 f"blk_{block.block_id} is not a block of {file.path} that is being written"
             )
@@ -124,9 +124,8 @@ class PipelineCalls:
                 f"blk_{named.block_id}_{named.generation_stamp} does not exist or is not "
                 "under construction"
             )
-        file = self._writing.open_file(
-            self._core.resolve(block.file.path), block.file.inode_id, client_name
-        )
+        file = self._core.namespace.file_of(block)
+        file = self._writing.open_file(self._core.resolve(file.path), file.inode_id, client_name)
         if file.blocks[-1] != block:
             raise errors.RemoteError(f"{block.name} is not the last block of {file.path}")
         return file, block

@@ -339,14 +339,17 @@ class BlockMapMachine(RuleBasedStateMachine):
     def one_is_too_many(self, data: st.DataObject, answer: str) -> None:
         """The namenode chooses who is to delete a replica."""
         block = self.block(data)
-        if block is None or block.state is not BlockState.COMPLETE or block.file.writer:
+        if block is None or block.state is not BlockState.COMPLETE:
+            return
+        file = self.core.namespace.file_of(block)
+        if file.writer:
             return
         live = len(block.replicas)
-        if live <= self.min_replication or not self.core.namespace.is_attached(block.file):
+        if live <= self.min_replication or not self.core.namespace.is_attached(file):
             return
         self.namenode.call(
             "setReplication",
-            pb.SetReplicationRequestProto(src=block.file.path, replication=live - 1),
+            pb.SetReplicationRequestProto(src=file.path, replication=live - 1),
         )
         self.namenode.tick()
         for number, node in enumerate(self.nodes):
@@ -756,7 +759,7 @@ def test_replicas_in_doubt_go_when_a_copy_is_there_that_is_sure_to_stay() -> Non
         if machine.nodes[number].uuid in {
             storage.node.identity.uuid
             for block in machine.core.namespace.blocks.values()
-            if block.file.path == "/f3"
+            if machine.core.namespace.file_of(block).path == "/f3"
             for storage in block.replicas
         }:
             machine.lose_disk(number=number)
@@ -766,7 +769,8 @@ def test_replicas_in_doubt_go_when_a_copy_is_there_that_is_sure_to_stay() -> Non
 def test_an_order_that_was_told_before_the_other_replica_rotted_is_bad_luck() -> None:
     machine = BlockMapMachine()
     machine.start()
-    block = next(b for b in machine.core.namespace.blocks.values() if b.file.path == "/f2")
+    namespace = machine.core.namespace
+    block = next(b for b in namespace.blocks.values() if namespace.file_of(b).path == "/f2")
     machine.one_is_too_many(answer="comes", data=block_numbered(block.block_id))
     kept = block.replicas[0].node.identity.uuid
     number = next(n for n in range(NODES) if machine.nodes[n].uuid == kept)

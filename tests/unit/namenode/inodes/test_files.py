@@ -86,7 +86,7 @@ def test_a_block_knows_its_file(inodes: Inodes) -> None:
     block = new_block(inodes, one, 1000)
     other.blocks.extend(one.blocks)
     one.blocks.clear()
-    assert (block.file, one.length_bytes, other.length_bytes) == (other, 0, 10)
+    assert (inodes.files.of(block), one.length_bytes, other.length_bytes) == (other, 0, 10)
 
 
 def test_a_file_made_by_itself_is_taken_in_with_what_it_has(inodes: Inodes) -> None:
@@ -99,7 +99,7 @@ def test_a_file_made_by_itself_is_taken_in_with_what_it_has(inodes: Inodes) -> N
     assert isinstance(found, File)
     assert found == file
     assert (found.xattrs, found.traits) == ((MARK,), Traits("a", "b", 0o600, 2, 7))
-    assert inodes.files.blocks[1000].file == file
+    assert inodes.files.of(inodes.files.blocks[1000]) == file
 
 
 def test_what_a_removed_file_had_goes_with_it(inodes: Inodes) -> None:

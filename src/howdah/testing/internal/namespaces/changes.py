@@ -94,5 +94,5 @@ class ChangeHistories(FileHistories):
             self.node.replicas[self.node.first_storage].setdefault(
                 block.block_id, Replica(block.generation_stamp, told)
             )
-            self.model.recovered(block.file.path, told, now_ms=now_ms)
+            self.model.recovered(namespace.file_of(block).path, told, now_ms=now_ms)
             self.node.recover(order, told, [self.node])
