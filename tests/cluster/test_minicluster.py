@@ -223,7 +223,7 @@ def test_values_reach_servers_and_clients() -> None:
 
 
 def test_server_that_does_not_start_is_shown_with_its_log() -> None:
-    with pytest.raises(ServerFailed, match=r"(?s)namenode ended.*dfs\.replication"):
+    with pytest.raises(ServerFailed, match=r"(?s)node0? ended.*dfs\.replication"):
         MiniCluster(datanodes=1, conf={"dfs.replication": "many"})
 
 

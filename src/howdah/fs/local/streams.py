@@ -391,7 +391,11 @@ def _filled(length: int, fill: Callable[[memoryview], int]) -> bytes:
     view = out.getbuffer()
     count = fill(view)
     view.release()
-    out.truncate(count)
+    try:
+        out.truncate(count)
+    except BufferError:
+        # Somebody still sees a part of the buffer: a profiler that samples frames, say.
+        return out.getvalue()[:count]
     return out.getvalue()
 
 

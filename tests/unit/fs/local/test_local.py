@@ -976,3 +976,15 @@ def test_a_handle_does_not_follow_a_file_that_moves(
     put(any_fs, tmp_path / "f")
     with pytest.raises(errors.UnsupportedOperation, match="by name"):
         any_fs.get_path_handle(any_fs.get_file_status(tmp_path / "f"), may_move=True)
+
+
+def test_a_read_holds_though_somebody_still_sees_its_buffer() -> None:
+    """As a profiler does that keeps the frames which it sampled."""
+    seen: list[memoryview] = []
+
+    def fill(view: memoryview) -> int:
+        view[:3] = b"abc"
+        seen.append(view[1:])
+        return 3
+
+    assert local_streams._filled(10, fill) == b"abc"
