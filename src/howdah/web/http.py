@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl
 from howdah import errors
 
 MAX_REQUEST_BYTES: Final = 16 * 1024
+LAST_CHUNK: Final = b"0\r\n\r\n"
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _MAX_LINE_BYTES: Final = 4096
 
@@ -82,6 +83,12 @@ def answer(status: int, body: bytes, content_type: str, *, with_body: bool = Tru
     """A whole answer that ends the connection."""
     top = head(status, {"Content-Type": content_type, "Content-Length": len(body)})
     return top + body if with_body else top
+
+
+def chunk(data: bytes) -> bytes:
+    """A piece, not empty, of a body whose length nobody knows before its end."""
+    assert data, "an empty piece would end the body"
+    return b"%x\r\n%b\r\n" % (len(data), data)
 
 
 def plain(status: int, message: str) -> bytes:

@@ -35,8 +35,11 @@ class ImageWanted:
     to_new_standby: bool = False
 
     def target(self) -> str:
-        txid = _LATEST if self.txid is None else self.txid
-        return _target({"getimage": 1, "txid": txid}, self.storage_info)
+        query: dict[str, object] = {"getimage": 1}
+        query["txid"] = _LATEST if self.txid is None else self.txid
+        if self.to_new_standby:
+            query["bootstrapstandby"] = "true"
+        return _target(query, self.storage_info)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import json
 from typing import Final
 
 from howdah.web.http import Request, answer, plain
-from howdah.web.status import NamenodeStatus, NodeStatus
+from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, NodeStatus
 
 PATH: Final = "/jmx"
 _SERVICE: Final = "Hadoop:service=NameNode,name="
@@ -23,9 +23,13 @@ Bean = dict[str, object]
 
 
 def respond_jmx(request: Request, status: NamenodeStatus) -> bytes:
-    """The answer to a GET of `PATH`."""
+    """The answer of a namenode to a GET of `PATH`."""
+    return respond_beans(request, beans(status))
+
+
+def respond_beans(request: Request, found: list[Bean]) -> bytes:
+    """The answer of a server that has these beans."""
     wanted = request.query.get("get")
-    found = beans(status)
     if wanted is not None:
         name, _, attribute = wanted.partition("::")
         bean = next((bean for bean in found if bean["name"] == name), None)
@@ -116,11 +120,22 @@ def _info(status: NamenodeStatus) -> Bean:
         "Threads": 1,
         "LiveNodes": json.dumps({node.name: _live_node(node) for node in _live(status)}),
         "DeadNodes": json.dumps({node.name: _dead_node(node) for node in _dead(status)}),
-        "DecomNodes": "{}",
-        "EnteringMaintenanceNodes": "{}",
+        "DecomNodes": json.dumps(
+            {
+                node.name: _leaving_node(node, "decommissionOnlyReplicas")
+                for node in _in_state(status, "DECOMMISSION_INPROGRESS")
+            }
+        ),
+        "EnteringMaintenanceNodes": json.dumps(
+            {
+                node.name: _leaving_node(node, "maintenanceOnlyReplicas")
+                for node in _in_state(status, "ENTERING_MAINTENANCE")
+            }
+        ),
         "ClusterId": status.cluster_id,
         "BlockPoolId": status.block_pool_id,
         "NameDirStatuses": json.dumps({"active": active, "failed": failed}),
+        "NameJournalStatus": json.dumps([_journal(d) for d in status.edits_directories]),
         "JournalTransactionInfo": json.dumps(
             {
                 "LastAppliedOrWrittenTxId": str(status.last_txid),
@@ -134,6 +149,22 @@ def _info(status: NamenodeStatus) -> Bean:
             {"key": version, "value": sum(node.version == version for node in _live(status))}
             for version in sorted({node.version for node in _live(status)})
         ],
+    }
+
+
+def _journal(directory: EditsDirectoryStatus) -> dict[str, str]:
+    """One entry of NameJournalStatus, where every value is text."""
+    newest = max((node.txid for node in directory.nodes), default=0)
+    nodes = []
+    for node in directory.nodes:
+        behind = f" ({newest - node.txid} txns behind)" if node.txid < newest else ""
+        resync = " (will try to re-sync on next segment)" if node.left_out else ""
+        nodes.append(f"{node.name} (Written txid {node.txid}){behind}{resync}")
+    return {
+        "manager": directory.path,
+        "stream": ", ".join(nodes) or directory.path,
+        "required": str(directory.required).lower(),
+        "disabled": str(bool(directory.failure)).lower(),
     }
 
 
@@ -166,9 +197,7 @@ def _namesystem(status: NamenodeStatus) -> Bean:
         "StaleDataNodes": sum(node.stale for node in _live(status)),
         "NumLiveDataNodes": len(_live(status)),
         "NumDeadDataNodes": len(_dead(status)),
-        "NumDecomLiveDataNodes": 0,
-        "NumDecomDeadDataNodes": 0,
-        "NumDecommissioningDataNodes": 0,
+        **_admin_counts(status),
         "NumStaleStorages": 0,
         "VolumeFailuresTotal": sum(node.failed_volumes for node in _live(status)),
         "Snapshots": status.snapshots,
@@ -193,9 +222,7 @@ def _namesystem_state(status: NamenodeStatus) -> Bean:
         "NumLiveDataNodes": len(_live(status)),
         "NumDeadDataNodes": len(_dead(status)),
         "NumStaleDataNodes": sum(node.stale for node in _live(status)),
-        "NumDecomLiveDataNodes": 0,
-        "NumDecomDeadDataNodes": 0,
-        "NumDecommissioningDataNodes": 0,
+        **_admin_counts(status),
         "VolumeFailuresTotal": sum(node.failed_volumes for node in _live(status)),
     }
 
@@ -208,9 +235,39 @@ def _dead(status: NamenodeStatus) -> list[NodeStatus]:
     return [node for node in status.datanodes if not node.live]
 
 
+def _in_state(status: NamenodeStatus, *names: str) -> list[NodeStatus]:
+    return [node for node in status.datanodes if node.admin_state in names]
+
+
+def _admin_counts(status: NamenodeStatus) -> Bean:
+    """How many datanodes are in each state; of those that have left, alive and dead apart."""
+    decommissioned = [node.live for node in _in_state(status, "DECOMMISSIONED")]
+    resting = [node.live for node in _in_state(status, "IN_MAINTENANCE")]
+    return {
+        "NumDecomLiveDataNodes": sum(decommissioned),
+        "NumDecomDeadDataNodes": len(decommissioned) - sum(decommissioned),
+        "NumDecommissioningDataNodes": len(_in_state(status, "DECOMMISSION_INPROGRESS")),
+        "NumInMaintenanceLiveDataNodes": sum(resting),
+        "NumInMaintenanceDeadDataNodes": len(resting) - sum(resting),
+        "NumEnteringMaintenanceDataNodes": len(_in_state(status, "ENTERING_MAINTENANCE")),
+        "NumInServiceLiveDataNodes": sum(node.live for node in _in_state(status, "NORMAL")),
+    }
+
+
+def _leaving_node(node: NodeStatus, only: str) -> Bean:
+    return {
+        "xferaddr": node.name,
+        "location": node.rack,
+        "uuid": node.uuid,
+        "underReplicatedBlocks": node.low_redundancy_blocks,
+        only: node.only_leaving_blocks,
+        "underReplicateInOpenFiles": node.open_low_redundancy_blocks,
+    }
+
+
 def _room(status: NamenodeStatus) -> tuple[int, int, int]:
     """Capacity, used, left."""
-    live = _live(status)
+    live = [node for node in _live(status) if node.in_service]
     return (
         sum(node.capacity_bytes for node in live),
         sum(node.used_bytes for node in live),
@@ -231,7 +288,7 @@ def _live_node(node: NodeStatus) -> Bean:
         "uuid": node.uuid,
         "lastContact": round(node.last_heartbeat_s),
         "usedSpace": node.used_bytes,
-        "adminState": "In Service",
+        "adminState": node.admin_words,
         "nonDfsUsedSpace": node.non_dfs_used_bytes,
         "capacity": node.capacity_bytes,
         "numBlocks": node.blocks,
@@ -247,8 +304,8 @@ def _live_node(node: NodeStatus) -> Bean:
 def _dead_node(node: NodeStatus) -> Bean:
     return {
         "lastContact": round(node.last_heartbeat_s),
-        "decommissioned": False,
-        "adminState": "In Service",
+        "decommissioned": node.admin_state == "DECOMMISSIONED",
+        "adminState": node.admin_words,
         "xferaddr": node.name,
         "location": node.rack,
         "uuid": node.uuid,

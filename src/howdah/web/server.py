@@ -2,7 +2,8 @@
 
 A small answer is made and sent on the loop. An `Exchange` gets the connection on a thread
 of its own: the loop neither reads nor writes there while it runs, and gets the outcome
-when it is over.
+when it is over. A `Stream` is made on the loop piece by piece, each when the other side has
+taken those before it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Final, Protocol, cast
+from typing import Final, Protocol, cast, runtime_checkable
 
 from howdah.web.http import MAX_REQUEST_BYTES, Request, may_be_request, parse_request, plain
 
@@ -28,6 +29,7 @@ _FOREVER_S: Final = 1e6
 _END_OF_HEAD: Final = b"\r\n\r\n"
 
 
+@runtime_checkable
 class Exchange(Protocol):
     """What takes a connection for itself."""
 
@@ -38,7 +40,22 @@ class Exchange(Protocol):
         """On the loop, when `run` has ended in whatever way; what is still to be sent."""
 
 
-Handler = Callable[[Request | None], bytes | Exchange]
+class Stream(Protocol):
+    """A long answer, in pieces."""
+
+    head: bytes
+    """What comes first."""
+
+    def next(self, ready: Callable[[bytes, bool], None]) -> None:
+        """Make the next piece, and call `ready` with it, now or later on the loop. True: it is
+        the last one."""
+
+    def stop(self) -> None:
+        """No further piece is wanted. Called once, also behind the last piece."""
+
+
+Answer = bytes | Exchange | Stream
+Handler = Callable[[Request | None], Answer]
 """Called on the loop; None is what was no request."""
 
 
@@ -46,7 +63,8 @@ class HttpServer:
     """Answers requests until it is stopped."""
 
     def __init__(self, handler: Handler, *, timeout_s: float) -> None:
-        """`timeout_s`: so long an exchange may wait for the other side; 0 is for ever."""
+        """`timeout_s`: so long an exchange or a stream may wait for the other side; 0 is for
+        ever."""
         self.handler = handler
         self.timeout_s = timeout_s
         self._pool = ThreadPoolExecutor(MAX_EXCHANGES, thread_name_prefix="http")
@@ -86,6 +104,9 @@ class _Connection(asyncio.Protocol):
         self._received = b""
         self._answered = False
         self._socket: socket.socket | None = None
+        self._stream: Stream | None = None
+        self._may_write = True
+        self._is_waiting = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports are Transports by their methods, not by their class.
@@ -96,6 +117,7 @@ class _Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._timer.cancel()
+        self._end_stream()
         self._server.closed(self)
 
     def data_received(self, data: bytes) -> None:
@@ -113,8 +135,13 @@ class _Connection(asyncio.Protocol):
         answer = self._server.handler(self._parsed(head))
         if isinstance(answer, bytes):
             self._send(answer)
-        else:
+        elif isinstance(answer, Exchange):
             self._begin(answer, rest)
+        else:
+            self._answered = True
+            self._stream = answer
+            self._transport.write(answer.head)
+            self._pull()
 
     def _parsed(self, head: bytes) -> Request | None:
         request = parse_request(head)
@@ -138,6 +165,50 @@ class _Connection(asyncio.Protocol):
         if data:
             self._transport.write(data)
         self._transport.close()
+
+    # Streams.
+
+    def _pull(self) -> None:
+        if self._stream is not None:
+            self._is_waiting = False
+            self._stream.next(self._piece)
+
+    def _piece(self, data: bytes, is_last: bool) -> None:
+        if self._stream is None:
+            return  # The other side has gone.
+        if data:
+            self._transport.write(data)
+        if is_last:
+            self._end_stream()
+            self._transport.close()
+        elif self._may_write:
+            asyncio.get_running_loop().call_soon(self._pull)
+        else:
+            self._is_waiting = True
+
+    def pause_writing(self) -> None:
+        self._may_write = False
+        timeout_s = self._server.timeout_s
+        if self._stream is not None and timeout_s:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(timeout_s, self._takes_nothing)
+
+    def resume_writing(self) -> None:
+        self._may_write = True
+        self._timer.cancel()
+        if self._is_waiting:
+            self._pull()
+
+    def _takes_nothing(self) -> None:
+        log.info("an HTTP client took nothing for %g s", self._server.timeout_s)
+        self._transport.abort()
+
+    def _end_stream(self) -> None:
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.stop()
+
+    # Exchanges.
 
     def _begin(self, exchange: Exchange, rest: bytes) -> None:
         self._answered = True

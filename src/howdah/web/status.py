@@ -6,8 +6,17 @@ import html
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Final
 
 from howdah.web.http import Request, answer
+
+ADMIN_WORDS: Final = {
+    "NORMAL": "In Service",
+    "DECOMMISSION_INPROGRESS": "Decommission In Progress",
+    "DECOMMISSIONED": "Decommissioned",
+    "ENTERING_MAINTENANCE": "Entering Maintenance",
+    "IN_MAINTENANCE": "In Maintenance",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +37,41 @@ class NodeStatus:
     non_dfs_used_bytes: int = 0
     pool_used_bytes: int = 0
     failed_volumes: int = 0
+    admin_state: str = "NORMAL"
+    """As `AdminState` names it."""
+    low_redundancy_blocks: int = 0
+    """What keeps it from leaving; of these `only_leaving_blocks` have no replica in service, and
+    `open_low_redundancy_blocks` are of files that are being written."""
+    only_leaving_blocks: int = 0
+    open_low_redundancy_blocks: int = 0
+
+    @property
+    def in_service(self) -> bool:
+        return self.admin_state == "NORMAL"
+
+    @property
+    def admin_words(self) -> str:
+        """As Hadoop's pages show the state."""
+        return ADMIN_WORDS[self.admin_state]
+
+
+@dataclass(frozen=True, slots=True)
+class JournalNodeStatus:
+    """`left_out` says why it gets nothing until the next segment; it is empty otherwise."""
+
+    name: str
+    txid: int
+    left_out: str
 
 
 @dataclass(frozen=True, slots=True)
 class EditsDirectoryStatus:
-    """`failure` is empty while edits are written there."""
+    """`failure` is empty while edits are written there. A quorum has `nodes`."""
 
     path: str
     required: bool
     failure: str
+    nodes: Sequence[JournalNodeStatus] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +142,10 @@ def page(status: NamenodeStatus) -> str:
     for directory in status.edits_directories:
         failed = f"FAILED, {directory.failure}" if directory.failure else "written"
         facts[f"Edits in {directory.path}"] = failed
+        for node in directory.nodes:
+            left_out = f", LEFT OUT until the next segment begins: {node.left_out}"
+            said = f"has transaction {node.txid}{left_out if node.left_out else ''}"
+            facts[f"Journal node {node.name}"] = said
     warnings = "".join(
         f"<p class=warning>Warning: {html.escape(text)}.</p>" for text in status.warnings
     )
@@ -121,7 +160,8 @@ def page(status: NamenodeStatus) -> str:
             for cell in (
                 node.name,
                 node.rack,
-                "live" if node.live else "dead",
+                ("live" if node.live else "dead")
+                + ("" if node.in_service else f", {node.admin_words}"),
                 f"{node.last_heartbeat_s:.1f} s ago",
                 human(node.capacity_bytes),
                 human(node.used_bytes),

@@ -10,7 +10,13 @@ import pytest
 
 from howdah.web.http import Request
 from howdah.web.jmx import beans, respond_jmx
-from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, NodeStatus
+from howdah.web.status import (
+    EditsDirectoryStatus,
+    JournalNodeStatus,
+    NamenodeStatus,
+    NodeStatus,
+    respond,
+)
 
 
 @pytest.fixture
@@ -101,8 +107,96 @@ def test_figures_count_live_datanodes_only(status: NamenodeStatus) -> None:
     assert figures["NameNodeStatus"]["HostAndPort"] == "nn:8020"
 
 
+def test_datanodes_that_leave_are_counted_and_told_with_what_keeps_them(
+    status: NamenodeStatus,
+) -> None:
+    def node(number: int, admin_state: str, *, live: bool = True, lacking: int = 0) -> NodeStatus:
+        return NodeStatus(
+            f"10.0.0.{number}:9866",
+            "/r1",
+            live,
+            0.4,
+            1000,
+            100,
+            900,
+            3,
+            uuid=f"u{number}",
+            admin_state=admin_state,
+            low_redundancy_blocks=lacking,
+            only_leaving_blocks=lacking // 2,
+            open_low_redundancy_blocks=1,
+        )
+
+    told = replace(
+        status,
+        datanodes=[
+            node(1, "NORMAL"),
+            node(2, "DECOMMISSION_INPROGRESS", lacking=4),
+            node(3, "DECOMMISSIONED"),
+            node(4, "DECOMMISSIONED", live=False),
+            node(5, "ENTERING_MAINTENANCE", lacking=2),
+            node(6, "IN_MAINTENANCE"),
+            node(7, "IN_MAINTENANCE", live=False),
+        ],
+    )
+    figures = {bean["name"].rpartition("=")[2]: bean for bean in beans(told)}  # type: ignore[attr-defined]
+    for name in ("FSNamesystem", "FSNamesystemState"):
+        bean = figures[name]
+        assert bean["CapacityTotal"] == 1000
+        assert {
+            key: bean[key] for key in bean if key.endswith("DataNodes") and key[3] in "DIE"
+        } == {
+            "NumDecomLiveDataNodes": 1,
+            "NumDecomDeadDataNodes": 1,
+            "NumDecommissioningDataNodes": 1,
+            "NumInMaintenanceLiveDataNodes": 1,
+            "NumInMaintenanceDeadDataNodes": 1,
+            "NumEnteringMaintenanceDataNodes": 1,
+            "NumInServiceLiveDataNodes": 1,
+            "NumDeadDataNodes": 2,
+        }
+    info = figures["NameNodeInfo"]
+    assert json.loads(str(info["DecomNodes"])) == {
+        "10.0.0.2:9866": {
+            "xferaddr": "10.0.0.2:9866",
+            "location": "/r1",
+            "uuid": "u2",
+            "underReplicatedBlocks": 4,
+            "decommissionOnlyReplicas": 2,
+            "underReplicateInOpenFiles": 1,
+        }
+    }
+    entering = json.loads(str(info["EnteringMaintenanceNodes"]))["10.0.0.5:9866"]
+    assert entering["maintenanceOnlyReplicas"] == 1
+    live, dead = (json.loads(str(info[name])) for name in ("LiveNodes", "DeadNodes"))
+    assert live["10.0.0.2:9866"]["adminState"] == "Decommission In Progress"
+    assert dead["10.0.0.4:9866"]["decommissioned"] is True
+    assert dead["10.0.0.7:9866"]["adminState"] == "In Maintenance"
+    assert "live, Entering Maintenance" in respond(Request("GET", "/"), told).decode()
+
+
 def test_defects_are_shown_with_what_failed(status: NamenodeStatus) -> None:
     told = replace(status, defects={"lease recovery": 2, "mkdirs": 1})
-    bean = next(bean for bean in beans(told) if bean["name"].endswith("HowdahDefects"))  # type: ignore[attr-defined]
+    bean = next(bean for bean in beans(told) if str(bean["name"]).endswith("HowdahDefects"))
     assert bean["Total"] == 3
     assert json.loads(str(bean["ByPlace"])) == {"lease recovery": 2, "mkdirs": 1}
+
+
+def test_journals_are_told_with_the_nodes_that_are_left_out(status: NamenodeStatus) -> None:
+    nodes = [JournalNodeStatus("jn1:8485", 12, ""), JournalNodeStatus("jn2:8485", 9, "it is down")]
+    quorum = EditsDirectoryStatus("qjournal://jn1:8485;jn2:8485/ns", True, "", nodes)
+    directory = EditsDirectoryStatus("/edits", False, "disk full")
+    told = replace(status, edits_directories=[quorum, directory])
+    info = next(bean for bean in beans(told) if str(bean["name"]).endswith("NameNodeInfo"))
+    assert json.loads(str(info["NameJournalStatus"])) == [
+        {
+            "manager": "qjournal://jn1:8485;jn2:8485/ns",
+            "stream": "jn1:8485 (Written txid 12), jn2:8485 (Written txid 9) (3 txns behind) "
+            "(will try to re-sync on next segment)",
+            "required": "true",
+            "disabled": "false",
+        },
+        {"manager": "/edits", "stream": "/edits", "required": "false", "disabled": "true"},
+    ]
+    page = respond(Request("GET", "/"), told).decode()
+    assert "LEFT OUT until the next segment begins: it is down" in page

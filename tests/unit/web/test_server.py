@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from howdah.web import server as module
-from howdah.web.http import Request, plain
-from howdah.web.server import Exchange, HttpServer
+from howdah.web.http import plain
+from howdah.web.server import Handler, HttpServer
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Upload:
 
 
 def serve(
-    handler: Callable[[Request | None], bytes | Exchange],
+    handler: Handler,
     act: Callable[[HttpServer, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
 ) -> None:
     async def main() -> None:
@@ -132,3 +132,86 @@ def test_stop_breaks_an_exchange_off() -> None:
 
     upload = Upload(1)
     serve(lambda _: upload, act)
+
+
+# Streams.
+
+
+class Counting:
+    """Gives out `count` pieces of `size` bytes; the last one is "end"."""
+
+    head = b"HTTP/1.1 200 OK\r\n\r\n"
+
+    def __init__(self, count: int, size: int = 1) -> None:
+        self.left = count
+        self.size = size
+        self.made = 0
+        self.stopped = asyncio.Event()
+
+    def next(self, ready: Callable[[bytes, bool], None]) -> None:
+        self.made += 1
+        if self.made > self.left:
+            ready(b"end", True)
+        else:
+            ready(b"." * self.size, False)
+
+    def stop(self) -> None:
+        assert not self.stopped.is_set(), "once only"
+        self.stopped.set()
+
+
+def test_stream_comes_piece_by_piece_and_ends() -> None:
+    async def act(
+        server: HttpServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        writer.write(b"GET / HTTP/1.1\r\n\r\n")
+        assert await reader.read() == Counting.head + b".....end"
+        await stream.stopped.wait()
+
+    stream = Counting(5)
+    serve(lambda _: stream, act)
+
+
+def test_no_piece_is_made_for_a_reader_who_takes_none() -> None:
+    async def act(
+        server: HttpServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        reader._transport.pause_reading()  # type: ignore[attr-defined]
+        writer.write(b"GET / HTTP/1.1\r\n\r\n")
+        made = -1
+        while made != stream.made:  # until nothing moves any more
+            made = stream.made
+            for _ in range(50):
+                await asyncio.sleep(0)
+        assert made < 1000
+        reader._transport.resume_reading()  # type: ignore[attr-defined]
+        assert len(await reader.read()) == len(Counting.head) + 1000 * (1 << 16) + len(b"end")
+
+    stream = Counting(1000, 1 << 16)
+    serve(lambda _: stream, act)
+
+
+def test_stream_is_stopped_when_its_reader_goes_or_takes_nothing_for_long() -> None:
+    async def act(
+        server: HttpServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        writer.write(b"GET / HTTP/1.1\r\n\r\n")
+        await reader.readline()
+        writer.transport.abort()
+        await streams[0].stopped.wait()
+        server.timeout_s = 0.01
+        slow, asking = await asyncio.open_connection("127.0.0.1", server_port(server))
+        slow._transport.pause_reading()  # type: ignore[attr-defined]
+        asking.write(b"GET / HTTP/1.1\r\n\r\n")
+        await streams[1].stopped.wait()
+        asking.transport.abort()
+
+    streams = [Counting(1 << 60, 1 << 16), Counting(1 << 60, 1 << 16)]
+    coming = iter(streams)
+    serve(lambda _: next(coming), act)
+
+
+def server_port(server: HttpServer) -> int:
+    assert isinstance(server._server, asyncio.Server)
+    port: int = server._server.sockets[0].getsockname()[1]
+    return port

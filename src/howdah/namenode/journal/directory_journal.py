@@ -16,7 +16,7 @@ import os
 from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from howdah import errors
 from howdah.namenode.journal.choosing import SegmentCopy
@@ -167,15 +167,15 @@ class DirectorySource:
         return SegmentCopy(self.name, path, first_txid, None, reach)
 
     @contextlib.contextmanager
-    def open(self, copy: SegmentCopy, skip_bytes: int = 0) -> Iterator[FileIO | _Resumed]:
+    def open(self, copy: SegmentCopy, skip_bytes: int = 0) -> Iterator[FileIO | Resumed]:
         with open(copy.path, "rb", buffering=0) as file:
-            yield _Resumed(file, skip_bytes) if skip_bytes else file
+            yield Resumed(file, skip_bytes) if skip_bytes else file
 
 
-class _Resumed:
+class Resumed:
     """A segment's file without the first `skip_bytes` behind its header."""
 
-    def __init__(self, file: FileIO, skip_bytes: int) -> None:
+    def __init__(self, file: BinaryIO | FileIO, skip_bytes: int) -> None:
         self._file = file
         self._header = file.read(HEADER_BYTES) or b""
         file.seek(skip_bytes, os.SEEK_CUR)

@@ -18,14 +18,18 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from howdah.namenode.journal.journal import Batch, Journal
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
 
 log = logging.getLogger(__name__)
+
+JOINED_BYTES: Final = 1 << 20
+"""Batches that gathered become one, up to this size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +151,7 @@ class EditLog:
         return batches
 
     def _write(self, batches: Sequence[Batch | _Roll]) -> None:
-        for piece in batches:
+        for piece in _joined(batches):
             if isinstance(piece, _Roll):
                 self._journal.end_segment(piece.last_txid)
                 self._begin(piece.last_txid + 1)
@@ -159,6 +163,31 @@ class EditLog:
         self._journal.begin_segment(first_txid)
         record = encode_record(first_txid, edits.StartLogSegmentOp())
         self._journal.append(Batch(first_txid, 1, record))
+
+
+def _joined(pieces: Iterable[Batch | _Roll]) -> Iterator[Batch | _Roll]:
+    """The same with fewer batches: a journal on the network sends each by itself."""
+    joined: list[Batch] = []
+    size_bytes = 0
+    for piece in pieces:
+        if joined and (isinstance(piece, _Roll) or size_bytes + len(piece.records) > JOINED_BYTES):
+            yield _as_one(joined)
+            joined, size_bytes = [], 0
+        if isinstance(piece, _Roll):
+            yield piece
+        else:
+            joined.append(piece)
+            size_bytes += len(piece.records)
+    if joined:
+        yield _as_one(joined)
+
+
+def _as_one(batches: Sequence[Batch]) -> Batch:
+    first, *rest = batches
+    if not rest:
+        return first
+    count = rest[-1].last_txid - first.first_txid + 1
+    return Batch(first.first_txid, count, b"".join(batch.records for batch in batches))
 
 
 def _end_record(txid: int) -> Batch:

@@ -22,6 +22,7 @@ from pathlib import Path
 from howdah import errors
 from howdah.namenode.journal.directory_journal import DirectorySource
 from howdah.namenode.journal.inotify import EventsBuilder
+from howdah.namenode.journal.journal import SegmentSource
 from howdah.namenode.journal.reading import LogReader
 from howdah.proto import client_namenode_pb2 as pb
 
@@ -31,9 +32,20 @@ log = logging.getLogger(__name__)
 class Watching:
     """Reads one namenode's edits for watching clients. Any thread may call."""
 
-    def __init__(self, directories: Callable[[], list[Path]], max_events: int) -> None:
-        """`directories` are the edits directories that work, best first."""
-        self._reader = LogReader(lambda: [DirectorySource(each) for each in directories()])
+    def __init__(
+        self,
+        directories: Callable[[], list[Path]],
+        max_events: int,
+        shared: SegmentSource | None = None,
+    ) -> None:
+        """`directories` are the edits directories that work, best first. What another namenode
+        wrote as the active is in the `shared` log alone."""
+
+        def own() -> list[SegmentSource]:
+            return [DirectorySource(each) for each in directories()]
+
+        self._own = LogReader(own)
+        self._all = None if shared is None else LogReader(lambda: [*own(), shared])
         self._max_events = max_events
 
     def events(self, from_txid: int, durable_txid: int) -> pb.EventsListProto:
@@ -42,15 +54,25 @@ class Watching:
         Raises RemoteError if they can be read from no directory.
         """
         from_txid = max(from_txid, 1)
+        if self._all is None:
+            return self._events(self._own, from_txid, durable_txid, or_oldest=True)
+        try:
+            return self._events(self._own, from_txid, durable_txid, or_oldest=False)
+        except errors.RemoteError:
+            return self._events(self._all, from_txid, durable_txid, or_oldest=True)
+
+    def _events(
+        self, reader: LogReader, from_txid: int, durable_txid: int, *, or_oldest: bool
+    ) -> pb.EventsListProto:
         builder = EventsBuilder(self._max_events, durable_txid)
-        edits = self._reader.edits(from_txid, durable_txid, or_oldest=True)
+        edits = reader.edits(from_txid, durable_txid, or_oldest=or_oldest)
         try:
             with contextlib.closing(edits):
                 for _, placed in edits:
                     if not builder.add(placed.logged):
                         break
         except OSError as error:
-            log.warning("a watching client gets no edits from %d on: %s", from_txid, error)
+            log.info("edits from %d on cannot be read for a watching client: %s", from_txid, error)
             raise errors.RemoteError(
                 f"the edits from {from_txid} on cannot be read: {error}"
             ) from error

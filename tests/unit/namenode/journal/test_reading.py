@@ -6,7 +6,8 @@ import fcntl
 import os
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from howdah.storage import disk
 from howdah.storage.disk import Operation
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
+from howdah.storage.edits.segment_scan import PlacedEdit
 from howdah.storage.edits.segments import SegmentWriter, list_segments
 from howdah.storage.layout import StorageDirectory
 
@@ -63,10 +65,10 @@ def stored(roots: list[Path], from_txid: int = 1) -> list[int]:
     return txids(StoredLog(sources(roots), from_txid).edits())
 
 
-def txids(found: Iterator[tuple[SegmentCopy, object]]) -> list[int]:
+def txids(found: Iterator[tuple[SegmentCopy, PlacedEdit]]) -> list[int]:
     read = []
     for _, placed in found:
-        logged = placed.logged  # type: ignore[attr-defined]
+        logged = placed.logged
         assert logged.edit == edits.SetGenstampV2Op(1000 + logged.txid), "no garbage"
         read.append(logged.txid)
     return read
@@ -336,12 +338,14 @@ def test_who_reads_beside_the_one_who_writes_sees_what_is_durable_and_nothing_el
                 written[txid] = edit
                 log.append([encode_record(txid, edit)])
                 if n % 10 == 0:
-                    wait_for(lambda txid=txid: durable[-1] >= txid)  # type: ignore[misc]
+                    wait_for(partial(is_durable, txid))
         finally:
             done.set()
 
-    def wait_for(condition: object) -> None:
-        assert callable(condition)
+    def is_durable(txid: int) -> bool:
+        return durable[-1] >= txid
+
+    def wait_for(condition: Callable[[], bool]) -> None:
         for _ in range(int(WAIT_S / 0.001)):
             if condition():
                 return

@@ -1,0 +1,22 @@
+"""`howdah journalnode`: one node of a journal quorum. Mirrors `hdfs journalnode`, which is
+formatted by the namenode (`howdah namenode -format`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from howdah.cli.servers import check_configuration, log_to_stderr, server_arguments
+
+if TYPE_CHECKING:
+    from howdah.config import Configuration
+
+
+def main(argv: list[str], conf: Configuration) -> int:
+    """Run a journal node until SIGTERM."""
+    parser = server_arguments("journalnode")
+    options = parser.parse_args(argv)
+    log_to_stderr(options.log_level)
+    check_configuration(conf)
+    from howdah.journalnode.server import run
+
+    return run(conf, options.ready_file)

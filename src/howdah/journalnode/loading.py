@@ -1,0 +1,144 @@
+"""What the files of a journal say, with what a crash left half-way brought to an end (shell;
+A10)."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Final
+
+from howdah import errors
+from howdah.journalnode.formats import (
+    COMMITTED,
+    DECISIONS,
+    JOINING,
+    LAST_PROMISED,
+    LAST_WRITER,
+    LEASE,
+    decode_committed,
+    decode_decision,
+    decode_number,
+)
+from howdah.journalnode.state import JournalState, SegmentState
+from howdah.storage import disk
+from howdah.storage.atomic import fsync_directory, replacing
+from howdah.storage.edits.segment_scan import SegmentEnd
+from howdah.storage.edits.segments import Segment, in_progress_name, list_segments, scan_segment
+
+log = logging.getLogger(__name__)
+
+STALE: Final = ".stale"
+_FETCHED: Final = re.compile(r"edits_inprogress_(\d+)\.epoch=(\d+)")
+
+Ends = dict[int, int]
+"""By the first transaction of an unfinished segment, where its last record ends, in bytes."""
+
+
+def load(current: Path, suspect_txid: int | None = None) -> tuple[JournalState, Ends]:
+    """The state that is in a `current` directory, which is locked.
+
+    `suspect_txid` is a segment of which a write or sync has failed: what the system shows of
+    it need not be on the disk, so it is written once more. Raises InconsistentStorage, OSError.
+    """
+    state = JournalState(
+        promised_epoch=_number(current / LAST_PROMISED, "an epoch"),
+        writer_epoch=_number(current / LAST_WRITER, "an epoch"),
+        committed_txid=_committed_txid(current / COMMITTED),
+        is_joining=(current / JOINING).exists(),
+        lease_ms=_number(current / LEASE, "the length of a lease"),
+    )
+    decisions = current / DECISIONS
+    if decisions.is_dir():
+        for path in decisions.iterdir():
+            if path.name.isascii() and path.name.isdigit():
+                first_txid = int(path.name)
+                decision = decode_decision(path.read_bytes(), first_txid, str(path))
+                state.decisions[first_txid] = decision
+    _end_fetches(current, state)
+    ends: Ends = {}
+    for segment in list_segments(current):
+        _load_segment(state, ends, segment, segment.first_txid == suspect_txid)
+    return state, ends
+
+
+def set_aside(path: Path, suffix: str) -> None:
+    """Keep a file under a name that is no segment's, durably."""
+    target = path.with_name(path.name + suffix)
+    log.warning("%s is set aside as %s", path, target.name)
+    disk.rename(path, target)
+    fsync_directory(path.parent)
+
+
+def _number(path: Path, what: str) -> int:
+    try:
+        return decode_number(path.read_bytes(), str(path), what)
+    except FileNotFoundError:
+        return 0
+
+
+def _committed_txid(path: Path) -> int | None:
+    try:
+        return decode_committed(path.read_bytes(), str(path))
+    except FileNotFoundError:
+        return None
+
+
+def _end_fetches(current: Path, state: JournalState) -> None:
+    """What was fetched for a decision that is kept takes its place."""
+    for path in list(current.iterdir()):
+        found = _FETCHED.fullmatch(path.name)
+        if found is None:
+            continue
+        decision = state.decisions.get(int(found[1]))
+        if decision is not None and decision.epoch == int(found[2]):
+            log.info("%s takes its place: its decision is kept", path)
+            disk.rename(path, current / in_progress_name(int(found[1])))
+        else:
+            log.info("%s is removed: no decision about it is kept", path)
+            disk.unlink(path)
+        fsync_directory(current)
+
+
+def _load_segment(state: JournalState, ends: Ends, segment: Segment, is_suspect: bool) -> None:
+    first_txid = segment.first_txid
+    if segment.last_txid is not None:
+        known = state.segments.get(first_txid)
+        if known is not None:
+            raise errors.InconsistentStorage(
+                f"{segment.path} and a segment that ends with transaction "
+                f"{known.last_txid} begin with the same one: move the wrong one away"
+            )
+        state.segments[first_txid] = SegmentState(first_txid, segment.last_txid, False)
+        return
+    if first_txid in state.segments:
+        # Journal sync brought the finished one.
+        set_aside(segment.path, STALE)
+        return
+    try:
+        end = _scanned(segment, is_suspect)
+    except (errors.CorruptEditLog, errors.IncorrectVersion) as error:
+        log.error("a segment of this journal cannot be read: %s", error)
+        state.damaged[first_txid] = str(error)
+        return
+    last_txid = first_txid - 1 if end.last_txid is None else end.last_txid
+    state.segments[first_txid] = SegmentState(first_txid, last_txid, True)
+    ends[first_txid] = end.valid_bytes
+
+
+def _scanned(segment: Segment, is_suspect: bool) -> SegmentEnd:
+    """Where a segment ends, which is durable then: others rely on what is said of it."""
+    if is_suspect:
+        with open(segment.path, "rb") as old, replacing(segment.path) as new:
+            shutil.copyfileobj(old, new)
+    end = scan_segment(segment)
+    if end.torn_bytes:
+        log.warning("%s has %d torn bytes: %s", segment.path, end.torn_bytes, end.torn_reason)
+    descriptor = disk.open_file(segment.path, os.O_RDWR)
+    try:
+        disk.sync(descriptor, segment.path)
+    finally:
+        os.close(descriptor)
+    return end

@@ -1,0 +1,191 @@
+"""What a journal node answers over HTTP (shell): segments, `/jmx`, `/conf` and a page.
+Hadoop: JournalNodeHttpServer, GetJournalEditServlet, JournalNodeMXBean."""
+
+from __future__ import annotations
+
+import html
+import json
+import socket
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from howdah import defects, errors, keys
+from howdah.config import Configuration
+from howdah.journalnode.journal import Journal
+from howdah.journalnode.node import Journals
+from howdah.journalnode.status import Figures, Status
+from howdah.web import configuration, jmx, segment_transfer
+from howdah.web.configuration import Property
+from howdah.web.file_out import FileOut, OutgoingFile
+from howdah.web.http import Request, answer, plain
+from howdah.web.segment_transfer import SegmentWanted, parse_wanted
+from howdah.web.server import Exchange
+
+_SERVICE: Final = "Hadoop:service=JournalNode,name="
+
+
+class Pages:
+    """Answers requests, on the loop; a segment is looked up and sent on a thread."""
+
+    def __init__(
+        self, conf: Configuration, journals: Journals, bytes_per_s: int, timeout_s: float
+    ) -> None:
+        self._conf = conf
+        self._journals = journals
+        self._bytes_per_s = bytes_per_s
+        self._timeout_s = timeout_s
+
+    def answer(self, request: Request | None) -> bytes | Exchange:
+        if request is None:
+            return plain(400, "this is no HTTP request")
+        if request.method not in ("GET", "HEAD"):
+            return plain(405, "only GET and HEAD are answered")
+        if request.path == segment_transfer.PATH:
+            return self._segment(request)
+        if request.path == configuration.PATH:
+            return configuration.respond_conf(request, configured(self._conf))
+        if request.path == jmx.PATH:
+            return Later(lambda: jmx.respond_beans(request, beans(self._journals.all())))
+        if request.path == "/":
+            return Later(lambda: _page(request, self._journals.all()))
+        return plain(404, f"there is no {request.path} here")
+
+    def _segment(self, request: Request) -> bytes | Exchange:
+        if request.method != "GET":
+            return plain(405, "segments are fetched with GET")
+        try:
+            wanted = parse_wanted(request)
+        except errors.IllegalArgument as error:
+            return plain(400, error.message)
+        return SegmentOut(self._journals, wanted, self._bytes_per_s, self._timeout_s)
+
+
+class SegmentOut:
+    """Sends a segment, or says why not."""
+
+    def __init__(
+        self, journals: Journals, wanted: SegmentWanted, bytes_per_s: int, timeout_s: float
+    ) -> None:
+        self._journals = journals
+        self._wanted = wanted
+        self._refusal = b""
+        self._file = FileOut(self._find, bytes_per_s, timeout_s, missing_status=404)
+
+    def run(self, connection: socket.socket, received: bytes) -> None:
+        wanted = self._wanted
+        try:
+            version = self._journals.find(wanted.journal_id).version()
+        except errors.IllegalArgument as error:
+            self._refusal = plain(400, error.message)
+            return
+        except errors.HowdahError as error:
+            self._refusal = plain(404, error.message)
+            return
+        if not wanted.is_of(version.namespace_id, version.cluster_id):
+            self._refusal = plain(
+                403,
+                f"This node has namespaceId '{version.namespace_id} and clusterId "
+                f"'{version.cluster_id}' but the requesting node expected "
+                f"'{wanted.storage_info}'",
+            )
+            return
+        self._file.run(connection, received)
+
+    def done(self) -> bytes:
+        return self._refusal or self._file.done()
+
+    def _find(self) -> OutgoingFile:
+        wanted = self._wanted
+        journal = self._journals.find(wanted.journal_id)
+        path, length_bytes = journal.segment_file(
+            wanted.first_txid, in_progress_ok=wanted.in_progress_ok
+        )
+        return OutgoingFile(path, length_bytes)
+
+
+class Later:
+    """An answer that waits for a journal's disk, and so is made on a thread."""
+
+    def __init__(self, make: Callable[[], bytes]) -> None:
+        self._make = make
+        self._answer = plain(500, "the page could not be made")
+
+    def run(self, connection: socket.socket, received: bytes) -> None:
+        self._answer = self._make()
+
+    def done(self) -> bytes:
+        return self._answer
+
+
+def beans(journals: Iterable[Journal]) -> list[jmx.Bean]:
+    """What monitoring of Hadoop's journal nodes asks for."""
+    found = [(journal.status(), journal.figures) for journal in journals]
+    formatted = {
+        status.journal_id: {"Formatted": str(not status.trouble).lower()} for status, _ in found
+    }
+    return [
+        {
+            "name": f"{_SERVICE}JournalNodeInfo",
+            "modelerType": "org.apache.hadoop.hdfs.qjournal.server.JournalNode",
+            "JournalsStatus": json.dumps(formatted),
+        },
+        *(_bean(status, figures) for status, figures in found),
+        {
+            "name": f"{_SERVICE}HowdahDefects",
+            "modelerType": "howdah.defects",
+            "Total": sum(defects.seen.values()),
+            "ByPlace": json.dumps(dict(defects.seen)),
+        },
+    ]
+
+
+def _bean(status: Status, figures: Figures) -> jmx.Bean:
+    return {
+        "name": f"{_SERVICE}Journal-{status.journal_id}",
+        "modelerType": f"Journal-{status.journal_id}",
+        "LastPromisedEpoch": status.promised_epoch,
+        "LastWriterEpoch": status.writer_epoch,
+        "LastWrittenTxId": status.highest_txid,
+        "CurrentLagTxns": max(0, status.committed_txid - status.highest_txid),
+        "HowdahMissingTxns": status.missing_count,
+        "HowdahHasVote": not status.is_joining,
+        "LastJournalTimestamp": figures.last_write_ms,
+        "BatchesWritten": figures.batches_written,
+        "BatchesWrittenWhileLagging": figures.batches_written_lagging,
+        "TxnsWritten": figures.transactions_written,
+        "BytesWritten": figures.bytes_written,
+        "NumEditLogsSynced": figures.segments_synced,
+        "RpcRequestCacheMissAmountNumMisses": figures.cache_misses,
+    }
+
+
+def _page(request: Request, journals: Iterable[Journal]) -> bytes:
+    heads = ("Journal", "Last transaction", "Committed", "Missing", "Promised epoch", "Trouble")
+    rows = [heads] + [
+        (
+            status.journal_id,
+            f"{status.highest_txid:,}",
+            f"{status.committed_txid:,}",
+            f"{status.missing_count:,}",
+            str(status.promised_epoch),
+            "it has no vote yet" if status.is_joining else status.trouble,
+        )
+        for status in (journal.status() for journal in journals)
+    ]
+    table = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    body = (
+        "<!doctype html><html lang=en><meta charset=utf-8><title>howdah journal node</title>"
+        f"<h1>howdah journal node</h1><table>{table}</table></html>\n"
+    )
+    with_body = request.method == "GET"
+    return answer(200, body.encode(), "text/html; charset=utf-8", with_body=with_body)
+
+
+def configured(conf: Configuration) -> Iterator[Property]:
+    """Every key with a value: those that are set, and the defaults of those that are known."""
+    for name in keys.KNOWN.keys() | dict(conf.items()).keys():
+        value = conf.raw(name)
+        if value is not None:
+            yield Property(name, value, conf.source(name))

@@ -1,0 +1,187 @@
+"""`howdah journalnode`: the process (shell). Hadoop: JournalNode.
+
+RPC is answered on threads, one a connection: a call waits for a disk, and a disk that hangs
+holds up those who need it and nobody else. Pages and segments are answered by an event loop
+with threads of its own. SIGTERM and SIGINT end the process; unfinished segments stay as they
+are, as after a crash.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import socket
+from pathlib import Path
+from typing import Final
+
+import uvloop
+
+from howdah import errors, exposure, keys
+from howdah.config import Configuration
+from howdah.journalnode import settings
+from howdah.journalnode.election_service import Elections, election_service
+from howdah.journalnode.journal_storage import Sink
+from howdah.journalnode.node import ELECTIONS_NAME, JournalDirectories, Journals
+from howdah.journalnode.pages import Pages
+from howdah.journalnode.protocol import JournalCalls, WebPlace
+from howdah.journalnode.settings import SyncSettings
+from howdah.journalnode.sync import Peer, Syncer
+from howdah.kinds import Address
+from howdah.rpc.service import Registry
+from howdah.rpc.threaded import ThreadedRpcServer
+from howdah.storage import disk
+from howdah.storage.atomic import replace_file
+from howdah.this_host import is_this_host
+from howdah.web import segment_transfer
+from howdah.web.fetching import fetch, split_url
+from howdah.web.server import HttpServer
+
+log = logging.getLogger(__name__)
+
+IDLE_TIMEOUT_S: Final = 600.0
+MAX_CONNECTIONS: Final = 256
+
+
+class JournalNode:
+    """One node. `serve` runs on an event loop."""
+
+    def __init__(self, conf: Configuration) -> None:
+        """Open what is there. Raises HowdahError, OSError."""
+        self._conf = conf
+        self._sync = SyncSettings.of(conf)
+        directories = JournalDirectories.of(conf)
+        for directory in directories.all():
+            disk.make_directory(directory, 0o700)
+        self._quorums = settings.quorums(conf)
+        self.journals = Journals(directories, self._fetch, settings.cache_bytes(conf))
+        self.web = WebPlace()
+        self._elections = Elections(directories.default / ELECTIONS_NAME)
+        timeout_s = conf.get(keys.DFS_IMAGE_TRANSFER_TIMEOUT)
+        bytes_per_s = conf.get(keys.DFS_IMAGE_TRANSFER_BANDWIDTHPERSEC)
+        pages = Pages(conf, self.journals, bytes_per_s, timeout_s)
+        self._http = HttpServer(pages.answer, timeout_s=timeout_s)
+        self.bound: list[Address] = []
+        """IP addresses and ports at which it listens."""
+        self._rpc: ThreadedRpcServer | None = None
+        self._syncer: Syncer | None = None
+
+    async def start(self) -> tuple[Address, Address]:
+        """Listen; the addresses for RPC and for HTTP. Raises OSError."""
+        conf = self._conf
+        http_host, http_port = conf.get(keys.DFS_JOURNALNODE_HTTP_ADDRESS)
+        http_bind = conf.get(keys.DFS_JOURNALNODE_HTTP_BIND_HOST) or http_host
+        self.web.host = http_host
+        self.web.port = await self._http.start(http_bind, http_port)
+        self.bound.append((_resolved(http_bind, self.web.port)[1][0], self.web.port))
+        host, port = conf.get(keys.DFS_JOURNALNODE_RPC_ADDRESS)
+        bind = conf.get(keys.DFS_JOURNALNODE_RPC_BIND_HOST) or host
+        backlog = conf.get(keys.IPC_SERVER_LISTEN_QUEUE_SIZE)
+        listener = _listen(bind, port, backlog)
+        address, port = listener.getsockname()[:2]
+        self.bound.append((address, port))
+        self.journals.open_all()
+        services = JournalCalls(self.journals, self.web).services()
+        self._rpc = ThreadedRpcServer(
+            listener,
+            Registry([*services, election_service(self._elections)]),
+            max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
+            max_connections=MAX_CONNECTIONS,
+            idle_timeout_s=IDLE_TIMEOUT_S,
+        )
+        self._rpc.start()
+        if self._sync.is_enabled:
+            self._syncer = Syncer(
+                self.journals,
+                self._peers(port),
+                self._sync.interval_s,
+                formats=self._sync.formats,
+            )
+            self._syncer.start()
+        return (host, port), (http_host, self.web.port)
+
+    def stop(self) -> None:
+        """Answer no more, and give up all files."""
+        if self._syncer is not None:
+            self._syncer.stop()
+        self._http.stop()
+        if self._rpc is not None:
+            self._rpc.close()
+        self.journals.close()
+
+    def _peers(self, own_port: int) -> dict[str, list[Peer]]:
+        return {
+            journal_id: [
+                Peer(address, self._sync.timeout_s)
+                for address in nodes
+                if not (address[1] == own_port and is_this_host(address[0]))
+            ]
+            for journal_id, nodes in self._quorums.items()
+        }
+
+    def _fetch(self, url: str, sink: Sink) -> None:
+        """A segment of another node. Raises IllegalArgument for any other address: a caller
+        must not have this node ask for whatever it likes."""
+        address = split_url(url)
+        if address.path != segment_transfer.PATH:
+            raise errors.IllegalArgument(f"{url!r} is no segment of a journal node")
+        fetch(
+            url,
+            sink,
+            connect_timeout_s=self._sync.timeout_s,
+            read_timeout_s=self._sync.timeout_s,
+            # Only a decision is about unfinished segments, and a takeover waits for it.
+            bytes_per_s=0 if "inProgressOk=true" in address.query else self._sync.bytes_per_s,
+        )
+
+
+def _resolved(host: str, port: int) -> tuple[int, tuple[str, int]]:
+    """The family and the socket address. Raises OSError."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, _, _, _, address = found[0]
+    return family, (str(address[0]), int(address[1]))
+
+
+def _listen(host: str, port: int, backlog: int) -> socket.socket:
+    """Raises OSError."""
+    family, address = _resolved(host, port)
+    return socket.create_server(address, family=family, backlog=backlog)
+
+
+def run(conf: Configuration, ready_file: Path | None = None) -> int:
+    """Serve until SIGTERM; the exit code. What hinders the start is logged and gives 1."""
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_serve(conf, ready_file))
+    except (errors.HowdahError, OSError) as error:
+        log.critical("the journal node cannot start: %s", error)
+        return 1
+    return 0
+
+
+async def _serve(conf: Configuration, ready_file: Path | None) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    node = JournalNode(conf)
+    try:
+        rpc, http = await node.start()
+        warning = exposure.warning("journal node", node.bound)
+        if warning:
+            log.warning("%s", warning)
+        log.info("serving journals at %s:%d and http://%s:%d", *rpc, *http)
+        if ready_file is not None:
+            ready = {
+                "pid": os.getpid(),
+                "role": "journalnode",
+                "rpc": "{}:{}".format(*rpc),
+                "http": "{}:{}".format(*http),
+            }
+            replace_file(ready_file, json.dumps(ready).encode())
+        await stop.wait()
+    finally:
+        node.stop()
+    log.info("stopped")

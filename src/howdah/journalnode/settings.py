@@ -1,0 +1,70 @@
+"""What a journal node takes from its configuration (shell)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from howdah import errors, keys
+from howdah.config import Configuration
+from howdah.journal_uri import JournalUri, is_journal_uri
+from howdah.kinds import Address
+
+CACHE_BYTES: Final = 64 << 20
+SHARED_EDITS: Final = "dfs.namenode.shared.edits.dir"
+
+
+@dataclass(frozen=True, slots=True)
+class SyncSettings:
+    """How segments that were missed are fetched."""
+
+    is_enabled: bool
+    interval_s: float
+    timeout_s: float
+    bytes_per_s: int
+    formats: bool
+    """Whether journals that are at the others are made here."""
+
+    @classmethod
+    def of(cls, conf: Configuration) -> SyncSettings:
+        return cls(
+            conf.get(keys.DFS_JOURNALNODE_ENABLE_SYNC),
+            conf.get(keys.DFS_JOURNALNODE_SYNC_INTERVAL),
+            conf.get(keys.DFS_EDIT_LOG_TRANSFER_TIMEOUT),
+            conf.get(keys.DFS_EDIT_LOG_TRANSFER_BANDWIDTHPERSEC),
+            conf.get(keys.DFS_JOURNALNODE_ENABLE_SYNC_FORMAT),
+        )
+
+
+def cache_bytes(conf: Configuration) -> int:
+    return conf.get(keys.DFS_JOURNALNODE_EDIT_CACHE_SIZE_BYTES) or CACHE_BYTES
+
+
+def quorums(conf: Configuration) -> dict[str, tuple[Address, ...]]:
+    """The nodes of each journal that the configuration names, this one among them: every
+    value of dfs.namenode.shared.edits.dir, whatever nameservice and namenode it is for.
+
+    Raises InvalidConfiguration if a journal has two sets of nodes.
+    """
+    found: dict[str, tuple[Address, ...]] = {}
+    for name, uri in _shared_edits(conf):
+        known = found.setdefault(uri.journal_id, uri.nodes)
+        if set(known) != set(uri.nodes):
+            raise errors.InvalidConfiguration(
+                f"{name}: journal {uri.journal_id} has other nodes in another value of "
+                f"{SHARED_EDITS}"
+            )
+    return found
+
+
+def _shared_edits(conf: Configuration) -> Iterable[tuple[str, JournalUri]]:
+    for name, _ in conf.items():
+        if name != SHARED_EDITS and not name.startswith(f"{SHARED_EDITS}."):
+            continue
+        text = conf.raw(name)
+        if text is not None and is_journal_uri(text):
+            try:
+                yield name, JournalUri.parse(text)
+            except errors.IllegalArgument as error:
+                raise errors.InvalidConfiguration(f"{name}: {error}") from error

@@ -1,0 +1,97 @@
+"""A file of another server, fetched over HTTP piece by piece (shell)."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import time
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+from howdah import errors
+from howdah.throttle import Throttle
+
+_MAX_REASON_BYTES: Final = 4096
+
+
+def fetch(
+    url: str,
+    sink: Callable[[bytes], object],
+    *,
+    connect_timeout_s: float,
+    read_timeout_s: float,
+    bytes_per_s: int = 0,
+    max_bytes: int | None = None,
+    go_on: Callable[[], object] = lambda: None,
+) -> None:
+    """Give all that is at an `http` address to `sink`. Time-outs are for one wait, not for the
+    whole; `bytes_per_s` 0 is without a limit. `go_on` is called now and then, and may raise.
+
+    Raises PathNotFound where there is no such thing, Unreachable or CallTimeout where nobody
+    answers, RemoteError for every other refusal and for what is cut off or too long.
+    """
+    parts = split_url(url)
+    connection = http.client.HTTPConnection(
+        parts.hostname or "", parts.port, timeout=connect_timeout_s
+    )
+    target = parts.path or "/"
+    try:
+        connection.connect()
+        connection.sock.settimeout(read_timeout_s)
+        connection.request("GET", f"{target}?{parts.query}" if parts.query else target)
+        answer = connection.getresponse()
+        if answer.status != 200:
+            reason = f"{url}: {answer.status} {_reason(answer)}"
+            if answer.status in (404, 410):
+                raise errors.PathNotFound(reason)
+            raise errors.RemoteError(reason)
+        _pour(url, answer, sink, Throttle(bytes_per_s), max_bytes, go_on)
+    except TimeoutError as error:
+        raise errors.CallTimeout(f"{url}: no answer in time") from error
+    except (ConnectionError, socket.gaierror, http.client.HTTPException, UnicodeError) as error:
+        raise errors.Unreachable(f"{url}: {error or repr(error)}") from error
+    finally:
+        connection.close()
+
+
+def split_url(url: str) -> SplitResult:
+    """The parts of an `http` address. Raises IllegalArgument."""
+    try:
+        parts = urlsplit(url)
+        is_whole = parts.scheme == "http" and parts.hostname and parts.port != 0
+    except ValueError:  # of the port, or of what should be an IPv6 address
+        is_whole = False
+    if not is_whole:
+        raise errors.IllegalArgument(f"{url!r} is no address that can be fetched over HTTP")
+    return parts
+
+
+def _pour(
+    url: str,
+    answer: http.client.HTTPResponse,
+    sink: Callable[[bytes], object],
+    throttle: Throttle,
+    max_bytes: int | None,
+    go_on: Callable[[], object],
+) -> None:
+    length = answer.getheader("Content-Length", "")
+    if not (length.isascii() and length.isdigit()):
+        raise errors.RemoteError(f"{url}: the answer has no length")
+    left_bytes = int(length)
+    if max_bytes is not None and left_bytes > max_bytes:
+        raise errors.RemoteError(f"{url}: {left_bytes} bytes are too many")
+    while left_bytes:
+        go_on()
+        data = answer.read(min(left_bytes, throttle.piece_bytes))
+        if not data:
+            raise errors.RemoteError(f"{url}: {left_bytes} bytes were missing")
+        left_bytes -= len(data)
+        sink(data)
+        time.sleep(throttle.delay_s(len(data), time.monotonic()))
+
+
+def _reason(answer: http.client.HTTPResponse) -> str:
+    """What the other side says: its page is short if it is ours."""
+    text = answer.read(_MAX_REASON_BYTES).decode("utf-8", "replace")
+    return text.strip() if text and not text.lstrip().startswith("<") else answer.reason

@@ -1,0 +1,92 @@
+"""A file, or the beginning of one, as the answer to a request (shell)."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+
+from howdah.throttle import Throttle
+from howdah.web.http import head, plain
+from howdah.web.image_transfer import FILE_NAME_HEADER, MD5_HEADER, Patience
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingFile:
+    """What is sent: all of a file, or its first `length_bytes`. `md5` is its sum, if there is
+    one."""
+
+    path: Path
+    length_bytes: int | None = None
+    md5: str | None = None
+
+
+class FileOut:
+    """Sends a file; an `Exchange` of `howdah.web.server`."""
+
+    def __init__(
+        self,
+        find: Callable[[], OutgoingFile],
+        bytes_per_s: int,
+        timeout_s: float,
+        *,
+        missing_status: int,
+    ) -> None:
+        """`find` is called on the thread, and raises OSError; then the answer is
+        `missing_status` and the reason. 0 is without a limit."""
+        self._find = find
+        self._bytes_per_s = bytes_per_s
+        self._timeout_s = timeout_s
+        self._missing_status = missing_status
+        self._answer = b""
+
+    def run(self, connection: socket.socket, received: bytes) -> None:
+        try:
+            found, file = self._opened()
+        except OSError as error:
+            log.warning("cannot send what was asked for: %s", error)
+            self._answer = plain(self._missing_status, str(error))
+            return
+        with file:
+            path, size_bytes = found.path, found.length_bytes
+            if size_bytes is None:
+                size_bytes = file.seek(0, 2)
+            headers: dict[str, str | int] = {
+                "Content-Type": "application/octet-stream",
+                "Content-Length": size_bytes,
+                "Content-Disposition": f"attachment; filename={path.name}",
+                FILE_NAME_HEADER: path.name,
+            }
+            if found.md5 is not None:
+                headers[MD5_HEADER] = found.md5
+            connection.sendall(head(200, headers))
+            throttle = Throttle(self._bytes_per_s)
+            patience = Patience(size_bytes, self._bytes_per_s, self._timeout_s, time.monotonic())
+            sent = 0
+            while sent < size_bytes:
+                count = min(throttle.piece_bytes, size_bytes - sent)
+                moved = connection.sendfile(file, sent, count)
+                if not moved:
+                    raise OSError(f"{path} has become shorter")
+                sent += moved
+                patience.check(time.monotonic())
+                time.sleep(throttle.delay_s(moved, time.monotonic()))
+        log.info("sent %s, %d bytes", path, size_bytes)
+
+    def _opened(self) -> tuple[OutgoingFile, FileIO]:
+        """A file that got another name since it was found is looked for again."""
+        found = self._find()
+        try:
+            return found, FileIO(found.path)
+        except FileNotFoundError:
+            found = self._find()
+            return found, FileIO(found.path)
+
+    def done(self) -> bytes:
+        return self._answer

@@ -1,0 +1,200 @@
+"""A disk that fails under a journal: nothing is acknowledged that is not there, and the node
+finds itself again (LM-015)."""
+
+from __future__ import annotations
+
+import errno
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from howdah import errors
+from howdah.journalnode.journal import Journal
+from howdah.journalnode.journal_storage import Sink
+from howdah.journalnode.state import SegmentState
+from howdah.storage import disk
+from howdah.storage.disk import Operation
+from howdah.testing.internal.journal_writer import VERSION, Writer, journal_at, segment_bytes
+
+
+class Broken:
+    """The disk fails at an operation on a file, once."""
+
+    def __init__(self, operation: Operation, name: str) -> None:
+        self.operation = operation
+        self.name = name
+        self.happened = 0
+
+    def enter(self, operation: Operation, path: Path) -> None:
+        if operation is self.operation and self.name in path.name and not self.happened:
+            self.happened += 1
+            raise OSError(errno.EIO, "the disk is broken", str(path))
+
+    def leave(self, operation: Operation, path: Path) -> None:
+        """Nothing fails behind an operation."""
+
+    def room(self, path: Path, length_bytes: int) -> int:
+        return length_bytes
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    found = journal_at(tmp_path / "ns1", lambda url, sink: sink(segment_bytes(1, 5)))
+    found.format(VERSION, force=False)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def writer(journal: Journal) -> Writer:
+    writer = Writer(journal, 1)
+    writer.promise()
+    writer.start(1)
+    writer.write(1, 1, 3)
+    return writer
+
+
+@pytest.mark.parametrize("operation", [Operation.WRITE, Operation.SYNC])
+def test_records_that_did_not_reach_the_disk_are_not_acknowledged(
+    journal: Journal, writer: Writer, operation: Operation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = Broken(operation, "edits_inprogress")
+    monkeypatch.setattr(disk, "gate", broken)
+    with pytest.raises(errors.RemoteError, match=r"journal ns1: .*the disk is broken"):
+        writer.write(1, 4, 5)
+    assert broken.happened == 1
+    with pytest.raises(errors.JournalOutOfSync, match="no segment open"):
+        writer.write(1, 6, 6)
+    later = Writer(journal, 2)
+    later.promise()
+    prepared = journal.prepare_recovery(later.info(), 1)
+    # What the system shows after a failed sync was written once more, so it counts.
+    last_txid = 3 if operation is Operation.WRITE else 5
+    assert prepared.segment == SegmentState(1, last_txid, True)
+
+
+def test_a_segment_whose_sync_failed_is_written_once_more(
+    journal: Journal, writer: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "ns1" / "current" / "edits_inprogress_0000000000000000001"
+    inode = path.stat().st_ino
+    monkeypatch.setattr(disk, "gate", Broken(Operation.SYNC, "edits_inprogress"))
+    with pytest.raises(errors.RemoteError):
+        writer.write(1, 4, 5)
+    assert journal.promised_epoch == 1
+    assert path.stat().st_ino != inode
+
+
+def test_a_promise_that_was_not_written_is_none(
+    journal: Journal, writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk, "gate", Broken(Operation.WRITE, "last-promised-epoch"))
+    with pytest.raises(errors.RemoteError, match="last-promised-epoch"):
+        Writer(journal, 2).promise()
+    assert journal.promised_epoch == 1
+    Writer(journal, 2).promise()
+    assert journal.promised_epoch == 2
+
+
+def test_a_decision_that_was_not_written_leaves_the_segment_as_it_was(
+    journal: Journal, writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later = Writer(journal, 2)
+    later.promise()
+    monkeypatch.setattr(disk, "gate", Broken(Operation.RENAME, "1.tmp"))
+    decided = SegmentState(1, 5, True)
+    with pytest.raises(errors.RemoteError):
+        journal.accept_recovery(later.info(), decided, "http://b")
+    prepared = journal.prepare_recovery(later.info(), 1)
+    assert (prepared.segment, prepared.accepted_epoch) == (SegmentState(1, 3, True), None)
+    journal.accept_recovery(later.info(), decided, "http://b")
+    prepared = journal.prepare_recovery(later.info(), 1)
+    assert (prepared.segment, prepared.accepted_epoch) == (decided, 2)
+
+
+def test_a_node_that_cannot_be_asked_for_the_segment_accepts_nothing(tmp_path: Path) -> None:
+    def nobody(url: str, sink: object) -> None:
+        raise errors.Unreachable(f"{url}: nobody answers")
+
+    journal = journal_at(tmp_path / "ns2", nobody)
+    journal.format(VERSION, force=False)
+    writer = Writer(journal, 1)
+    writer.promise()
+    with pytest.raises(errors.Unreachable, match="http://b"):
+        journal.accept_recovery(writer.info(), SegmentState(1, 5, True), "http://b")
+    assert journal.prepare_recovery(writer.info(), 1).segment is None
+    journal.close()
+
+
+class Slow:
+    """Another node that hands out the segment when it is let."""
+
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+        self.let = threading.Event()
+
+    def __call__(self, url: str, sink: Sink) -> None:
+        self.asked.set()
+        assert self.let.wait(20)
+        sink(segment_bytes(1, 5))
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Iterator[tuple[Slow, Journal, Writer]]:
+    """A segment is being fetched for epoch 2."""
+    source = Slow()
+    journal = journal_at(tmp_path / "slow", source)
+    journal.format(VERSION, force=False)
+    writer = Writer(journal, 2)
+    writer.promise()
+    yield source, journal, writer
+    source.let.set()
+    journal.close()
+
+
+def accepting(journal: Journal, writer: Writer) -> Future[None]:
+    """`acceptRecovery`, on a thread."""
+    outcome: Future[None] = Future()
+
+    def accept() -> None:
+        try:
+            journal.accept_recovery(writer.info(), SegmentState(1, 5, True), "http://b")
+            outcome.set_result(None)
+        except errors.HowdahError as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=accept, daemon=True).start()
+    return outcome
+
+
+def test_another_writer_does_not_wait_for_a_segment_that_is_fetched(
+    slow: tuple[Slow, Journal, Writer],
+) -> None:
+    source, journal, writer = slow
+    outcome = accepting(journal, writer)
+    assert source.asked.wait(20)
+    Writer(journal, 3).promise()
+    source.let.set()
+    with pytest.raises(errors.JournalOutOfSync, match="changed while it was fetched for epoch 2"):
+        outcome.result(20)
+    prepared = journal.prepare_recovery(Writer(journal, 3).info(), 1)
+    assert (prepared.segment, prepared.accepted_epoch) == (None, None)
+    assert not list((journal.root / "current").glob("*.epoch=*"))
+
+
+def test_heartbeats_are_answered_while_a_segment_is_fetched(
+    slow: tuple[Slow, Journal, Writer],
+) -> None:
+    source, journal, writer = slow
+    outcome = accepting(journal, writer)
+    assert source.asked.wait(20)
+    journal.heartbeat(writer.info(), resigns=False)
+    with pytest.raises(errors.JournalOutOfSync, match="another segment is being fetched"):
+        journal.accept_recovery(writer.info(), SegmentState(1, 4, True), "http://b")
+    source.let.set()
+    outcome.result(20)
+    prepared = journal.prepare_recovery(writer.info(), 1)
+    assert (prepared.segment, prepared.accepted_epoch) == (SegmentState(1, 5, True), 2)

@@ -1,0 +1,195 @@
+"""Threads around a writer: nodes that hang, fail or are closed hold up nobody else."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+
+import pytest
+
+from howdah import errors
+from howdah.config import Configuration
+from howdah.namenode.journal.journal import Batch
+from howdah.namenode.quorum.loggers import Node
+from howdah.namenode.quorum.messages import (
+    Answer,
+    GetState,
+    Heartbeat,
+    NewEpoch,
+    NodeState,
+    Prepared,
+    PrepareRecovery,
+    Promise,
+    Purge,
+    Request,
+    Stamp,
+    StartSegment,
+)
+from howdah.namenode.quorum.quorum import QuorumLost
+from howdah.namenode.quorum.quorum_journal import QuorumJournal, take_over
+from howdah.namenode.quorum.settings import QuorumSettings
+from howdah.testing.waiting import wait_until
+
+
+class Scripted:
+    """A journal node that does what it is told."""
+
+    def __init__(self) -> None:
+        self.asked: list[Request] = []
+        self.begun_txid: int | None = None
+        self.closed = False
+        self.go_on = threading.Event()
+        self.go_on.set()
+        self.fails: dict[type[Request], Exception] = {}
+
+    def ask(self, request: Request, stamp: Stamp | None) -> Answer:
+        self.asked.append(request)
+        self.go_on.wait(20)
+        error = self.fails.get(type(request))
+        if error is not None:
+            raise error
+        if isinstance(request, GetState):
+            return NodeState(3)
+        if isinstance(request, NewEpoch):
+            return Promise(self.begun_txid, 0)
+        if isinstance(request, PrepareRecovery):
+            return Prepared(None, None, 0, None, "")
+        return None
+
+    def close(self) -> None:
+        self.closed = True
+
+    def has(self, kind: type[Request]) -> bool:
+        return any(isinstance(request, kind) for request in self.asked)
+
+
+@pytest.fixture
+def nodes() -> Iterator[dict[str, Scripted]]:
+    made = {name: Scripted() for name in ("a", "b", "c")}
+    yield made
+    for node in made.values():
+        node.go_on.set()
+
+
+def taken_over(nodes: Mapping[str, Node], **settings: str) -> QuorumJournal:
+    conf = Configuration({"howdah.ha.lease.ms": "300", **settings})
+    return take_over("the log", nodes, QuorumSettings.of(conf))
+
+
+@pytest.mark.req("FS-055", "FS-071")
+def test_a_writer_goes_on_behind_the_finished_segments_if_nobody_has_the_last_one(
+    nodes: dict[str, Scripted],
+) -> None:
+    """A minority began it, and nothing of it was acknowledged."""
+    nodes["a"].begun_txid = nodes["b"].begun_txid = nodes["c"].begun_txid = 6
+    journal = taken_over(nodes)
+    for wrong in (5, 7):
+        with pytest.raises(errors.CorruptEditLog, match="ends with transaction 5"):
+            journal.begin_segment(wrong)
+    journal.begin_segment(6)
+    journal.close()
+
+
+def begun(journal: QuorumJournal) -> QuorumJournal:
+    journal.begin_segment(1)
+    journal.append(Batch(1, 1, b"start"))
+    journal.make_durable()
+    return journal
+
+
+@pytest.mark.req("FS-061", "LM-015")
+def test_a_node_that_hangs_holds_up_nobody(nodes: dict[str, Scripted]) -> None:
+    nodes["b"].go_on.clear()
+    journal = begun(taken_over(nodes))
+    assert nodes["b"].asked == [GetState()]
+    first_ms = journal.lease_until_ms()
+    wait_until(lambda: journal.lease_until_ms() > first_ms, 10, "the others renew the lease")
+    nodes["b"].go_on.set()
+    wait_until(lambda: journal.reports()[1].acknowledged_txid == 1, 10, "it catches up")
+    journal.close()
+
+
+@pytest.mark.req("FS-061")
+def test_a_majority_that_hangs_ends_the_writer_in_time(nodes: dict[str, Scripted]) -> None:
+    journal = begun(taken_over(nodes, **{"dfs.qjournal.write-txns.timeout.ms": "50"}))
+    nodes["a"].go_on.clear()
+    nodes["c"].go_on.clear()
+    journal.append(Batch(2, 1, b"edit"))
+    with pytest.raises(QuorumLost, match=r"journal\(2-2\) needs 2 of 3.*no answer within 0.05 s"):
+        journal.make_durable()
+    assert journal.lost is not None
+    with pytest.raises(errors.ClosedStream):
+        journal.make_durable()
+    journal.append(Batch(3, 1, b"ignored"))
+    journal.purge_before(1)
+    journal.close()
+
+
+def test_a_writer_that_cannot_take_over_gives_up_its_nodes(nodes: dict[str, Scripted]) -> None:
+    for name in ("a", "b"):
+        nodes[name].fails[NewEpoch] = errors.WriterFenced("Proposed epoch 4 <= last promise 5")
+    with pytest.raises(errors.WriterFenced):
+        taken_over(nodes)
+    assert all(node.closed for node in nodes.values())
+
+
+def test_a_defect_in_a_channel_counts_as_a_node_that_fails(
+    nodes: dict[str, Scripted], caplog: pytest.LogCaptureFixture
+) -> None:
+    nodes["a"].fails[StartSegment] = ZeroDivisionError("a bug")
+    journal = begun(taken_over(nodes))
+    wait_until(lambda: journal.reports()[0].out_of_sync, 10, "the node is left out")
+    assert "ZeroDivisionError" in str(journal.reports()[0].out_of_sync)
+    assert "a failed at a request on a defect" in caplog.text
+    journal.close()
+
+
+def test_closing_ends_a_call_that_waits(nodes: dict[str, Scripted]) -> None:
+    journal = begun(taken_over(nodes))
+    for node in nodes.values():
+        node.go_on.clear()
+    journal.append(Batch(2, 1, b"edit"))
+    told: list[BaseException] = []
+
+    def wait() -> None:
+        try:
+            journal.make_durable()
+        except OSError as error:
+            told.append(error)
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    journal.close()
+    waiting.join(10)
+    assert "the journal is closed" in str(told[0])
+
+
+@pytest.mark.req("FS-068")
+@pytest.mark.parametrize(
+    ("act", "resigns"),
+    [
+        (lambda journal: None, False),
+        (lambda journal: begun(journal), False),
+        (lambda journal: begun(journal).end_segment(1), True),
+    ],
+)
+def test_only_a_writer_that_has_ended_its_segment_resigns(
+    nodes: dict[str, Scripted], act: Callable[[QuorumJournal], object], resigns: bool
+) -> None:
+    journal = taken_over(nodes)
+    act(journal)
+    journal.close()
+    journal.close()
+    assert all((Heartbeat(resigns=True) in node.asked) is resigns for node in nodes.values())
+    assert journal.lease_until_ms() == 0 or not resigns
+
+
+def test_nobody_waits_for_a_purge(nodes: dict[str, Scripted]) -> None:
+    journal = begun(taken_over(nodes))
+    for node in nodes.values():
+        node.go_on.clear()
+    journal.purge_before(1)
+    for node in nodes.values():
+        node.go_on.set()
+    wait_until(lambda: all(node.has(Purge) for node in nodes.values()), 10, "it is sent")
+    journal.close()

@@ -1,0 +1,152 @@
+"""Namenodes that share their log on journal nodes: failovers, and journal nodes that restart."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from howdah import errors, keys
+from howdah.namenode.ha.states import HAState
+from howdah.namenode.quorum.settings import boottime_ms
+from howdah.testing.internal.journals.quorum import Quorum
+from howdah.testing.internal.namenode_pair import Pair, become, caught_up, mkdir, run
+
+ACTIVE, STANDBY = HAState.ACTIVE, HAState.STANDBY
+
+
+@pytest.fixture
+def pair(tmp_path: Path, quorum: Quorum) -> Pair:
+    hosts = ";".join(f"{host}:{port}" for host, port in quorum.uri.nodes)
+    uri = f"qjournal://{hosts}/{quorum.uri.journal_id}"
+    pair = Pair(
+        tmp_path / "pair",
+        **{
+            keys.DFS_NAMENODE_SHARED_EDITS_DIR.name: uri,
+            keys.HOWDAH_HA_LEASE_MS.name: "300",
+        },
+    )
+    pair.format(force=True)
+    return pair
+
+
+async def until(condition: Callable[[], object]) -> None:
+    while not condition():
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.req("FS-053", "FS-055", "FS-060", "FS-065", "LM-010")
+def test_what_a_killed_active_acknowledged_is_there_after_the_takeover(pair: Pair) -> None:
+    async def scenario(pair: Pair) -> None:
+        active, standby = pair.start("nn0"), pair.start("nn1")
+        await become(active, ACTIVE)
+        for number in range(20):
+            await mkdir(active, f"/{number}")
+        await caught_up(standby, active.core.last_txid)
+        await mkdir(active, "/last")
+        pair.kill("nn0")
+        await become(standby, ACTIVE)
+        assert all(standby.core.namespace.find(f"/{number}") for number in range(20))
+        assert standby.core.namespace.find("/last") is not None
+        await mkdir(standby, "/later")
+        again = pair.start("nn0")
+        await caught_up(again, standby.core.last_txid)
+        assert again.core.namespace.find("/later") is not None
+
+    run(pair, scenario)
+
+
+@pytest.mark.req("FS-052", "FS-068", "LM-012")
+def test_an_orderly_failover_waits_for_no_lease(pair: Pair) -> None:
+    async def scenario(pair: Pair) -> None:
+        active, standby = pair.start("nn0"), pair.start("nn1")
+        for number in range(3):
+            await become(active, ACTIVE)
+            shared = active.log_writer.shared
+            assert shared is not None
+            assert shared.serve_from_ms() <= boottime_ms()
+            await mkdir(active, f"/{number}")
+            await become(active, STANDBY)
+            active, standby = standby, active
+        await become(active, ACTIVE)
+        assert all(active.core.namespace.find(f"/{number}") for number in range(3))
+
+    run(pair, scenario)
+
+
+@pytest.mark.req("FS-069", "FS-070", "FS-071", "FS-072", "LM-016", "LM-018")
+def test_an_active_that_is_replaced_behind_its_back_acknowledges_nothing_more(pair: Pair) -> None:
+    async def scenario(pair: Pair) -> None:
+        active, standby = pair.start("nn0"), pair.start("nn1")
+        await become(active, ACTIVE)
+        await mkdir(active, "/a")
+        await become(standby, ACTIVE)
+        assert active.log_writer._barrier.hold(), "reads are held before the new one serves"
+        assert standby.core.namespace.find("/a") is not None
+        lost = active.log_writer.shared
+        assert lost is not None
+        stale = asyncio.ensure_future(mkdir(active, "/stale"))
+
+        def has_ended() -> bool:
+            active.tick()
+            return active._failure is not None
+
+        await until(has_ended)
+        assert lost.lost is not None
+        assert lost.lease_until_ms() <= boottime_ms()
+        await mkdir(standby, "/b")
+        assert not stale.done()
+        stale.cancel()
+        assert standby.core.namespace.find("/stale") is None
+        pair.kill("nn0")
+
+    run(pair, scenario)
+
+
+@pytest.mark.req("FS-061")
+def test_without_a_majority_of_journal_nodes_nobody_becomes_active(
+    pair: Pair, quorum: Quorum
+) -> None:
+    async def scenario(pair: Pair) -> None:
+        standby = pair.start("nn1")
+        quorum.stop(0)
+        quorum.stop(1)
+        with pytest.raises(errors.ServiceFailed, match="stays a standby"):
+            await become(standby, ACTIVE)
+        assert standby.roles.state is STANDBY
+        quorum.start(0)
+        await become(standby, ACTIVE)
+        await mkdir(standby, "/a")
+
+    run(pair, scenario)
+
+
+@pytest.mark.req("FS-061", "FS-172", "LM-012", "LM-015")
+def test_journal_nodes_restart_one_after_the_other_and_writes_go_on(
+    pair: Pair, quorum: Quorum
+) -> None:
+    """Within one segment, but for the rolls that let them in again."""
+
+    async def scenario(pair: Pair) -> None:
+        active = pair.start("nn0")
+        await become(active, ACTIVE)
+        for number in range(3):
+            await asyncio.to_thread(quorum.stop, number)
+            await mkdir(active, f"/without-{number}")
+            await asyncio.to_thread(quorum.start, number)
+            await until(lambda: active.log_writer.wants_segment)
+            active.active._next_rejoin_ms = 0
+            first_txid = active.core.last_txid
+
+            def rolled(first_txid: int = first_txid) -> bool:
+                active.tick()
+                return active.log_writer.durable_txid > first_txid + 1
+
+            await until(rolled)
+            assert not active.log_writer.wants_segment
+            await mkdir(active, f"/with-{number}")
+        assert active._failure is None
+
+    run(pair, scenario)
