@@ -1,0 +1,16 @@
+"""Failover controllers: who elects the active namenode, watches it, and fences the one before.
+
+Hadoop: org.apache.hadoop.ha (ZKFailoverController, HealthMonitor, ActiveStandbyElector,
+NodeFencer, FailoverController). One controller runs beside each namenode.
+
+Pure: `service` the names and values, `health` what the answers of the namenode mean, `elector`
+the way to the active role, `controller` when to be in the election, `fencing` the methods as
+they are configured, `active_node` what an election says of the active, `candidate` one of those
+who want the lease of the journal nodes.
+Shells: `namenodes` calls to namenodes and controllers, `deaths` when the local one has died,
+`methods` fencing, `zookeeper` and `lease` the two kinds of election (`election` is what both
+are), `manual` a failover without controllers, `graceful` one with them, `service_calls`
+ZKFCProtocol, `server` the process.
+
+docs/how-it-works/failover.md numbers the steps; the docstrings use the same numbers.
+"""

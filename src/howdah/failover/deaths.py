@@ -1,0 +1,133 @@
+"""The death of the local namenode, known at once and for certain (shell; steps 17 and 18).
+
+A health check that fails says little: the namenode may live, and answer others. But our
+namenode says in each answer which process it is, and the kernel of this machine tells when that
+process has died. Then nobody has to fence it, and nobody has to wait for its lease: its
+controller tells the journal nodes that this writer writes no more.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from howdah import errors
+from howdah.failover.service import ServingProcess
+from howdah.journal_uri import JournalUri
+from howdah.kinds import Address
+from howdah.processes import LivingProcess, ProcessIdentity
+from howdah.proto import qjournal_pb2 as pb
+from howdah.rpc.client import RpcClient
+
+log = logging.getLogger(__name__)
+
+JOURNAL_PROTOCOL: Final = "org.apache.hadoop.hdfs.qjournal.protocol.QJournalProtocol"
+RESIGN_TIMEOUT_S: Final = 0.5
+LAST_SERIAL: Final = (1 << 63) - 1
+"""Of a writer's requests: no other comes behind it."""
+
+
+class DeathWatch:
+    """Watches the process that the namenode last said that it is."""
+
+    def __init__(self, died: Callable[[ServingProcess], None]) -> None:
+        """`died` is called on a thread of its own, once for a process."""
+        self._died = died
+        self._lock = threading.Lock()
+        self._last: ServingProcess | None = None
+        self._watched: ProcessIdentity | None = None
+
+    def seen(self, process: ServingProcess | None) -> None:
+        """What the namenode said; None if it said nothing of itself."""
+        if process is None:
+            return
+        identity = _identity(process)
+        with self._lock:
+            self._last = process
+            if identity == self._watched:
+                return
+            self._watched = None
+            living = LivingProcess.find(identity)
+            if living is None:
+                return
+            self._watched = identity
+        threading.Thread(
+            target=self._watch, args=(process, living), name="death watch", daemon=True
+        ).start()
+
+    def _watch(self, process: ServingProcess, living: LivingProcess) -> None:
+        living.wait_for_death()
+        living.close()
+        with self._lock:
+            last = self._last
+        # What it said last counts; a process that came after it says nothing of its epoch.
+        if last is not None and _identity(last) == _identity(process):
+            process = last
+        self._died(process)
+
+
+def _identity(process: ServingProcess) -> ProcessIdentity:
+    return ProcessIdentity(process.pid, process.start_ticks, process.boot_id)
+
+
+def resign_for(uri: JournalUri, nameservice: str, epoch: int) -> int:
+    """Tell the journal nodes that the writer of this epoch has died; how many took note.
+
+    A younger writer is not meant, and notices nothing. Nodes that do not answer soon don't
+    know it: then the lease is waited for.
+    """
+    noted: list[Address] = []
+    threads = [
+        threading.Thread(
+            target=_tell, args=(node, uri.journal_id, nameservice, epoch, noted), daemon=True
+        )
+        for node in uri.nodes
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(RESIGN_TIMEOUT_S)
+    return len(noted)
+
+
+def _tell(
+    node: Address, journal_id: str, nameservice: str, epoch: int, noted: list[Address]
+) -> None:
+    info = pb.RequestInfoProto(
+        journalId=pb.JournalIdProto(identifier=journal_id),
+        epoch=epoch,
+        ipcSerialNumber=LAST_SERIAL,
+        nameServiceId=nameservice,
+    )
+    client = RpcClient(node, JOURNAL_PROTOCOL, call_timeout_s=RESIGN_TIMEOUT_S)
+    try:
+        client.call(
+            "heartbeat",
+            pb.HeartbeatRequestProto(reqInfo=info, resigns=True),
+            pb.HeartbeatResponseProto,
+        )
+        noted.append(node)
+    except errors.HowdahError as error:
+        log.info("journal node %s:%d did not note that epoch %d is over: %s", *node, epoch, error)
+    finally:
+        client.close()
+
+
+def resignation(uri: JournalUri | None, nameservice: str) -> Callable[[ServingProcess], None]:
+    """What a controller does when its namenode has died; `uri` is that of the shared log, if
+    journal nodes keep it."""
+
+    def died(process: ServingProcess) -> None:
+        if uri is None or process.writer_epoch is None:
+            return
+        count = resign_for(uri, nameservice, process.writer_epoch)
+        log.info(
+            "%d of %d journal nodes know that the writer of epoch %d has died",
+            count,
+            len(uri.nodes),
+            process.writer_epoch,
+        )
+
+    return died

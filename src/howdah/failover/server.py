@@ -1,0 +1,258 @@
+"""The failover controller as a process (shell): `howdah zkfc`.
+
+Mirrors Hadoop's DFSZKFailoverController: its exit codes, the checks before it starts, where its
+RPC server listens.
+"""
+
+from __future__ import annotations
+
+import getpass
+import grp
+import json
+import logging
+import os
+import signal
+import socket
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from howdah import errors, exposure, keys
+from howdah.config import Configuration, check_protection
+from howdah.failover import active_node
+from howdah.failover.controller import Controller
+from howdah.failover.deaths import resignation
+from howdah.failover.election import Election
+from howdah.failover.elector import Elector
+from howdah.failover.fencing import does_nothing, parse_methods
+from howdah.failover.graceful import fail_over_to
+from howdah.failover.lease import LeaseElection
+from howdah.failover.methods import Fencer
+from howdah.failover.running import RunningController, Surroundings, now_ms
+from howdah.failover.service import Target
+from howdah.failover.service_calls import ControllerCalls, controller_service
+from howdah.failover.settings import (
+    Timeouts,
+    elects_on_zookeeper,
+    intervals,
+    journal_nodes,
+    journal_uri,
+    targets,
+)
+from howdah.failover.zookeeper import (
+    NoZooKeeper,
+    ZooKeeperElection,
+    ZooKeeperSettings,
+    format_znode,
+    is_formatted,
+)
+from howdah.nameservices import specialise, this_namenode
+from howdah.rpc.client import current_user
+from howdah.rpc.service import Registry
+from howdah.rpc.threaded import ThreadedRpcServer
+from howdah.storage.atomic import replace_file
+from howdah.this_host import is_this_host
+
+log = logging.getLogger(__name__)
+
+EXIT_FORMAT_DENIED: Final = 2
+EXIT_NO_PARENT_ZNODE: Final = 3
+EXIT_NO_FENCER: Final = 4
+EXIT_NOT_AUTOMATIC: Final = 5
+EXIT_NO_ZOOKEEPER: Final = 6
+
+
+class CannotStart(errors.InvalidConfiguration):
+    """The reason, and the exit code that Hadoop's controller has for it."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a controller knows of itself before it starts."""
+
+    conf: Configuration
+    """Specialised for its namenode."""
+    own: Target
+    targets: dict[str, Target]
+
+
+def setup(conf: Configuration) -> Setup:
+    """Which namenode this controller belongs to. Raises InvalidConfiguration."""
+    identity = this_namenode(conf, is_this_host)
+    if identity.nameservice is None or identity.namenode is None:
+        raise errors.InvalidConfiguration(
+            "HA is not enabled for this namenode: a failover controller needs "
+            f"{keys.DFS_NAMESERVICES.name} and {keys.DFS_HA_NAMENODES.name}.NAMESERVICE"
+        )
+    found = targets(conf, identity.nameservice)
+    own = found[identity.namenode]
+    if not own.is_automatic:
+        raise CannotStart(
+            f"Automatic failover is not enabled for {own}: set "
+            f"{keys.DFS_HA_AUTOMATIC_FAILOVER_ENABLED.name} = true",
+            EXIT_NOT_AUTOMATIC,
+        )
+    return Setup(specialise(conf, identity.nameservice, identity.namenode), own, found)
+
+
+def format_zookeeper(conf: Configuration, confirm: Callable[[str], bool] = lambda _: True) -> bool:
+    """Make the znode of this namenode's nameservice. `confirm` is asked with the path if it is
+    there; False: it stays. Raises HowdahError."""
+    known = setup(conf)
+    settings = ZooKeeperSettings.of(known.conf, known.own.nameservice)
+    return format_znode(settings, confirm=lambda: confirm(settings.directory))
+
+
+class FailoverServer:
+    """A controller, its election and its RPC server."""
+
+    def __init__(self, known: Setup) -> None:
+        """Listens. Raises CannotStart, HowdahError or OSError."""
+        conf, own = known.conf, known.own
+        check_protection(conf)
+        try:
+            for target in known.targets.values():
+                parse_methods(target.fencing)
+        except errors.BadFencingConfiguration as error:
+            raise CannotStart(
+                f"Fencing is not configured for {target}: {error}", EXIT_NO_FENCER
+            ) from error
+        self._conf = conf
+        uri = journal_uri(conf)
+        if uri is None and does_nothing(parse_methods(own.fencing)):
+            log.warning(
+                "%s = %s fences nobody, and the log is not on journal nodes, which would admit one "
+                "writer only: two namenodes may write it. Set a method that stops the other one",
+                keys.DFS_HA_FENCING_METHODS.name,
+                own.fencing,
+            )
+        self._check_election(own.nameservice)
+        self._listener = _listen(conf, own)
+        host, port = self._listener.getsockname()[:2]
+        self.own = replace(own, controller_port=port)
+        self._targets = known.targets | {own.namenode: self.own}
+        self._timeouts = Timeouts.of(conf)
+        around = Surroundings(
+            self.own,
+            self._targets,
+            Fencer(conf),
+            self._timeouts,
+            intervals(conf),
+            resignation(uri, own.nameservice),
+        )
+        self.running = RunningController(Controller(Elector(active_node.encode(self.own))), around)
+        calls = ControllerCalls(self.running.cede, self._fail_over, _administrators(conf))
+        self._rpc = ThreadedRpcServer(self._listener, Registry([controller_service(calls)]))
+        warning = exposure.warning("failover controller", [(host, port)])
+        if warning:
+            log.warning("%s", warning)
+
+    def serve(self, ready_file: Path | None = None) -> int:
+        """Until it is stopped; the exit code."""
+
+        def say_ready() -> None:
+            if ready_file is not None:
+                host, port = self.own.controller_address
+                ready = {"pid": os.getpid(), "role": "zkfc", "rpc": f"{host}:{port}"}
+                replace_file(ready_file, json.dumps(ready).encode())
+
+        self._rpc.start()
+        try:
+            failure = self.running.run(self._election(), say_ready)
+        finally:
+            self._rpc.close()
+        if failure is not None:
+            log.critical("the failover controller of %s failed: %s", self.own, failure)
+            return 1
+        log.info("stopped")
+        return 0
+
+    def stop(self) -> None:
+        """End soon. May be called by a signal's handler."""
+        self.running.stop()
+
+    def _fail_over(self) -> None:
+        fail_over_to(self.own, self._targets, self.running, self._timeouts.to_standby_s, now_ms)
+
+    def _check_election(self, nameservice: str) -> None:
+        if not elects_on_zookeeper(self._conf):
+            journal_nodes(self._conf)
+            return
+        settings = ZooKeeperSettings.of(self._conf, nameservice)
+        settings.acls()
+        settings.auths()
+        try:
+            if is_formatted(settings):
+                return
+        except NoZooKeeper as error:
+            raise CannotStart(f"Unable to start: {error}", EXIT_NO_ZOOKEEPER) from error
+        raise CannotStart(
+            f"Parent znode {settings.directory} does not exist. "
+            "Run with -formatZK flag to initialize ZooKeeper.",
+            EXIT_NO_PARENT_ZNODE,
+        )
+
+    def _election(self) -> Election:
+        nameservice = self.own.nameservice
+        if elects_on_zookeeper(self._conf):
+            settings = ZooKeeperSettings.of(self._conf, nameservice)
+            log.info("%s: elected on ZooKeeper at %s", self.own, settings.quorum)
+            return ZooKeeperElection(settings, self.running.report, self.running.fail)
+        nodes = journal_nodes(self._conf)
+        log.info("%s: elected on %d journal nodes", self.own, len(nodes))
+        return LeaseElection(
+            nodes,
+            nameservice,
+            f"{nameservice}.{self.own.namenode}@{uuid.uuid4().hex}",
+            round(self._conf.get(keys.HOWDAH_HA_ELECTION_LEASE_MS) * 1000),
+            self.running.report,
+            self.running.fail,
+        )
+
+
+def _listen(conf: Configuration, own: Target) -> socket.socket:
+    """At the address of the namenode, or that which it binds instead."""
+    host = (
+        conf.get(keys.DFS_NAMENODE_SERVICERPC_BIND_HOST)
+        or conf.get(keys.DFS_NAMENODE_RPC_BIND_HOST)
+        or own.address[0]
+    )
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host, own.controller_port), family=family, backlog=64)
+
+
+def _administrators(conf: Configuration) -> set[str]:
+    """Who may order: the user of this process, and those in dfs.cluster.administrators."""
+    users, _, groups = conf.get(keys.DFS_CLUSTER_ADMINISTRATORS).partition(" ")
+    found = {
+        getpass.getuser(),
+        current_user(),
+        *(user.strip() for user in users.split(",") if user.strip()),
+    }
+    for name in filter(None, (group.strip() for group in groups.split(","))):
+        try:
+            found |= set(grp.getgrnam(name).gr_mem)
+        except KeyError:
+            log.warning("%s names no group: %s", keys.DFS_CLUSTER_ADMINISTRATORS.name, name)
+    return found
+
+
+def run(conf: Configuration, ready_file: Path | None = None) -> int:
+    """Serve until SIGTERM; the exit code."""
+    try:
+        server = FailoverServer(setup(conf))
+    except CannotStart as error:
+        log.critical("%s", error)
+        return error.exit_code
+    except (errors.HowdahError, OSError) as error:
+        log.critical("the failover controller cannot start: %s", error)
+        return 1
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: server.stop())
+    return server.serve(ready_file)

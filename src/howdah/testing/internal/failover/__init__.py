@@ -1,0 +1,9 @@
+"""Clients under failovers: what they were told, and whether it holds.
+
+- `manifest`   writers and readers that note what was acknowledged
+- `recording`  clients whose histories `howdah.testing.internal.linearizability` checks
+- `load`       the former at work on a cluster meanwhile
+- `trouble`    servers are killed, stopped and lost
+- `network`    a cluster whose servers can be cut off from each other; `links` is what is
+               between them
+"""

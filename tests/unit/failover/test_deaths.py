@@ -1,0 +1,86 @@
+"""When the local namenode dies, its controller knows at once, and so do the journal nodes."""
+
+from __future__ import annotations
+
+import queue
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from howdah.failover.deaths import DeathWatch, resign_for
+from howdah.failover.service import ServingProcess
+from howdah.processes import identity_of
+from howdah.testing.internal.journals.quorum import VERSION, Quorum
+
+WAITS = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+LEASE = {"howdah.ha.lease.ms": "600s"}
+TIMEOUT_S = 30
+
+
+@pytest.fixture
+def child() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(WAITS, stdin=subprocess.PIPE) as process:
+        yield process
+        process.kill()
+
+
+def serving(child: subprocess.Popen[bytes], epoch: int | None) -> ServingProcess:
+    identity = identity_of(child.pid)
+    assert identity is not None
+    return ServingProcess(identity.pid, identity.start_ticks, identity.boot_id, epoch)
+
+
+def test_a_death_is_told_once_with_the_epoch_that_was_said_last(
+    child: subprocess.Popen[bytes],
+) -> None:
+    told: queue.SimpleQueue[ServingProcess] = queue.SimpleQueue()
+    watch = DeathWatch(told.put)
+    for epoch in (None, 7, 8):
+        watch.seen(serving(child, epoch))
+    last = serving(child, 8)
+    assert told.empty()
+    child.kill()
+    assert told.get(timeout=TIMEOUT_S) == last
+    assert told.empty()
+
+
+def test_a_namenode_that_says_nothing_of_itself_is_not_watched() -> None:
+    watch = DeathWatch(lambda process: pytest.fail("nobody has died"))
+    watch.seen(None)
+    watch.seen(ServingProcess(1, 2, "another machine", 3))
+
+
+@pytest.fixture
+def quorum(tmp_path: Path) -> Iterator[Quorum]:
+    made = Quorum(tmp_path)
+    yield made
+    made.close()
+
+
+def taken_over(quorum: Quorum) -> int:
+    """The epoch of somebody who writes the log now."""
+    log = quorum.log(**LEASE)
+    if not log.is_formatted():
+        log.format(VERSION)
+    journal = log.take_over()
+    journal.begin_segment(1)
+    assert journal.epoch is not None
+    return journal.epoch
+
+
+@pytest.mark.req("FS-069", "LM-008")
+def test_nobody_waits_for_the_lease_of_a_writer_that_has_died(quorum: Quorum) -> None:
+    epoch = taken_over(quorum)
+    assert resign_for(quorum.uri, "ns", epoch) == 3
+    assert quorum.log(**LEASE).take_over().serve_from_ms() == 0
+
+
+@pytest.mark.req("FS-069", "LM-016")
+def test_the_lease_of_another_writer_than_the_one_that_died_is_waited_for(quorum: Quorum) -> None:
+    epoch = taken_over(quorum)
+    quorum.log(**LEASE).take_over().begin_segment(1)
+    assert resign_for(quorum.uri, "ns", epoch) == 0
+    assert quorum.log(**LEASE).take_over().serve_from_ms() > 0
