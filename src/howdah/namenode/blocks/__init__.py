@@ -2,7 +2,7 @@
 
 `datanodes` has nodes and storages, `block_map` what they report, `redundancy` the queues of
 blocks that need something, `reconstruction` and `invalidation` the orders that follow; `topology`,
-`placement` and `hosts` choose nodes; `safe_mode` waits for reports. Knows blocks as rows of
-`inodes`, and neither paths nor callers. Arrows: `reconstruction -> block_map ->
-invalidation -> redundancy`.
+`placement` and `hosts` choose nodes; `membership` lets them leave and return; `safe_mode`
+waits for reports. Knows blocks as rows of `inodes`, and neither paths nor callers. Arrows:
+`reconstruction, membership -> block_map -> invalidation -> redundancy`.
 """

@@ -14,6 +14,13 @@ A report of a replica is judged by these rules, in this order:
 4. The replica is being written: its storage is among the places where readers may look.
 5. The replica is finalized: it counts, unless a reader found it corrupt.
 
+A standby has read less of the log than datanodes have seen of its consequences. There a
+replica of a block or a generation stamp that may be in edits to come waits for them
+(`PostponedReports`), and nothing is invalidated: what it takes for orphaned or in excess is
+the business of the active. Who becomes active knows every storage by what was reported to a
+standby. It trusts none of them with the deletion of another replica before the storage has
+reported in full again (`become_active`).
+
 Rule 2 keeps an excess replica from counting again while its deletion is under way, unless
 it is needed. If it counted, another replica would be in excess, and in the end both would
 be deleted. `invalidation` decides when it may count again, and gives out the orders.
@@ -22,13 +29,17 @@ be deleted. `invalidation` decides when it may count again, and gives out the or
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Collection, Generator, Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 from howdah.namenode.blocks.datanodes import CorruptReplica, Datanode, Storage
 from howdah.namenode.blocks.invalidation import Invalidation
 from howdah.namenode.blocks.redundancy import Redundancy
+from howdah.namenode.blocks.replica_reports import (
+    PostponedReports,
+    ReplicaState,
+    ReportedReplica,
+)
 from howdah.namenode.inodes.block_table import Block, BlockState, BlockTable
 from howdah.namenode.inodes.effects import (
     BlockEvent,
@@ -43,26 +54,6 @@ SLICE_REPLICAS: Final = 2000
 """Replicas of a full report that are processed in one slice: some milliseconds."""
 
 
-class ReplicaState(enum.IntEnum):
-    """As datanodes report it; the same numbers on the wire."""
-
-    FINALIZED = 0
-    RBW = 1
-    RWR = 2
-    RUR = 3
-    TEMPORARY = 4
-
-
-class ReportedReplica(NamedTuple):
-    """A tuple, since a report has millions: a frozen dataclass takes four times as long
-    to make (1.0 and 0.25 µs)."""
-
-    block_id: int
-    length_bytes: int
-    generation_stamp: int
-    state: ReplicaState
-
-
 class BlockMap:
     """The replicas of the namespace's blocks."""
 
@@ -71,11 +62,15 @@ class BlockMap:
         blocks: BlockTable,
         min_replication: int,
         expected_replication: Callable[[Block], int],
+        may_come: Callable[[int, int], bool],
+        min_maintenance: int = 1,
     ) -> None:
-        """`expected_replication` says how many replicas a block should have."""
+        """`expected_replication` says how many replicas a block should have; `may_come`
+        whether edits to come may name a block of that id and generation stamp;
+        `min_maintenance` how many must be live while others are in maintenance."""
         self.blocks = blocks
         self.min_replication = min_replication
-        self.redundancy = Redundancy(expected_replication)
+        self.redundancy = Redundancy(expected_replication, min_maintenance)
         self.invalidation = Invalidation(blocks, self.redundancy, self._count, self._add_corrupt)
         self.safe_count = 0
         """Complete blocks with at least `min_replication` replicas."""
@@ -85,8 +80,13 @@ class BlockMap:
         # finalized (the client names the block's length later, and may name another) or
         # left over from a restart (RWR); None for one that is being written.
         self._open_reports: dict[int, dict[Storage, int | None]] = {}
-        # Replicas of them with a generation stamp that no client has reported yet.
-        self._future_reports: dict[int, dict[Storage, ReportedReplica]] = {}
+        # Replicas with a generation stamp that no client has reported yet; at a standby all that
+        # the log it has read does not account for yet.
+        self.postponed = PostponedReports()
+        self._may_come = may_come
+        self._is_active = True
+        self._has_stood_by = False
+        self._term = 0
         # Open blocks of which `expected` is the whole pipeline: it was allocated, or
         # changed, since the namenode was started.
         self._known_pipelines: set[int] = set()
@@ -97,7 +97,7 @@ class BlockMap:
     # Reports.
 
     def full_report(
-        self, storage: Storage, replicas: Iterable[ReportedReplica]
+        self, storage: Storage, replicas: Iterable[ReportedReplica], *, is_asked_for: bool = True
     ) -> Generator[None, None, None]:
         """A full report: the storage has these replicas, and no others.
 
@@ -105,8 +105,13 @@ class BlockMap:
         storage reports by an increment in between is not taken for missing. An invalidated
         replica that is still there is invalidated again. `storage.reported` is False until
         the last slice is processed.
+
+        `is_asked_for`: this namenode has told the datanode to report now, in its present
+        role. Only such a report ends what a change of roles left open: its datanode had heard
+        who is active before it made the report, and obeys no earlier active any more.
         """
-        node = storage.node
+        node, term = storage.node, self._term
+        has_reported = storage.reported
         storage.reported = False
         registrations = node.registrations
         missing = storage.block_ids.remaining()
@@ -132,23 +137,21 @@ class BlockMap:
                     return
         for block_id in missing:
             self.deleted(storage, block_id)
-        storage.reported = True
+        if self._term == term:
+            storage.reported = has_reported or is_asked_for or not self._has_stood_by
         self.invalidation.storage_reported(node)
 
     def _unsettled_at(self, storage: Storage) -> set[int]:
         """The blocks under construction of which the storage reported a replica before."""
-        return {
-            block_id
-            for reports in (self._open_reports, self._future_reports)
-            for block_id, storages in reports.items()
-            if storage in storages
-        }
+        found = {i for i, storages in self._open_reports.items() if storage in storages}
+        return found | self.postponed.at(storage)
 
     def reported(self, storage: Storage, replica: ReportedReplica) -> None:
         """The storage reported one replica."""
         if self._is_as_expected(storage, replica):
             return
         block_id = replica.block_id
+        self.postponed.drop(storage, block_id)
         block = self.blocks.get(block_id)
         is_corrupt = block is not None and self._is_corrupt(storage, block, replica)
         invalidated = storage.node.invalidated.get(block_id)
@@ -163,7 +166,7 @@ class BlockMap:
         if is_corrupt:
             return
         if block is None:
-            self.invalidation.invalidate_orphaned(storage, block_id, replica.generation_stamp)
+            self._unknown(storage, replica)
         elif replica.state is ReplicaState.TEMPORARY:
             return
         elif replica.generation_stamp != block.generation_stamp:
@@ -181,6 +184,7 @@ class BlockMap:
             replica.state is not ReplicaState.FINALIZED
             or block_id in storage.node.invalidated
             or block_id in self._awaited
+            or block_id in self.postponed
         ):
             return False
         count = self.blocks.take_replica(
@@ -208,17 +212,31 @@ class BlockMap:
                 return True
         return False
 
+    def _unknown(self, storage: Storage, replica: ReportedReplica) -> None:
+        """The namespace has no such block: none any more, or, at a standby, none yet."""
+        if self._is_active:
+            self.invalidation.invalidate_orphaned(
+                storage, replica.block_id, replica.generation_stamp
+            )
+        elif self._may_come(replica.block_id, replica.generation_stamp):
+            self._postpone(storage, replica)
+
+    def _postpone(self, storage: Storage, replica: ReportedReplica) -> None:
+        if not self.postponed.put(storage, replica):
+            storage.reported = False
+            storage.node.must_report = True
+
     def _other_stamp(self, storage: Storage, block: Block, replica: ReportedReplica) -> None:
         if replica.generation_stamp > block.generation_stamp:
             # The datanodes of a recovered pipeline report its new stamp before the client's
             # updatePipeline arrives. If they have finalized the replica already, no further
-            # report follows.
-            if block.state is BlockState.UNDER_CONSTRUCTION:
-                self._future_reports.setdefault(block.block_id, {})[storage] = replica
+            # report follows. A standby may also have to read that the block was opened again.
+            if block.state is BlockState.UNDER_CONSTRUCTION or not self._is_active:
+                self._postpone(storage, replica)
             return
         self.lost(storage, block.block_id)
         self.note_change(block)
-        if block.state is BlockState.COMPLETE and block.replicas:
+        if self._is_active and block.state is BlockState.COMPLETE and block.replicas:
             self.invalidation.invalidate(storage, block.block_id, replica.generation_stamp)
         else:
             self._add_corrupt(storage, block, CorruptReplica(replica.generation_stamp))
@@ -231,6 +249,8 @@ class BlockMap:
             if replica.state is ReplicaState.RWR:
                 self.mark_corrupt(storage, block)
             return
+        if _is_stale(storage, block):
+            self._remove_corrupt(storage, block)  # It has the new stamp by now.
         if block.state is BlockState.UNDER_CONSTRUCTION and storage not in block.replicas:
             # A replica left over from a restart does not grow: its length is final.
             left_over = replica.state is ReplicaState.RWR
@@ -280,6 +300,7 @@ class BlockMap:
     def lost(self, storage: Storage, block_id: int) -> None:
         """The storage has no good replica of the block, or none any more."""
         storage.block_ids.discard(block_id)
+        self.postponed.drop(storage, block_id)
         block = self.blocks.get(block_id)
         if block is None:
             return
@@ -287,9 +308,9 @@ class BlockMap:
         self.note_change(block)
         if storage in block.replicas:
             self._take_out(storage, block)
-        for reports in (self._open_reports.get(block_id), self._future_reports.get(block_id)):
-            if reports is not None:
-                reports.pop(storage, None)
+        reports = self._open_reports.get(block_id)
+        if reports is not None:
+            reports.pop(storage, None)
 
     def deleted(self, storage: Storage, block_id: int) -> None:
         """The storage has no replica of the block, or none any more."""
@@ -307,11 +328,21 @@ class BlockMap:
             self.storage_gone(storage)
         self._forget_orders(node)
 
-    def storage_gone(self, storage: Storage) -> None:
-        """A volume failed, or its node died."""
+    def node_rests(self, node: Datanode) -> None:
+        """A datanode in maintenance died: its good replicas of complete blocks stay known,
+        though nobody can read them. Nothing else of it counts."""
+        for storage in node.storages.values():
+            kept = [i for i in storage.block_ids if self.blocks[i].state is BlockState.COMPLETE]
+            self.storage_gone(storage, set(kept))
+        self._forget_orders(node)
+
+    def storage_gone(self, storage: Storage, kept: Collection[int] = ()) -> None:
+        """A volume failed, or its node died. The replicas of the `kept` blocks stay known."""
         for block_id in (*storage.block_ids, *storage.corrupt):
-            self.lost(storage, block_id)
+            if block_id not in kept:
+                self.lost(storage, block_id)
         storage.corrupt.clear()
+        self.postponed.forget(storage)
         storage.reported = False
         for block_id, invalidated in list(storage.node.invalidated.items()):
             if invalidated.storage is storage:
@@ -349,7 +380,7 @@ class BlockMap:
             and not block.replicas
             and not self.corrupt_holders(block)
             and not self._open_reports.get(block.block_id)
-            and not self._future_reports.get(block.block_id)
+            and block.block_id not in self.postponed
             and all(storage.node.alive and storage.reported for storage in block.expected)
         )
 
@@ -370,7 +401,7 @@ class BlockMap:
             (
                 *block.replicas,
                 *self._open_reports.get(block_id, ()),
-                *self._future_reports.get(block_id, ()),
+                *self.postponed.of(block_id),
                 *(storage for storage in block.expected if not _is_stale(storage, block)),
             )
         )
@@ -386,7 +417,7 @@ class BlockMap:
         words; None if there is none. `replication` is the file's."""
         accounted = {storage.node for storage in apart_from}
         early = self._open_reports.get(block.block_id, {})
-        ahead = self._future_reports.get(block.block_id, {})
+        ahead = self.postponed.of(block.block_id)
         for storage in self.holders(block):
             node = storage.node
             if node in accounted:
@@ -427,6 +458,8 @@ class BlockMap:
             case BlockOpened(block, length_bytes):
                 if length_bytes is not None:
                     self._reopened(block, length_bytes)
+                else:
+                    self._judge_postponed(block.block_id)
             case BlockRestamped(block, old_stamp):
                 self._restamped(block, old_stamp)
             case BlockSettled(block):
@@ -438,8 +471,12 @@ class BlockMap:
 
     def _reopened(self, block: Block, length_bytes: int) -> None:
         """An append continues the block, or a truncation cuts it: it is under construction
-        again, where its replicas are. These have `length_bytes`."""
+        again, where its replicas are in reach. These have `length_bytes`."""
         self.safe_count -= len(block.replicas) >= self.min_replication
+        for storage in block.replicas:
+            if not storage.node.alive:
+                block.remove_replica(storage)
+                storage.block_ids.discard(block.block_id)
         block.expected = tuple(block.replicas)
         self._open_reports[block.block_id] = dict.fromkeys(block.replicas, length_bytes)
         self.redundancy.forget(block.block_id)
@@ -455,16 +492,21 @@ class BlockMap:
                 self._take_out(storage, block)
             self._add_corrupt(storage, block, CorruptReplica(old_stamp))
         self._known_pipelines.discard(block_id)
-        for storage, replica in self._future_reports.pop(block_id, {}).items():
+        self._judge_postponed(block_id)
+        self.note_change(block)
+
+    def _judge_postponed(self, block_id: int) -> None:
+        """An edit has named the block, or its new stamp: reports may have waited for it."""
+        for storage, replica in self.postponed.take(block_id).items():
             if storage.node.alive:
                 self.reported(storage, replica)
-        self.note_change(block)
 
     def _settled(self, block: Block) -> None:
         """An edit set the final length of a block that was under construction. Replicas of
         another length are corrupt; with enough good ones the block is complete."""
         self._known_pipelines.discard(block.block_id)
-        self._future_reports.pop(block.block_id, None)
+        if self._is_active:
+            self.postponed.take(block.block_id)  # No edit follows that names their stamps.
         early = self._open_reports.pop(block.block_id, {})
         for storage in list(block.replicas):
             if early.get(storage, block.length_bytes) != block.length_bytes:
@@ -488,7 +530,7 @@ class BlockMap:
         self._open_reports.pop(block.block_id, None)
         self._known_pipelines.discard(block.block_id)
         self.stop_awaiting_reports(block)
-        ahead = self._future_reports.pop(block.block_id, {})
+        ahead = self.postponed.take(block.block_id)
         self.redundancy.forget(block.block_id)
         if block.state is BlockState.COMPLETE:
             self.safe_count -= len(block.replicas) >= self.min_replication
@@ -534,7 +576,43 @@ class BlockMap:
         block.expected = (*targets, *others)
         self._known_pipelines.add(block_id)
 
-    # Corrupt and excess replicas.
+    # Roles.
+
+    def become_standby(self, nodes: Iterable[Datanode]) -> None:
+        """Another namenode may be active: nothing is ordered here any more, and pipelines
+        change without a word. What was ordered may still be carried out."""
+        self._is_active = self.invalidation.is_ordering = False
+        self._has_stood_by = True
+        self._term += 1
+        for node in nodes:
+            self.invalidation.clear(node)
+            node.to_transfer.clear()
+        self._known_pipelines.clear()
+        for block_id in self.blocks.unfinished:
+            block = self.blocks[block_id]
+            early = self._open_reports.get(block_id, ())
+            block.expected = tuple(dict.fromkeys((*block.replicas, *early)))
+
+    def become_active(self, nodes: Iterable[Datanode]) -> None:
+        """The whole log is read. Reports that waited for edits are judged by what there is.
+        An active before may have ordered the deletion of any replica, so each storage has to
+        report in full before it justifies the deletion of another replica."""
+        self._is_active = self.invalidation.is_ordering = True
+        self._term += 1
+        if not self._has_stood_by:
+            return
+        for node in nodes:
+            node.must_report = True
+            for storage in node.storages.values():
+                storage.reported = False
+        for storage, replica in self.postponed.take_all():
+            self.reported(storage, replica)
+
+    # Live, corrupt and excess replicas.
+
+    def live_replicas(self, block: Block) -> list[Storage]:
+        """The good replicas on datanodes in service."""
+        return [storage for storage in block.replicas if storage.node.in_service]
 
     def found_corrupt(self, node: Datanode | None, block_id: int, generation_stamp: int) -> None:
         """A reader or a scanner found that a replica does not match its checksums (FS-100)."""

@@ -100,7 +100,8 @@ BLOCK_TRANSITIONS: Final[tuple[Transition[BlockPhase], ...]] = (
         _P.UNDER_RECOVERY,
         ATTEMPT,
         _P.UNDER_RECOVERY,
-        "namenode: the attempt before timed out, was refused, or lost its primary",
+        "namenode: the attempt before timed out, was refused, or lost its primary; or another "
+        "namenode is active now",
     ),
     Transition(
         _P.UNDER_RECOVERY,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah import errors
+from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.inodes.columns import IdSet, PairQueue
 
 
@@ -63,7 +64,8 @@ class Storage:
 
     `block_ids` are the blocks of which it has a good replica, `corrupt` those of which it
     has a corrupt one. `reported`: a whole full report was processed since its node
-    registered. (Hadoop calls the contents of a storage stale until then.)
+    registered, and since this namenode has become active. (Hadoop calls the contents of a
+    storage stale until then.)
     """
 
     __slots__ = (
@@ -132,6 +134,17 @@ class Invalidated:
     is_queued: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class LeavingFigures:
+    """What keeps a datanode from leaving, as of the last look: `low_redundancy` blocks have
+    too few replicas elsewhere; of them `only_leaving` have none in service, and `open_files`
+    belong to files that are being written."""
+
+    low_redundancy: int = 0
+    only_leaving: int = 0
+    open_files: int = 0
+
+
 class Datanode:
     """One datanode.
 
@@ -141,9 +154,12 @@ class Datanode:
     replicas to delete whose blocks belong to no file: (block id, generation stamp).
     `maybe_invalidated` are blocks whose replica counts again, though the datanode may still
     delete it (see `invalidation`).
+
+    `admin_state` is changed by `membership` alone.
     """
 
     __slots__ = (
+        "admin_state",
         "alive",
         "cache_capacity_bytes",
         "cache_used_bytes",
@@ -151,8 +167,11 @@ class Datanode:
         "invalidated",
         "last_heartbeat_ms",
         "last_report_ms",
+        "leaving",
         "location",
+        "maintenance_until_ms",
         "maybe_invalidated",
+        "must_report",
         "new_bandwidth",
         "orphaned",
         "registered_ms",
@@ -163,6 +182,7 @@ class Datanode:
         "to_invalidate",
         "to_transfer",
         "transfers_running",
+        "upgrade_domain",
         "xceivers",
     )
 
@@ -170,6 +190,11 @@ class Datanode:
         self.identity = identity
         self.location = location
         self.alive = True
+        self.admin_state = AdminState.NORMAL
+        self.maintenance_until_ms = 0
+        """By the wall clock; it means something during maintenance only."""
+        self.upgrade_domain = ""
+        self.leaving = LeavingFigures()
         self.last_heartbeat_ms = now_ms
         self.last_report_ms: int | None = None
         """When it last reported all that it has."""
@@ -189,6 +214,8 @@ class Datanode:
         self.reported_registration = 0
         """The latest of its registrations, by number, that a full report has followed."""
         self.registered_ms = now_ms
+        self.must_report = False
+        """It is to be told to report in full, though it has done so."""
         self.to_transfer: deque[Transfer] = deque()
         self.shown: tuple[object, object] | None = None
         """What clients are shown of it, kept by `messages` from heartbeat to heartbeat."""
@@ -203,6 +230,11 @@ class Datanode:
     @property
     def name(self) -> str:
         return self.identity.transfer_address
+
+    @property
+    def in_service(self) -> bool:
+        """Whether its replicas count in full, and it gets new ones."""
+        return self.admin_state is AdminState.NORMAL
 
     @property
     def capacity_bytes(self) -> int:

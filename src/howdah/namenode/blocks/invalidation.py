@@ -16,8 +16,8 @@ these steps:
 
 A replica that is marked `maybe_invalidated` is the first to be invalidated when there are
 too many, and does not justify the deletion of another replica. The same holds for a
-replica on a storage without a full report since its datanode registered: the previous
-namenode may have ordered its deletion.
+replica on a storage without a full report since its datanode registered, or since the
+namenode became active: the previous namenode may have ordered its deletion.
 
 A replica whose block belongs to no file is called orphaned. It is deleted without further
 checks. There may be millions of them, so the queue holds two numbers for each.
@@ -53,6 +53,8 @@ class Invalidation:
         self._redundancy = redundancy
         self._count_again = count_again
         self._mark_corrupt = mark_corrupt
+        self.is_ordering = True
+        """Whether orders are made: by an active namenode only."""
 
     # Step 1.
 
@@ -60,6 +62,8 @@ class Invalidation:
         self, storage: Storage, block_id: int, generation_stamp: int, *, is_excess: bool = False
     ) -> None:
         """Queue an order to delete the replica. The replica no longer counts."""
+        if not self.is_ordering:
+            return
         node = storage.node
         if block_id not in self._blocks:
             node.invalidated.pop(block_id, None)
@@ -198,6 +202,9 @@ class Invalidation:
         return storage.reported and block_id not in storage.node.maybe_invalidated
 
     def count_certain(self, block: Block) -> int:
-        """How many good replicas of the block no order can delete."""
+        """How many good replicas of the block on datanodes in service no order can delete."""
         block_id = block.block_id
-        return sum(self.is_certain(storage, block_id) for storage in block.replicas)
+        return sum(
+            storage.node.in_service and self.is_certain(storage, block_id)
+            for storage in block.replicas
+        )

@@ -64,6 +64,7 @@ def choose_targets(
 ) -> list[Storage]:
     """Up to `count` storages, in pipeline order; fewer if there are not enough nodes.
 
+    Nodes that are decommissioned or in maintenance, or about to be, are never chosen.
     `excluded` are uuids the client does not want; `present` are nodes that hold a
     replica already (their racks count); nodes to `avoid` are taken only when
     nothing else is left, and so are those with more than `busy_factor` times the mean
@@ -72,7 +73,9 @@ def choose_targets(
     """
     pool: list[Datanode] = []
     for node in nodes:
-        if not node.alive or node.identity.uuid in excluded or node in present:
+        if not node.alive or not node.in_service:
+            continue
+        if node.identity.uuid in excluded or node in present:
             continue
         if usable_storage(node, block_size_bytes) is not None:
             pool.append(node)
@@ -169,6 +172,8 @@ def why_fewer(
             continue
         if not node.alive:
             why = "dead"
+        elif not node.in_service:
+            why = "in maintenance" if node.admin_state.is_maintenance else "decommissioned"
         elif node.identity.uuid in excluded:
             why = "excluded by the client"
         else:

@@ -26,14 +26,27 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Final
 
+from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.blocks.block_map import BlockMap
 from howdah.namenode.blocks.datanodes import Datanode, DatanodeRegistry, Storage, Transfer
 from howdah.namenode.blocks.placement import Dice, choose_targets
 from howdah.namenode.blocks.redundancy import Need
 from howdah.namenode.inodes.inodes import Block
 
-MAX_TRANSFERS_PER_NODE: Final = 2
-"""dfs.namenode.replication.max-streams: queued copies a source takes at a time."""
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """How many copies a source has to send at a time: `ordinary` ones
+    (dfs.namenode.replication.max-streams), and `most` if the block has one live replica at
+    most, or the source itself is about to leave (…max-streams-hard-limit)."""
+
+    ordinary: int = 2
+    most: int = 4
+
+    def may_run(self, node: Datanode) -> int:
+        """How many copies the datanode may be sending at a time."""
+        return self.most if node.admin_state.is_under_way else self.ordinary
+
 
 PENDING_TIMEOUT_MS: Final = 300_000
 """dfs.namenode.reconstruction.pending.timeout-sec."""
@@ -49,6 +62,16 @@ MAX_CUTS: Final = 10_000
 
 MAX_PENDING_DELETIONS: Final = 10_000
 """A datanode with that many pending deletions gets no orders to delete excess replicas."""
+
+
+LEAVING_LAST: Final = {
+    AdminState.NORMAL: 0,
+    AdminState.ENTERING_MAINTENANCE: 1,
+    AdminState.DECOMMISSION_INPROGRESS: 2,
+    AdminState.DECOMMISSIONED: 3,
+    AdminState.IN_MAINTENANCE: 4,
+}
+"""In which order the holders of a block are asked for it, by readers and for copies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +106,7 @@ class Reconstruction:
         *,
         pending_timeout_ms: int = PENDING_TIMEOUT_MS,
         max_blocks_per_round: int = 1000,
+        streams: Streams | None = None,
         busy_factor: float | None = 2.0,
     ) -> None:
         self._map = block_map
@@ -90,6 +114,7 @@ class Reconstruction:
         self._dice = dice
         self._pending_timeout_ms = pending_timeout_ms
         self._max_blocks = max_blocks_per_round
+        self.streams: Final = streams or Streams()
         self._busy_factor = busy_factor
         self._pending: dict[int, _PendingCopies] = {}
         # When the datanodes of a block's last pipeline must have reported their replicas.
@@ -98,6 +123,18 @@ class Reconstruction:
         self._resend_ms: dict[int, int] = {}
         # Targets of copies of a block that did not arrive.
         self._failed: dict[int, set[str]] = {}
+        self._has_scanned = False
+
+    @property
+    def has_scanned(self) -> bool:
+        """Whether it has looked at each block once, so that its figures are whole."""
+        return self._has_scanned
+
+    def start_over(self) -> None:
+        """The role of the namenode has changed: what was ordered is none of its business, or
+        was ordered by another one."""
+        for orders in (self._pending, self._reports_deadline_ms, self._resend_ms, self._failed):
+            orders.clear()
         self._has_scanned = False
 
     @property
@@ -224,6 +261,7 @@ class Reconstruction:
         holders = [storage.node for storage in block.replicas]
         if order.source in holders and any(
             target.node.alive
+            and target.node.in_service
             and target.node not in holders
             and not _is_in_the_way(target.node, block)
             for target in order.targets
@@ -237,17 +275,14 @@ class Reconstruction:
         replicas that must stay for now gets another turn."""
         self._map.invalidate_corrupt(block)
         self._invalidate_excess(block)
-        if block.replica_count == self._expected_replication(block) and all(
+        expected, live = self._expected_replication(block), self._map.live_replicas(block)
+        if len(live) <= expected and all(
             block.block_id in storage.node.invalidated for storage in block.corrupt
         ):
             self._map.redundancy.settle(block.block_id)
             return
-        uncertain = self._expected_replication(block) - self._map.invalidation.count_certain(block)
-        if (
-            block.replica_count > self._expected_replication(block)
-            and uncertain > 0
-            and all(storage.reported for storage in block.replicas)
-        ):
+        uncertain = expected - self._map.invalidation.count_certain(block)
+        if len(live) > expected and uncertain > 0 and all(storage.reported for storage in live):
             # Orders that were sent before may still delete any of the excess replicas. None is
             # invalidated before there is a copy that no order can delete.
             self._order_copies(block, uncertain, now_ms)
@@ -257,18 +292,16 @@ class Reconstruction:
         nodes = self._deleting()
         if nodes:
             self._map.invalidation.revoke_excess(block, nodes, sent=False)
-        lacking = (
-            self._expected_replication(block)
-            - block.replica_count
-            - self._awaited_count(block, now_ms)
-        )
+        needs = self._map.redundancy
+        counts = needs.counts(block)
+        lacking = needs.required(block, counts) - counts.live - self._awaited_count(block, now_ms)
         if lacking > 0:
             self._order_copies(block, lacking, now_ms)
 
     def _awaited_count(self, block: Block, now_ms: int) -> int:
-        """How many datanodes of the block's last pipeline have yet to report their replica.
-        They have as much time as a copy."""
-        count = len(self._map.awaited_reports(block))
+        """How many datanodes in service of the block's last pipeline have yet to report their
+        replica. They have as much time as a copy."""
+        count = sum(node.in_service for node in self._map.awaited_reports(block))
         if count and now_ms >= self._reports_deadline_ms.setdefault(
             block.block_id, now_ms + self._pending_timeout_ms
         ):
@@ -290,7 +323,7 @@ class Reconstruction:
             count,
             block_size_bytes=block.length_bytes,
             dice=self._dice,
-            present=[s.node for s in block.replicas],
+            present=[s.node for s in self._map.live_replicas(block)],
             excluded=self._unfit(block) | self._failed.get(block.block_id, set()),
             avoid=lambda node: self._registry.is_stale(node, now_ms),
             busy_factor=self._busy_factor,
@@ -316,17 +349,26 @@ class Reconstruction:
             self._map.invalidation.send_again(block, self._deleting())
 
     def _source(self, block: Block) -> Datanode | None:
-        nodes = [s.node for s in block.replicas if s.node.alive]
+        """A holder that has few copies to send; one that is about to leave only where no
+        other can, one that is decommissioned last."""
+        streams = self.streams
+        is_urgent = self._map.redundancy.live_count(block) <= 1
+        nodes = [
+            node
+            for node in (storage.node for storage in block.replicas if storage.node.alive)
+            if len(node.to_transfer) < (streams.most if is_urgent else streams.may_run(node))
+        ]
         self._dice.shuffle(nodes)
-        nodes.sort(key=lambda n: len(n.to_transfer))
-        if not nodes or len(nodes[0].to_transfer) >= MAX_TRANSFERS_PER_NODE:
-            return None
-        return nodes[0]
+        return min(
+            nodes,
+            key=lambda n: (LEAVING_LAST[n.admin_state], len(n.to_transfer)),
+            default=None,
+        )
 
     def _unfit(self, block: Block) -> set[str]:
-        """Nodes that cannot take a copy: those with a corrupt or invalidated replica, and those
-        of the last pipeline that have yet to report theirs."""
-        due = self._map.awaited_reports(block)
+        """Nodes that cannot take a copy: those with a replica, be it corrupt or invalidated, and
+        those of the last pipeline that have yet to report theirs."""
+        due = {*self._map.awaited_reports(block), *(s.node for s in block.replicas)}
         return {
             node.identity.uuid
             for node in self._registry
@@ -340,7 +382,7 @@ class Reconstruction:
             self._map.invalidation.count_certain(block),
             self._expected_replication(block),
         )
-        for _ in range(block.replica_count - expected):
+        for _ in range(self._map.redundancy.live_count(block) - expected):
             if certain < expected:
                 return
             victim = self._choose_excess(block, spare_certain=certain == expected)
@@ -352,11 +394,12 @@ class Reconstruction:
     def _choose_excess(self, block: Block, *, spare_certain: bool) -> Storage | None:
         block_id = block.block_id
         racks: dict[str, int] = {}
-        for storage in block.replicas:
+        live = self._map.live_replicas(block)
+        for storage in live:
             racks[storage.node.location] = racks.get(storage.node.location, 0) + 1
         found = [
             storage
-            for storage in block.replicas
+            for storage in live
             if storage.node.pending_deletions < MAX_PENDING_DELETIONS
             and not (spare_certain and self._map.invalidation.is_certain(storage, block_id))
         ]

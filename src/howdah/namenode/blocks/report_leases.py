@@ -12,6 +12,12 @@ with their next heartbeats.
 3. `release`: the last call is served, and the lease is free for the next datanode.
 
 A lease that is not used in time is void, and so is the lease of a datanode that died.
+
+A namenode that has become active needs a full report of every datanode again. `ask` says
+whether this datanode is to be told now to register again, which makes it ask for a lease:
+at most as many at a time as there are leases. A report under a lease of before is taken,
+but is no answer to that (`is_of_this_term`): the datanode may not have heard yet who is
+active.
 """
 
 from __future__ import annotations
@@ -42,6 +48,8 @@ class ReportLeases:
         self._length_ms = length_ms
         self._ids: Iterator[int] = itertools.count(max(first_id, NO_LEASE + 1))
         self._leases: dict[str, _Lease] = {}
+        self._asked_until_ms: dict[str, int] = {}
+        self._term_begins_with = NO_LEASE + 1
 
     def __len__(self) -> int:
         return len(self._leases)
@@ -49,6 +57,7 @@ class ReportLeases:
     def request(self, uuid: str, is_alive: Callable[[str], bool], now_ms: int) -> int:
         """A lease for this datanode, or `NO_LEASE`."""
         self._leases.pop(uuid, None)
+        self._asked_until_ms.pop(uuid, None)
         if len(self._leases) >= self._limit:
             self._leases = {
                 holder: lease
@@ -82,6 +91,28 @@ class ReportLeases:
         """Whether this datanode has a lease that it may still use."""
         held = self._leases.get(uuid)
         return held is not None and held.until_ms > now_ms
+
+    def begin_term(self) -> None:
+        """The namenode has become active, or has ceased to be."""
+        self._term_begins_with = next(self._ids)
+        self._asked_until_ms.clear()
+
+    def is_of_this_term(self, lease_id: int) -> bool:
+        """Whether the lease was given out since the role of the namenode changed last."""
+        return lease_id >= self._term_begins_with
+
+    def ask(self, uuid: str, now_ms: int) -> bool:
+        """Whether this datanode, of which a full report is wanted, is to be told so now."""
+        asked = self._asked_until_ms
+        if asked.get(uuid, now_ms) > now_ms:
+            return False
+        if len(asked) >= self._limit:
+            asked = {other: until_ms for other, until_ms in asked.items() if until_ms > now_ms}
+            self._asked_until_ms = asked
+        if len(asked) >= self._limit:
+            return False
+        asked[uuid] = now_ms + self._length_ms
+        return True
 
     def release(self, uuid: str) -> None:
         """The datanode has reported."""

@@ -2,7 +2,11 @@
 
 Hadoop's `BlockManagerSafeMode`. At a start the namenode waits until enough blocks have
 been reported, and a little longer (`dfs.namenode.safemode.extension`). An administrator
-may also enter and leave safe mode; then it does not end by itself.
+may also enter and leave safe mode; then it does not end by itself. An active namenode whose
+disks have no room for its log is in safe mode until they have.
+
+A standby follows the log of the active meanwhile: blocks come and go, and so does what is
+needed (`expect`). It does not leave before it has read the log to its end once (`is_behind`).
 
 A replica with a generation stamp that was never given out shows that the namenode was
 started with old metadata. It would take such replicas for orphaned or corrupt, and have
@@ -25,18 +29,30 @@ class SafeMode:
         min_datanodes: int,
         extension_ms: int,
     ) -> None:
-        self.total_blocks = total_blocks
         self._threshold = threshold
-        self._needed = int(total_blocks * threshold)
+        self.expect(total_blocks)
         self._min_datanodes = min_datanodes
         self._extension_ms = extension_ms
         self._reached_ms: int | None = None
         self._future: dict[int, int] = {}
         self.manual = False
+        self.is_behind = False
+        """The namespace is one of the past: what is reported cannot be held against it yet."""
+        self.callers_wait = False
+        """Whether callers are asked to try again, unless an administrator holds safe mode: so
+        clients live through a failover to a namenode that was started just now."""
+        self.lacks_room = False
+        """Whether it is on since there is no room for the log."""
+        self._was_on = False
         self.on = True
         self._safe = 0
         self._nodes = 0
         self._now_ms = 0
+
+    def expect(self, total_blocks: int) -> None:
+        """The namespace has so many blocks of which replicas must be reported."""
+        self.total_blocks = total_blocks
+        self._needed = int(total_blocks * self._threshold)
 
     @property
     def future_bytes(self) -> int:
@@ -50,9 +66,9 @@ class SafeMode:
         self._safe = safe_blocks
         self._nodes = live_datanodes
         self._now_ms = now_ms
-        if self.manual:
+        if self.manual or self.lacks_room:
             return
-        if safe_blocks < self._needed or live_datanodes < self._min_datanodes:
+        if self.is_behind or safe_blocks < self._needed or live_datanodes < self._min_datanodes:
             self._reached_ms = None
             return
         if self._reached_ms is None:
@@ -72,9 +88,25 @@ class SafeMode:
         if self.on:
             self._future[block_id] = length_bytes
 
+    def begin(self) -> None:
+        """It is on until enough is reported, whatever was known so far."""
+        self.on = True
+        self._reached_ms = None
+
     def enter(self) -> None:
         self.on = True
         self.manual = True
+
+    def lose_room(self) -> None:
+        """It is on until there is room again, or somebody else is active."""
+        if not self.lacks_room:
+            self._was_on, self.on, self.lacks_room = self.on, True, True
+
+    def find_room(self) -> None:
+        """It is as if there had always been room."""
+        if self.lacks_room:
+            self.lacks_room = False
+            self.on = self._was_on or self.manual
 
     def leave(self, *, force: bool = False) -> bool:
         """Whether it is off then: without `force` nothing is left that would cost data."""
@@ -82,11 +114,17 @@ class SafeMode:
             return False
         self._future.clear()
         self.on = False
-        self.manual = False
+        self.manual = self.lacks_room = False
         return True
 
     def status(self) -> str:
         """Why it is on, as Hadoop words it for people and scripts."""
+        if self.lacks_room:
+            return (
+                "Resources are low on NN. Please add or free up more resources. NOTE:  If you "
+                "turn off safe mode before adding resources, the NN will immediately return to "
+                'safe mode. Use "hdfs dfsadmin -safemode leave" to turn safe mode off.'
+            )
         if self.manual:
             return (
                 "It was turned on manually. "
@@ -132,6 +170,8 @@ class SafeMode:
                 'leave with "hdfs dfsadmin -safemode forceExit".'
             )
         off = "Safe mode will be turned off automatically"
+        if self.is_behind:
+            return f"{off} after the edit log of the active namenode was read to its end."
         if self._reached_ms is None:
             return f"{off} once the thresholds have been reached."
         remaining_s = self._remaining_ms() // 1000
@@ -140,6 +180,10 @@ class SafeMode:
         return f"In safe mode extension. {off} soon."
 
     def check(self, what: str) -> None:
-        """Raises SafeMode if the namespace may not change now."""
-        if self.on:
-            raise errors.SafeMode(f"{what}. Name node is in safe mode.\n{self.status()}")
+        """Raises SafeMode if the namespace may not change now, or RetriableError."""
+        if not self.on:
+            return
+        refusal = errors.SafeMode(f"{what}. Name node is in safe mode.\n{self.status()}")
+        if self.callers_wait and not self.manual and not self.lacks_room:
+            raise errors.RetriableError(f"{refusal.java_class}: {refusal.message}")
+        raise refusal

@@ -1,4 +1,5 @@
-"""The block map under any interleaving of writes, reports, deaths and repairs.
+"""The block map under any interleaving of writes, reports, deaths and repairs, while datanodes
+are decommissioned, rest in maintenance and return to service.
 
 A few datanodes with real (if empty) disks; what the namenode believes is held
 against them, and against itself, after every step.
@@ -23,7 +24,12 @@ from hypothesis.stateful import (
 
 from howdah import errors
 from howdah.namenode.blocks import block_map as blocks
-from howdah.namenode.blocks.block_map import ReportedReplica
+from howdah.namenode.blocks.admin_states import AdminState
+from howdah.namenode.blocks.datanodes import Datanode
+from howdah.namenode.blocks.hosts import HostEntry, HostOrder, Hosts
+from howdah.namenode.blocks.redundancy import Need
+from howdah.namenode.blocks.replica_reports import ReportedReplica
+from howdah.namenode.calls.administration import Administration
 from howdah.namenode.calls.core import Settings
 from howdah.namenode.inodes.inodes import Block, BlockState, File
 from howdah.proto import client_namenode_pb2 as pb
@@ -46,6 +52,7 @@ nodes = st.integers(0, NODES - 1)
 
 class BlockMapMachine(RuleBasedStateMachine):
     min_replication = 1
+    min_maintenance = 1
 
     @initialize()
     def start(self) -> None:
@@ -61,8 +68,12 @@ class BlockMapMachine(RuleBasedStateMachine):
                 stale_datanode_ms=30_000,
                 # Its writer lives, whatever time passes.
                 lease_hard_limit_ms=1 << 40,
+                leaving_interval_ms=1000,
+                maintenance_replication=self.min_maintenance,
             )
         )
+        # What the host files say, by the numbers of datanodes.
+        self.ordered: dict[int, HostOrder] = {}
         self.nodes = [
             self.namenode.join(f"dn{number}", rack=f"/r{number % 2}", volumes=1 + number % 2)
             for number in range(NODES)
@@ -491,6 +502,26 @@ class BlockMapMachine(RuleBasedStateMachine):
         node.heartbeat()
         node.report()
 
+    # The host files.
+
+    @rule(number=nodes, what=st.sampled_from(["serve", "leave", "rest", "rest for a while"]))
+    def order(self, number: int, what: str) -> None:
+        """The host files say something else of a datanode, and are read."""
+        entry = HostEntry(self.nodes[number].ip, frozenset((self.nodes[number].ip,)))
+        self.ordered.pop(number, None)
+        if what == "leave":
+            self.ordered[number] = HostOrder(entry, AdminState.DECOMMISSIONED)
+        elif what == "rest":
+            self.ordered[number] = HostOrder(entry, AdminState.IN_MAINTENANCE)
+        elif what == "rest for a while":
+            until_ms = self.namenode.clock.wall_ms() + 300_000
+            self.ordered[number] = HostOrder(entry, AdminState.IN_MAINTENANCE, until_ms)
+        Administration(self.core).apply_hosts(self.hosts)
+
+    @property
+    def hosts(self) -> Hosts:
+        return Hosts.ordered(list(self.ordered.values()))
+
     @rule(numbers=st.permutations(range(NODES)), obeyed=st.booleans())
     def namenode_is_started_anew(self, numbers: list[int], obeyed: bool) -> None:
         for number in range(NODES):
@@ -499,6 +530,7 @@ class BlockMapMachine(RuleBasedStateMachine):
             self.orders[self.nodes[number].uuid] = []
         self.namenode = self.namenode.restarted()
         self.namenode.nodes = self.nodes
+        self.core.hosts = self.hosts
         self.closing = []
         self.core.safe_mode.leave(force=True)
         self.frozen.clear()
@@ -614,9 +646,68 @@ class BlockMapMachine(RuleBasedStateMachine):
         for node in self.nodes:
             if node.uuid not in self.down:
                 self.take_orders(node)
+        before = {node: node.admin_state for node in self.core.datanodes}
         self.namenode.tick()
+        for node, state in before.items():
+            if node.alive and state.is_under_way and node.admin_state is not state:
+                self.check_left(node)
+        self.check_figures()
+
+    def check_left(self, left: Datanode) -> None:
+        """The datanode may be shut down: enough others have each of its blocks."""
+        if not left.admin_state.is_maintenance and left.in_service:
+            return  # Its maintenance is over.
+        serving = {node.identity.uuid for node in self.core.datanodes if node.in_service}
+        for block in self.core.namespace.blocks.values():
+            good = self.good_copies(block)
+            if left.identity.uuid not in good or block.block_id in self.unlucky:
+                continue
+            is_gone = left.admin_state.is_decommission
+            enough = self.needed(block) if is_gone else self.min_maintenance
+            if block.state is not BlockState.COMPLETE:
+                enough = self.min_replication if is_gone else self.min_maintenance
+                good = [s.node.identity.uuid for s in self.core.blocks.holders(block)]
+            elif all(storage.node is not left for storage in block.replicas):
+                continue  # It has yet to report it.
+            enough = min(enough, self.wanted(block), 3)
+            assert len(serving.intersection(good)) >= enough, (left, block)
+
+    def wanted(self, block: Block) -> int:
+        wanted: int = self.core.namespace.measuring.wanted_replication(block)
+        return wanted
+
+    def needed(self, block: Block) -> int:
+        """How many replicas should be on datanodes in service: those in maintenance stand for
+        themselves."""
+        resting = sum(storage.node.admin_state.is_maintenance for storage in block.replicas)
+        wanted = self.wanted(block)
+        return max(wanted - resting, min(self.min_maintenance, wanted)) if resting else wanted
+
+    def check_figures(self) -> None:
+        """The queues and their lengths are those of a count from scratch."""
+        if not self.core.reconstruction.has_scanned:
+            return
+        low: set[int] = set()
+        missing: set[int] = set()
+        for block in self.core.namespace.blocks.values():
+            if block.state is not BlockState.COMPLETE:
+                continue
+            if not block.replicas:
+                missing.add(block.block_id)
+            elif sum(s.node.in_service for s in block.replicas) < self.needed(block):
+                low.add(block.block_id)
+        counts = self.core.reconstruction.counts()
+        queues = self.core.blocks.redundancy.queues
+        assert set(queues[Need.MISSING]) == missing
+        assert {*queues[Need.LAST], *queues[Need.LOW]} == low
+        assert (counts.missing, counts.low_redundancy) == (len(missing), len(low))
 
     # What must always hold.
+
+    @invariant()
+    def datanodes_out_of_service_are_known(self) -> None:
+        away = {node for node in self.core.datanodes if not node.in_service}
+        assert self.core.blocks.redundancy.out_of_service == away
 
     @invariant()
     def storages_and_blocks_agree(self) -> None:
@@ -651,9 +742,13 @@ class BlockMapMachine(RuleBasedStateMachine):
             assert max(counts.values(), default=1) == 1
 
     @invariant()
-    def replicas_are_on_live_nodes(self) -> None:
+    def replicas_are_on_nodes_that_live_or_rest(self) -> None:
         for block in self.core.namespace.blocks.values():
-            assert all(storage.node.alive for storage in block.replicas)
+            for storage in block.replicas:
+                node = storage.node
+                assert node.alive or (
+                    node.admin_state.is_maintenance and block.state is BlockState.COMPLETE
+                )
 
     @invariant()
     def what_was_told_to_go_does_not_count(self) -> None:
@@ -675,12 +770,21 @@ class BlockMapMachine(RuleBasedStateMachine):
                     assert all(b.state is BlockState.COMPLETE for b in inode.blocks)
 
     def teardown(self) -> None:
-        """Left in peace, every block that has a good replica gets as many as it wants."""
+        """Left in peace, every block that has a good replica gets as many as it wants: first from
+        datanodes in service, and from all when these are back."""
         if not hasattr(self, "namenode"):
             return
         self.patch.undo()
         for number in range(NODES):
             self.come_back(number)
+        self.mend()
+        if not self.ordered:
+            return
+        for number in list(self.ordered):
+            self.order(number, "serve")
+        self.mend()
+
+    def mend(self) -> None:
         for _ in range(12 + len(self.core.namespace.blocks)):
             if not self.unmended():
                 break
@@ -689,20 +793,42 @@ class BlockMapMachine(RuleBasedStateMachine):
                 self.obey(number)
                 self.nodes[number].report()
         assert not self.unmended()
+        self.time_passes(310_000)
+        for node in self.core.datanodes:
+            assert not node.admin_state.is_under_way or any(
+                self.is_kept_by(node, block) for block in self.core.namespace.blocks.values()
+            ), f"{node} could have left"
+
+    def is_kept_by(self, node: Datanode, block: Block) -> bool:
+        """Whether the block lacks replicas on others than this datanode, which has one."""
+        holders = self.core.blocks.holders(block)
+        if block.state is BlockState.COMPLETE:
+            holders = block.replicas
+        serving = sum(storage.node.in_service for storage in holders)
+        enough = self.needed(block)
+        return any(storage.node is node for storage in holders) and serving < enough
 
     def unmended(self) -> list[Block]:
         return [
             block
             for block in self.core.namespace.blocks.values()
             if block.state is BlockState.COMPLETE and self.good_copies(block)
-            if not len(set(self.good_copies(block)))
-            == len(block.replicas)
-            == min(self.core.namespace.measuring.wanted_replication(block), NODES)
+            if not self.is_mended(block)
         ]
+
+    def is_mended(self, block: Block) -> bool:
+        """All good replicas are known, and those on datanodes in service are as many as they
+        should be."""
+        serving = [node for node in self.core.datanodes if node.in_service]
+        live = sum(storage.node.in_service for storage in block.replicas)
+        return len(set(self.good_copies(block))) == len(block.replicas) and min(
+            self.needed(block), len(serving)
+        ) <= live <= self.wanted(block)
 
 
 class BlockMapMachineTwo(BlockMapMachine):
     min_replication = 2
+    min_maintenance = 2
 
 
 @pytest.mark.torture

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from howdah import errors
+from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.blocks.datanodes import DatanodeIdentity
-from howdah.namenode.blocks.hosts import Hosts, parse_hosts
+from howdah.namenode.blocks.hosts import FOR_EVER_MS, Hosts, parse_combined, parse_hosts
 from howdah.namenode.calls.administration import Administration
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as datanode_pb
@@ -127,12 +128,6 @@ def test_who_is_let_in_again_registers(namenode: InMemoryNamenode) -> None:
     assert len(namenode.core.datanodes.live()) == 2
 
 
-def test_decommissioning_is_refused_by_name_and_nothing_changes(namenode: InMemoryNamenode) -> None:
-    with pytest.raises(errors.UnsupportedOperation, match=r"decommission.*10\.0\.0\.2:9866"):
-        Administration(namenode.core).apply_hosts(hosts("", "10.0.0.2"))
-    assert len(namenode.core.datanodes.live()) == 2
-
-
 def test_who_may_come_and_never_came_is_reported_dead(namenode: InMemoryNamenode) -> None:
     namenode.core.hosts = hosts("10.0.0.1 10.0.0.2 worker9:50010")
     answer: Any = namenode.call("getDatanodeReport", pb.GetDatanodeReportRequestProto(type=pb.DEAD))
@@ -146,10 +141,72 @@ def test_only_the_superuser_has_the_lists_read_anew(namenode: InMemoryNamenode) 
         )
 
 
-def test_who_is_to_leave_and_comes_is_used_and_the_log_says_so(
-    namenode: InMemoryNamenode, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_who_is_to_leave_and_comes_leaves(namenode: InMemoryNamenode) -> None:
     namenode.core.hosts = hosts("", "10.0.0.3")
     namenode.join("dn2")
     assert len(namenode.core.datanodes.live()) == 3
-    assert "10.0.0.3:9866 is in dfs.hosts.exclude" in caplog.text
+    assert namenode.nodes[2].known.admin_state is AdminState.DECOMMISSION_INPROGRESS
+
+
+def test_who_is_excluded_and_never_came_has_left(namenode: InMemoryNamenode) -> None:
+    namenode.core.hosts = hosts("10.0.0.1 10.0.0.2 10.0.0.3:50010", "10.0.0.3")
+    answer: Any = namenode.call("getDatanodeReport", pb.GetDatanodeReportRequestProto(type=pb.DEAD))
+    assert [node.adminState for node in answer.di] == [AdminState.DECOMMISSIONED]
+
+
+# The JSON file.
+
+
+def combined(text: str) -> Hosts:
+    def of(name: str) -> Iterable[str]:
+        return NAMES.get(name, ())
+
+    return Hosts.ordered(parse_combined(text, "all.json", of))
+
+
+ONE_EACH = """[
+    {"hostName": "worker1", "upgradeDomain": "u1"},
+    {"hostName": "worker2", "port": 50010, "adminState": "DECOMMISSIONED"},
+    {"hostName": "10.0.0.3", "adminState": "IN_MAINTENANCE", "maintenanceExpireTimeInMS": 12345}
+]"""
+
+
+@pytest.mark.parametrize("text", [ONE_EACH, ONE_EACH.replace(",\n", "\n").strip("[]")])
+def test_one_json_file_names_them_all_and_what_is_to_become_of_them(text: str) -> None:
+    lists = combined(text)
+    kept, leaves, rests = identity("10.0.0.1"), identity("10.0.0.2", 50010), identity("10.0.0.3")
+    assert all(lists.allows(each) for each in (kept, leaves, rests))
+    assert not lists.allows(identity("10.0.0.2", 9866))
+    assert [lists.to_decommission(each) for each in (kept, leaves, rests)] == [False, True, False]
+    assert [lists.maintenance_until_ms(each) for each in (kept, leaves, rests)] == [0, 0, 12345]
+    assert [lists.upgrade_domain(each) for each in (kept, leaves, rests)] == ["u1", "", ""]
+
+
+def test_a_json_file_without_any_in_service_keeps_nobody_out() -> None:
+    lists = combined('{"hostName": "worker1", "adminState": "DECOMMISSIONED"}')
+    assert lists.allows(identity("10.9.9.9"))
+    assert lists.to_decommission(identity("10.0.0.1"))
+
+
+def test_maintenance_without_a_time_has_no_end() -> None:
+    lists = combined('{"hostName": "worker1", "adminState": "IN_MAINTENANCE"}')
+    assert lists.maintenance_until_ms(identity("10.0.0.1")) == FOR_EVER_MS
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("{", "no JSON"),
+        ("[1]", "is no object"),
+        ('{"port": 1}', "no hostName"),
+        ('{"hostName": "a", "port": 65536}', "beyond 65535"),
+        ('{"hostName": "a", "port": "1"}', "port that is no number"),
+        ('{"hostName": 1}', "hostName that is no text"),
+        ('{"hostName": "a", "adminState": "DECOMMISSION_INPROGRESS"}', "cannot be ordered"),
+        ('{"hostName": "a", "rack": "/r"}', "'rack'"),
+    ],
+)
+def test_a_json_file_that_is_none_is_refused(text: str, complaint: str) -> None:
+    with pytest.raises(errors.InvalidConfiguration, match=complaint) as refusal:
+        combined(text)
+    assert "all.json" in str(refusal.value)

@@ -144,3 +144,36 @@ def test_manual_status_says_how_to_leave() -> None:
     safe_mode = starting()
     safe_mode.enter()
     assert "dfsadmin -safemode leave" in safe_mode.status()
+
+
+def test_without_room_for_the_log_it_is_on_until_there_is_room() -> None:
+    safe_mode = SafeMode(total_blocks=0, threshold=0.999, min_datanodes=0, extension_ms=0)
+    safe_mode.update(0, 0, 0)
+    assert not safe_mode.on
+    safe_mode.callers_wait = True
+    safe_mode.lose_room()
+    safe_mode.update(0, 0, 1000)
+    with pytest.raises(errors.SafeMode, match="Resources are low on NN"):
+        safe_mode.check("Cannot create directory /a")
+    safe_mode.find_room()
+    safe_mode.check("Cannot create directory /a")
+
+
+@pytest.mark.parametrize("manual", [False, True])
+def test_room_ends_no_other_safe_mode(manual: bool) -> None:
+    """Neither that of a start nor that of an administrator, whichever came first."""
+    safe_mode = SafeMode(total_blocks=10, threshold=0.999, min_datanodes=0, extension_ms=0)
+    safe_mode.lose_room()
+    if manual:
+        safe_mode.enter()
+    safe_mode.find_room()
+    assert safe_mode.on
+    safe_mode.update(10, 0, 0)
+    assert safe_mode.on is manual
+
+
+def test_an_administrator_may_leave_it_without_room() -> None:
+    safe_mode = SafeMode(total_blocks=0, threshold=0.999, min_datanodes=0, extension_ms=0)
+    safe_mode.lose_room()
+    assert safe_mode.leave()
+    assert not safe_mode.on
