@@ -1,0 +1,89 @@
+"""What a run of fsck is asked for (pure): the parameters of Hadoop's FsckServlet.
+
+All but `path`, `blockId`, `startblockafter` and `ugi` are flags: they count when they are
+there, whatever their value. Parameters that nobody knows are ignored, as Hadoop does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from howdah import errors
+
+DEFAULT_USER: Final = "dr.who"
+"""Who asks if the request does not say: `hadoop.http.staticuser.user`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """One run. `block_ids` is None unless single blocks are asked for."""
+
+    path: str = "/"
+    files: bool = False
+    blocks: bool = False
+    locations: bool = False
+    racks: bool = False
+    replica_details: bool = False
+    upgrade_domains: bool = False
+    maintenance: bool = False
+    storage_policies: bool = False
+    show_progress: bool = False
+    open_for_write: bool = False
+    include_snapshots: bool = False
+    list_corrupt: bool = False
+    skip: int = 0
+    """Of the list of corrupt blocks: how many the caller has seen."""
+    block_ids: tuple[str, ...] | None = None
+    move: bool = False
+    delete: bool = False
+    replicate: bool = False
+
+    @property
+    def shows_replicas(self) -> bool:
+        return self.locations or self.racks or self.replica_details or self.upgrade_domains
+
+    @property
+    def changes_something(self) -> bool:
+        return self.move or self.delete or self.replicate
+
+
+def parse_options(query: Mapping[str, str]) -> Options:
+    """Raises IllegalArgument for a number that is none."""
+    return Options(
+        path=query.get("path", "/"),
+        files="files" in query,
+        blocks="blocks" in query,
+        locations="locations" in query,
+        racks="racks" in query,
+        replica_details="replicadetails" in query,
+        upgrade_domains="upgradedomains" in query,
+        maintenance="maintenance" in query,
+        storage_policies="storagepolicies" in query,
+        show_progress="showprogress" in query,
+        open_for_write="openforwrite" in query,
+        include_snapshots="includeSnapshots" in query,
+        list_corrupt="listcorruptfileblocks" in query,
+        skip=_count(query.get("startblockafter", "0")),
+        block_ids=_words(query["blockId"]) if "blockId" in query else None,
+        move="move" in query,
+        delete="delete" in query,
+        replicate="replicate" in query,
+    )
+
+
+def user_of(query: Mapping[str, str]) -> str:
+    """Who asks: `user.name`, or the first name of `ugi`, behind which groups may stand."""
+    return query.get("user.name") or query.get("ugi", "").partition(",")[0] or DEFAULT_USER
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise errors.IllegalArgument(f"startblockafter={text!r} is no number of blocks")
+    return int(text)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """Parted by single blanks; those at the end do not count."""
+    return tuple(text.rstrip(" ").split(" "))

@@ -1,0 +1,137 @@
+"""`/fsck` of the namenode (shell): Hadoop's FsckServlet.
+
+A run is made on the loop in slices. However many runs there are, the loop does one slice and
+then serves everybody else. What a slice may have seen or changed is durable before its text
+leaves, as with any answer. A run that meets a defect breaks off without the end of its body,
+so that its client does not take it for whole.
+
+A browser may be led to any address by any page. So what changes something is not done for a
+request that a page of another place has caused.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from howdah import defects, errors
+from howdah.namenode.fsck.options import parse_options, user_of
+from howdah.namenode.fsck.report import Fsck, Text
+from howdah.namenode.inodes.effects import NamespaceBroken
+from howdah.web.http import LAST_CHUNK, Request, chunk, head, plain
+from howdah.web.server import Stream
+
+log = logging.getLogger(__name__)
+
+PATH: Final = "/fsck"
+_HEAD: Final = head(
+    200, {"Content-Type": "text/plain; charset=utf-8", "Transfer-Encoding": "chunked"}
+)
+
+WhenKnown = Callable[[str, Callable[[errors.HowdahError | None], None]], None]
+
+
+class FsckPages:
+    """All runs of one namenode."""
+
+    def __init__(
+        self,
+        fsck: Fsck,
+        soon: Callable[[Callable[[], None]], object],
+        when_durable: Callable[[Callable[[], None]], None],
+        when_known: WhenKnown,
+    ) -> None:
+        """`soon` calls back when others had their turn, `when_durable` when all that was
+        committed so far is on disk, `when_known` when the groups of a user are."""
+        self._fsck = fsck
+        self._soon = soon
+        self._when_durable = when_durable
+        self.when_known = when_known
+        self._waiting: deque[Callable[[], None]] = deque()
+
+    def answer(self, request: Request) -> bytes | Stream:
+        try:
+            options = parse_options(request.query)
+        except errors.IllegalArgument as error:
+            return plain(400, error.message)
+        if "doas" in {name.lower() for name in request.query}:
+            return plain(403, "nobody may act for others here")
+        if options.changes_something and _comes_from_a_page(request):
+            return plain(403, "a page of another server may not have files moved or deleted")
+        user = user_of(request.query)
+        log.info("fsck of %s for %s from %s: %s", options.path, user, request.peer, options)
+        return _Run(self, user, self._fsck.run(user, request.peer, options))
+
+    def take_turn(self, slice_of_work: Callable[[], None]) -> None:
+        """Do this when the slices that wait before it are done."""
+        self._waiting.append(slice_of_work)
+        if len(self._waiting) == 1:
+            self._soon(self._turn)
+
+    def _turn(self) -> None:
+        slice_of_work = self._waiting[0]
+        try:
+            slice_of_work()
+        finally:
+            self._waiting.popleft()
+            if self._waiting:
+                self._soon(self._turn)
+
+    def when_durable(self, act: Callable[[], None]) -> None:
+        self._when_durable(act)
+
+
+class _Run:
+    """One run, as a stream."""
+
+    head = _HEAD
+
+    def __init__(self, pages: FsckPages, user: str, text: Text) -> None:
+        self._pages = pages
+        self._user = user
+        self._text: Text | None = text
+        self._has_begun = False
+
+    def next(self, ready: Callable[[bytes, bool], None]) -> None:
+        if self._has_begun:
+            self._pages.take_turn(lambda: self._slice(ready))
+        else:
+            self._has_begun = True
+            self._pages.when_known(self._user, lambda error: self._known(ready, error))
+
+    def stop(self) -> None:
+        text, self._text = self._text, None
+        if text is not None:
+            text.close()
+
+    def _known(
+        self, ready: Callable[[bytes, bool], None], error: errors.HowdahError | None
+    ) -> None:
+        if error is None:
+            self.next(ready)
+        else:
+            ready(chunk(f"{error.message}\n\n\nfsck FAILED".encode()) + LAST_CHUNK, True)
+
+    def _slice(self, ready: Callable[[bytes, bool], None]) -> None:
+        if self._text is None:
+            return  # Nobody waits for it any more.
+        is_last = False
+        try:
+            said = next(self._text).encode("utf-8", "replace")
+            data = chunk(said) if said else b""
+        except StopIteration:
+            data, is_last = LAST_CHUNK, True
+        except NamespaceBroken:
+            return  # The process ends.
+        except Exception as error:  # noqa: BLE001 - only this run breaks off
+            defects.note("fsck", error, "this run breaks off")
+            data, is_last = b"", True
+        self._pages.when_durable(lambda: ready(data, is_last))
+
+
+def _comes_from_a_page(request: Request) -> bool:
+    """Browsers say so; programs do not send these."""
+    fetched = request.headers.get("sec-fetch-site", "none")
+    return "origin" in request.headers or "referer" in request.headers or fetched != "none"
