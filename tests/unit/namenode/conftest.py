@@ -271,16 +271,7 @@ def named() -> Callable[..., Block]:
     return make
 
 
-@pytest.fixture(scope="package", autouse=True)
-def block_recorder() -> Iterator[Recorder]:
-    """Holds what happens to blocks in any of these tests against the table of their states."""
-    recorder = Recorder()
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        recorder.install(monkeypatch)
-        yield recorder
-
-
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def observed_states() -> Iterator[Recorder]:
     """Whatever happens to blocks and leases in these tests is in the tables of their states."""
     recorder = Recorder()

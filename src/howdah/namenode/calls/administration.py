@@ -67,21 +67,16 @@ class Administration:
         self._files("refresh the datanodes").read_hosts(done)
 
     def apply_hosts(self, hosts: Hosts) -> None:
-        """From now on these are the lists. Raises UnsupportedOperation, with nothing
-        changed, if a live datanode would have to be decommissioned."""
+        """From now on these are the lists."""
         core = self._core
-        leaving = [
-            node.name for node in core.datanodes.live() if hosts.to_decommission(node.identity)
-        ]
-        if leaving:
-            raise errors.UnsupportedOperation(
-                f"decommissioning is not supported, and dfs.hosts.exclude names "
-                f"{', '.join(leaving)}: nothing was changed. Stop a datanode once its blocks "
-                f"have replicas elsewhere, or take it out of dfs.hosts"
-            )
         core.hosts = hosts
-        for node in core.datanodes.live():
-            if not hosts.allows(node.identity):
+        wall_ms = core.clock.wall_ms()
+        for node in core.datanodes:
+            if hosts.allows(node.identity):
+                core.membership.obey(node, hosts, wall_ms)
+                continue
+            core.membership.forget(node)
+            if node.alive:
                 node.alive = False
                 core.blocks.node_gone(node)
         core.update_safe_mode()

@@ -6,6 +6,10 @@ namespace and puts its record into `outbox`. The shell takes the outbox to the j
 and holds every answer back until its edits are durable. Nothing else changes the
 namespace (D4).
 
+A standby makes no edits: it follows those of the active, record by record (`follow`).
+`become_active` and `become_standby` are all that the change of a role means to the state;
+who has a part in it subscribes to `on_role`.
+
 Time and random numbers come from outside: `Clock` and `Dice`.
 """
 
@@ -20,14 +24,15 @@ from howdah import errors
 from howdah.namenode.blocks.block_map import BlockMap
 from howdah.namenode.blocks.datanodes import DatanodeRegistry
 from howdah.namenode.blocks.hosts import Hosts
+from howdah.namenode.blocks.membership import Membership, MembershipSettings
 from howdah.namenode.blocks.placement import Dice
-from howdah.namenode.blocks.reconstruction import Reconstruction
+from howdah.namenode.blocks.reconstruction import Reconstruction, Streams
 from howdah.namenode.blocks.safe_mode import SafeMode
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.permissions import Access, Identity, Permissions
 from howdah.namenode.calls.retry_cache import RetryCache
 from howdah.namenode.inodes import acls, paths
-from howdah.namenode.inodes.effects import NamespaceBroken
+from howdah.namenode.inodes.effects import EditDoesNotFit, NamespaceBroken
 from howdah.namenode.inodes.inodes import Block, Directory, File, INode
 from howdah.namenode.tree import quotas
 from howdah.namenode.tree.namespace import Namespace
@@ -103,6 +108,13 @@ class Settings:
     """How long the groups of a user are remembered."""
     storage_policies_enabled: bool = True
     pending_copy_ms: int = 300_000
+    max_streams: int = 2
+    most_streams: int = 4
+    maintenance_replication: int = 1
+    """So many replicas are live while others are in maintenance."""
+    leaving_interval_ms: int = 30_000
+    leaving_blocks_per_round: int = 500_000
+    leaving_nodes_at_once: int = 100
     retry_cache_expiry_ms: int = 600_000
 
 
@@ -157,7 +169,11 @@ class Core:
         self.leases.hard_limit_ms = settings.lease_hard_limit_ms
         self.leases.soft_limit_ms = settings.lease_soft_limit_ms
         self.blocks = BlockMap(
-            namespace.blocks, settings.min_replication, namespace.measuring.wanted_replication
+            namespace.blocks,
+            settings.min_replication,
+            namespace.measuring.wanted_replication,
+            namespace.may_come,
+            settings.maintenance_replication,
         )
         self.datanodes = DatanodeRegistry(
             expiry_ms=settings.heartbeat_expiry_ms, stale_ms=settings.stale_datanode_ms
@@ -169,21 +185,38 @@ class Core:
             dice,
             pending_timeout_ms=settings.pending_copy_ms,
             busy_factor=settings.busy_factor,
+            streams=Streams(settings.max_streams, max(settings.max_streams, settings.most_streams)),
+        )
+        self.membership = Membership(
+            self.blocks,
+            MembershipSettings(
+                default_replication=settings.default_replication,
+                interval_ms=settings.leaving_interval_ms,
+                blocks_per_round=settings.leaving_blocks_per_round,
+                max_tracked=settings.leaving_nodes_at_once,
+            ),
+            lacks_nothing=self._lacks_nothing,
+            is_open=lambda block: namespace.file_of(block).under_construction,
         )
         self.retry_cache = RetryCache(settings.retry_cache_expiry_ms)
         namespace.follow_blocks(self.blocks.follow)
         namespace.follow_calls(self._call_logged)
         self.last_txid = 0
-        """Transaction id of the last edit; the shell sets it to the journal's at the start."""
+        """Transaction id of the last edit that was made or followed; the shell sets it to the
+        journal's at the start."""
         self.outbox: list[bytes] = []
         self.broken: str | None = None
         """Why nothing that the namespace says may leave this process any more: an edit
         failed halfway. Set once, and for good."""
         self.writable = True
         """Whether edits may be made: in an active namenode only."""
+        self.on_role: list[Callable[[], None]] = []
+        """Called after the role has changed to active, or from active or standby to standby."""
         self.when_broken: Callable[[str], None] = lambda why: None
         """Called when that happens: the shell stops."""
-        self._started_ms = clock.monotonic_ms()
+        self._active_since_ms = clock.monotonic_ms()
+        self._expected_of_txid = 0
+        self._has_role = False
         total = self.blocks.count_all()
         self.safe_mode = SafeMode(
             total_blocks=total,
@@ -212,9 +245,45 @@ class Core:
         try:
             self.namespace.apply(edit)
         except Exception as error:
-            raise self._break(edit, error) from error
+            raise self._break(
+                f"applying {edit.opcode.name} as transaction {self.last_txid + 1} failed on a "
+                f"defect ({type(error).__name__}: {error})",
+                "the record of this edit is not in the log, and this process ends. A start "
+                "replays the log up to the last transaction that is durable",
+                edit,
+                error,
+            ) from error
         self.last_txid += 1
         self.outbox.append(record)
+        if not was_reaping and self.namespace.must_reap:
+            self.namespace.reap(REAP_AT_ONCE)
+
+    def follow(self, logged: edits.LoggedEdit) -> None:
+        """At a standby: the next edit of the active, as its log has it. Leases, the answers to
+        repeated calls and the block map follow from it as they do at the active.
+
+        Raises NamespaceBroken if it does not fit what was followed before (see `broken`).
+        """
+        if self.broken is not None:
+            raise NamespaceBroken(self.broken)
+        assert not self.writable, "an active namenode follows nobody"
+        edit = logged.edit
+        self.leases.advance(self.clock.monotonic_ms())
+        was_reaping = self.namespace.must_reap
+        try:
+            if logged.txid != self.last_txid + 1:
+                raise EditDoesNotFit(f"transaction {self.last_txid + 1} comes next")
+            self.namespace.apply(edit)
+        except Exception as error:
+            raise self._break(
+                f"following {edit.opcode.name}, transaction {logged.txid} of the shared log, "
+                f"failed ({type(error).__name__}: {error})",
+                "this process ends. If a start from the newest image fails as well, copy the "
+                "metadata of the active with 'howdah namenode -bootstrapStandby'",
+                edit,
+                error,
+            ) from error
+        self.last_txid = logged.txid
         if not was_reaping and self.namespace.must_reap:
             self.namespace.reap(REAP_AT_ONCE)
 
@@ -222,14 +291,13 @@ class Core:
         """An edit carries this call. Its answer, where it is given here, follows."""
         self.retry_cache.remember(client_id, call_id, None, self.clock.monotonic_ms())
 
-    def _break(self, edit: edits.Edit, error: Exception) -> NamespaceBroken:
-        """It was checked before it became an edit: so this is a defect, not a refusal."""
+    def _break(
+        self, what: str, consequence: str, edit: edits.Edit, error: Exception
+    ) -> NamespaceBroken:
+        """The edit was checked before it was made: so this is a defect, not a refusal."""
         self.broken = (
-            f"applying {edit.opcode.name} as transaction {self.last_txid + 1} failed on a defect "
-            f"({type(error).__name__}: {error}). The namespace in memory cannot be trusted: no "
-            "call is answered and no image is written any more, the record of this edit is not "
-            "in the log, and this process ends. A start replays the log up to the last "
-            "transaction that is durable"
+            f"{what}. The namespace in memory cannot be trusted: no call is answered and no image "
+            f"is written any more, {consequence}"
         )
         log.critical("%s. The edit: %s", self.broken, edit, exc_info=error)
         self.when_broken(self.broken)
@@ -241,24 +309,90 @@ class Core:
         return self.namespace.must_reap
 
     def unheard(self, block: Block) -> str | None:
-        """Which datanode may have a replica of an open block and has not reported since the
-        start, in words; None if there is none. A restart forgets pipelines. A live datanode
-        comes back before it would be called stale, and reports."""
+        """Which datanode may have a replica of an open block and has not reported since this
+        namenode is active, in words; None if there is none. The pipelines of an active before
+        are not known. A live datanode comes back before it would be called stale, and
+        reports."""
         if self.blocks.knows_pipeline(block):
             return None
-        now_ms = self.clock.monotonic_ms()
-        left_ms = self._started_ms + self.settings.stale_datanode_ms - now_ms
-        if left_ms > 0:
-            return f"datanodes have {left_ms / 1000:g} s more to come back since the start"
+        if self.return_left_ms > 0:
+            return (
+                f"datanodes have {self.return_left_ms / 1000:g} s more to come back since this "
+                "namenode became active"
+            )
         for node in self.datanodes.live():
             if not node.storages or not all(s.reported for s in node.storages.values()):
                 return f"datanode {node.name} has not reported yet what it has"
         return None
 
+    @property
+    def return_left_ms(self) -> int:
+        """So long, since this namenode is active, datanodes that it does not know may still
+        come back; 0 if they had the time."""
+        until_ms = self._active_since_ms + self.settings.stale_datanode_ms
+        return max(0, until_ms - self.clock.monotonic_ms())
+
     def take_outbox(self) -> list[bytes]:
         """The records since the last call, in order; the last one is `last_txid`."""
         outbox, self.outbox = self.outbox, []
         return outbox
+
+    # Roles.
+
+    def become_standby(self) -> None:
+        """This namenode follows the log of another one from now on, if it does not already."""
+        self.writable = False
+        if not self._has_role:
+            self.safe_mode.begin()  # What the namespace has at the start may be very old.
+        self.safe_mode.is_behind = True
+        self.blocks.become_standby(self.datanodes)
+        self.reconstruction.start_over()
+        self.membership.start_over()
+        self._role_changed()
+
+    def caught_up(self) -> None:
+        """A standby has followed everything that the log had when it looked."""
+        self.safe_mode.is_behind = False
+        self.update_safe_mode()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether a standby has yet to read the log to its end for the first time."""
+        return self.safe_mode.is_behind
+
+    def become_active(self) -> None:
+        """The whole log was followed, and nobody else writes it: this namenode makes edits."""
+        self.writable = True
+        self.safe_mode.is_behind = False
+        now_ms = self._active_since_ms = self.clock.monotonic_ms()
+        # Nobody could renew a lease while no namenode was active.
+        self.leases.renew_all(now_ms)
+        for replica in self.blocks.postponed.beyond(self.namespace.generation_stamp):
+            self.safe_mode.found_future(replica.block_id, replica.length_bytes)
+        self.blocks.become_active(self.datanodes)
+        self.reconstruction.start_over()
+        self.membership.start_over()
+        self._role_changed()
+        self.update_safe_mode()
+
+    def note_room(self, trouble: str) -> None:
+        """`trouble` says where there is no room for the log, and is empty if there is enough.
+        Hadoop: NameNodeResourceMonitor. Without it an active makes no edits: it ends when one
+        cannot be written. Who writes no log needs no room."""
+        safe_mode = self.safe_mode
+        if trouble and self.writable:
+            if not safe_mode.lacks_room:
+                log.warning("safe mode is on, until there is room for the log: %s", trouble)
+                safe_mode.lose_room()
+        elif safe_mode.lacks_room:
+            log.info("there is room for the log again, or another namenode writes it")
+            safe_mode.find_room()
+            self.update_safe_mode()
+
+    def _role_changed(self) -> None:
+        self._has_role = True
+        for tell in self.on_role:
+            tell()
 
     # Asking.
 
@@ -458,29 +592,55 @@ class Core:
         """Work that needs no call; the shell begins it every second or so."""
         now_ms = self.clock.monotonic_ms()
         for node in self.datanodes.expire(now_ms):
+            consequence = (
+                "it is in maintenance, and nothing is copied"
+                if node.admin_state.is_maintenance
+                else f"its {node.block_count} replicas do not count until it registers again"
+            )
             log.warning(
-                "datanode %s (%s) is lost: it said nothing for %d s; its %d replicas do not count "
-                "until it registers again",
+                "datanode %s (%s) is lost: it said nothing for %d s; %s",
                 node.name,
                 node.identity.uuid,
                 (now_ms - node.last_heartbeat_ms) // 1000,
-                node.block_count,
+                consequence,
             )
-            self.blocks.node_gone(node)
+            self.membership.died(node)
         self.update_safe_mode()
 
     def update_safe_mode(self) -> None:
+        if not self.safe_mode.on:
+            return
+        if self._expected_of_txid != self.last_txid:
+            # What is followed in safe mode changes how many blocks there are.
+            self._expected_of_txid = self.last_txid
+            self.safe_mode.expect(self.namespace.blocks.count_settled())
         self.safe_mode.update(
             self.blocks.safe_count, len(self.datanodes.live()), self.clock.monotonic_ms()
         )
 
     def redundancy_round(self) -> Generator[None, None, None]:
         """Sort out which blocks need something, and give out copies and deletions, in
-        slices; nothing is given out in safe mode."""
-        if self.safe_mode.on:
+        slices; nothing is given out in safe mode, or by a standby."""
+        if self.safe_mode.on or not self.writable:
             yield from self.reconstruction.sort()
             return
         for _ in self.reconstruction.work(self.clock.monotonic_ms()):
             yield
-            if self.safe_mode.on:
+            if self.safe_mode.on or not self.writable:
                 return
+
+    def _lacks_nothing(self) -> bool:
+        """Whether no block lacks a replica, and no copy is under way."""
+        counts = self.reconstruction.counts()
+        lacking = counts.low_redundancy + counts.missing + self.reconstruction.pending_count
+        return not lacking and not self.blocks.redundancy.changed
+
+    def membership_round(self) -> Generator[None, None, None] | None:
+        """Datanodes that leave the service, or come back; in slices, if it is time for a round.
+        None leaves it by the word of a standby, or of a namenode that is in safe mode."""
+        now_ms = self.clock.monotonic_ms()
+        if not self.membership.is_due(now_ms):
+            return None
+        return self.membership.round(
+            now_ms, self.clock.wall_ms(), lambda: self.writable and not self.safe_mode.on
+        )

@@ -9,13 +9,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.blocks.datanodes import Datanode
 from howdah.namenode.blocks.redundancy import Need
 from howdah.namenode.blocks.topology import DEFAULT_RACK
 from howdah.namenode.calls.core import Core
-from howdah.namenode.inodes.inodes import Block, File
+from howdah.namenode.inodes.inodes import Block
 from howdah.wording import byte_text, java_date, percent_text
 
+_NODE_STATES: Final = {
+    AdminState.NORMAL: "IN",
+    AdminState.DECOMMISSION_INPROGRESS: "DP",
+    AdminState.DECOMMISSIONED: "DD",
+    AdminState.ENTERING_MAINTENANCE: "EM",
+    AdminState.IN_MAINTENANCE: "IM",
+}
+_PLACE_STATES: Final = {
+    AdminState.NORMAL: "",
+    AdminState.DECOMMISSION_INPROGRESS: "(decommissioning)",
+    AdminState.DECOMMISSIONED: "(decommissioned)",
+    AdminState.ENTERING_MAINTENANCE: "(maintenance)",
+    AdminState.IN_MAINTENANCE: "(maintenance)",
+}
 _EMPTY_CACHE: Final = "0(0 B) 0(0 B) 100.00% 0(0 B)"
 
 
@@ -34,9 +49,9 @@ def _lines(core: Core) -> Iterator[str]:
     yield f"Dead Datanodes: {len(core.datanodes.dead())}"
     waiting, missing, corrupt = _in_question(core)
     yield f"Metasave: Blocks waiting for reconstruction: {len(waiting)}"
-    yield from (_block_line(block, core.namespace.file_of(block)) for block in waiting)
+    yield from (_block_line(core, block) for block in waiting)
     yield f"Metasave: Blocks currently missing: {len(missing)}"
-    yield from (_block_line(block, core.namespace.file_of(block)) for block in missing)
+    yield from (_block_line(core, block) for block in missing)
     yield "Mis-replicated blocks that have been postponed:"
     pending = core.reconstruction.under_way()
     yield f"Metasave: Blocks being reconstructed: {len(pending)}"
@@ -86,14 +101,19 @@ def _waiting_deletion(node: Datanode) -> list[tuple[int, int]]:
     return [*orders, *node.orphaned]
 
 
-def _block_line(block: Block, file: File) -> str:
-    places = [f" {storage.node.name} : " for storage in block.replicas]
+def _block_line(core: Core, block: Block) -> str:
+    file, counts = core.namespace.file_of(block), core.blocks.redundancy.counts(block)
+    places = [
+        f" {storage.node.name}{_PLACE_STATES[storage.node.admin_state]} : "
+        for storage in block.replicas
+    ]
     places += [f" {storage.node.name}(corrupt) : " for storage in block.corrupt]
-    live, excess = len(block.replicas), max(len(block.replicas) - file.replication, 0)
+    excess = max(counts.live - file.replication, 0)
     return (
-        f"{file.path}: {block.name}{'' if live else ' MISSING'} (replicas: live: {live} "
-        f"decommissioning and decommissioned: 0 corrupt: {len(block.corrupt)} "
-        f"in excess: {excess} maintenance mode: 0) {''.join(places)}"
+        f"{file.path}: {block.name}{'' if block.replica_count else ' MISSING'} (replicas: "
+        f"live: {counts.live} decommissioning and decommissioned: {counts.decommission} "
+        f"corrupt: {len(block.corrupt)} in excess: {excess} "
+        f"maintenance mode: {counts.maintenance}) {''.join(places)}"
     )
 
 
@@ -114,9 +134,11 @@ def _node_line(core: Core, node: Datanode) -> str:
     capacity, used, left = node.capacity_bytes, node.used_bytes, node.remaining_bytes
     share = 100 * used / capacity if capacity else 100.0
     rack = "" if node.location == DEFAULT_RACK else f" {node.location}"
+    domain = f" {node.upgrade_domain}" if node.upgrade_domain else ""
     silent_ms = core.clock.monotonic_ms() - node.last_heartbeat_ms
     line = (
-        f"{node.name}{rack} IN {capacity}({byte_text(capacity)}) {used}({byte_text(used)}) "
+        f"{node.name}{rack}{domain} {_NODE_STATES[node.admin_state]} "
+        f"{capacity}({byte_text(capacity)}) {used}({byte_text(used)}) "
         f"{percent_text(share)} {left}({byte_text(left)}) {_EMPTY_CACHE} "
         f"{java_date(core.clock.wall_ms() - silent_ms)}"
     )

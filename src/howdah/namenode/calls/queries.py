@@ -5,12 +5,15 @@ Hadoop's `FSDirStatAndListingOp`.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from typing import Final
 
 from howdah import errors
 from howdah.namenode.blocks import topology
+from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.blocks.datanodes import Datanode, Storage
+from howdah.namenode.blocks.reconstruction import LEAVING_LAST
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.permissions import Access, Identity
 from howdah.namenode.inodes import paths, storage_policies
@@ -149,6 +152,8 @@ class Queries:
         found_blocks = self._locations(file, offset_bytes, length_bytes, caller.address)
         if not all(located.places for located in found_blocks.blocks):
             # Not lost, as far as one can say: their datanodes are still to report.
+            if not core.writable:
+                raise errors.ObserverRetryOnActive(f"Zero blocklocations for {path}")
             core.safe_mode.check(f"Zero blocklocations for {path}")
         return found_blocks
 
@@ -213,17 +218,20 @@ class Queries:
             core.commit(edits.TimesOp(path, -1, now_ms))
 
     def _locate(self, block: Block, offset_bytes: int, client_ip: str) -> Located:
-        places = list(block.replicas)
+        places = block.replicas
+        if self._core.blocks.redundancy.out_of_service:
+            places = _in_reach(places)
         if block.state is not BlockState.COMPLETE:
             held = {storage.node for storage in places}
             places += [s for s in block.expected if s.node not in held and s.node.alive]
-        is_corrupt = not places and bool(block.corrupt)
+        is_corrupt = not places and bool(block.corrupt) and not block.replicas
         if is_corrupt:
             places = list(block.corrupt)
         return Located(block, offset_bytes, self.nearest_first(places, client_ip), is_corrupt)
 
     def nearest_first(self, places: list[Storage], client_ip: str) -> list[Storage]:
-        """Sorted by distance from the client, stale nodes last, equals shuffled (FS-089)."""
+        """Sorted by distance from the client, stale nodes last, equals shuffled (FS-089). Behind
+        them all come nodes that are about to leave the service, and those that have left."""
         core = self._core
         if len(places) < 2:
             return places
@@ -232,10 +240,10 @@ class Queries:
         name = client.identity.uuid if client is not None else client_ip
         location = client.location if client is not None else core.racks.client_location(client_ip)
 
-        def rank(storage: Storage) -> tuple[bool, int]:
+        def rank(storage: Storage) -> tuple[int, bool, int]:
             node = storage.node
             far = topology.distance(location, name, node.location, node.identity.uuid)
-            return core.datanodes.is_stale(node, now_ms), far
+            return LEAVING_LAST[node.admin_state], core.datanodes.is_stale(node, now_ms), far
 
         by_node = {storage.node: storage for storage in places}
         nodes = list(by_node)
@@ -310,9 +318,12 @@ class Queries:
         inode = self._core.resolve(path).inode
         return inode.quota if isinstance(inode, Directory) else None
 
-    def open_files(self, caller: Caller, after_id: int, path: str) -> tuple[list[File], bool]:
+    def open_files(
+        self, caller: Caller, after_id: int, path: str, *, blocking: bool = False
+    ) -> tuple[list[File], bool]:
         """One page of the files that are being written under `path`, by inode id, and
-        whether there are more. Only for the superuser."""
+        whether there are more; with `blocking` only those that keep a datanode from being
+        decommissioned. Only for the superuser."""
         core = self._core
         core.permissions.check_superuser(core.identity(caller), "list open files")
         top = paths.join(paths.split(path or "/"))
@@ -323,6 +334,8 @@ class Queries:
                 continue
             if not core.namespace.is_attached(inode):
                 continue
+            if blocking and not any(map(core.membership.is_blocking, inode.block_ids)):
+                continue
             if inode.path != top and not paths.is_under(inode.path, top):
                 continue
             if len(found) == core.settings.open_files_limit:
@@ -331,8 +344,28 @@ class Queries:
         return found, False
 
     def datanodes(self, kind: str) -> list[Datanode]:
-        """Nodes by state: `all`, `live` or `dead`; none is ever decommissioned here. Those
-        that may not take part any more are not among them."""
-        registry = self._core.datanodes
-        by_kind = {"all": list(registry), "live": registry.live(), "dead": registry.dead()}
-        return [node for node in by_kind.get(kind, []) if self._core.hosts.allows(node.identity)]
+        """Nodes by state: `all`, `live`, `dead`, `decommissioning`, `entering_maintenance` or
+        `in_maintenance`. Those that may not take part any more are not among them."""
+        is_meant = _KINDS.get(kind)
+        if is_meant is None:
+            return []
+        core = self._core
+        return [n for n in core.datanodes if is_meant(n) and core.hosts.allows(n.identity)]
+
+
+_KINDS: Final[dict[str, Callable[[Datanode], bool]]] = {
+    "all": lambda node: True,
+    "live": lambda node: node.alive,
+    "dead": lambda node: not node.alive,
+    "decommissioning": lambda node: node.admin_state is AdminState.DECOMMISSION_INPROGRESS,
+    "entering_maintenance": lambda node: node.admin_state is AdminState.ENTERING_MAINTENANCE,
+    "in_maintenance": lambda node: node.admin_state is AdminState.IN_MAINTENANCE,
+}
+
+
+def _in_reach(places: list[Storage]) -> list[Storage]:
+    """Without those that are dead in maintenance; with those that are in maintenance and alive
+    only where there is no other."""
+    alive = [storage for storage in places if storage.node.alive]
+    steady = [s for s in alive if s.node.admin_state is not AdminState.IN_MAINTENANCE]
+    return steady or alive

@@ -41,10 +41,11 @@ from howdah.storage.image.files import (
     discard_unfinished,
     finish_image,
     list_images,
+    list_readable_images,
     write_unfinished,
 )
 from howdah.storage.image.sections import Sink
-from howdah.storage.retention import Retention, purge
+from howdah.storage.retention import Retention, oldest_kept, purge
 
 log = logging.getLogger(__name__)
 
@@ -83,9 +84,13 @@ class Checkpoints:
         last_txid: Callable[[], int],
         roll: Callable[[], int],
         when_durable: Callable[[Callable[[], None]], None],
+        made: Callable[[WrittenImage], object] = lambda written: None,
+        purge_shared: Callable[[int, Retention], None] = lambda kept_txid, retention: None,
     ) -> None:
         """`roll` begins a new segment and returns its first transaction; `when_durable`
-        calls back when all that was committed so far is durable."""
+        calls back when all that was committed so far is durable; `made` is told of each image
+        that was made here; `purge_shared` is told on a thread, when the oldest image that stays
+        is of this transaction, that a shared log may lose what nobody needs any more."""
         self._namespace = namespace
         self._namespace_id = namespace_id
         self.directories = directories
@@ -93,6 +98,8 @@ class Checkpoints:
         self._last_txid = last_txid
         self._roll = roll
         self._when_durable = when_durable
+        self._made = made
+        self._purge_shared = purge_shared
         self._image_txid = image_txid or 0
         self._image_s = self._newest_image_s()
         self._next_check_s = time.monotonic() + settings.check_period_s
@@ -331,7 +338,11 @@ class Checkpoints:
         """Give an image its name, and remove what it makes superfluous. On a thread, for
         it waits for disks. Raises OSError if it has its name nowhere."""
         finish_image(written)
-        purge(self.directories.images(), self.directories.edits(), self._settings.retention)
+        images, retention = self.directories.images(), self._settings.retention
+        purge(images, self.directories.edits(), retention)
+        kept = oldest_kept(list_readable_images(images), retention)
+        if kept is not None:
+            self._purge_shared(kept, retention)
 
     def _finished(
         self, running: _Running, written: WrittenImage, done: asyncio.Future[None]
@@ -344,6 +355,7 @@ class Checkpoints:
             return
         self._has_image(written.txid)
         log.info("the image of transaction %d has %d bytes", written.txid, written.size_bytes)
+        self._made(written)
         self._end(running, None)
 
     def _end(self, running: _Running, why: str | None) -> None:

@@ -18,13 +18,18 @@ log = logging.getLogger(__name__)
 
 
 class Senders:
-    """The addresses of the namenodes of a configuration."""
+    """The addresses of the namenodes of some configurations: of this namenode's, and of those
+    that share its log."""
 
-    def __init__(self, conf: Configuration) -> None:
+    def __init__(self, *confs: Configuration) -> None:
         hosts = {
-            namenode_address(conf)[0],
-            conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS)[0],
-            conf.get(keys.DFS_NAMENODE_SECONDARY_HTTP_ADDRESS)[0],
+            host
+            for conf in confs
+            for host in (
+                namenode_address(conf)[0],
+                conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS)[0],
+                conf.get(keys.DFS_NAMENODE_SECONDARY_HTTP_ADDRESS)[0],
+            )
         }
         self._addresses = {address for host in hosts for address in _addresses_of(host)}
 

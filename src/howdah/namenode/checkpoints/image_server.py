@@ -10,7 +10,8 @@ image that comes in is taken in these steps, and a crash in any leaves what was 
 4. it gets its sum and its name, and what it makes superfluous is removed
 
 Refusals are those that Hadoop's secondary namenode understands: 403 for another
-filesystem, 409 for an image that is not needed, 410 for all else.
+filesystem, 409 for an image that is not needed, 410 for all else. A standby, which makes its
+images itself, answers 417, as Hadoop's does.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ from howdah.storage.image.files import (
 from howdah.storage.image.fsimage import ImageReader
 from howdah.storage.image.sections import Sink
 from howdah.throttle import Throttle
-from howdah.web.http import CONTINUE, Body, Request, head, plain
+from howdah.web.file_out import FileOut, OutgoingFile
+from howdah.web.http import CONTINUE, Body, Request, plain
 from howdah.web.image_transfer import (
-    FILE_NAME_HEADER,
     MD5_HEADER,
     EditsWanted,
     ImageOffered,
@@ -54,6 +55,7 @@ log = logging.getLogger(__name__)
 FORBIDDEN: Final = 403
 CONFLICT: Final = 409
 GONE: Final = 410
+EXPECTATION_FAILED: Final = 417
 
 
 class ImageTaker(Protocol):
@@ -87,9 +89,12 @@ class ImageServer:
         durable_txid: Callable[[], int],
         settings: TransferSettings,
         may_send: Callable[[str], bool] = lambda peer: True,
+        makes_its_own: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`may_send` says of an address whether images are taken from it."""
+        """`may_send` says of an address whether images are taken from it; `makes_its_own`
+        whether this namenode is a standby now."""
         self._may_send = may_send
+        self._makes_its_own = makes_its_own
         self._storage_info = storage_info
         self._namespace_id = namespace_id
         self._directories = directories
@@ -120,11 +125,19 @@ class ImageServer:
             )
             return self._refused(request, FORBIDDEN, why)
         if isinstance(transfer, ImageOffered):
+            if self._makes_its_own():
+                why = "this namenode is a standby, and makes its images itself"
+                return self._refused(request, EXPECTATION_FAILED, why)
             return self._take(request, transfer)
         bytes_per_s = self._settings.bytes_per_s
         if isinstance(transfer, ImageWanted) and transfer.to_new_standby:
             bytes_per_s = self._settings.to_standby_bytes_per_s
-        return FileOut(lambda: self._find(transfer), bytes_per_s, self._settings.timeout_s)
+        return FileOut(
+            lambda: self._find(transfer),
+            bytes_per_s,
+            self._settings.timeout_s,
+            missing_status=GONE,
+        )
 
     def _refused(self, request: Request, status: int, why: str) -> bytes | Exchange:
         """A body has to be read first: else the other side would not see the answer."""
@@ -132,7 +145,11 @@ class ImageServer:
             return plain(status, why)
         return Unwanted(request, plain(status, why))
 
-    def _find(self, wanted: ImageWanted | EditsWanted) -> Path:
+    def _find(self, wanted: ImageWanted | EditsWanted) -> OutgoingFile:
+        path = self._path(wanted)
+        return OutgoingFile(path, md5=read_sum(path))
+
+    def _path(self, wanted: ImageWanted | EditsWanted) -> Path:
         """Raises PathNotFound."""
         if isinstance(wanted, EditsWanted):
             path = find_finished(self._directories.edits(), wanted.first_txid, wanted.last_txid)
@@ -164,52 +181,6 @@ class ImageServer:
             self._taker,
             self._settings,
         )
-
-
-class FileOut:
-    """Sends a file."""
-
-    def __init__(self, find: Callable[[], Path], bytes_per_s: int, timeout_s: float) -> None:
-        self._find = find
-        self._bytes_per_s = bytes_per_s
-        self._timeout_s = timeout_s
-        self._answer = b""
-
-    def run(self, connection: socket.socket, received: bytes) -> None:
-        try:
-            path = self._find()
-            file = open(path, "rb", buffering=0)  # noqa: SIM115 - closed below
-        except OSError as error:
-            log.warning("cannot send what was asked for: %s", error)
-            self._answer = plain(GONE, str(error))
-            return
-        with file:
-            size_bytes = file.seek(0, 2)
-            headers: dict[str, str | int] = {
-                "Content-Type": "application/octet-stream",
-                "Content-Length": size_bytes,
-                "Content-Disposition": f"attachment; filename={path.name}",
-                FILE_NAME_HEADER: path.name,
-            }
-            md5 = read_sum(path)
-            if md5 is not None:
-                headers[MD5_HEADER] = md5
-            connection.sendall(head(200, headers))
-            throttle = Throttle(self._bytes_per_s)
-            patience = Patience(size_bytes, self._bytes_per_s, self._timeout_s, time.monotonic())
-            sent = 0
-            while sent < size_bytes:
-                count = min(throttle.piece_bytes, size_bytes - sent)
-                moved = connection.sendfile(file, sent, count)
-                if not moved:
-                    raise OSError(f"{path} has become shorter")
-                sent += moved
-                patience.check(time.monotonic())
-                time.sleep(throttle.delay_s(moved, time.monotonic()))
-        log.info("sent %s, %d bytes", path, size_bytes)
-
-    def done(self) -> bytes:
-        return self._answer
 
 
 class Unwanted:

@@ -16,8 +16,9 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.protocols.namenode import FirstAndLast, NamenodeProtocol
+from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import namenode_pb2 as pb
-from howdah.rpc.client import RpcClient
+from howdah.rpc.client import DEFAULT_CALL_TIMEOUT_S, RpcClient
 from howdah.storage.image.sections import Sink
 from howdah.storage.version import NamenodeVersion
 from howdah.throttle import Throttle
@@ -32,6 +33,7 @@ from howdah.web.image_transfer import (
 log = logging.getLogger(__name__)
 
 _CONFLICT: Final = 409
+_EXPECTATION_FAILED: Final = 417
 _MAX_REASON_BYTES: Final = 4096
 
 
@@ -60,9 +62,10 @@ class Primary:
         bytes_per_s: int,
         timeout_s: float,
         go_on: Callable[[], None],
+        call_timeout_s: float = DEFAULT_CALL_TIMEOUT_S,
     ) -> None:
         """`go_on` is called now and then during transfers, and may raise to give up."""
-        self._rpc = RpcClient(rpc_address, NamenodeProtocol.PROTOCOL)
+        self._rpc = RpcClient(rpc_address, NamenodeProtocol.PROTOCOL, call_timeout_s=call_timeout_s)
         self._http_address = http_address
         self._bytes_per_s = bytes_per_s
         self._timeout_s = timeout_s
@@ -78,20 +81,37 @@ class Primary:
         answer = self._rpc.call("getTransactionId", request, pb.GetTransactionIdResponseProto)
         return answer.txId
 
+    def version(self) -> NamenodeVersion:
+        """Of which filesystem it is."""
+        answer = self._rpc.call(
+            "versionRequest", server_pb.VersionRequestProto(), server_pb.VersionResponseProto
+        )
+        return _version(answer.info.storageInfo, answer.info.blockPoolID)
+
+    def is_upgrade_finalized(self) -> bool:
+        answer = self._rpc.call(
+            "isUpgradeFinalized",
+            pb.IsUpgradeFinalizedRequestProto(),
+            pb.IsUpgradeFinalizedResponseProto,
+        )
+        return answer.isUpgradeFinalized
+
+    def image_txid(self) -> int:
+        """The transaction of its newest image."""
+        answer = self._rpc.call(
+            "getMostRecentCheckpointTxId",
+            pb.GetMostRecentCheckpointTxIdRequestProto(),
+            pb.GetMostRecentCheckpointTxIdResponseProto,
+        )
+        return answer.txId
+
     def roll(self) -> Signature:
         """Have it begin a new segment."""
         request = pb.RollEditLogRequestProto()
         answer = self._rpc.call("rollEditLog", request, pb.RollEditLogResponseProto)
         told = answer.signature
-        layout_version = told.storageInfo.layoutVersion
         return Signature(
-            NamenodeVersion(
-                namespace_id=told.storageInfo.namespceID,
-                cluster_id=told.storageInfo.clusterID,
-                block_pool_id=told.blockPoolId,
-                ctime_ms=told.storageInfo.cTime,
-                layout_version=layout_version - (1 << 32 if layout_version >> 31 else 0),
-            ),
+            _version(told.storageInfo, told.blockPoolId),
             told.mostRecentCheckpointTxId,
             told.curSegmentTxId,
         )
@@ -107,9 +127,11 @@ class Primary:
 
     # Transfers.
 
-    def fetch_image(self, version: NamenodeVersion, txid: int, sink: Sink) -> str | None:
+    def fetch_image(
+        self, version: NamenodeVersion, txid: int, sink: Sink, *, to_new_standby: bool = False
+    ) -> str | None:
         """Write an image to `sink`; its sum, if the namenode says it."""
-        return self._fetch(ImageWanted(txid, _info(version)).target(), sink)
+        return self._fetch(ImageWanted(txid, _info(version), to_new_standby).target(), sink)
 
     def image_sum(self, version: NamenodeVersion, txid: int) -> str | None:
         """The sum of an image, which is not fetched."""
@@ -148,7 +170,7 @@ class Primary:
                 ) from error
             finally:
                 connection.close()
-        if answer.status == _CONFLICT:
+        if answer.status in (_CONFLICT, _EXPECTATION_FAILED):
             log.info("the namenode does not need the image of transaction %d: %s", txid, reason)
             return False
         if answer.status != 200:
@@ -201,6 +223,17 @@ class Primary:
     def _failed(self, what: str, error: Exception) -> errors.CheckpointFailed:
         host, port = self._http_address
         return errors.CheckpointFailed(f"http://{host}:{port}: {what}: {error or repr(error)}")
+
+
+def _version(info: server_pb.StorageInfoProto, block_pool_id: str) -> NamenodeVersion:
+    layout_version = info.layoutVersion
+    return NamenodeVersion(
+        namespace_id=info.namespceID,
+        cluster_id=info.clusterID,
+        block_pool_id=block_pool_id,
+        ctime_ms=info.cTime,
+        layout_version=layout_version - (1 << 32 if layout_version >> 31 else 0),
+    )
 
 
 def _info(version: NamenodeVersion) -> str:

@@ -2,6 +2,7 @@
 
 `states` are the roles and the changes between them, `categories` the operation category of
 every call (both pure); `duties` runs what a role does by itself; `active` and `standby` are
-the roles. Knows no socket. Arrows: `ha -> checkpoints, journal, protocols, writing, calls`;
-`active, standby -> duties, states`.
+the roles. `tailing` follows the shared log, `transitions` takes it over, `log_writer` writes
+it; `barrier` lets answers go. Knows no socket. Arrows: `ha -> checkpoints, journal, protocols,
+writing, calls`; `transitions -> tailing, roles, log_writer`; `active, standby -> duties, states`.
 """

@@ -38,6 +38,9 @@ from howdah.storage.edits import edits
 
 log = logging.getLogger(__name__)
 
+REJOIN_MS: Final = 2000
+"""No sooner than that another segment begins for a journal node that is back."""
+
 
 class ClientAnswers(Protocol):
     """Calls of clients that wait for datanodes."""
@@ -110,15 +113,14 @@ class Active:
             hold,
             core.clock.monotonic_ms,
         )
+        self._next_rejoin_ms = 0
 
     def start(self) -> None:
         """Raises OSError if the log cannot be begun: then nothing was started."""
         core = self._core
         self._log.open()
-        core.writable = True
+        core.become_active()
         self._parts.checkpoints.start()
-        # Nobody could renew a lease while no namenode was active.
-        core.leases.renew_all(core.clock.monotonic_ms())
         if not core.namespace.root.owner:
             permissions = core.permissions
             core.commit(edits.SetOwnerOp("/", permissions.superuser, permissions.supergroup))
@@ -127,13 +129,18 @@ class Active:
     def tick(self) -> None:
         self.duties.tick()
 
-    def stop(self, refusal: errors.HowdahError) -> None:
-        """`refusal` is what those are told who wait. Raises OSError if the log could not be
-        ended: then this process may not go on as if it had been."""
+    def quiet(self, refusal: errors.HowdahError) -> None:
+        """`refusal` is what those are told who wait."""
         self.duties.stop()
         self._parts.answers.refuse_waiting(refusal)
         self._parts.checkpoints.stop()
         self._core.writable = False
+        self._log.hand_over()
+
+    def stop(self, refusal: errors.HowdahError) -> None:
+        """Raises OSError if the log could not be ended: then this process may not go on as if
+        it had been."""
+        self.quiet(refusal)
         self._log.close()
 
     # The duties.
@@ -152,6 +159,12 @@ class Active:
     def _roll(self) -> None:
         core = self._core
         now_ms = core.clock.monotonic_ms()
+        if self._log.wants_segment and now_ms >= self._next_rejoin_ms:
+            self._next_rejoin_ms = now_ms + REJOIN_MS
+            log.info(
+                "a segment begins with transaction %d, for a journal node that is back",
+                self._log.roll(),
+            )
         if not core.safe_mode.on and self._parts.auto_roll.is_due(
             self._log.edits_in_segment, now_ms
         ):

@@ -1,16 +1,29 @@
-"""Answers wait until what they may have seen is durable (pure; D5).
+"""Answers wait until what they may have seen is durable, and until it is certain that nobody
+else could have changed it (pure; D5, LM-016).
 
 What one turn of the loop commits goes to the log at the turn's end, as one batch. Handed over
 call by call, the log's thread syncs for nearly every call: with 32 callers 2.5 edits a sync,
 and the system call, the wake-ups and the fight for the interpreter cost more than the calls
 themselves.
+
+**Self-fencing.** An active that was stopped, or is cut off, may be replaced without a word. So
+an answer of a namenode that shares its log leaves only when it is certain that no other writer
+served anything before the answer was computed. That is so while its lease on the log holds, and
+when a majority has answered requests that were sent after the answer was computed. The second
+matters where the log is slow: a request that takes longer than the lease renews nothing, and
+proves what was before it nevertheless. A log that is lost ends the process, and answers that
+wait then never leave.
+
+An answer that has waited for long, and still may not leave, is **given up**: its caller does
+better to ask another namenode, which knows by the retry cache what this one did for it.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Final, Protocol
 
 from howdah.namenode.calls.core import Core
 
@@ -24,16 +37,58 @@ class WrittenLog(Protocol):
     def append(self, records: Sequence[bytes]) -> None: ...
 
 
-class DurableBarrier:
-    """Holds answers back until the log has caught up with the core. Without a log, as in a
-    standby, nothing is committed and nothing waits."""
+class Lease(Protocol):
+    """The promise that nobody else writes the log: `journal.shared_log.SharedJournal`."""
 
-    def __init__(self, core: Core, soon: Callable[[Callable[[], None]], object]) -> None:
-        """`soon` calls back when the loop has served all that it found ready."""
+    @property
+    def lost(self) -> str | None: ...
+
+    def lease_until_ms(self) -> int | None: ...
+
+    def proved_at_ms(self) -> int: ...
+
+
+LOOK_AGAIN_S: Final = 0.02
+"""So often a lease is looked at that has run out."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """An answer, the last transaction that it may have seen, and when it was computed at the
+    latest (by the clock of leases)."""
+
+    txid: int
+    computed_ms: int
+    send: Callable[[], None]
+    give_up: Callable[[], None] | None = None
+
+
+class DurableBarrier:
+    """Holds answers back until the log has caught up with the core, and the lease holds.
+    Without a log, as in a standby, nothing is committed and nothing waits."""
+
+    def __init__(
+        self,
+        core: Core,
+        soon: Callable[[Callable[[], None]], object],
+        *,
+        later: Callable[[float, Callable[[], None]], object] = lambda s, act: None,
+        boottime_ms: Callable[[], int] = lambda: 0,
+        patience_ms: int = 10_000,
+    ) -> None:
+        """`soon` calls back when the loop has served all that it found ready, `later` after so
+        many seconds; `boottime_ms` is the clock of leases. For `patience_ms` an answer waits
+        for it to be certain that nobody else is active."""
         self._core = core
         self._soon = soon
+        self._later = later
+        self._boottime_ms = boottime_ms
+        self._patience_ms = patience_ms
+        self._will_look = False
+        self.lease: Lease | None = None
+        """None while the log is nobody else's."""
         self._will_hand_over = False
-        self._waiting: deque[tuple[int, Callable[[], None]]] = deque()
+        self._waiting: deque[_Waiting] = deque()
         self.log: WrittenLog | None = None
 
     def hold(self) -> bool:
@@ -46,7 +101,28 @@ class DurableBarrier:
         if self._core.outbox and not self._will_hand_over:
             self._will_hand_over = True
             self._soon(self.hand_over)
-        return written.durable_txid < self._core.last_txid
+        return written.durable_txid < self._core.last_txid or not self._is_alone()
+
+    def _is_alone(self) -> bool:
+        """Whether nobody else can have served anything by now."""
+        lease = self.lease
+        if lease is None:
+            return True
+        if lease.lost is not None:
+            return False
+        until_ms = lease.lease_until_ms()
+        return until_ms is None or self._boottime_ms() < until_ms
+
+    def _may_leave(self, waiting: _Waiting, txid: int, *, is_alone: bool) -> bool:
+        """Whether the log has, up to `txid`, all that an answer has seen, and nobody else had
+        served when it was computed. A request that was sent in the same millisecond counts: a
+        successor waits for a whole lease after it."""
+        if waiting.txid > txid:
+            return False
+        lease = self.lease
+        if is_alone or lease is None:
+            return True
+        return lease.lost is None and waiting.computed_ms <= lease.proved_at_ms()
 
     def hand_over(self) -> None:
         """Give the log what was committed since the last time."""
@@ -56,24 +132,69 @@ class DurableBarrier:
             self.log.append(self._core.take_outbox())
             assert self.log.last_txid == self._core.last_txid, "every edit is in the log"
 
-    def when_clear(self, send: Callable[[], None]) -> None:
+    def when_clear(
+        self, send: Callable[[], None], give_up: Callable[[], None] | None = None
+    ) -> None:
+        """Call `send` when the answer may leave, or `give_up` when that takes too long."""
         if self._core.broken is not None:
             return  # What was computed since is never sent.
-        self._waiting.append((self._core.last_txid, send))
+        now_ms = self._boottime_ms()
+        self._waiting.append(_Waiting(self._core.last_txid, now_ms, send, give_up))
+        if not self._is_alone():
+            self._look_later()
 
-    def durable(self, txid: int) -> None:
-        """The log has everything up to `txid`."""
+    def when_durable(self, act: Callable[[], None]) -> None:
+        """When all that was committed so far is durable; at once if it is."""
+        if self.hold():
+            self.when_clear(act)
+        else:
+            act()
+
+    def durable(self, txid: int, *, is_alone: bool = False) -> None:
+        """The log has everything up to `txid`. With `is_alone` the caller knows that the lease
+        held until now, as the log has ended in order."""
         assert self.log is not None, "only the log says so"
         # The log's own end may have overtaken what its thread had to say.
         self.log.durable_txid = max(txid, self.log.durable_txid)
+        is_alone = is_alone or self._is_alone()
         waiting = self._waiting
         try:
-            while waiting and waiting[0][0] <= txid:
-                waiting.popleft()[1]()
+            while waiting and self._may_leave(waiting[0], txid, is_alone=is_alone):
+                waiting.popleft().send()
         except BaseException:
             # The loop reports it; those behind it are not to wait for the next edit.
             self._soon(lambda: self._go_on(txid))
             raise
+        if waiting and not is_alone:
+            self._look_later()
+
+    def _look_later(self) -> None:
+        if not self._will_look:
+            self._will_look = True
+            self._later(LOOK_AGAIN_S, self._look)
+
+    def _look(self) -> None:
+        self._will_look = False
+        if self.log is not None and self._waiting:
+            self.durable(self.log.durable_txid)
+            if not self._is_alone():
+                self._give_up()
+
+    def _give_up(self) -> None:
+        """What has waited for too long is never sent."""
+        since_ms = self._boottime_ms() - self._patience_ms
+        if not self._waiting or self._waiting[0].computed_ms > since_ms:
+            return
+        kept: deque[_Waiting] = deque()
+        given_up: list[Callable[[], None]] = []
+        for waiting in self._waiting:
+            if waiting.give_up is None or waiting.computed_ms > since_ms:
+                kept.append(waiting)
+            else:
+                given_up.append(waiting.give_up)
+        self._waiting = kept
+        for give_up in given_up:
+            give_up()
 
     def _go_on(self, txid: int) -> None:
         if self.log is not None:

@@ -1,11 +1,12 @@
 """The operation category of every call that a namenode serves (pure).
 
-As Hadoop's NameNodeRpcServer and FSNamesystem have them in `checkOperation`. The gate before
-the dispatch runs on this table: a call that is not in it is not served. A test holds it
-against the protocols.
+As Hadoop's NameNodeRpcServer and FSNamesystem have them in `checkOperation` (3.5.0, row by
+row). The gate before the dispatch runs on this table: a call that is not in it is not served.
+A test holds it against the protocols.
 
 Two calls have the category that their request asks for: safe mode (only on demand is it
-checked at all) and rolling upgrades.
+checked at all) and rolling upgrades. `getBlocks` has the one that the configuration asks for:
+with `dfs.namenode.get-blocks.check.operation` off a standby tells a balancer of its blocks.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from google.protobuf.message import Message
 from howdah.namenode.ha.states import Category, HAContext
 from howdah.namenode.protocols import client, refresh
 from howdah.namenode.protocols.datanode import DatanodeProtocol
+from howdah.namenode.protocols.ha_service import HAService
 from howdah.namenode.protocols.namenode import NamenodeProtocol
 from howdah.proto import client_namenode_pb2 as pb
 
@@ -178,7 +180,7 @@ CATEGORIES: Final[Mapping[str, Mapping[str, Category | ByRequest]]] = {
         "versionRequest": UNCHECKED,
         "errorReport": UNCHECKED,
         "registerSubordinateNamenode": UNCHECKED,
-        "getBlocks": UNCHECKED,
+        "getBlocks": READ,
         "getBlockKeys": UNCHECKED,
         "getTransactionId": UNCHECKED,
         "getMostRecentCheckpointTxId": UNCHECKED,
@@ -188,6 +190,13 @@ CATEGORIES: Final[Mapping[str, Mapping[str, Category | ByRequest]]] = {
         "rollEditLog": JOURNAL,
         "startCheckpoint": CHECKPOINT,
         "endCheckpoint": CHECKPOINT,
+    },
+    HAService.PROTOCOL: {
+        "monitorHealth": UNCHECKED,
+        "getServiceStatus": UNCHECKED,
+        "transitionToActive": UNCHECKED,
+        "transitionToStandby": UNCHECKED,
+        "transitionToObserver": UNCHECKED,
     },
     refresh.AUTHORIZATION: {"refreshServiceAcl": UNCHECKED},
     refresh.USER_MAPPINGS: {
@@ -201,14 +210,18 @@ CATEGORIES: Final[Mapping[str, Mapping[str, Category | ByRequest]]] = {
 class CategoryGate:
     """Stands before every call (`Registry`'s guard): does the role serve its category?"""
 
-    def __init__(self, context: HAContext) -> None:
+    def __init__(self, context: HAContext, *, checks_get_blocks: bool = True) -> None:
         self._context = context
+        self._unchecked = () if checks_get_blocks else ((NamenodeProtocol.PROTOCOL, "getBlocks"),)
 
     def __call__(self, protocol: str, method: str, request: Message) -> None:
         """Raises StandbyError, ObserverRetryOnActive."""
         if self._context.is_active:
             return
-        category = CATEGORIES[protocol][method]
+        if (protocol, method) in self._unchecked:
+            category: Category | ByRequest = UNCHECKED
+        else:
+            category = CATEGORIES[protocol][method]
         if not isinstance(category, Category):
             category = category(request)
         self._context.check(category)

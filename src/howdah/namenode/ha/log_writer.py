@@ -2,21 +2,37 @@
 
 Mirrors Hadoop's FSNamesystem.startActiveServices and FSImage.rollEditLog, as far as they are
 about the log. Each time that the namenode becomes active a new segment begins; when it is
-active no more, the segment ends in order. Everything here belongs to the loop; what the log's
-thread says is posted there.
+active no more, the segment ends in order. Everything here but `prepare` belongs to the loop;
+what the log's thread says is posted there.
+
+A log that is shared goes to the directories of this machine and to the shared log. Both have
+to take every edit, the shared one last: it works already while the directories sync.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from howdah.namenode.calls.core import Core
 from howdah.namenode.ha.barrier import DurableBarrier
 from howdah.namenode.journal.directories import DirectorySet
 from howdah.namenode.journal.edit_log import EditLog
+from howdah.namenode.journal.journal import Journal
+from howdah.namenode.journal.journal_set import JournalSet, Member
+from howdah.namenode.journal.shared_log import SharedJournal
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A log with a segment that has begun."""
+
+    log: EditLog
+    directories: DirectorySet
+    shared: SharedJournal | None
 
 
 class LogWriter:
@@ -39,13 +55,22 @@ class LogWriter:
         self._post = post
         self._fail = fail
         self._log: EditLog | None = None
+        self._prepared: _Begun | None = None
         self._segment_txid = 0
+        self._has_ended = False
+        self.shared: SharedJournal | None = None
+        """The shared log, while this namenode is its writer."""
         self.journal: DirectorySet | None = None
         """Also after the log was closed: how its directories were then."""
 
     @property
     def is_open(self) -> bool:
         return self._log is not None
+
+    @property
+    def wants_segment(self) -> bool:
+        """Whether a part of the shared log waits for a segment to take part again."""
+        return self.shared is not None and self.shared.wants_segment
 
     @property
     def durable_txid(self) -> int:
@@ -56,10 +81,34 @@ class LogWriter:
     def edits_in_segment(self) -> int:
         return self._core.last_txid - self._segment_txid
 
+    def prepare(self, shared: SharedJournal) -> None:
+        """Begin the segment on any thread, for an `open` that follows before any other edit.
+        Raises OSError if that fails; the shared log is given up then."""
+        assert self._prepared is None, "one log is prepared at a time"
+        self._prepared = self._begin(shared)
+
+    def discard_prepared(self) -> None:
+        """There will be no `open`. On any thread."""
+        if self._prepared is not None:
+            self._prepared.log.abandon()
+            self._prepared = None
+
     def open(self) -> None:
         """Begin a segment behind what the core has. Raises OSError if that fails."""
         assert self._log is None, "one log is written at a time"
-        journal = self._make_journal(self._restored)
+        begun, self._prepared = self._prepared or self._begin(None), None
+        assert begun.log.last_txid == self._core.last_txid + 1, "no edit came in between"
+        self._log = self._barrier.log = begun.log
+        self.journal = begun.directories
+        self.shared = self._barrier.lease = begun.shared
+        self._core.last_txid = self._segment_txid = begun.log.last_txid
+
+    def _begin(self, shared: SharedJournal | None) -> _Begun:
+        directories = self._make_journal(self._restored)
+        journal: Journal = directories
+        if shared is not None:
+            members: list[Member[Journal]] = [Member(directories, True), Member(shared, True)]
+            journal = JournalSet(members)
 
         def durable(txid: int) -> None:
             self._post(lambda: self._durable(written, txid))
@@ -68,19 +117,30 @@ class LogWriter:
             self._post(lambda: self._failed(written, why))
 
         written = EditLog(journal, self._core.last_txid, on_durable=durable, on_failure=failed)
-        self._log = self._barrier.log = written
-        self.journal = journal
-        self._core.last_txid = self._segment_txid = written.last_txid
+        return _Begun(written, directories, shared)
+
+    def hand_over(self) -> None:
+        """Everything that was committed is with the log."""
+        self._barrier.hand_over()
+
+    def end(self) -> None:
+        """End the segment in order, on any thread, when the last edit was handed over; `close`
+        has to follow. Raises OSError if the log could not be brought that far."""
+        self._written().close()
+        self._has_ended = True
 
     def close(self) -> None:
-        """End the segment in order. Everything committed is durable then, and the answers
-        that waited for it leave. Raises OSError if the log could not be brought that far."""
-        self._barrier.hand_over()
+        """End the segment in order, if that has not been done. Everything committed is durable
+        then, and the answers that waited for it leave. Raises OSError as `end`."""
+        if not self._has_ended:
+            self.hand_over()
+            self.end()
+        self._has_ended = False
         written = self._written()
-        written.close()
         self._core.last_txid = written.last_txid
-        self._barrier.durable(written.durable_txid)
+        self._barrier.durable(written.durable_txid, is_alone=True)
         self._log = self._barrier.log = None
+        self.shared = self._barrier.lease = None
         log.info("the log is closed at transaction %d", written.last_txid)
 
     def roll(self) -> int:
@@ -98,7 +158,7 @@ class LogWriter:
 
     def _let_join_in(self) -> None:
         """A directory is whole again: it takes part from the next segment on."""
-        if self._log is not None:
+        if self._log is not None and self._core.writable:
             log.info("a new segment begins with transaction %d", self.roll())
 
     def _restored(self) -> None:

@@ -28,8 +28,12 @@ class Role(Protocol):
     def tick(self) -> None:
         """Called several times a second between `start` and `stop`."""
 
+    def quiet(self, refusal: errors.HowdahError) -> None:
+        """Begin nothing more, as far as that waits for no disk. Calls that wait are answered
+        with `refusal`."""
+
     def stop(self, refusal: errors.HowdahError) -> None:
-        """End all of it. Calls that wait are answered with `refusal`."""
+        """End all of it, also what `quiet` does."""
 
 
 class Roles:
@@ -39,10 +43,15 @@ class Roles:
         self._context = context
         self._roles = {role.state: role for role in roles}
         self._current: Role | None = None
+        self._leaving: Role | None = None
 
     @property
     def state(self) -> HAState:
         return self._context.state
+
+    def check(self, state: HAState) -> None:
+        """Raises IllegalArgument where the table has no such change."""
+        self._context.check_transition(state)
 
     def become(self, state: HAState) -> None:
         """Change the role. Raises IllegalArgument where there is no such change, OSError
@@ -63,22 +72,40 @@ class Roles:
                 self._current = before
                 raise
             context.enter(state)
+            self._current = role
         else:
-            context.enter(state)
-            self._stop(before, state)
-            if role is not None:
-                role.start()
+            self.leave(state)
+            self.arrive()
+
+    def leave(self, state: HAState) -> None:
+        """The first half of becoming something else than active: nothing more is served or
+        begun. What the former role has left, such as a log, may end beside the loop until
+        `arrive`."""
+        self._context.enter(state)
+        self._leaving, self._current = self._current, None
+        if self._leaving is not None:
+            self._leaving.quiet(_refusal(state))
+
+    def arrive(self) -> None:
+        """The second half. Raises OSError where the log could not be ended."""
+        state, self._leaving, before = self.state, None, self._leaving
+        self._stop(before, state)
+        role = self._roles.get(state)
+        if role is not None:
+            role.start()
         self._current = role
 
     def _stop(self, role: Role | None, state: HAState) -> None:
         self._current = None
         if role is not None:
-            role.stop(
-                errors.StandbyError(
-                    f"the namenode becomes {state.value} and does not go on with this call"
-                )
-            )
+            role.stop(_refusal(state))
 
     def tick(self) -> None:
         if self._current is not None:
             self._current.tick()
+
+
+def _refusal(state: HAState) -> errors.StandbyError:
+    return errors.StandbyError(
+        f"the namenode becomes {state.value} and does not go on with this call"
+    )

@@ -70,6 +70,7 @@ class Inodes(MutableMapping[int, INode]):
             raise KeyError(inode_id)
         return found
 
+    # Nobody asks for another default, and the mapping's own `get` would raise and catch.
     def get(self, inode_id: int, default: None = None) -> INode | None:  # type: ignore[override]
         return (
             self.files.get(inode_id) or self.directories.get(inode_id) or self.links.get(inode_id)

@@ -17,8 +17,9 @@ from typing import TypeVar
 
 from howdah import defects, errors, keys
 from howdah.config import Configuration
-from howdah.namenode.blocks.hosts import HostEntry, Hosts, parse_hosts
+from howdah.namenode.blocks.hosts import Hosts, parse_combined, parse_hosts
 from howdah.namenode.calls.administration import Done
+from howdah.namenode.journal.journal import SegmentSource
 from howdah.namenode.journal.watching import Watching
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.storage.atomic import replace_file
@@ -29,21 +30,32 @@ log = logging.getLogger(__name__)
 
 
 def read_hosts(conf: Configuration) -> Hosts:
-    """Both lists. Raises InvalidConfiguration for a file that cannot be used."""
+    """Both lists, or what one JSON file says instead. Raises InvalidConfiguration for a file
+    that cannot be used."""
+    provider = conf.get(keys.DFS_NAMENODE_HOSTS_PROVIDER_CLASSNAME).rpartition(".")[2]
+    path = conf.get(keys.DFS_HOSTS)
+    if provider == "CombinedHostFileManager":
+        text = _read(path, keys.DFS_HOSTS.name)
+        return Hosts.ordered(parse_combined(text, path or "", _addresses_of))
+    if provider != "HostFileManager":
+        raise errors.InvalidConfiguration(
+            f"{keys.DFS_NAMENODE_HOSTS_PROVIDER_CLASSNAME.name}: {provider} is neither "
+            "HostFileManager nor CombinedHostFileManager"
+        )
+    excluded = conf.get(keys.DFS_HOSTS_EXCLUDE)
     return Hosts(
-        _entries(conf.get(keys.DFS_HOSTS), keys.DFS_HOSTS.name),
-        _entries(conf.get(keys.DFS_HOSTS_EXCLUDE), keys.DFS_HOSTS_EXCLUDE.name),
+        parse_hosts(_read(path, keys.DFS_HOSTS.name), path or "", _addresses_of),
+        parse_hosts(_read(excluded, keys.DFS_HOSTS_EXCLUDE.name), excluded or "", _addresses_of),
     )
 
 
-def _entries(path: str | None, key: str) -> tuple[HostEntry, ...]:
+def _read(path: str | None, key: str) -> str:
     if not path:
-        return ()
+        return ""
     try:
-        text = Path(path).read_text()
+        return Path(path).read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise errors.InvalidConfiguration(f"{key}: {path} cannot be read: {error}") from error
-    return parse_hosts(text, path, _addresses_of)
 
 
 def _addresses_of(name: str) -> list[str]:
@@ -62,11 +74,13 @@ class BackgroundFiles:
         conf: Configuration,
         edits_directories: Callable[[], list[Path]],
         durable_txid: Callable[[], int],
+        shared: SegmentSource | None = None,
     ) -> None:
-        """`edits_directories` are those that work."""
+        """`edits_directories` are those that work; `shared` is the log that other namenodes
+        write as well."""
         self._conf = conf
         self._watching = Watching(
-            edits_directories, conf.get(keys.DFS_NAMENODE_INOTIFY_MAX_EVENTS_PER_RPC)
+            edits_directories, conf.get(keys.DFS_NAMENODE_INOTIFY_MAX_EVENTS_PER_RPC), shared
         )
         self._durable_txid = durable_txid
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import secrets
 import socket
@@ -12,6 +13,8 @@ from pathlib import Path
 from howdah import errors, keys
 from howdah.config import Configuration
 from howdah.namenode.images.image import write_image
+from howdah.namenode.journal.shared_log import SharedLog
+from howdah.namenode.nameservice.place import place_of, shared_log_of
 from howdah.namenode.process.settings import image_codec
 from howdah.namenode.tree.namespace import Namespace
 from howdah.storage import disk, transitions
@@ -32,12 +35,16 @@ log = logging.getLogger(__name__)
 def format_namenode(
     conf: Configuration, *, cluster_id: str | None = None, force: bool = False
 ) -> NamenodeVersion:
-    """Make every name and edits directory an empty filesystem of one new identity.
+    """Make every name and edits directory an empty filesystem of one new identity, and the
+    log that it shares with other namenodes, too.
 
-    Raises InconsistentStorage if a directory holds something and `force` is not
+    Raises InconsistentStorage if a directory or the log holds something and `force` is not
     given; StorageLocked if a namenode runs on one; InvalidConfiguration where
     `dfs.namenode.support.allow.format` forbids it.
     """
+    place = place_of(conf)
+    conf = place.conf
+    make_shared_log = shared_log_of(place)
     if not conf.get(keys.DFS_NAMENODE_SUPPORT_ALLOW_FORMAT):
         raise errors.InvalidConfiguration(
             f"{keys.DFS_NAMENODE_SUPPORT_ALLOW_FORMAT.name} = false "
@@ -51,7 +58,7 @@ def format_namenode(
     )
     codec = image_codec(conf)
     storages = [StorageDirectory(root) for root in roots]
-    _check_free(storages, force=force)
+    check_free(storages, force=force)
     now_ms = time.time_ns() // 1_000_000
     version = NamenodeVersion(
         namespace_id=new_namespace_id(secrets.randbelow),
@@ -59,6 +66,8 @@ def format_namenode(
         block_pool_id=new_block_pool_id(secrets.randbelow, _own_address(), now_ms),
         ctime_ms=0,
     )
+    if make_shared_log is not None:
+        _format_shared(make_shared_log(version), version, force=force)
     image_roots = conf.get(keys.DFS_NAMENODE_NAME_DIR)
 
     def write(sink: Sink) -> None:
@@ -68,7 +77,7 @@ def format_namenode(
         disk.make_directory(storage.root)
         with storage.lock():
             if storage.current.exists():
-                _erase(storage.current)
+                erase(storage.current)
             # Nothing of another filesystem is left to be rolled back to.
             for name in transitions.ASIDE:
                 if (storage.root / name).exists():
@@ -82,7 +91,18 @@ def format_namenode(
     return version
 
 
-def _check_free(storages: Sequence[StorageDirectory], *, force: bool) -> None:
+def _format_shared(shared: SharedLog, version: NamenodeVersion, *, force: bool) -> None:
+    with contextlib.closing(shared):
+        if shared.is_formatted() and not force:
+            raise errors.InconsistentStorage(
+                f"the shared log {shared.name} is not empty; -force formats it all the same, and "
+                "loses what it holds"
+            )
+        shared.format(version)
+
+
+def check_free(storages: Sequence[StorageDirectory], *, force: bool) -> None:
+    """Raises InconsistentStorage for a directory that holds something, without `force`."""
     for storage in storages:
         state = storage.state()
         if state not in (StorageState.MISSING, StorageState.EMPTY) and not force:
@@ -92,7 +112,7 @@ def _check_free(storages: Sequence[StorageDirectory], *, force: bool) -> None:
             )
 
 
-def _erase(directory: Path) -> None:
+def erase(directory: Path) -> None:
     """VERSION goes first: what a crash leaves of an erased directory is not formatted."""
     disk.unlink(directory / VERSION_NAME, missing_ok=True)
     fsync_directory(directory)

@@ -96,5 +96,12 @@ class KnownGroups:
 
         self._lookups.look_up(user, done)
 
+    def once_known(self, user: str, go_on: Callable[[errors.HowdahError | None], None]) -> None:
+        """The same, and `go_on` is called at once if they are known already."""
+        if self.is_known(user):
+            go_on(None)
+        else:
+            self.when_known(user, go_on)
+
     def forget(self) -> None:
         self._lookups.forget()

@@ -10,6 +10,10 @@
 
 Steps 3 and 4 change nothing on any disk.
 
+A namenode that shares its log with others starts as a standby, and somebody else may be
+writing. So step 3 reads the finished segments of the shared log and nothing of its own, whose
+end nobody has agreed to; step 5 is left to the one who becomes active (`ha.transitions`).
+
 A directory that cannot be reached stops the start, because it may be the only one that
 holds the last edits. An administrator who knows better takes it out of the configuration.
 An image with unsupported content stops the start too: an older image would only hide it.
@@ -20,7 +24,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,6 +35,7 @@ from howdah.namenode.journal.directory_journal import DirectoryJournal, Director
 from howdah.namenode.journal.reading import StoredLog
 from howdah.namenode.journal.recovery import recover
 from howdah.namenode.journal.restoring import fill
+from howdah.namenode.journal.shared_log import SharedLog
 from howdah.namenode.tree.namespace import Namespace
 from howdah.storage import transitions
 from howdah.storage.edits import edits
@@ -56,6 +61,8 @@ class Loaded:
     edits_directories: list[Path]
     locks: list[StorageLock]
     image_txid: int | None = None
+    shared: SharedLog | None = None
+    """The log that other namenodes have, too."""
     answered_calls: deque[tuple[bytes, int]] = field(
         default_factory=lambda: deque(maxlen=REMEMBERED_CALLS)
     )
@@ -67,12 +74,14 @@ def load(
     *,
     of_secondary: bool = False,
     upgrades: bool = False,
+    shared_log: Callable[[NamenodeVersion], SharedLog] | None = None,
 ) -> Loaded:
-    """Lock, check, recover, replay. On an error every lock is given back.
+    """Lock, check, replay, mend. On an error every lock is given back.
 
-    In directories `of_secondary` nobody says how far the log should reach: Hadoop's
-    has no `seen_txid`. Those of an older layout are refused, unless the caller `upgrades`
-    them. Raises InconsistentStorage, IncorrectVersion, StorageLocked, CorruptEditLog.
+    With a `shared_log` the namenode is about to stand by: nothing is mended. In directories
+    `of_secondary` nobody says how far the log should reach: Hadoop's has no `seen_txid`. Those
+    of an older layout are refused, unless the caller `upgrades` them. Raises
+    InconsistentStorage, IncorrectVersion, StorageLocked, CorruptEditLog.
     """
     locks: list[StorageLock] = []
     try:
@@ -102,17 +111,21 @@ def load(
         current = [StorageDirectory(root).current for root in edits_directories]
         images = [StorageDirectory(root).current for root in name_directories]
         loaded = Loaded(namespace, version, image_txid or 0, images, current, locks, image_txid)
-        sources = [DirectorySource(storage.current) for storage in logs]
-        stored = StoredLog(sources, loaded.last_txid + 1)
-        _replay(stored, loaded)
-        if loaded.last_txid < seen - 1:
-            raise errors.CorruptEditLog(
-                f"the edit log in {loaded.edits_directories[0]} ends at transaction "
-                f"{loaded.last_txid}, but it had reached {seen}: its tail is lost"
-            )
-        _check_rolling_upgrade(namespace)
-        journals = [DirectoryJournal(storage.current) for storage in logs]
-        recover(journals, stored, loaded.last_txid)
+        if shared_log is not None:
+            shared = loaded.shared = shared_log(version)
+            _replay_shared(shared, loaded)
+            _check_rolling_upgrade(namespace)
+        else:
+            sources = [DirectorySource(storage.current) for storage in logs]
+            stored = StoredLog(sources, loaded.last_txid + 1)
+            _replay(stored, loaded)
+            if loaded.last_txid < seen - 1:
+                raise errors.CorruptEditLog(
+                    f"the edit log in {loaded.edits_directories[0]} ends at transaction "
+                    f"{loaded.last_txid}, but it had reached {seen}: its tail is lost"
+                )
+            _check_rolling_upgrade(namespace)
+            recover([DirectoryJournal(each.current) for each in logs], stored, loaded.last_txid)
         _fill(empty, logs)
         namespace.reap(len(namespace.inodes) * 2 + 1)
         return loaded
@@ -262,15 +275,21 @@ def _common_version(storages: Sequence[StorageDirectory]) -> NamenodeVersion:
 
 
 def _replay(stored: StoredLog, loaded: Loaded) -> None:
-    namespace = loaded.namespace
     for copy, placed in stored.edits():
-        edit = placed.logged.edit
-        try:
-            namespace.apply(edit)
-        except (EditDoesNotFit, errors.UnsupportedOperation) as error:
-            raise errors.CorruptEditLog(
-                f"{copy.path}, offset {placed.offset}, transaction {placed.logged.txid}: {error}"
-            ) from error
-        if isinstance(edit, edits.RetryableEdit) and edit.rpc_client_id:
-            loaded.answered_calls.append((edit.rpc_client_id, edit.rpc_call_id))
-        loaded.last_txid = placed.logged.txid
+        _apply(placed.logged, loaded, f"{copy.path}, offset {placed.offset}")
+
+
+def _replay_shared(shared: SharedLog, loaded: Loaded) -> None:
+    for logged in shared.edits(loaded.last_txid + 1, unfinished=False):
+        _apply(logged, loaded, shared.name)
+
+
+def _apply(logged: edits.LoggedEdit, loaded: Loaded, where: str) -> None:
+    edit = logged.edit
+    try:
+        loaded.namespace.apply(edit)
+    except (EditDoesNotFit, errors.UnsupportedOperation) as error:
+        raise errors.CorruptEditLog(f"{where}, transaction {logged.txid}: {error}") from error
+    if isinstance(edit, edits.RetryableEdit) and edit.rpc_client_id:
+        loaded.answered_calls.append((edit.rpc_client_id, edit.rpc_call_id))
+    loaded.last_txid = logged.txid

@@ -29,12 +29,16 @@ class NameDirectories:
         directories: Directories,
         log_writer: LogWriter,
         checkpoints: Checkpoints,
+        *,
+        restores: bool,
     ) -> None:
-        """`roots` are all directories that the namenode was started with."""
+        """`roots` are all directories that the namenode was started with; `restores`: those
+        that fail are tried again when the log is rolled."""
         self._roots = list(roots)
         self._directories = directories
         self._log = log_writer
         self._checkpoints = checkpoints
+        self.restores = restores
         self._upgrade_finalized = not any((root / PREVIOUS_NAME).exists() for root in roots)
 
     def roll_edits(self) -> int:
@@ -77,10 +81,10 @@ class NameDirectories:
         run_in_background(find, told)
 
     def restore_failed_storage(self, restores: bool | None) -> bool:
-        """Whether failed directories are tried again at the next roll; None leaves it."""
-        journal = self._log.journal
-        if journal is None:
-            raise errors.StandbyError("this namenode has written no log yet: ask the active one")
+        """Whether failed directories are tried again at the next roll; None leaves it. It holds
+        for the log that is written, and for those that this namenode begins later."""
         if restores is not None:
-            journal.restores = restores
-        return journal.restores
+            self.restores = restores
+            if self._log.journal is not None:
+                self._log.journal.restores = restores
+        return self.restores

@@ -1,6 +1,6 @@
 """What the namenode answers over HTTP (shell): Hadoop's NameNodeHttpServer.
 
-Images and segments, `/jmx`, `/conf`, and the status page.
+Images and segments, `/fsck`, `/jmx`, `/conf`, and the status page.
 """
 
 from __future__ import annotations
@@ -14,13 +14,20 @@ from howdah.namenode.checkpoints.checkpoint import Checkpoints
 from howdah.namenode.checkpoints.image_server import ImageServer
 from howdah.namenode.ha.log_writer import LogWriter
 from howdah.namenode.ha.states import HAContext
+from howdah.namenode.process import fsck_pages
+from howdah.namenode.process.fsck_pages import FsckPages
 from howdah.namenode.process.status import Surroundings, namenode_status
 from howdah.storage.version import NamenodeVersion
 from howdah.web import configuration, image_transfer, jmx
 from howdah.web.configuration import Property
 from howdah.web.http import Request
-from howdah.web.server import Exchange
-from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, respond
+from howdah.web.server import Answer
+from howdah.web.status import (
+    EditsDirectoryStatus,
+    JournalNodeStatus,
+    NamenodeStatus,
+    respond,
+)
 
 
 class Pages:
@@ -35,6 +42,7 @@ class Pages:
         log_writer: LogWriter,
         checkpoints: Checkpoints,
         images: ImageServer,
+        fsck: FsckPages,
         is_upgrade_finalized: Callable[[], bool],
         warnings: tuple[str, ...],
     ) -> None:
@@ -46,15 +54,18 @@ class Pages:
         self._log = log_writer
         self._checkpoints = checkpoints
         self._images = images
+        self._fsck = fsck
         self._is_upgrade_finalized = is_upgrade_finalized
         self._warnings = warnings
         self._started_ms = core.clock.wall_ms()
         self.port = 0
         """Where clients call, once the namenode listens."""
 
-    def answer(self, request: Request | None) -> bytes | Exchange:
+    def answer(self, request: Request | None) -> Answer:
         if request is not None and request.path == image_transfer.PATH:
             return self._images(request)
+        if request is not None and request.path == fsck_pages.PATH and request.method == "GET":
+            return self._fsck.answer(request)
         if request is not None and request.method in ("GET", "HEAD"):
             if request.path == jmx.PATH:
                 return jmx.respond_jmx(request, self.status())
@@ -77,9 +88,26 @@ class Pages:
                 image_txid=self._checkpoints.image_txid,
                 image_ms=0 if age_s is None else self._core.clock.wall_ms() - round(age_s * 1000),
                 upgrade_finalized=self._is_upgrade_finalized(),
-                edits_directories=tuple(
-                    EditsDirectoryStatus(found.journal.name, found.required, found.failure or "")
-                    for found in (journal.states() if journal is not None else ())
+                edits_directories=(
+                    *(
+                        EditsDirectoryStatus(each.journal.name, each.required, each.failure or "")
+                        for each in (journal.states() if journal is not None else ())
+                    ),
+                    *(
+                        EditsDirectoryStatus(
+                            shared.name,
+                            True,
+                            shared.lost or "",
+                            [
+                                JournalNodeStatus(
+                                    node.node, node.acknowledged_txid, node.out_of_sync or ""
+                                )
+                                for node in shared.reports()
+                            ],
+                        )
+                        for shared in (self._log.shared,)
+                        if shared is not None
+                    ),
                 ),
                 warnings=self._warnings,
                 ha_state=self._context.state.value,

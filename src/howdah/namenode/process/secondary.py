@@ -34,6 +34,7 @@ from howdah.namenode.checkpoints.directories import CheckpointDirectories
 from howdah.namenode.checkpoints.primary import Primary, Signature
 from howdah.namenode.images.image import read_image, write_image
 from howdah.namenode.inodes.effects import EditDoesNotFit
+from howdah.namenode.nameservice.place import alone
 from howdah.namenode.process.settings import checkpoints_from
 from howdah.namenode.tree.namespace import Namespace
 from howdah.storage.atomic import replace_file
@@ -313,6 +314,7 @@ def _http_address(conf: Configuration) -> tuple[str, int]:
 def run(conf: Configuration, ready_file: Path | None = None, *, format: bool = False) -> int:
     """Serve until SIGTERM; the exit code."""
     try:
+        conf = alone(conf, "a secondary namenode", "standby namenodes make the images there")
         server = SecondaryServer(conf, format=format)
     except (errors.HowdahError, OSError) as error:
         log.critical("the secondary namenode cannot start: %s", error)

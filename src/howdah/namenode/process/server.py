@@ -20,12 +20,13 @@ import random
 import signal
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import uvloop
 
-from howdah import defects, errors, exposure, keys
+from howdah import daemons, defects, errors, exposure, keys
 from howdah.config import Configuration, namenode_address
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.trash import TrashEmptier
@@ -33,14 +34,17 @@ from howdah.namenode.calls.tree import TreeCalls
 from howdah.namenode.checkpoints.checkpoint import Checkpoints
 from howdah.namenode.checkpoints.image_senders import Senders
 from howdah.namenode.checkpoints.image_server import ImageServer
+from howdah.namenode.fsck.report import Fsck
 from howdah.namenode.ha.active import Active, ActiveParts
 from howdah.namenode.ha.barrier import DurableBarrier
 from howdah.namenode.ha.categories import CategoryGate
 from howdah.namenode.ha.duties import Duties, Duty
 from howdah.namenode.ha.log_writer import LogWriter
-from howdah.namenode.ha.roles import Roles
+from howdah.namenode.ha.observer_reads import ObserverReads
+from howdah.namenode.ha.roles import Role, Roles
 from howdah.namenode.ha.standby import Standby
-from howdah.namenode.ha.states import HAContext, HAState
+from howdah.namenode.ha.states import Category, HAContext, HAState
+from howdah.namenode.ha.transitions import boottime_ms
 from howdah.namenode.journal.auto_roll import AutoRoll
 from howdah.namenode.journal.directories import (
     Directories,
@@ -48,8 +52,16 @@ from howdah.namenode.journal.directories import (
     directory_set,
     failed_directories,
 )
+from howdah.namenode.nameservice.high_availability import (
+    HighAvailability,
+    ha_settings,
+    serving_process,
+)
+from howdah.namenode.nameservice.peers import Peers
+from howdah.namenode.nameservice.place import place_of, shared_log_of
 from howdah.namenode.process.background import BackgroundFiles, read_hosts
 from howdah.namenode.process.cluster_log import ClusterLog
+from howdah.namenode.process.fsck_pages import FsckPages
 from howdah.namenode.process.groups import KnownGroups
 from howdah.namenode.process.listening import check, endpoints
 from howdah.namenode.process.loading import Loaded, load
@@ -57,6 +69,7 @@ from howdah.namenode.process.lookups import Loop
 from howdah.namenode.process.name_storage import NameDirectories
 from howdah.namenode.process.pages import Pages
 from howdah.namenode.process.racks import rack_map
+from howdah.namenode.process.resources import Resources
 from howdah.namenode.process.settings import (
     checkpoints_from,
     groups_from,
@@ -68,20 +81,27 @@ from howdah.namenode.process.settings import (
 from howdah.namenode.protocols.client import ClientProtocol
 from howdah.namenode.protocols.cluster_identity import ClusterIdentity
 from howdah.namenode.protocols.datanode import DatanodeProtocol
+from howdah.namenode.protocols.ha_service import HAService
 from howdah.namenode.protocols.namenode import NamenodeProtocol
 from howdah.namenode.protocols.refresh import refresh_services
 from howdah.namenode.rounds import Round
 from howdah.namenode.writing.block_recovery import BlockRecovery
 from howdah.namenode.writing.lease_recovery import LeaseRecovery
+from howdah.processes import this_process
 from howdah.rpc.server import RpcServer
 from howdah.rpc.service import Registry
 from howdah.storage.atomic import replace_file
+from howdah.storage.image.files import WrittenImage
 from howdah.storage.layout import CURRENT_NAME
+from howdah.storage.retention import Retention
 from howdah.web.server import HttpServer
 
 log = logging.getLogger(__name__)
 
 TICK_S = 0.25
+LEASES_OF_PATIENCE = 5
+"""For so many lengths of a lease answers wait for one. Each call to a slow log may take two,
+and answers leave nevertheless."""
 
 
 class SystemClock:
@@ -97,8 +117,15 @@ class SystemClock:
 class Namenode:
     """One namenode process: its parts, put together."""
 
-    def __init__(self, conf: Configuration, loaded: Loaded, stranger_warning: str = "") -> None:
-        """`stranger_warning` is shown on the status page."""
+    def __init__(
+        self,
+        conf: Configuration,
+        loaded: Loaded,
+        stranger_warning: str = "",
+        peers: Peers | None = None,
+    ) -> None:
+        """`conf` has the keys of this namenode plain. `stranger_warning` is shown on the
+        status page. `peers` are the other namenodes of a shared log."""
         self._conf = conf
         self._loaded = loaded
         self._loop = loop = asyncio.get_running_loop()
@@ -129,10 +156,21 @@ class Namenode:
         core.when_broken = self._fail
 
         # The log, images and directories.
-        barrier = DurableBarrier(core, loop.call_soon)
-        self.log_writer = LogWriter(
-            core, barrier, self._journal, loop.call_soon_threadsafe, self._fail
+        barrier = DurableBarrier(
+            core,
+            loop.call_soon,
+            later=loop.call_later,
+            boottime_ms=boottime_ms,
+            patience_ms=LEASES_OF_PATIENCE * round(conf.get(keys.HOWDAH_HA_LEASE_MS) * 1000),
         )
+        self.log_writer = LogWriter(core, barrier, self._journal, daemons.poster(loop), self._fail)
+        self._observer_reads = ObserverReads(
+            self.context, lambda: core.last_txid, core.clock.monotonic_ms
+        )
+        core.on_role.append(self._observer_reads.role_changed)
+        peers = peers or Peers({})
+        self.ha = self._high_availability(loaded, peers)
+        self.resources = Resources.of(conf, core.clock.monotonic_ms)
         directories = Directories(
             loaded.name_directories, loaded.edits_directories, self._failed_directories
         )
@@ -143,12 +181,18 @@ class Namenode:
             checkpoints_from(conf),
             image_txid=loaded.image_txid,
             last_txid=lambda: core.last_txid,
-            roll=self.log_writer.roll,
-            when_durable=barrier.when_clear,
+            roll=self._end_segment,
+            when_durable=barrier.when_durable,
+            made=self._image_made,
+            purge_shared=self._purge_shared,
         )
         used = dict.fromkeys([*loaded.name_directories, *loaded.edits_directories])
-        storage = NameDirectories(
-            [current.parent for current in used], directories, self.log_writer, self.checkpoints
+        self._storage = storage = NameDirectories(
+            [current.parent for current in used],
+            directories,
+            self.log_writer,
+            self.checkpoints,
+            restores=conf.get(keys.DFS_NAMENODE_NAME_DIR_RESTORE),
         )
 
         # What is served.
@@ -160,31 +204,48 @@ class Namenode:
             recovery,
             storage=storage,
             images=self.checkpoints,
-            files=BackgroundFiles(conf, directories.edits, lambda: self.log_writer.durable_txid),
+            files=BackgroundFiles(
+                conf,
+                directories.edits,
+                lambda: self.log_writer.durable_txid,
+                None if loaded.shared is None else loaded.shared.source(),
+            ),
             ha_state=lambda: self.context.state.name,
         )
         cluster = ClusterIdentity.of(loaded.version)
-        datanode = DatanodeProtocol(
+        self.datanode = DatanodeProtocol(
             core,
             cluster,
             recovery,
             self.client.look_at_waiting,
-            storage.is_upgrade_finalized,
+            lambda: self.context.is_active and storage.is_upgrade_finalized(),
             ha_state=lambda: self.context.state.name,
         )
         self.registry = Registry(
             [
                 self.client.service(),
-                datanode.service(),
+                self.datanode.service(),
                 NamenodeProtocol(core, cluster, storage).service(),
+                HAService(
+                    core,
+                    lambda: self.context.state.name,
+                    self._trouble,
+                    self.ha,
+                    ha_settings(conf),
+                    partial(serving_process, self.log_writer, this_process()),
+                ).service(),
                 *refresh_services(core),
             ],
-            CategoryGate(self.context),
+            CategoryGate(
+                self.context,
+                checks_get_blocks=conf.get(keys.DFS_NAMENODE_GET_BLOCKS_CHECK_OPERATION),
+            ),
         )
         self._rpc = RpcServer(
             self.registry,
             barrier=barrier,
             admission=known_groups,
+            alignment=None if self.ha is None else self._observer_reads,
             max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
             max_connections=conf.get(keys.IPC_SERVER_MAX_CONNECTIONS),
         )
@@ -195,7 +256,8 @@ class Namenode:
             self.checkpoints,
             lambda: self.log_writer.durable_txid,
             transfers_from(conf),
-            Senders(conf),
+            Senders(conf, *peers.confs),
+            lambda: self.context.state is HAState.STANDBY,
         )
         self._pages = Pages(
             conf,
@@ -205,6 +267,12 @@ class Namenode:
             self.log_writer,
             self.checkpoints,
             images,
+            FsckPages(
+                Fsck(core, lambda: self.context.check(Category.READ)),
+                loop.call_soon,
+                barrier.when_durable,
+                known_groups.once_known,
+            ),
             storage.is_upgrade_finalized,
             (stranger_warning,) if stranger_warning else (),
         )
@@ -214,16 +282,23 @@ class Namenode:
 
         # What happens by itself: in every role, and in each.
         self.duties = Duties(
-            [Duty("heartbeat check", self._check_datanodes), Duty("deletion", self._reap)],
+            [
+                Duty("heartbeat check", self._check_datanodes),
+                Duty("deletion", self._reap),
+                Duty("decommission and maintenance", self._membership),
+            ],
             loop.call_soon,
             barrier.hold,
             core.clock.monotonic_ms,
         )
         parts = active_parts(conf, core, leases, self.client, self.checkpoints)
         self.active = Active(core, self.log_writer, parts, soon=loop.call_soon, hold=barrier.hold)
-        self.roles = Roles(
-            self.context, [self.active, Standby(HAState.STANDBY), Standby(HAState.OBSERVER)]
-        )
+        standbys: list[Role] = [Standby(s, core) for s in (HAState.STANDBY, HAState.OBSERVER)]
+        if self.ha is not None:
+            standbys = self.ha.standbys(self.checkpoints)
+        self.roles = Roles(self.context, [self.active, *standbys])
+        if self.ha is not None:
+            self.ha.changes(self.roles)
 
     async def serve(self, ready_file: Path | None) -> int:
         """Run until told to stop; the exit code."""
@@ -231,7 +306,7 @@ class Namenode:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
         loop.set_exception_handler(note_defect)
-        self.roles.become(HAState.ACTIVE)
+        self.roles.become(HAState.ACTIVE if self.ha is None else HAState.STANDBY)
         try:
             await self._serve_until_stopped(ready_file)
         finally:
@@ -258,6 +333,19 @@ class Namenode:
         """What is due by itself."""
         self.duties.tick()
         self.roles.tick()
+        self._observer_reads.tick()
+        self.resources.tick()
+        self.core.note_room(self.resources.trouble)
+        shared = self.log_writer.shared
+        if shared is not None and shared.lost is not None:
+            self._fail(f"another namenode writes the shared log: {shared.lost}")
+
+    def _trouble(self) -> str:
+        """Why this namenode should not be the active one; empty if nothing speaks against it."""
+        if self._failure is not None:
+            return self._failure
+        trouble = self.resources.trouble
+        return trouble and f"The NameNode has no resources available: {trouble}"
 
     def _end_role(self) -> None:
         """In order; after a failure nothing is written any more."""
@@ -273,6 +361,34 @@ class Namenode:
         self._failure = why
         self._stop.set()
 
+    def _high_availability(self, loaded: Loaded, peers: Peers) -> HighAvailability | None:
+        if loaded.shared is None:
+            return None
+        return HighAvailability(
+            self._conf,
+            self.core,
+            loaded.shared,
+            self.log_writer,
+            loaded.edits_directories,
+            peers=peers,
+            applied=self._observer_reads.advanced,
+            fail=self._fail,
+        )
+
+    def _image_made(self, written: WrittenImage) -> None:
+        if self.ha is not None:
+            self.ha.image_made(self._loaded.version, written)
+
+    def _purge_shared(self, kept_txid: int, retention: Retention) -> None:
+        if self.ha is not None:
+            self.ha.purge(kept_txid, retention)
+
+    def _end_segment(self) -> int:
+        """For an image: the transaction behind what is in the namespace. A standby does not
+        write the log, and has applied nothing that is not durable."""
+        writer = self.log_writer
+        return writer.roll() if writer.is_open else self.core.last_txid + 1
+
     def _journal(self, on_restored: Callable[[], None]) -> DirectorySet:
         conf = self._conf
         return directory_set(
@@ -280,7 +396,7 @@ class Namenode:
             on_restored=on_restored,
             required=[root / CURRENT_NAME for root in required_directories(conf)],
             minimum=conf.get(keys.DFS_NAMENODE_EDITS_DIR_MINIMUM),
-            restores=conf.get(keys.DFS_NAMENODE_NAME_DIR_RESTORE),
+            restores=self._storage.restores,
         )
 
     def _failed_directories(self) -> set[Path]:
@@ -306,6 +422,10 @@ class Namenode:
                 yield ()
 
         return slices()
+
+    def _membership(self) -> Round | None:
+        slices = self.core.membership_round()
+        return None if slices is None else (() for _ in slices)
 
     async def _listen(self, ready_file: Path | None) -> None:
         host, port = namenode_address(self._conf)
@@ -377,12 +497,14 @@ def active_parts(
 
 def run(conf: Configuration, ready_file: Path | None = None) -> int:
     """Serve until SIGTERM; the exit code. What hinders the start is logged and gives 1."""
-    name_directories = conf.get(keys.DFS_NAMENODE_NAME_DIR)
-    edits_directories = conf.get(keys.DFS_NAMENODE_EDITS_DIR)
     gc.disable()  # Nothing that is loaded is rubbish.
     try:
+        place = place_of(conf)
+        conf = place.conf
         addresses = [check(endpoint) for endpoint in endpoints(conf)]
-        loaded = load(name_directories, edits_directories)
+        name_directories = conf.get(keys.DFS_NAMENODE_NAME_DIR)
+        edits_directories = conf.get(keys.DFS_NAMENODE_EDITS_DIR)
+        loaded = load(name_directories, edits_directories, shared_log=shared_log_of(place))
     except (errors.HowdahError, OSError) as error:
         log.critical("the namenode cannot start: %s", error)
         return 1
@@ -399,16 +521,24 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
     )
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(_serve(conf, loaded, ready_file, stranger_warning))
+            return runner.run(
+                _serve(conf, loaded, ready_file, stranger_warning, Peers(place.others))
+            )
     except (errors.HowdahError, OSError) as error:
         log.critical("the namenode cannot go on: %s", error)
         return 1
     finally:
+        if loaded.shared is not None:
+            loaded.shared.close()
         for lock in loaded.locks:
             lock.release()
 
 
 async def _serve(
-    conf: Configuration, loaded: Loaded, ready_file: Path | None, stranger_warning: str
+    conf: Configuration,
+    loaded: Loaded,
+    ready_file: Path | None,
+    stranger_warning: str,
+    peers: Peers,
 ) -> int:
-    return await Namenode(conf, loaded, stranger_warning).serve(ready_file)
+    return await Namenode(conf, loaded, stranger_warning, peers).serve(ready_file)

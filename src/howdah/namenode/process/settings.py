@@ -31,6 +31,7 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
     _check_order(
         conf, keys.DFS_NAMENODE_REPLICATION_MIN, keys.DFS_REPLICATION, keys.DFS_REPLICATION_MAX
     )
+    _check_order(conf, keys.DFS_NAMENODE_MAINTENANCE_REPLICATION_MIN, keys.DFS_REPLICATION)
     recheck_s = conf.get(keys.DFS_NAMENODE_HEARTBEAT_RECHECK_INTERVAL)
     heartbeat_s = conf.get(keys.DFS_HEARTBEAT_INTERVAL)
     return Settings(
@@ -85,6 +86,12 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
         safe_mode_threshold=conf.get(keys.DFS_NAMENODE_SAFEMODE_THRESHOLD_PCT),
         safe_mode_min_datanodes=conf.get(keys.DFS_NAMENODE_SAFEMODE_MIN_DATANODES),
         safe_mode_extension_ms=_ms(conf.get(keys.DFS_NAMENODE_SAFEMODE_EXTENSION)),
+        maintenance_replication=conf.get(keys.DFS_NAMENODE_MAINTENANCE_REPLICATION_MIN),
+        leaving_interval_ms=_ms(conf.get(keys.DFS_NAMENODE_DECOMMISSION_INTERVAL)),
+        leaving_blocks_per_round=conf.get(keys.DFS_NAMENODE_DECOMMISSION_BLOCKS_PER_INTERVAL),
+        leaving_nodes_at_once=conf.get(keys.DFS_NAMENODE_DECOMMISSION_MAX_CONCURRENT_TRACKED_NODES),
+        max_streams=conf.get(keys.DFS_NAMENODE_REPLICATION_MAX_STREAMS),
+        most_streams=conf.get(keys.DFS_NAMENODE_REPLICATION_MAX_STREAMS_HARD_LIMIT),
         pending_copy_ms=_ms(conf.get(keys.DFS_NAMENODE_RECONSTRUCTION_PENDING_TIMEOUT_SEC)),
         retry_cache_expiry_ms=_ms(conf.get(keys.DFS_NAMENODE_RETRYCACHE_EXPIRYTIME_MILLIS)),
     )

@@ -85,4 +85,8 @@ def _node(core: Core, node: Datanode, now_ms: int) -> NodeStatus:
         non_dfs_used_bytes=node.non_dfs_used_bytes,
         pool_used_bytes=node.pool_used_bytes,
         failed_volumes=sum(storage.failed for storage in node.storages.values()),
+        admin_state=node.admin_state.name,
+        low_redundancy_blocks=node.leaving.low_redundancy,
+        only_leaving_blocks=node.leaving.only_leaving,
+        open_low_redundancy_blocks=node.leaving.open_files,
     )

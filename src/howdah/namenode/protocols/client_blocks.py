@@ -130,7 +130,9 @@ class BlockMethods:
         self, nodes: Sequence[types_pb2.DatanodeInfoProto], storage_ids: Sequence[str]
     ) -> tuple[Storage, ...]:
         """The storages that the client names. Its pipeline may include a datanode that was
-        declared dead, which is for the client to find out; an unknown one is refused."""
+        declared dead, which is for the client to find out; an unknown one is refused. When
+        this namenode has just become active, the pipeline is older than that, and its
+        datanodes may be about to register: then the client is to ask again."""
         if len(nodes) != len(storage_ids):
             raise errors.RemoteError(
                 f"{len(nodes)} datanodes and {len(storage_ids)} storages are named"
@@ -139,12 +141,25 @@ class BlockMethods:
         for told, storage_id in zip(nodes, storage_ids, strict=True):
             node = self._core.datanodes.get(told.id.datanodeUuid)
             if node is None:
-                raise errors.UnregisteredNode(
-                    f"Data node {told.id.ipAddr}:{told.id.xferPort} ({told.id.datanodeUuid}) "
-                    "is not registered"
+                raise self._unknown(
+                    errors.UnregisteredNode(
+                        f"Data node {told.id.ipAddr}:{told.id.xferPort} ({told.id.datanodeUuid}) "
+                        "is not registered"
+                    )
                 )
             storage = node.storages.get(storage_id)
             if storage is None:
-                raise errors.RemoteError(f"datanode {node.name} has no storage {storage_id}")
+                raise self._unknown(
+                    errors.RemoteError(f"datanode {node.name} has no storage {storage_id}")
+                )
             found.append(storage)
         return tuple(found)
+
+    def _unknown(self, refusal: errors.HowdahError) -> errors.HowdahError:
+        left_ms = self._core.return_left_ms
+        if not left_ms:
+            return refusal
+        return errors.RetriableError(
+            f"{refusal.message}; this namenode became active a moment ago, and datanodes have "
+            f"{left_ms / 1000:g} s more to come back"
+        )

@@ -28,7 +28,7 @@ class DatanodeMethods:
     def get_fs_stats(
         self, request: pb.GetFsStatusRequestProto, caller: Caller
     ) -> pb.GetFsStatsResponseProto:
-        nodes = self._core.datanodes.live()
+        nodes = [node for node in self._core.datanodes.live() if node.in_service]
         counts = self._core.reconstruction.counts()
         return pb.GetFsStatsResponseProto(
             capacity=sum(n.capacity_bytes for n in nodes),
@@ -92,7 +92,8 @@ class DatanodeMethods:
         if kind in ("all", "dead"):
             known = [node.identity for node in self._core.datanodes]
             for entry in self._core.hosts.missing(known):
-                answer.di.append(messages.unknown_datanode(entry))
+                excluded = self._core.hosts.excludes(entry)
+                answer.di.append(messages.unknown_datanode(entry, excluded=excluded))
         return answer
 
     def get_datanode_storage_report(
@@ -116,6 +117,7 @@ class DatanodeMethods:
                             storage=types_pb2.DatanodeStorageProto(
                                 storageUuid=storage.storage_id,
                                 state=types_pb2.DatanodeStorageProto.NORMAL,
+                                # The stub wants the enum; at run time a number is one.
                                 storageType=storage.storage_type,  # type: ignore[arg-type]
                             ),
                         )

@@ -135,12 +135,12 @@ class QueryMethods:
     def list_open_files(
         self, request: pb.ListOpenFilesRequestProto, caller: Caller
     ) -> pb.ListOpenFilesResponseProto:
-        """One page of them all: no node is ever decommissioned here, so none of them
-        stands in the way of one."""
+        """One page: of them all, or of those that keep a datanode from being decommissioned."""
         answer = pb.ListOpenFilesResponseProto(hasMore=False)
-        if request.types and pb.ALL_OPEN_FILES not in request.types:
-            return answer
-        files, answer.hasMore = self._queries.open_files(caller, request.id, request.path)
+        is_all = not request.types or pb.ALL_OPEN_FILES in request.types
+        files, answer.hasMore = self._queries.open_files(
+            caller, request.id, request.path, blocking=not is_all
+        )
         for file in files:
             answer.entries.add(
                 id=file.inode_id,
@@ -148,7 +148,7 @@ class QueryMethods:
                 clientName=file.writer or "",
                 clientMachine=file.writer_machine,
             )
-        answer.types.append(pb.ALL_OPEN_FILES)
+        answer.types.append(pb.ALL_OPEN_FILES if is_all else pb.BLOCKING_DECOMMISSION)
         return answer
 
     def get_link_target(

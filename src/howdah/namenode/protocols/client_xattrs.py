@@ -65,6 +65,7 @@ def _xattr(named: types_pb2.XAttrProto) -> XAttr:
 
 def _xattr_message(xattr: XAttr) -> types_pb2.XAttrProto:
     return types_pb2.XAttrProto(
+        # The stub wants the enum; at run time a number is one.
         namespace=int(xattr.namespace),  # type: ignore[arg-type]
         name=xattr.name,
         value=xattr.value,

@@ -9,7 +9,14 @@ DatanodeManager.handleHeartbeat what answers it.
 A node that is not known, since the namenode restarted or declared it dead, is
 told to register again by its heartbeat's answer. So is one that believes that it
 has reported, while the namenode waits for its report: the registration of a process
-that has died may be overtaken by the registration and the report of the next one.
+that has died may be overtaken by the registration and the report of the next one. And
+so is each one, some at a time, after this namenode has become active: what they hold
+must be known for sure before anything is deleted.
+
+A standby takes all reports and gives no orders but that one. It gives out no leases for
+full reports before it has read the log to its end once: all of them would have to wait.
+Every answer to a heartbeat has the role and the last transaction, by which a datanode
+decides whose orders it obeys.
 """
 
 from __future__ import annotations
@@ -19,9 +26,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from howdah import errors
-from howdah.namenode.blocks.block_map import ReplicaState, ReportedReplica
 from howdah.namenode.blocks.datanode_claims import address_of, check_sound
 from howdah.namenode.blocks.datanodes import Datanode, DatanodeIdentity, StorageReport, Transfer
+from howdah.namenode.blocks.replica_reports import ReplicaState, ReportedReplica
 from howdah.namenode.blocks.report_leases import ReportLeases
 from howdah.namenode.calls.core import Core
 from howdah.namenode.inodes.inodes import Block, BlockState
@@ -67,7 +74,7 @@ class DatanodeProtocol:
         ha_state: Callable[[], str] = lambda: "ACTIVE",
     ) -> None:
         """`is_upgrade_finalized`: datanodes may give up what they keep of before one.
-        `ha_state` is a name of HAServiceStateProto; only an active namenode gives orders."""
+        `ha_state` is a name of HAServiceStateProto."""
         self._ha_state = ha_state
         self._is_upgrade_finalized = is_upgrade_finalized
         self._core = core
@@ -80,6 +87,7 @@ class DatanodeProtocol:
             core.settings.report_lease_ms,
             first_id=core.clock.wall_ms(),
         )
+        core.on_role.append(self._report_leases.begin_term)
 
     def service(self) -> Service:
         descriptor = pb.DESCRIPTOR.services_by_name["DatanodeProtocolService"]
@@ -111,12 +119,6 @@ class DatanodeProtocol:
             software_version=registration.softwareVersion,
         )
         self._check_allowed(identity)
-        if core.hosts.to_decommission(identity):
-            log.warning(
-                "datanode %s is in dfs.hosts.exclude: decommissioning is not supported, and it "
-                "is used as any other",
-                identity.transfer_address,
-            )
         location = core.racks.known_location(ip, identity.hostname)
         if location is not None:
             return self._register(identity, location, registration)
@@ -155,6 +157,8 @@ class DatanodeProtocol:
                 other.block_count,
             )
             core.blocks.node_gone(other)
+            core.membership.forget(other)
+        core.membership.obey(node, core.hosts, core.clock.wall_ms())
         answer = pb.RegisterDatanodeResponseProto(registration=registration)
         # All that Hadoop's namenode sends back, whatever the datanode left out.
         answer.registration.datanodeID.ipAddr = identity.ip
@@ -200,8 +204,9 @@ class DatanodeProtocol:
     ) -> pb.HeartbeatResponseProto:
         core, state = self._core, self._ha_state()
         ha_state = _HA_STATES.get(state, pb.NNHAStatusHeartbeatProto.STANDBY)
+        gives_orders = core.writable and ha_state == pb.NNHAStatusHeartbeatProto.ACTIVE
         answer = pb.HeartbeatResponseProto(
-            haStatus=pb.NNHAStatusHeartbeatProto(state=ha_state, txid=0),
+            haStatus=pb.NNHAStatusHeartbeatProto(state=ha_state, txid=core.last_txid),
             fullBlockReportLeaseId=0,
             isSlownode=False,
         )
@@ -213,10 +218,11 @@ class DatanodeProtocol:
         except errors.UnregisteredNode:
             answer.cmds.append(_register_command())
             return answer
-        if request.requestFullBlockReportLease:
+        if request.requestFullBlockReportLease and not core.is_behind:
             answer.fullBlockReportLeaseId = self._report_leases.request(
                 node.identity.uuid, self._is_alive, core.clock.monotonic_ms()
             )
+        node.transfers_running = request.xmitsInProgress
         gone = core.datanodes.heartbeat(
             node,
             [_storage_report(report) for report in request.reports],
@@ -233,26 +239,34 @@ class DatanodeProtocol:
                     len(storage.block_ids),
                 )
             core.blocks.storage_gone(storage)
-        if state == "ACTIVE":
-            answer.cmds.extend(self._orders(node))
-        if not request.requestFullBlockReportLease and self._is_report_overdue(node):
-            log.warning(
-                "datanode %s has sent no full report since it registered %d s ago, and asks for "
-                "no lease to send one: it is told to register again",
-                node.name,
-                (core.clock.monotonic_ms() - node.registered_ms) // 1000,
-            )
+        if not request.requestFullBlockReportLease and self._wants_report(node):
             answer.cmds.append(_register_command())
+        elif gives_orders:
+            answer.cmds.extend(self._orders(node))
         core.update_safe_mode()
         return answer
 
-    def _is_report_overdue(self, node: Datanode) -> bool:
+    def _wants_report(self, node: Datanode) -> bool:
+        """Whether the datanode, which asks for no lease, is to be told now to register again, so
+        that it reports in full."""
         now_ms = self._core.clock.monotonic_ms()
-        return (
-            node.reported_registration != node.registrations
-            and now_ms - node.registered_ms >= REPORT_OVERDUE_MS
-            and not self._report_leases.is_out(node.identity.uuid, now_ms)
+        uuid = node.identity.uuid
+        if self._report_leases.is_out(uuid, now_ms):
+            return False
+        if node.must_report:
+            return not self._core.is_behind and self._report_leases.ask(uuid, now_ms)
+        if (
+            node.reported_registration == node.registrations
+            or now_ms - node.registered_ms < REPORT_OVERDUE_MS
+        ):
+            return False
+        log.warning(
+            "datanode %s has sent no full report since it registered %d s ago, and asks for "
+            "no lease to send one: it is told to register again",
+            node.name,
+            (now_ms - node.registered_ms) // 1000,
         )
+        return True
 
     def _orders(self, node: Datanode) -> list[pb.DatanodeCommandProto]:
         orders = self._settings_for(node)
@@ -271,7 +285,9 @@ class DatanodeProtocol:
             command = pb.BlockCommandProto(
                 action=pb.BlockCommandProto.TRANSFER, blockPoolId=pool_id
             )
-            while node.to_transfer:
+            streams = self._core.reconstruction.streams
+            room = streams.may_run(node) - node.transfers_running
+            while node.to_transfer and len(command.blocks) < room:
                 order = node.to_transfer.popleft()
                 block = self._core.namespace.blocks.get(order.block_id)
                 if block is None or block.state is not BlockState.COMPLETE:
@@ -310,11 +326,23 @@ class DatanodeProtocol:
         ]
 
     def block_report(self, request: pb.BlockReportRequestProto, caller: Caller) -> Slices:
-        """All replicas of some storages, in slices that let others in between."""
+        """All replicas of some storages, in slices that let others in between.
+
+        A datanode that has to register first is told so by an order. Hadoop's would end its
+        service for good on an error that says it, and may well report before it has obeyed the
+        order to register that the answer to its heartbeat brought: they have a thread each.
+        """
         self._check_pool(request.blockPoolId)
-        node = self._known(request.registration, caller)
+        try:
+            node = self._known(request.registration, caller)
+        except errors.UnregisteredNode as error:
+            log.info("a full report counts for nothing, its datanode registers first: %s", error)
+            answer = pb.BlockReportResponseProto()
+            answer.cmd.CopyFrom(_register_command())
+            return answer
         uuid, context, registration = node.identity.uuid, request.context, node.registrations
         self._report_leases.check(uuid, context.leaseId, self._core.clock.monotonic_ms())
+        is_asked_for = self._report_leases.is_of_this_term(context.leaseId)
         for report in request.reports:
             if report.blocks and not report.blocksBuffers:
                 raise errors.UnsupportedOperation(
@@ -323,11 +351,14 @@ class DatanodeProtocol:
                 )
             storage = node.storage(report.storage.storageUuid, report.storage.storageType)
             listed = block_lists.decode(report.numberOfBlocks, report.blocksBuffers, _reported)
-            if self._core.safe_mode.on:
+            if self._core.safe_mode.on and self._core.writable:
                 listed = self._noting_future(listed)
-            yield from self._core.blocks.full_report(storage, listed)
+            yield from self._core.blocks.full_report(storage, listed, is_asked_for=is_asked_for)
+        is_asked_for = self._report_leases.is_of_this_term(context.leaseId)
         if context.curRpc + 1 >= context.totalRpcs:
             node.reported_registration = registration
+            if is_asked_for:
+                node.must_report = False
             if context.leaseId:
                 self._report_leases.release(uuid)
         if node.last_report_ms is None or node.last_report_ms < node.registered_ms:
@@ -340,8 +371,8 @@ class DatanodeProtocol:
         node.last_report_ms = self._core.clock.monotonic_ms()
         self._after_reports()
         answer = pb.BlockReportResponseProto()
-        if self._is_upgrade_finalized():
-            # Hadoop's says so to everybody, each time, whether or not there was one.
+        if self._core.writable and self._is_upgrade_finalized():
+            # Hadoop's active says so to everybody, each time, whether or not there was one.
             answer.cmd.cmdType = pb.DatanodeCommandProto.FinalizeCommand
             answer.cmd.finalizeCmd.blockPoolId = self._cluster.block_pool_id
         return answer
@@ -357,8 +388,13 @@ class DatanodeProtocol:
     def block_received_and_deleted(
         self, request: pb.BlockReceivedAndDeletedRequestProto, caller: Caller
     ) -> pb.BlockReceivedAndDeletedResponseProto:
+        """News of single replicas. A datanode that has to register first may tell them again
+        then: an error that says more would end the service of one of Hadoop's for good."""
         self._check_pool(request.blockPoolId)
-        node = self._known(request.registration, caller)
+        try:
+            node = self._known(request.registration, caller)
+        except errors.UnregisteredNode as error:
+            raise errors.RetriableError(f"{error}: it registers first") from error
         for part in request.blocks:
             kind = part.storage.storageType if part.HasField("storage") else types_pb2.DISK
             storage = node.storage(part.storageUuid, kind)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from howdah import errors
+from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.blocks.datanodes import Datanode, Storage
 from howdah.namenode.blocks.hosts import HostEntry
 from howdah.namenode.blocks.topology import DEFAULT_RACK
@@ -134,7 +135,9 @@ def datanode_info(node: Datanode) -> types_pb2.DatanodeInfoProto:
         nonDfsUsed=node.non_dfs_used_bytes,
         xceiverCount=node.xceivers,
         location=node.location,
-        adminState=types_pb2.DatanodeInfoProto.NORMAL,
+        # The stubs want an enum of their own; the wire has its number.
+        adminState=node.admin_state.value,  # type: ignore[arg-type]
+        upgradeDomain=node.upgrade_domain or None,
         numBlocks=node.block_count,
     )
 
@@ -142,7 +145,14 @@ def datanode_info(node: Datanode) -> types_pb2.DatanodeInfoProto:
 def shown_datanode(node: Datanode) -> types_pb2.DatanodeInfoProto:
     """The same, as it was at the last heartbeat: each answer with locations has three or
     six of them, and to make one takes 10 µs, to copy one 1 µs."""
-    now = (node.last_heartbeat_ms, node.registrations, node.location, node.identity)
+    now = (
+        node.last_heartbeat_ms,
+        node.registrations,
+        node.location,
+        node.identity,
+        node.admin_state,
+        node.upgrade_domain,
+    )
     shown = node.shown
     if shown is None or shown[0] != now:
         shown = node.shown = (now, datanode_info(node))
@@ -166,8 +176,9 @@ def datanode_description(node: Datanode, now_ms: int, wall_ms: int) -> types_pb2
     return info
 
 
-def unknown_datanode(entry: HostEntry) -> types_pb2.DatanodeInfoProto:
-    """One that may take part and has never come."""
+def unknown_datanode(entry: HostEntry, *, excluded: bool) -> types_pb2.DatanodeInfoProto:
+    """One that may take part and has never come. If it is `excluded` it has left already."""
+    state = AdminState.DECOMMISSIONED if excluded else AdminState.NORMAL
     return types_pb2.DatanodeInfoProto(
         id=types_pb2.DatanodeIDProto(
             ipAddr=min(entry.addresses, default=entry.name),
@@ -178,6 +189,8 @@ def unknown_datanode(entry: HostEntry) -> types_pb2.DatanodeInfoProto:
             ipcPort=DEFAULT_IPC_PORT,
         ),
         location=DEFAULT_RACK,
+        # The stubs want an enum of their own; the wire has its number.
+        adminState=state.value,  # type: ignore[arg-type]
     )
 
 

@@ -28,7 +28,7 @@ Blocks and inodes are freed when no link is left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final, Protocol
 
@@ -63,7 +63,18 @@ class Changing(Protocol):
     def __call__(self, inode: INode, *, goes: bool = False) -> AbstractContextManager[None]: ...
 
 
+class Moving(Protocol):
+    """Around a change of what is kept of entries that were moved away. Each takes what it
+    shows, and one may show another: so all are counted before any of them changes."""
+
+    def __call__(self, links: Sequence[DeadLink]) -> AbstractContextManager[None]: ...
+
+
 def _uncounted(inode: INode, *, goes: bool = False) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
+def _uncounted_links(links: Sequence[DeadLink]) -> AbstractContextManager[None]:
     return nullcontext()
 
 
@@ -83,7 +94,8 @@ class Snapshots:
         self._end_lease = end_lease
         self._keeps_less = keeps_less
         self.changing: Changing = _uncounted
-        """Quotas have to hear of it; see `tally`."""
+        self.changing_moved: Moving = _uncounted_links
+        """Quotas have to hear of both; see `tally`."""
         self.next_id = 0
         """The id of the next snapshot: the epoch."""
         self.count = 0
@@ -396,10 +408,14 @@ class Snapshots:
 
     def noted_files(self, directory: Directory) -> set[int]:
         """The ids of the files in it of which something is kept."""
-        if not self.births and not self.versions:
+        if not self.births and not self.versions and not self.copies:
             return set()
         ids = {entry for entry in directory.entries.values() if isinstance(entry, int)}
-        return ids & self.births.keys() | ids & self.versions.keys()
+        noted = ids & self.births.keys() | ids & self.versions.keys()
+        if self.copies:
+            files = [file for i in ids if isinstance(file := directory.file(i), File)]
+            noted |= {f.inode_id for f in files if self.copies.keys() & set(f.block_ids[-1:])}
+        return noted
 
     def forget(self, inode: INode) -> Iterator[INode]:
         """The inode has no link left. Those that it had the last links to."""
@@ -444,25 +460,36 @@ class Snapshots:
         self._names = None
         noted = self.by_snapshot.pop(snapshot.snapshot_id, {})
         gone = []
+        # Links first: what they take is what they show, and that is in the versions.
+        links = [link for i in noted for link in self.dead_of.get(i, ())]
+        moved = [link for link in links if link.moved and link.last == snapshot.snapshot_id]
+        with self.changing_moved(moved):
+            for link in moved:
+                self._hand_down_link(link, snapshot.snapshot_id)
         for inode in noted.values():
             with self.changing(inode):
-                self._hand_down(inode, snapshot.snapshot_id)
+                for link in list(self.dead_of.get(inode.inode_id, ())):
+                    if link.last == snapshot.snapshot_id:
+                        self._hand_down_link(link, snapshot.snapshot_id)
+        for inode in noted.values():
+            with self.changing(inode):
+                self._hand_down_version(inode, snapshot.snapshot_id)
             if inode.parent is None and inode.inode_id not in self.roots and not self.stays(inode):
                 gone.append(inode)
         if not self.count:
             self.births.clear()
         return gone
 
-    def _hand_down(self, inode: INode, snapshot_id: int) -> None:
+    def _hand_down_link(self, link: DeadLink, snapshot_id: int) -> None:
         """What is kept for that snapshot is kept for an older one, if it has to be."""
-        for link in list(self.dead_of.get(inode.inode_id, ())):
-            if link.last == snapshot_id:
-                older = self._newest_through(link, snapshot_id)
-                if older == NONE:
-                    self._remove_dead(link)
-                else:
-                    link.last = older
-                    self.note(older, inode)
+        older = self._newest_through(link, snapshot_id)
+        if older == NONE:
+            self._remove_dead(link)
+        else:
+            link.last = older
+            self.note(older, link.inode)
+
+    def _hand_down_version(self, inode: INode, snapshot_id: int) -> None:
         versions = self.versions.get(inode.inode_id, [])
         at = next((i for i, found in enumerate(versions) if found.last == snapshot_id), None)
         if at is None:

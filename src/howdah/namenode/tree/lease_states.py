@@ -64,7 +64,7 @@ LEASE_TRANSITIONS: Final[tuple[Transition[LeasePhase], ...]] = (
         _P.RECOVERING,
         "OP_REASSIGN_LEASE",
         _P.RECOVERING,
-        "namenode: after its restart, under its new name",
+        "namenode: after a restart or a failover, under its own name",
     ),
     Transition(_P.HELD, "OP_CLOSE", _P.NONE, "client: `complete`; primary: a truncation is done"),
     Transition(

@@ -91,20 +91,20 @@ class Measuring:
         whose policy then counts for what has none of its own."""
         above = parent if parent is not None else self._snapshots.holder(top)
         total = Usage()
-        self._add(total, top, UNSPECIFIED if above is None else self._policy_id(above))
+        self._add(total, top, UNSPECIFIED if above is None else self.policy_id(above))
         return total
 
     def of_link(self, link: DeadLink) -> Usage:
         """What an entry that is no more takes of the directory in which it was."""
         total = Usage()
-        policy_id = self._policy_id(link.parent)
+        policy_id = self.policy_id(link.parent)
         if link.moved:
             self._add_then(total, link.inode, link.last, policy_id)
         else:
             self._add(total, link.inode, policy_id)
         return total
 
-    def _policy_id(self, inode: INode) -> int:
+    def policy_id(self, inode: INode) -> int:
         """The policy that counts for what is in it, also where only snapshots have it."""
         node: INode | None = inode
         while node is not None:

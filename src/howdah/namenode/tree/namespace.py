@@ -81,6 +81,7 @@ class Namespace:
         self.measuring: Final = Measuring(self._files, self.snapshots)
         self.tally: Final = Tally(self.find, self.snapshots, self.measuring)
         self.snapshots.changing = self.tally.changing
+        self.snapshots.changing_moved = self.tally.changing_moved
         self.failed_edit: edits.Edit | None = None
         """The edit that `apply` raised at. The tree may lie between two transactions."""
         self.rolling_upgrade_start_ms: int | None = None
@@ -147,6 +148,11 @@ class Namespace:
     def file_of(self, block: Block) -> File:
         """The file that the block belongs to. Raises KeyError if it is gone."""
         return self._files.of(block)
+
+    def may_come(self, block_id: int, generation_stamp: int) -> bool:
+        """Whether edits to come may add a block of that id and stamp. Both are given out in
+        order, and the edit that adds the block follows those that give them out."""
+        return block_id >= self.last_block_id or generation_stamp >= self.generation_stamp
 
     def is_attached(self, inode: INode) -> bool:
         """True unless the inode, or a directory above it, was deleted."""
@@ -472,6 +478,7 @@ class Namespace:
             self._detach(old)
         source = inode.parent
         assert source is not None, f"{src} is attached"
+        policy_id = self.measuring.policy_id(source)
         if self.snapshots.count:
             self.snapshots.unlink(inode, moved=True)
         source.remove(inode)
@@ -480,6 +487,8 @@ class Namespace:
         parent.add(inode)
         if self.snapshots.count:
             self.snapshots.linked(inode)
+        if self.tally.directories:
+            self.tally.moved(self.inodes, inode, policy_id)
         parent.mtime_ms = timestamp_ms
 
     def _delete(self, op: edits.DeleteOp) -> None:

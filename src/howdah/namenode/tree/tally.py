@@ -8,7 +8,7 @@ snapshots had, `changing` encloses each inode of which less is kept afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -98,6 +98,21 @@ class Tally:
         for holder, usage in before:
             self._charge(holder, usage, -1)
 
+    @contextmanager
+    def changing_moved(self, links: Sequence[DeadLink]) -> Iterator[None]:
+        """Entries that were moved away show less meanwhile, or are kept no more."""
+        if not self.directories:
+            yield
+            return
+        for link in links:
+            if self._is_bounded(link.parent):
+                self._charge(link.parent, self._measuring.of_link(link), -1)
+        yield
+        for link in links:
+            kept = link in self._snapshots.dead_of.get(link.inode.inode_id, ())
+            if kept and self._is_bounded(link.parent):
+                self._charge(link.parent, self._measuring.of_link(link))
+
     def _shares(self, inode: INode, goes: bool) -> list[tuple[Directory, Usage]]:
         """What it takes of which directories. Of a directory that stays in its place it is
         not asked: nothing below it changes with it."""
@@ -138,6 +153,23 @@ class Tally:
         quota.used_names = usage.names
         quota.used_bytes = usage.space_bytes
         quota.used_by_kind_bytes = usage.by_kind_bytes
+
+    def moved(self, inodes: Inodes, inode: INode, policy_id: int) -> None:
+        """The inode is elsewhere now, and `policy_id` was the policy above it. Under another
+        one its blocks are of other kinds, also for the bounds that went with it."""
+        above = self._snapshots.holder(inode)
+        if above is None or self._measuring.policy_id(above) == policy_id:
+            return
+        for inode_id in self.directories:
+            directory = inodes.directories[inode_id]
+            if directory.quota is not None and self._is_at_or_below(directory, inode):
+                self.count(directory, directory.quota)
+
+    def _is_at_or_below(self, directory: INode, top: INode) -> bool:
+        node: INode | None = directory
+        while node is not None and node is not top:
+            node = self._snapshots.holder(node)
+        return node is top
 
     def count_all(self, inodes: Inodes) -> None:
         """Count everything anew, as after a start from an image."""

@@ -15,8 +15,8 @@ docs/how-it-works/recovery.md:
 
 If an attempt brings no result in time, or its primary dies or registers again, the next
 attempt follows, with a higher recovery id and another primary in turn. Only the latest
-id counts: a result with an older one is refused, also after a restart of the namenode,
-which forgets the attempts. A result that arrives again after the file was closed
+id counts: a result with an older one is refused, also after a restart or a failover, which
+forgets the attempts. A result that arrives again after the file was closed
 changes nothing.
 
 **No acknowledged byte is dropped by mistake.** The namenode knows which length the writer
@@ -36,8 +36,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from howdah import errors
-from howdah.namenode.blocks.block_map import ReplicaState, ReportedReplica
 from howdah.namenode.blocks.datanodes import Datanode, Storage
+from howdah.namenode.blocks.replica_reports import ReplicaState, ReportedReplica
 from howdah.namenode.calls.core import Core
 from howdah.namenode.inodes.file_blocks import ClientBlock, check_length, close_edit, edit_blocks
 from howdah.namenode.inodes.inodes import Block, BlockState, File
@@ -101,8 +101,22 @@ class BlockRecovery:
         self._said: list[str] = []
         # Why results were refused, by block: a primary may send a result again and again.
         self._refused: dict[int, str] = {}
-        # Cuts that the last start of the namenode interrupted. What it recovered for
-        # silent writers it finds by its own leases.
+        self._find_cuts()
+        core.on_role.append(self._role_changed)
+
+    def _role_changed(self) -> None:
+        """Attempts of before are nobody's: the active namenode begins its own."""
+        self._recoveries.clear()
+        self._orders.clear()
+        self._said.clear()
+        self._refused.clear()
+        if self._core.writable:
+            self._find_cuts()
+
+    def _find_cuts(self) -> None:
+        """Cuts that a start of the namenode, or a failover, has interrupted. What was recovered
+        for silent writers is found by the leases of namenodes."""
+        core = self._core
         for inode_id in core.leases.held():
             file = core.namespace.inodes.get(inode_id)
             if isinstance(file, File) and file.blocks and file.blocks[-1].truncating:

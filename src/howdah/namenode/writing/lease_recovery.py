@@ -8,16 +8,16 @@ The steps are those of docs/how-it-works/recovery.md:
 1. If all blocks are complete, the file is closed.
 2. If nobody wrote the last block, one edit drops it and closes the file: no byte was
    synced, no datanode has a replica with its stamp, and all that may have one have
-   reported. A restart forgets pipelines: then all live datanodes must have come back and
-   reported (`Core.unheard`).
+   reported. A restart forgets pipelines, and a failover does: then all live datanodes must
+   have come back and reported (`Core.unheard`).
 3. Otherwise the namenode takes the lease, by an edit. From here on every call of the old
    writer is refused, even if it asked for the recovery itself.
 4. Once the earlier blocks are complete, the datanodes of the last one agree on its length
    (`block_recovery`), and the file is closed with that length.
 
 The namenode checks its own leases again and again until their files are closed, also
-those that it held before a restart. Nothing is done in safe mode: the namenode does not
-know yet what datanodes have.
+those that it, or another active, held before a restart or a failover. Nothing is done in
+safe mode: the namenode does not know yet what datanodes have.
 """
 
 from __future__ import annotations
@@ -50,6 +50,11 @@ class LeaseRecovery:
         self._next_round_ms = 0
         self._waiting: set[int] = set()
         """Files whose delay is in the log already."""
+        core.on_role.append(self._role_changed)
+
+    def _role_changed(self) -> None:
+        self._next_round_ms = 0
+        self._waiting.clear()
 
     # Asked for by clients.
 

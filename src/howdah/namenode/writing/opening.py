@@ -144,7 +144,8 @@ class Opening:
         check_client_name(client_name)
         self._leases.require_free(file, client_name, caller, "APPEND_FILE")
         last = file.last_block
-        if last is not None and len(last.replicas) < core.settings.min_replication:
+        alive = sum(s.node.alive for s in last.replicas) if last is not None else 0
+        if last is not None and alive < core.settings.min_replication:
             raise errors.RemoteError(
                 f"append: lastBlock={last.name} of src={found.path} is not sufficiently "
                 "replicated yet."

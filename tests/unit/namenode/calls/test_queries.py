@@ -231,6 +231,19 @@ def test_in_safe_mode_a_block_that_nobody_has_is_no_lost_one(client: Any, nodes:
         replace(client, namenode=fresh).locations("/f")
 
 
+def test_an_observer_sends_readers_to_the_active_for_blocks_that_nobody_has_reported_to_it(
+    client: Any, nodes: Nodes
+) -> None:
+    client.write("/f", BLOCK, 10)
+    client.create("/empty")
+    fresh = client.namenode.restarted()
+    fresh.core.become_standby()
+    observer = replace(client, namenode=fresh)
+    with pytest.raises(errors.ObserverRetryOnActive, match=r"^Zero blocklocations for /f$"):
+        observer.locations("/f")
+    assert not observer.locations("/empty").blocks
+
+
 @pytest.mark.parametrize(("offset", "length"), [(-1, 10), (0, -1)])
 def test_range_below_zero_is_refused(client: Any, offset: int, length: int) -> None:
     client.create("/f")

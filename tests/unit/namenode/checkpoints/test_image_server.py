@@ -10,8 +10,10 @@ from types import SimpleNamespace
 import pytest
 
 from howdah.namenode.checkpoints import image_server
-from howdah.namenode.checkpoints.image_server import FileOut, ImageIn, TransferSettings
+from howdah.namenode.checkpoints.image_server import GONE, ImageIn, TransferSettings
 from howdah.storage.image.files import WrittenImage
+from howdah.web import file_out
+from howdah.web.file_out import FileOut, OutgoingFile
 from howdah.web.http import Request
 from howdah.web.image_transfer import ImageOffered
 
@@ -47,6 +49,7 @@ def hours(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(0, 1_000_000, 3600))
     slow = SimpleNamespace(monotonic=lambda: float(next(clock)), sleep=lambda _: None)
     monkeypatch.setattr(image_server, "time", slow)
+    monkeypatch.setattr(file_out, "time", slow)
 
 
 @pytest.mark.usefixtures("hours")
@@ -72,12 +75,13 @@ def test_file_that_is_taken_in_drops_is_given_up(
     path = tmp_path / "edits"
     path.write_bytes(b"x" * 1000)
     with pytest.raises(TimeoutError, match="too slow"):
-        FileOut(lambda: path, 0, 60.0).run(ends[0], b"")
+        FileOut(lambda: OutgoingFile(path), 0, 60.0, missing_status=GONE).run(ends[0], b"")
 
 
 def test_file_that_is_gone_is_said(
     ends: tuple[socket.socket, socket.socket], tmp_path: Path
 ) -> None:
-    going = FileOut(lambda: tmp_path / "purged", 0, 60.0)
+    purged = OutgoingFile(tmp_path / "purged")
+    going = FileOut(lambda: purged, 0, 60.0, missing_status=GONE)
     going.run(ends[0], b"")
     assert b"410 Gone" in going.done()

@@ -11,6 +11,8 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.testing.in_memory import InMemoryNamenode
 
+PATIENCE_MS = 2000
+
 
 class FakeJournal:
     """Takes records, and is durable when it is told to be."""
@@ -24,15 +26,34 @@ class FakeJournal:
         self.last_txid += len(records)
 
 
+class Unlogged(InMemoryNamenode):
+    """From its start on what is committed is left to the barrier."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.log += self.core.take_outbox()
+
+    def _keep_log(self) -> None:
+        """Nothing is kept here."""
+
+
 class World:
     def __init__(self) -> None:
-        self.namenode = InMemoryNamenode()
+        self.namenode = Unlogged()
         self.turn: list[Callable[[], None]] = []
         self.sent: list[str] = []
-        self.barrier = DurableBarrier(self.namenode.core, self.turn.append)
+        self.now_ms = 0
+        self.looks: list[Callable[[], None]] = []
+        self.given_up: list[str] = []
+        self.barrier = DurableBarrier(
+            self.namenode.core,
+            self.turn.append,
+            later=lambda seconds, look: self.looks.append(look),
+            boottime_ms=lambda: self.now_ms,
+            patience_ms=PATIENCE_MS,
+        )
         self.journal = FakeJournal(self.namenode.core.last_txid)
         self.barrier.log = self.journal
-        self.namenode._keep_log = lambda: None  # type: ignore[method-assign]
 
     def change(self, name: str) -> None:
         """A call that commits, and its answer."""
@@ -56,6 +77,27 @@ class World:
         turn, self.turn[:] = list(self.turn), []
         for call in turn:
             call()
+
+
+class FakeLease:
+    """A promise that can run out, be renewed and be lost."""
+
+    def __init__(self, until_ms: int | None, proved_ms: int = -1) -> None:
+        self.until_ms = until_ms
+        self.proved_ms = proved_ms
+        self.lost: str | None = None
+
+    def lease_until_ms(self) -> int | None:
+        return self.until_ms
+
+    def proved_at_ms(self) -> int:
+        return self.proved_ms
+
+
+def look(world: World) -> None:
+    looks, world.looks[:] = list(world.looks), []
+    for each in looks:
+        each()
 
 
 @pytest.fixture
@@ -162,3 +204,164 @@ def test_an_answer_that_cannot_be_sent_holds_no_other_back() -> None:
         world.barrier.durable(world.journal.last_txid)
     world.end_turn()
     assert world.sent == ["a", "b"]
+
+
+# Self-fencing.
+
+
+@pytest.mark.req("FS-072", "LM-016")
+def test_a_read_waits_while_another_may_be_active_and_leaves_when_the_lease_is_renewed(
+    world: World,
+) -> None:
+    lease = world.barrier.lease = FakeLease(1000)
+    world.answer("before")
+    world.now_ms = 1000
+    world.answer("look")
+    look(world)
+    assert world.sent == ["before"]
+    lease.until_ms = 2000
+    look(world)
+    assert world.sent == ["before", "look"]
+    assert not world.looks, "nobody waits, nobody looks"
+
+
+@pytest.mark.req("LM-016", "LM-018")
+def test_an_answer_that_is_durable_waits_for_the_lease_nevertheless(world: World) -> None:
+    lease = world.barrier.lease = FakeLease(1000)
+    world.change("a")
+    world.end_turn()
+    world.now_ms = 1500
+    world.barrier.durable(world.journal.last_txid)
+    assert world.sent == []
+    lease.until_ms = 2000
+    look(world)
+    assert world.sent == ["a"]
+
+
+@pytest.mark.req("LM-016", "LM-018")
+def test_answers_leave_though_each_call_to_the_log_takes_longer_than_the_lease(
+    world: World,
+) -> None:
+    """What a majority answers was sent after they were computed."""
+    lease = world.barrier.lease = FakeLease(1000)
+    world.now_ms = 1500
+    world.change("a")
+    world.end_turn()
+    world.now_ms = 1600
+    world.change("b")
+    world.end_turn()
+    # The request was sent at 1510, its answer came at 2900: the lease was over by then.
+    world.now_ms, lease.proved_ms, lease.until_ms = 2900, 1510, 2510
+    world.barrier.durable(world.journal.last_txid)
+    assert world.sent == ["a"]
+    lease.proved_ms = 2600
+    look(world)
+    assert world.sent == ["a", "b"]
+    assert not world.looks, "nobody waits, nobody looks"
+
+
+@pytest.mark.req("LM-016", "LM-018")
+def test_a_proof_lets_no_answer_out_that_is_not_durable(world: World) -> None:
+    lease = world.barrier.lease = FakeLease(1000)
+    world.now_ms = 1500
+    world.answer("look")
+    world.change("a")
+    world.end_turn()
+    lease.proved_ms = 1500
+    look(world)
+    assert world.sent == ["look"]
+
+
+@pytest.mark.req("FS-070", "LM-018")
+def test_a_proof_of_old_lets_nothing_out_when_the_log_is_lost(world: World) -> None:
+    lease = world.barrier.lease = FakeLease(1000)
+    world.now_ms = 1500
+    world.answer("look")
+    lease.proved_ms, lease.lost = 1600, "epoch 3 is over"
+    look(world)
+    assert world.sent == []
+
+
+@pytest.mark.req("FS-070", "LM-018")
+def test_nothing_leaves_a_namenode_that_has_lost_the_log(world: World) -> None:
+    lease = world.barrier.lease = FakeLease(None)
+    lease.lost = "epoch 3 is less than the last promised epoch 4"
+    world.answer("look")
+    world.now_ms = 10**9
+    look(world)
+    assert world.sent == []
+
+
+def test_a_log_without_a_lease_holds_nothing_back(world: World) -> None:
+    world.barrier.lease = FakeLease(None)
+    world.answer("look")
+    assert world.sent == ["look"]
+
+
+def test_what_waits_leaves_when_the_log_has_ended_in_order(world: World) -> None:
+    """Its end was accepted, so nobody else wrote before."""
+    world.barrier.lease = FakeLease(1000)
+    world.now_ms = 1500
+    world.answer("look")
+    world.barrier.durable(world.journal.last_txid, is_alone=True)
+    assert world.sent == ["look"]
+
+
+# -- a lease that does not come back ----------------------------------------------------
+
+
+def wait_in_vain(world: World, name: str) -> None:
+    """An answer that cannot leave, or not yet."""
+    assert world.barrier.hold()
+    world.barrier.when_clear(lambda: world.sent.append(name), lambda: world.given_up.append(name))
+
+
+def test_an_answer_that_has_waited_for_long_without_a_lease_is_given_up(world: World) -> None:
+    world.barrier.lease = FakeLease(until_ms=100)
+    world.now_ms = 100
+    wait_in_vain(world, "early")
+    world.now_ms = 200
+    wait_in_vain(world, "late")
+    world.now_ms = 100 + PATIENCE_MS - 1
+    look(world)
+    assert world.given_up == []
+    world.now_ms += 1
+    look(world)
+    assert world.given_up == ["early"]
+
+
+def test_an_answer_that_was_given_up_is_never_sent(world: World) -> None:
+    lease = world.barrier.lease = FakeLease(until_ms=100)
+    world.now_ms = 100
+    wait_in_vain(world, "early")
+    world.now_ms = 200
+    wait_in_vain(world, "late")
+    world.now_ms = 100 + PATIENCE_MS
+    look(world)
+    lease.until_ms, lease.proved_ms = 10_000, 9_000
+    look(world)
+    assert (world.given_up, world.sent) == (["early"], ["late"])
+
+
+def test_an_answer_that_only_waits_to_be_durable_is_not_given_up(world: World) -> None:
+    world.barrier.lease = FakeLease(until_ms=1_000_000)
+    world.change("a")
+    world.end_turn()
+    wait_in_vain(world, "look")
+    world.now_ms = 100_000
+    world.barrier.when_clear(lambda: None)
+    look(world)
+    assert world.given_up == []
+
+
+def test_what_is_to_be_done_when_it_is_durable_waits_for_ever(world: World) -> None:
+    """Nobody else would do it."""
+    lease = world.barrier.lease = FakeLease(until_ms=100)
+    world.now_ms = 100
+    world.barrier.when_durable(lambda: world.sent.append("done"))
+    world.now_ms = 100 + 2 * PATIENCE_MS
+    look(world)
+    assert world.sent == []
+    lease.until_ms, lease.proved_ms = 10_000, 9_000
+    look(world)
+    assert world.sent == ["done"]

@@ -13,6 +13,7 @@ from howdah import errors
 from howdah.namenode.ha.categories import CATEGORIES, CategoryGate
 from howdah.namenode.ha.states import Category, HAContext, HAState
 from howdah.namenode.protocols import client
+from howdah.namenode.protocols.ha_service import HAService, HASettings
 from howdah.namenode.protocols.namenode import NamenodeProtocol
 from howdah.namenode.protocols.refresh import refresh_services
 from howdah.proto import client_namenode_pb2 as pb
@@ -30,6 +31,9 @@ def services() -> list[Service]:
         namenode.client.service(),
         namenode.datanode.service(),
         NamenodeProtocol(namenode.core, CLUSTER, UNUSED).service(),
+        HAService(
+            namenode.core, lambda: "ACTIVE", lambda: "", None, HASettings(False, False)
+        ).service(),
         *refresh_services(namenode.core),
     ]
 
@@ -108,6 +112,13 @@ def test_some_calls_have_the_category_that_the_request_asks_for(
     else:
         with pytest.raises(errors.StandbyError):
             gate(client.PROTOCOL, method, request_)
+
+
+def test_a_standby_tells_a_balancer_of_its_blocks_where_that_is_configured() -> None:
+    here = context(HAState.STANDBY)
+    with pytest.raises(errors.StandbyError):
+        CategoryGate(here)(NamenodeProtocol.PROTOCOL, "getBlocks", UNUSED)
+    CategoryGate(here, checks_get_blocks=False)(NamenodeProtocol.PROTOCOL, "getBlocks", UNUSED)
 
 
 def call(method: str, request: Message) -> Call:

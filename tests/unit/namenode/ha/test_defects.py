@@ -20,10 +20,20 @@ from howdah.namenode.process.server import Namenode
 from howdah.namenode.protocols import client
 from howdah.namenode.tree.namespace import Namespace
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
 from howdah.rpc.client import RpcClient
 from howdah.storage.edits import edits
 
-T = TypeVar("T")
+WAIT_S = 30
+
+T = TypeVar("T", bound=Message)
+
+
+async def come_true(condition: Callable[[], object]) -> None:
+    """Return when it is true; TimeoutError if that takes too long."""
+    async with asyncio.timeout(WAIT_S):
+        while not condition():
+            await asyncio.sleep(0.001)
 
 
 class Serving:
@@ -52,9 +62,8 @@ class Serving:
                 self.namenode = Namenode(self.conf, loaded)
                 self.namenode.core.safe_mode.leave(force=True)
                 serving = asyncio.create_task(self.namenode.serve(None))
-                while not self.namenode._pages.port:
-                    await asyncio.sleep(0.001)
-                await asyncio.wait_for(scenario(self), 30)
+                await come_true(lambda: self.namenode._pages.port)
+                await asyncio.wait_for(scenario(self), WAIT_S)
                 self.namenode._stop.set()
                 return await serving
             finally:
@@ -72,14 +81,16 @@ class Serving:
                 user=self.namenode.core.permissions.superuser,
             )
             try:
-                return rpc.call(method, request, response)  # type: ignore[type-var]
+                return rpc.call(method, request, response)
             finally:
                 rpc.close()
 
         return await asyncio.to_thread(ask)
 
     async def mkdir(self, path: str) -> pb.MkdirsResponseProto:
-        request = pb.MkdirsRequestProto(src=path, masked={"perm": 0o755}, createParent=True)  # type: ignore[arg-type]
+        request = pb.MkdirsRequestProto(
+            src=path, masked=types_pb2.FsPermissionProto(perm=0o755), createParent=True
+        )
         return await self.call("mkdirs", request, pb.MkdirsResponseProto)
 
 
@@ -153,8 +164,7 @@ def test_defect_in_a_duty_is_counted_for_jmx_and_everybody_is_served_on(
 
         before = defects.seen["pending answers"]
         monkeypatch.setattr(here.namenode.client._files.closes, "look", lambda ids: fail())
-        while defects.seen["pending answers"] == before:
-            await asyncio.sleep(0.01)
+        await come_true(lambda: defects.seen["pending answers"] > before)
         assert (await here.mkdir("/a")).result
         assert here.namenode._pages.status().defects["pending answers"] == before + 1
 
@@ -168,8 +178,7 @@ def test_defect_in_a_callback_of_the_loop_is_counted(serving: Serving) -> None:
     async def scenario(here: Serving) -> None:
         before = defects.seen.total()
         asyncio.get_running_loop().call_soon(fail)
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
+        await come_true(lambda: defects.seen.total() > before)
         assert defects.seen.total() == before + 1
         assert (await here.mkdir("/a")).result
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from howdah import defects
 from howdah.namenode.ha.duties import LONGEST_PAUSE_MS, Duties, Duty
 from howdah.namenode.inodes.effects import NamespaceBroken
+from howdah.namenode.rounds import Round
 
 
 class World:
@@ -41,16 +42,16 @@ def test_each_duty_has_a_turn_at_each_tick() -> None:
 def test_a_duty_has_no_other_turn_while_its_round_is_under_way() -> None:
     begun: list[int] = []
 
-    def begin() -> Iterator[list[str]]:
+    def begin() -> Round:
         begun.append(1)
 
-        def slices() -> Iterator[list[str]]:
+        def slices() -> Round:
             yield []
             yield []
 
         return slices()
 
-    world = World(Duty("long", begin))  # type: ignore[arg-type]
+    world = World(Duty("long", begin))
     world.duties.tick()
     world.duties.tick()
     assert (len(begun), world.duties.is_running("long")) == (1, True)
@@ -112,12 +113,12 @@ def test_a_duty_that_works_again_has_all_its_turns_again() -> None:
 def test_a_defect_in_a_slice_ends_the_round_and_another_begins_after_the_pause() -> None:
     begun: list[int] = []
 
-    def begin() -> Iterator[list[str]]:
+    def begin() -> Round:
         begun.append(world.now_ms)
         yield []
         fail()
 
-    world = World(Duty("long", begin))  # type: ignore[arg-type]
+    world = World(Duty("long", begin))
     world.duties.tick()
     world.turn()
     assert not world.duties.is_running("long")
@@ -129,12 +130,12 @@ def test_a_defect_in_a_slice_ends_the_round_and_another_begins_after_the_pause()
 def test_what_was_stopped_runs_no_more() -> None:
     done: list[str] = []
 
-    def slices() -> Iterator[list[str]]:
+    def slices() -> Round:
         while True:
             done.append("slice")
             yield []
 
-    world = World(Duty("long", slices))  # type: ignore[arg-type]
+    world = World(Duty("long", slices))
     world.duties.tick()
     world.duties.stop()
     world.turn()

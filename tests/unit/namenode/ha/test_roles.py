@@ -21,10 +21,11 @@ from howdah.namenode.process.loading import load
 from howdah.namenode.process.server import Namenode
 from howdah.namenode.protocols import client
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
 from howdah.rpc.service import Deferred
 from howdah.rpc.session import Call
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Message)
 ROOT = "root"
 
 
@@ -72,7 +73,9 @@ def call(namenode: Namenode, method: str, request: Message) -> object:
 
 
 def mkdir(namenode: Namenode, path: str) -> object:
-    request = pb.MkdirsRequestProto(src=path, masked={"perm": 0o755}, createParent=True)  # type: ignore[arg-type]
+    request = pb.MkdirsRequestProto(
+        src=path, masked=types_pb2.FsPermissionProto(perm=0o755), createParent=True
+    )
     return call(namenode, "mkdirs", request)
 
 
@@ -135,7 +138,7 @@ def test_after_it_was_active_no_duty_runs_and_nothing_is_written(root: Path) -> 
         before, last_txid = on_disk(root), namenode.core.last_txid
         for _ in range(3):
             namenode.tick()
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # a turn of the loop, for whatever the tick has begun
         assert not turns
         assert not any(map(namenode.active.duties.is_running, DUTIES))
         assert log_threads() <= threads

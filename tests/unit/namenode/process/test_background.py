@@ -19,12 +19,31 @@ def test_both_files_are_read(tmp_path: Path) -> None:
         {"dfs.hosts": str(tmp_path / "in"), "dfs.hosts.exclude": str(tmp_path / "out")}
     )
     hosts = read_hosts(conf)
-    assert [str(entry) for entry in hosts.included] == ["127.0.0.1", "127.0.0.2:9866"]
+    assert [str(entry) for entry in hosts.named] == ["127.0.0.1", "127.0.0.2:9866"]
     assert [str(entry) for entry in hosts.excluded] == ["127.0.0.2"]
 
 
 def test_without_files_everybody_may_come() -> None:
-    assert read_hosts(Configuration()).included == ()
+    assert read_hosts(Configuration()).named == ()
+
+
+def test_one_json_file_may_stand_for_both(tmp_path: Path) -> None:
+    (tmp_path / "all").write_text(
+        '[{"hostName": "127.0.0.1"}, {"hostName": "127.0.0.2", "adminState": "DECOMMISSIONED"}]'
+    )
+    provider = "org.apache.hadoop.hdfs.server.blockmanagement.CombinedHostFileManager"
+    conf = Configuration(
+        {"dfs.hosts": str(tmp_path / "all"), "dfs.namenode.hosts.provider.classname": provider}
+    )
+    hosts = read_hosts(conf)
+    assert [str(entry) for entry in hosts.named] == ["127.0.0.1", "127.0.0.2"]
+    assert [str(entry) for entry in hosts.excluded] == ["127.0.0.2"]
+
+
+def test_another_provider_is_refused_by_name() -> None:
+    conf = Configuration({"dfs.namenode.hosts.provider.classname": "com.example.Mine"})
+    with pytest.raises(errors.InvalidConfiguration, match="Mine is neither"):
+        read_hosts(conf)
 
 
 def test_a_file_that_cannot_be_read_is_named_with_its_key(tmp_path: Path) -> None:

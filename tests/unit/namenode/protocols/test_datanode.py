@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.namenode.blocks.block_map import SLICE_REPLICAS, ReplicaState, ReportedReplica
+from howdah.namenode.blocks.block_map import SLICE_REPLICAS
+from howdah.namenode.blocks.replica_reports import ReplicaState, ReportedReplica
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.core import Settings
 from howdah.namenode.protocols.datanode import REPORT_OVERDUE_MS
@@ -153,15 +154,15 @@ def test_nobody_speaks_for_a_node_from_somewhere_else(client: Any, nodes: Nodes)
     )
     assert [c.cmdType for c in answer.cmds] == [dn.DatanodeCommandProto.RegisterCommand]
     fatal = dn.ErrorReportRequestProto.FATAL_DISK_ERROR
-    for method, request in (
-        ("blockReport", dn.BlockReportRequestProto(blockPoolId=POOL_ID)),
-        ("blockReceivedAndDeleted", dn.BlockReceivedAndDeletedRequestProto(blockPoolId=POOL_ID)),
-        ("errorReport", dn.ErrorReportRequestProto(errorCode=fatal, msg="gone")),
-    ):
-        named = getattr(request, "registartion" if method == "errorReport" else "registration")
-        named.CopyFrom(registration)
-        with pytest.raises(errors.UnregisteredNode, match=r"comes from 10\.6\.6\.6"):
-            namenode.call(method, request, address="10.6.6.6")
+    news = dn.BlockReceivedAndDeletedRequestProto(registration=registration, blockPoolId=POOL_ID)
+    with pytest.raises(errors.RetriableError, match=r"comes from 10\.6\.6\.6"):
+        namenode.call("blockReceivedAndDeleted", news, address="10.6.6.6")
+    report = dn.BlockReportRequestProto(registration=registration, blockPoolId=POOL_ID)
+    told = namenode.call("blockReport", report, address="10.6.6.6")
+    assert told.cmd.cmdType == dn.DatanodeCommandProto.RegisterCommand
+    trouble = dn.ErrorReportRequestProto(registartion=registration, errorCode=fatal, msg="gone")
+    with pytest.raises(errors.UnregisteredNode, match=r"comes from 10\.6\.6\.6"):
+        namenode.call("errorReport", trouble, address="10.6.6.6")
     assert nodes[0].known.alive
 
 
@@ -182,9 +183,17 @@ def test_unknown_datanode_is_told_to_register(namenode: InMemoryNamenode) -> Non
     node = InMemoryDatanode(namenode, "dn", "10.0.0.1", {"DS": {}})
     (command,) = node.heartbeat()
     assert command.cmdType == dn.DatanodeCommandProto.RegisterCommand
-    with pytest.raises(errors.UnregisteredNode):
-        node.report()
-    with pytest.raises(errors.UnregisteredNode):
+
+
+def test_reports_of_an_unknown_datanode_do_not_end_its_service(
+    namenode: InMemoryNamenode,
+) -> None:
+    """Hadoop's ends it for good when it hears of UnregisteredNodeException, and reports while
+    another thread of it registers: with a namenode that was just started anew."""
+    node = InMemoryDatanode(namenode, "dn", "10.0.0.1", {"DS": {}})
+    told = node.report()
+    assert told.cmd.cmdType == dn.DatanodeCommandProto.RegisterCommand
+    with pytest.raises(errors.RetriableError, match="it registers first"):
         node.store(1, 1, 1)
 
 

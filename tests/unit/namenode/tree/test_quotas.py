@@ -290,6 +290,20 @@ def test_a_policy_moves_what_counts_to_another_type(
     assert {kind.name: count for kind, count in found.items() if count} == {"SSD": 100}
 
 
+@pytest.mark.parametrize("operation", ["rename", "rename2"])
+def test_bounds_that_move_count_as_the_policy_there_places(
+    client: Any, namenode: InMemoryNamenode, nodes: Nodes, operation: str
+) -> None:
+    client.mkdirs("/hot/e/bounded")
+    client.write("/hot/e/bounded/f", 100)
+    set_quota(client, "/hot/e/bounded", space=1 << 20, kind="SSD")
+    client.mkdirs("/fast")
+    set_policy(client, "/fast", "ALL_SSD")
+    getattr(client, operation)("/hot/e", "/fast/e")
+    found = quota(namenode, "/fast/e/bounded").used_by_kind_bytes
+    assert {kind.name: count for kind, count in found.items() if count} == {"SSD": 100}
+
+
 def test_only_the_superuser_sets_them(client: Any) -> None:
     client.mkdirs("/d")
     with pytest.raises(errors.AccessDenied, match="Superuser privilege"):

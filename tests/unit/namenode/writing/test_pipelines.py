@@ -19,6 +19,7 @@ from howdah.testing.internal.namespaces.following import Follower
 CLIENT = "DFSClient_1"
 CLIENT_ID = b"0123456789abcdef"
 LENGTH = 100
+RETURN_MS = Settings("").stale_datanode_ms
 
 
 class Writing:
@@ -246,11 +247,32 @@ def test_a_pipeline_has_datanodes() -> None:
         writing.update(writing.new_stamp(), [])
 
 
-def test_an_unknown_datanode_is_refused() -> None:
+@pytest.mark.req("FS-126")
+def test_an_unknown_datanode_is_refused_when_it_had_the_time_to_register() -> None:
     writing = Writing()
+    writing.namenode.clock.advance(RETURN_MS)
     stranger = InMemoryDatanode(writing.namenode, "stranger", "10.1.1.1", {"DS": {}})
     with pytest.raises(errors.UnregisteredNode, match="is not registered"):
         writing.update(writing.new_stamp(), [stranger])
+
+
+@pytest.mark.req("FS-057", "FS-126")
+def test_a_pipeline_that_is_older_than_the_active_namenode_waits_for_its_datanodes() -> None:
+    """They beat to a new active within seconds; the stream goes on when they have."""
+    writing = Writing()
+    writing.namenode.clock.advance(RETURN_MS)
+    writing.namenode.core.become_active()
+    late = InMemoryDatanode(writing.namenode, "late", "10.1.1.1", {"DS-late": {}})
+    stamp = writing.new_stamp()
+    with pytest.raises(errors.RetriableError, match=r"not registered; .* 30 s more to come back"):
+        writing.update(stamp, [late], call_id=7)
+    late.register()
+    with pytest.raises(errors.RetriableError, match="has no storage DS-late; "):
+        writing.update(stamp, [late], call_id=7)
+    late.heartbeat()
+    writing.update(stamp, [late], call_id=7)
+    block = writing.namenode.core.namespace.blocks[writing.block_id]
+    assert block.generation_stamp == stamp
 
 
 def test_a_datanode_that_was_declared_dead_may_still_be_in_a_pipeline() -> None:

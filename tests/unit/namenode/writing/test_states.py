@@ -6,14 +6,17 @@ the namenode, the state machines included.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from howdah.namenode.blocks.block_states import BLOCK_TRANSITIONS, BlockPhase, phase_of
+from howdah.namenode.images.image import read_image, write_image
 from howdah.namenode.inodes.inodes import BlockState
 from howdah.namenode.tree.lease_states import LEASE_TRANSITIONS
+from howdah.namenode.tree.leases import namenode_holder
 from howdah.namenode.tree.namespace import Namespace
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.storage.edits import edits
@@ -113,6 +116,16 @@ def log_is_replayed(client: Any, nodes: Nodes) -> None:
     client.namenode.restarted()
 
 
+def lease_of_an_image_is_recovered(client: Any, nodes: Nodes) -> None:
+    client.create("/a")
+    image = io.BytesIO()
+    write_image(client.namenode.core.namespace, 7, 1, image)
+    image.seek(0)
+    namespace, _ = read_image(image, "fsimage")
+    namespace.apply(edits.ReassignLeaseOp(client.name, "/a", namenode_holder(0)))
+    client.complete("/a")
+
+
 def log_names_blocks_in_other_edits(client: Any, nodes: Nodes) -> None:
     owned = edits.Permission("root", "supergroup", 0o644)
     first, second, third = (edits.EditBlock(1 << 30 | number, 10, 1001) for number in range(3))
@@ -133,6 +146,7 @@ BLOCK_STORIES = [
     block_is_cut,
     block_of_a_snapshot_is_cut,
     log_is_replayed,
+    lease_of_an_image_is_recovered,
     log_names_blocks_in_other_edits,
 ]
 

@@ -1,0 +1,114 @@
+"""Whether the disks of the edits directories have room (shell: asks the file systems).
+
+Hadoop: NameNodeResourceChecker, NameNodeResourcePolicy. A namenode without room for its log
+says that it is not well, so that a failover controller gives its role to another, and is in
+safe mode while it is the active one (`Core.note_room`). Rules:
+
+1. A volume has room while more than `dfs.namenode.resource.du.reserved` bytes are free. One
+   that cannot be asked has none.
+2. Each volume that holds a required edits directory, or that
+   `dfs.namenode.resource.checked.volumes` names, needs room.
+3. Of the others `dfs.namenode.resource.checked.volumes.minimum` need it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from howdah import keys
+from howdah.config import Configuration
+
+log = logging.getLogger(__name__)
+
+
+def free_bytes(path: Path) -> int | None:
+    """What is free for this user at a path; None where that cannot be asked."""
+    try:
+        found = os.statvfs(path)
+    except OSError as error:
+        log.warning("the room at %s is not known: %s", path, error)
+        return None
+    return found.f_bavail * found.f_frsize
+
+
+class Resources:
+    """Looks at the volumes now and then, on a thread, as a mount may hang."""
+
+    def __init__(
+        self,
+        directories: Iterable[Path],
+        required: Iterable[Path],
+        *,
+        reserved_bytes: int,
+        minimum: int,
+        interval_ms: int,
+        now_ms: Callable[[], int],
+        free: Callable[[Path], int | None] = free_bytes,
+    ) -> None:
+        self._required = list(dict.fromkeys(required))
+        self._others = [path for path in dict.fromkeys(directories) if path not in self._required]
+        self._reserved_bytes = reserved_bytes
+        self._minimum = minimum
+        self._interval_ms = interval_ms
+        self._now_ms = now_ms
+        self._free = free
+        self._next_ms = 0
+        self._looking = False
+        self.trouble = ""
+        """Where there is no room; empty while there is enough."""
+
+    @classmethod
+    def of(cls, conf: Configuration, now_ms: Callable[[], int]) -> Resources:
+        required = [
+            *conf.get(keys.DFS_NAMENODE_EDITS_DIR_REQUIRED),
+            *conf.get(keys.DFS_NAMENODE_RESOURCE_CHECKED_VOLUMES),
+        ]
+        directories = conf.get(keys.DFS_NAMENODE_EDITS_DIR)
+        return cls(
+            directories,
+            required,
+            reserved_bytes=conf.get(keys.DFS_NAMENODE_RESOURCE_DU_RESERVED),
+            minimum=conf.get(keys.DFS_NAMENODE_RESOURCE_CHECKED_VOLUMES_MINIMUM),
+            interval_ms=round(1000 * conf.get(keys.DFS_NAMENODE_RESOURCE_CHECK_INTERVAL)),
+            now_ms=now_ms,
+        )
+
+    def tick(self) -> None:
+        """Look again when it is time. A look that hangs is not joined by a second one."""
+        if self._looking or self._now_ms() < self._next_ms:
+            return
+        self._looking = True
+        looking = asyncio.get_running_loop().run_in_executor(None, self.look)
+        looking.add_done_callback(self._looked)
+
+    def look(self) -> str:
+        """Where there is no room, by the rules."""
+        full = [path for path in self._required if not self._has_room(path)]
+        if full:
+            return f"less than {self._reserved_bytes} bytes are free at {_listed(full)}"
+        full = [path for path in self._others if not self._has_room(path)]
+        if self._others and len(self._others) - len(full) < min(self._minimum, len(self._others)):
+            return f"less than {self._reserved_bytes} bytes are free at {_listed(full)}"
+        return ""
+
+    def _has_room(self, path: Path) -> bool:
+        free = self._free(path)
+        return free is not None and free > self._reserved_bytes
+
+    def _looked(self, looking: asyncio.Future[str]) -> None:
+        self._looking = False
+        self._next_ms = self._now_ms() + self._interval_ms
+        trouble = looking.result()
+        if trouble and trouble != self.trouble:
+            log.error("The NameNode has no resources available: %s", trouble)
+        elif self.trouble and not trouble:
+            log.info("there is room for the edit log again")
+        self.trouble = trouble
+
+
+def _listed(paths: Iterable[Path]) -> str:
+    return ", ".join(map(str, paths))

@@ -1,0 +1,156 @@
+"""`/fsck`: who is let in, whose turn it is, and what is sent when a run breaks off."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+import pytest
+
+from howdah import defects, errors
+from howdah.namenode.fsck.options import Options
+from howdah.namenode.fsck.report import Text
+from howdah.namenode.process.fsck_pages import FsckPages
+from howdah.web.http import LAST_CHUNK, Request, chunk
+from howdah.web.server import Stream
+
+
+class Runs:
+    """In place of fsck: two pieces with the name of the user."""
+
+    error: Exception | None = None
+    closed = 0
+
+    def run(self, user: str, address: str, options: Options) -> Text:
+        try:
+            yield f"{user} 1"
+            yield ""
+            if self.error is not None:
+                raise self.error
+            yield f"{user} 2"
+        finally:
+            self.closed += 1
+
+
+class World:
+    """The loop, the log and the groups of users, all of them by hand."""
+
+    def __init__(self) -> None:
+        self.runs = Runs()
+        self.loop: deque[Callable[[], None]] = deque()
+        self.durable = True
+        self.held: list[Callable[[], None]] = []
+        self.refused: errors.HowdahError | None = None
+        self.pages = FsckPages(
+            self.runs,  # type: ignore[arg-type]
+            self.loop.append,
+            lambda act: act() if self.durable else self.held.append(act),
+            lambda user, go_on: go_on(self.refused),
+        )
+
+    def ask(self, query: dict[str, str] | None = None, **headers: str) -> bytes | Stream:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.pages.answer(Request("GET", "/fsck", query or {}, named))
+
+    def begin(self, user: str) -> list[tuple[bytes, bool]]:
+        """What a reader gets who takes everything at once."""
+        stream = self.ask({"ugi": user})
+        assert not isinstance(stream, bytes)
+        got: list[tuple[bytes, bool]] = []
+
+        def ready(data: bytes, is_last: bool) -> None:
+            got.append((data, is_last))
+            if is_last:
+                stream.stop()
+            else:
+                stream.next(ready)
+
+        stream.next(ready)
+        return got
+
+    def turn(self) -> None:
+        self.loop.popleft()()
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_a_run_is_sent_in_chunks_to_its_end(world: World) -> None:
+    got = world.begin("ann")
+    while world.loop:
+        world.turn()
+    assert got == [
+        (chunk(b"ann 1"), False),
+        (b"", False),
+        (chunk(b"ann 2"), False),
+        (LAST_CHUNK, True),
+    ]
+
+
+def test_one_slice_is_done_at_a_turn_of_the_loop_and_runs_take_turns(world: World) -> None:
+    got = [world.begin(user) for user in ("ann", "bob")]
+    assert len(world.loop) == 1
+    world.turn()
+    assert [len(pieces) for pieces in got] == [1, 0]
+    world.turn()
+    assert [len(pieces) for pieces in got] == [1, 1]
+    while world.loop:
+        assert len(world.loop) == 1
+        world.turn()
+    assert [pieces[-1] for pieces in got] == [(LAST_CHUNK, True)] * 2
+
+
+def test_text_waits_until_what_it_has_seen_is_durable(world: World) -> None:
+    world.durable = False
+    got = world.begin("ann")
+    world.turn()
+    assert got == []
+    assert not world.loop, "no further slice is made meanwhile"
+    world.held.pop()()
+    assert got == [(chunk(b"ann 1"), False)]
+
+
+def test_a_defect_breaks_off_without_the_end_of_the_body(world: World) -> None:
+    world.runs.error = RuntimeError("a defect")
+    before = defects.seen["fsck"]
+    got = world.begin("ann")
+    while world.loop:
+        world.turn()
+    assert got[-1] == (b"", True)
+    assert defects.seen["fsck"] == before + 1
+
+
+def test_a_run_whose_reader_has_gone_is_closed(world: World) -> None:
+    stream = world.ask()
+    assert not isinstance(stream, bytes)
+    stream.next(lambda data, is_last: None)
+    world.turn()
+    stream.next(lambda data, is_last: pytest.fail("nobody waits for it"))
+    stream.stop()
+    world.turn()
+    assert world.runs.closed == 1
+
+
+def test_nobody_is_served_whose_groups_cannot_be_found(world: World) -> None:
+    world.refused = errors.RemoteError("the directory service hangs")
+    (said, is_last), *more = world.begin("ann")
+    assert (b"the directory service hangs" in said, is_last, more) == (True, True, [])
+
+
+@pytest.mark.parametrize("header", ["origin", "referer", "sec_fetch_site"])
+@pytest.mark.parametrize("option", ["delete", "move", "replicate"])
+def test_a_page_of_another_server_changes_nothing(world: World, option: str, header: str) -> None:
+    refused = world.ask({option: "1"}, **{header: "http://elsewhere"})
+    assert isinstance(refused, bytes)
+    assert refused.startswith(b"HTTP/1.1 403 ")
+    assert not isinstance(world.ask({option: "1"}), bytes)
+    assert not isinstance(world.ask({"files": "1"}, **{header: "http://elsewhere"}), bytes)
+
+
+def test_wrong_numbers_and_proxies_are_refused(world: World) -> None:
+    for query, status in (({"startblockafter": "x"}, 400), ({"doAs": "root"}, 403)):
+        refused = world.ask(query)
+        assert isinstance(refused, bytes)
+        assert refused.startswith(b"HTTP/1.1 %d " % status)

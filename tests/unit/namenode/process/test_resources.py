@@ -1,0 +1,70 @@
+"""Where there is room for the edit log."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from howdah.namenode.process.resources import Resources, free_bytes
+
+A, B, C = Path("/a"), Path("/b"), Path("/c")
+
+
+def resources(free: dict[Path, int | None], *required: Path, minimum: int = 1) -> Resources:
+    return Resources(
+        [A, B],
+        required,
+        reserved_bytes=100,
+        minimum=minimum,
+        interval_ms=0,
+        now_ms=lambda: 0,
+        free=free.__getitem__,
+    )
+
+
+@pytest.mark.parametrize(
+    ("free", "required", "minimum", "has_room"),
+    [
+        ({A: 101, B: 101}, [], 1, True),
+        ({A: 101, B: 100}, [], 1, True),
+        ({A: 100, B: 100}, [], 1, False),
+        ({A: None, B: 101}, [], 1, True),
+        ({A: None, B: None}, [], 1, False),
+        ({A: 101, B: 100}, [], 2, False),
+        ({A: 101, B: 101}, [], 3, True),  # there are no more than two
+        ({A: 100, B: 101}, [A], 1, False),
+        ({A: 101, B: 100}, [A], 1, False),
+        ({A: 101, B: 101, C: 0}, [C], 1, False),
+    ],
+)
+def test_room_is_where_the_policy_wants_it(
+    free: dict[Path, int | None], required: list[Path], minimum: int, has_room: bool
+) -> None:
+    assert (resources(free, *required, minimum=minimum).look() == "") is has_room
+
+
+def test_trouble_is_said_once_and_so_is_its_end(caplog: pytest.LogCaptureFixture) -> None:
+    free: dict[Path, int | None] = {A: 0, B: 0}
+    found = resources(free)
+
+    async def look() -> None:
+        found.tick()
+        while found._looking:
+            await asyncio.sleep(0)
+
+    caplog.set_level("INFO")
+    asyncio.run(look())
+    asyncio.run(look())
+    assert found.trouble == "less than 100 bytes are free at /a, /b"
+    free[A] = 1000
+    asyncio.run(look())
+    assert not found.trouble
+    assert [record.levelname for record in caplog.records if "room" in record.message] == ["INFO"]
+    assert caplog.text.count("no resources available") == 1
+
+
+def test_a_directory_that_is_gone_has_no_room(tmp_path: Path) -> None:
+    assert free_bytes(tmp_path / "gone") is None
+    assert (free_bytes(tmp_path) or 0) > 0
