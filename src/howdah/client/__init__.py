@@ -3,6 +3,7 @@
 Rooms, from the bottom to the top:
 
 - `settings`      what a client goes by
+- `namenodes`     which namenode is called, and what follows a failure
 - `reading`       input streams
 - `shortcircuit`  replicas of this machine, read from their files
 - `writing`       output streams

@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING
 from howdah import errors
 from howdah.client.create_flags import check_append, check_create
 from howdah.client.lease import LeaseRenewer
-from howdah.client.namenode import CLIENT_PROTOCOL, NamenodeProxy
+from howdah.client.namenode import NamenodeProxy
+from howdah.client.namenodes.providers import namenode_calls
+from howdah.client.namenodes.target import target_of
 from howdah.client.settings.settings import ClientSettings
+from howdah.config import Configuration
 from howdah.forks import PerProcess, made_once
 from howdah.options import CreateFlag
 from howdah.proto import types_pb2
-from howdah.rpc.client import RpcClient
-from howdah.rpc.retry import RetryPolicy
 
 # The data path is imported by the first call that needs it: `dfs -ls` never does,
 # and it is half of what it would import.
@@ -72,7 +73,7 @@ class _Identity:
 
 
 class DFSClient:
-    """Opens files of one namenode. Thread-safe and fork-safe."""
+    """Opens files of one namespace. Thread-safe and fork-safe."""
 
     def __init__(self, namenode: NamenodeProxy, settings: ClientSettings) -> None:
         self.namenode = namenode
@@ -83,25 +84,11 @@ class DFSClient:
         _ALL_CLIENTS.add(self)
 
     @classmethod
-    def at(
-        cls, address: tuple[str, int], settings: ClientSettings, user: str | None = None
-    ) -> DFSClient:
-        """A client of the namenode at `address`; nothing is sent yet."""
-        rpc = RpcClient(
-            address,
-            CLIENT_PROTOCOL,
-            user=user,
-            connect_timeout_s=settings.connect_timeout_s,
-            call_timeout_s=settings.call_timeout_s,
-            max_response_bytes=settings.max_response_bytes,
-            idle_limit_s=settings.idle_limit_s,
-        )
-        policy = RetryPolicy(
-            settings.connect_retries,
-            settings.connect_retry_delay_s,
-            settings.retriable_retries,
-        )
-        return cls(NamenodeProxy(rpc, policy), settings)
+    def at(cls, authority: str, conf: Configuration, user: str | None = None) -> DFSClient:
+        """A client of the namespace at `host:port`, or of a nameservice; nothing is sent yet."""
+        settings = ClientSettings.from_configuration(conf)
+        target = target_of(authority, conf)
+        return cls(NamenodeProxy(namenode_calls(target, conf, settings, user)), settings)
 
     @made_once
     def _peers(self) -> PeerCache:

@@ -4,13 +4,11 @@ One method per RPC, named as Hadoop names it in Python's spelling. Blocks come a
 go as `howdah.client.blocks`; statuses and summaries stay protobuf, since only
 `howdah.fs.hdfs.filesystem` looks into them and turns them into its own records.
 
-Calls are repeated as `howdah.rpc.retry` says, under one call id each.
+Which namenode is called, and how often, is decided by `howdah.client.namenodes`.
 """
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -21,19 +19,13 @@ from howdah.client.blocks import LocatedBlock, LocatedBlocks
 from howdah.client.create_flags import block_flags, namenode_bits
 from howdah.client.namenode_attributes import AttributeMethods
 from howdah.client.namenode_snapshots import SnapshotMethods
+from howdah.client.namenodes.calls import NamenodeCalls
 from howdah.options import CreateFlag, check_mode
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.rpc import notices
-from howdah.rpc.client import RpcClient
-from howdah.rpc.retry import RetryPolicy
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 
 M = TypeVar("M", bound=Message)
-
-CLIENT_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
-
-_log = logging.getLogger(__name__)
 
 
 def _permission(mode: int) -> types_pb2.FsPermissionProto:
@@ -51,50 +43,30 @@ def _paths_of(request: Message) -> tuple[str | None, str | None]:
 
 
 class NamenodeProxy(AttributeMethods, SnapshotMethods):
-    """One namenode's ClientProtocol. Thread-safe and fork-safe, as `RpcClient` is."""
+    """A namespace's ClientProtocol. Thread-safe and fork-safe, as `RpcClient` is."""
 
-    def __init__(self, rpc: RpcClient, policy: RetryPolicy | None = None) -> None:
-        self._rpc = rpc
-        self._policy = policy or RetryPolicy()
+    def __init__(self, calls: NamenodeCalls) -> None:
+        self._calls = calls
 
     @property
     def address(self) -> tuple[str, int]:
-        return self._rpc.address
+        """Of the namenode that is asked next."""
+        return self._calls.address
 
     @property
     def user(self) -> str:
-        return self._rpc.user
+        return self._calls.user
 
     def close(self) -> None:
-        self._rpc.close()
+        self._calls.close()
 
     def call(self, method: str, request: Message, response_type: type[M]) -> M:
         """Any method of the protocol."""
-        call_id = self._rpc.next_call_id()
-        attempts = 0
-        while True:
-            try:
-                return self._rpc.call(
-                    method,
-                    request,
-                    response_type,
-                    call_id=call_id,
-                    retry_count=attempts if attempts else -1,
-                )
-            except (errors.Unreachable, errors.RetriableError) as error:
-                attempts += 1
-                pause_s = self._policy.pause_s(error, attempts)
-                if pause_s is None:
-                    error.about(*_paths_of(request))
-                    raise
-                _log.info("%s: %s; trying again in %g s", method, error, pause_s)
-                # The first, and then fewer and fewer: 1, 2, 4, 8 …
-                if not attempts & attempts - 1:
-                    notices.say(f"{error}; trying again")
-                time.sleep(pause_s)
-            except errors.HowdahError as error:
-                error.about(*_paths_of(request))
-                raise
+        try:
+            return self._calls.call(method, request, response_type)
+        except errors.HowdahError as error:
+            error.about(*_paths_of(request))
+            raise
 
     # --- namespace ----------------------------------------------------------------
 
@@ -375,6 +347,10 @@ class NamenodeProxy(AttributeMethods, SnapshotMethods):
             pb.GetServerDefaultsRequestProto(),
             pb.GetServerDefaultsResponseProto,
         ).serverDefaults
+
+    def msync(self) -> None:
+        """Have the client know of all that anybody has done so far."""
+        self.call("msync", pb.MsyncRequestProto(), pb.MsyncResponseProto)
 
     def get_fs_stats(self) -> pb.GetFsStatsResponseProto:
         return self.call("getFsStats", pb.GetFsStatusRequestProto(), pb.GetFsStatsResponseProto)

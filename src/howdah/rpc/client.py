@@ -17,7 +17,8 @@ Rules:
   same client id and call id: the server's retry cache makes sure that a call that
   did get through is not executed twice.
 - Which server to talk to, and whether to try again, is not decided here
-  (`howdah.rpc.retry`).
+  (`howdah.rpc.retry`). Who knows more may look, while a call waits, whether it is worth
+  waiting for (`Meanwhile`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ import select
 import socket
 import threading
 import time
-import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 from google.protobuf.message import DecodeError, Message
@@ -38,6 +40,7 @@ from howdah import errors
 from howdah.forks import PerProcess
 from howdah.proto import rpc_pb2
 from howdah.rpc import wire
+from howdah.rpc.identity import CallIdentity, SeenState
 from howdah.rpc.notices import Notice
 from howdah.rpc.wrong_port import by_asking, by_first_bytes
 
@@ -50,7 +53,6 @@ DEFAULT_MAX_RESPONSE_BYTES = wire.DEFAULT_MAX_FRAME_BYTES
 # Hadoop's client does (ipc.client.connection.maxidletime).
 IDLE_LIMIT_S = 10.0
 _RECV_BYTES = 64 * 1024
-_CALL_ID_MASK = 0x7FFFFFFF
 
 
 def current_user() -> str:
@@ -66,6 +68,15 @@ def _remote_error(header: rpc_pb2.RpcResponseHeaderProto) -> errors.HowdahError:
     if trace:
         error.add_note(f"Raised by the server: {class_name}\n\tat {trace.rstrip()}")
     return error
+
+
+@dataclass(frozen=True, slots=True)
+class Meanwhile:
+    """`look` is called whenever a call has waited for another `every_s`. What it raises ends
+    the call, of which then nobody knows whether it happened."""
+
+    every_s: float
+    look: Callable[[], None]
 
 
 class NotConnected(errors.Unreachable):
@@ -135,7 +146,9 @@ class _Connection:
         readable.register(self._socket, select.POLLIN)
         return bool(readable.poll(0))
 
-    def exchange(self, request: bytes, deadline_s: float, max_bytes: int) -> bytes:
+    def exchange(
+        self, request: bytes, deadline_s: float, max_bytes: int, meanwhile: Meanwhile | None = None
+    ) -> bytes:
         """Send one framed request and return the frame that answers it."""
         try:
             self._arm(deadline_s)
@@ -147,10 +160,9 @@ class _Connection:
             raise _Dead(str(error)) from error
         incoming = wire.FrameBuffer(max_bytes)
         while True:
-            self._arm(deadline_s)
             reason: OSError | None = None
             try:
-                piece = self._socket.recv(_RECV_BYTES)
+                piece = self._receive(deadline_s, meanwhile)
             except TimeoutError:
                 raise
             except OSError as error:
@@ -169,6 +181,16 @@ class _Connection:
                     raise errors.ProtocolViolation(f"{self.name} sent more than one answer")
                 return frames[0]
 
+    def _receive(self, deadline_s: float, meanwhile: Meanwhile | None) -> bytes:
+        while meanwhile is not None and deadline_s - time.monotonic() > meanwhile.every_s:
+            self._socket.settimeout(meanwhile.every_s)
+            try:
+                return self._socket.recv(_RECV_BYTES)
+            except TimeoutError:
+                meanwhile.look()
+        self._arm(deadline_s)
+        return self._socket.recv(_RECV_BYTES)
+
     def _arm(self, deadline_s: float) -> None:
         left_s = deadline_s - time.monotonic()
         if left_s <= 0:
@@ -181,21 +203,13 @@ class _Connection:
 
 
 class _Pool:
-    """Idle connections and identity of one process; replaced as a whole after a fork."""
+    """Idle connections of one process; replaced as a whole after a fork."""
 
-    def __init__(self, client_id: bytes, idle_limit_s: float) -> None:
+    def __init__(self, idle_limit_s: float) -> None:
         self._idle_limit_s = idle_limit_s
-        self.client_id = client_id
         self._lock = threading.Lock()
         self._idle: list[_Connection] = []
-        self._next_call_id = 0
         self._closed = False
-
-    def next_call_id(self) -> int:
-        with self._lock:
-            call_id = self._next_call_id
-            self._next_call_id = (call_id + 1) & _CALL_ID_MASK
-            return call_id
 
     def take(self) -> _Connection | None:
         """The connection that was used last, if one is idle and looks alive."""
@@ -235,7 +249,9 @@ class RpcClient:
     """Calls the methods of one protocol at one server. Thread-safe and fork-safe.
 
     `protocol` is the Java name under which the server registers it. Responses over
-    `max_response_bytes` are refused before anything is allocated for them.
+    `max_response_bytes` are refused before anything is allocated for them. Clients of
+    several servers that repeat each other's calls share an `identity`. With `seen` each call
+    tells the server what this client has seen, and learns what the server is at.
     """
 
     def __init__(
@@ -245,35 +261,33 @@ class RpcClient:
         *,
         user: str | None = None,
         client_id: bytes | None = None,
+        identity: CallIdentity | None = None,
+        seen: SeenState | None = None,
         connect_timeout_s: float = DEFAULT_CONNECT_TIMEOUT_S,
         call_timeout_s: float = DEFAULT_CALL_TIMEOUT_S,
         max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES,
         idle_limit_s: float = IDLE_LIMIT_S,
     ) -> None:
-        if client_id is not None and len(client_id) != wire.CLIENT_ID_LENGTH:
-            raise errors.IllegalArgument(f"A client id has 16 bytes, not {len(client_id)}")
+        self.identity = identity or CallIdentity(client_id)
+        self._seen = seen
         self.address = address
         self.protocol = protocol
         self.user = user or current_user()
         self._connect_timeout_s = connect_timeout_s
         self._call_timeout_s = call_timeout_s
         self._max_response_bytes = max_response_bytes
-        # The id is that of the process that was told it; a child's calls have one of their own.
-        given = iter(() if client_id is None else (client_id,))
-        self._pool = PerProcess(
-            lambda: _Pool(next(given, None) or uuid.uuid4().bytes, idle_limit_s)
-        )
+        self._pool = PerProcess(lambda: _Pool(idle_limit_s))
         self._closed = False
         self._was_answered = False
 
     @property
     def client_id(self) -> bytes:
         """The 16 bytes that name this client in the server's retry cache."""
-        return self._pool.get().client_id
+        return self.identity.client_id
 
     def next_call_id(self) -> int:
         """A call id of its own, for a caller that may have to repeat the call elsewhere."""
-        return self._pool.get().next_call_id()
+        return self.identity.next_call_id()
 
     def call(
         self,
@@ -284,6 +298,7 @@ class RpcClient:
         timeout_s: float | None = None,
         call_id: int | None = None,
         retry_count: int = -1,
+        meanwhile: Meanwhile | None = None,
     ) -> M:
         """Call `method` and wait for its answer.
 
@@ -296,31 +311,52 @@ class RpcClient:
         limit_s = self._call_timeout_s if timeout_s is None else timeout_s
         deadline_s = time.monotonic() + limit_s
         pool = self._pool.get()
+        client_id = self.identity.client_id
         if call_id is None:
-            call_id = pool.next_call_id()
+            call_id = self.identity.next_call_id()
+
+        def call_on(connection: _Connection) -> M:
+            return self._call_on(
+                pool,
+                connection,
+                method,
+                self._encode(client_id, method, request, call_id, retry_count),
+                call_id,
+                response_type,
+                deadline_s,
+                limit_s,
+                meanwhile,
+            )
+
         connection = pool.take()
         if connection is not None:
-            encoded = self._encode(pool, method, request, call_id, retry_count)
             try:
-                return self._call_on(
-                    pool, connection, method, encoded, call_id, response_type, deadline_s, limit_s
-                )
+                return call_on(connection)
             except _Dead:
                 retry_count = max(retry_count, 0) + 1
         # What a call may take includes the time to connect.
         connect_s = min(self._connect_timeout_s, max(deadline_s - time.monotonic(), 0.001))
         place = f"{self.address[0]}:{self.address[1]}"
         with Notice(f"{place} has not answered {method} yet; waiting for up to {limit_s:g} s"):
-            connection = _Connection(
-                self.address, self.protocol, self.user, pool.client_id, connect_s
-            )
-            encoded = self._encode(pool, method, request, call_id, retry_count)
+            connection = self._connect(client_id, connect_s, meanwhile)
             try:
-                return self._call_on(
-                    pool, connection, method, encoded, call_id, response_type, deadline_s, limit_s
-                )
+                return call_on(connection)
             except _Dead as error:
                 raise self._unanswered(place, method, error) from error
+
+    def _connect(
+        self, client_id: bytes, timeout_s: float, meanwhile: Meanwhile | None
+    ) -> _Connection:
+        deadline_s = time.monotonic() + timeout_s
+        while meanwhile is not None and deadline_s - time.monotonic() > meanwhile.every_s:
+            try:
+                return _Connection(
+                    self.address, self.protocol, self.user, client_id, meanwhile.every_s
+                )
+            except NotAccepted:
+                meanwhile.look()
+        left_s = max(deadline_s - time.monotonic(), 0.001)
+        return _Connection(self.address, self.protocol, self.user, client_id, left_s)
 
     def _unanswered(self, place: str, method: str, error: _Dead) -> errors.HowdahError:
         """What to say of a server that ended the connection instead of answering."""
@@ -343,15 +379,16 @@ class RpcClient:
         self._pool.get().close()
 
     def _encode(
-        self, pool: _Pool, method: str, request: Message, call_id: int, retry_count: int
+        self, client_id: bytes, method: str, request: Message, call_id: int, retry_count: int
     ) -> bytes:
         return wire.encode_call(
             protocol=self.protocol,
             method=method,
             request=request,
             call_id=call_id,
-            client_id=pool.client_id,
+            client_id=client_id,
             retry_count=retry_count,
+            state_id=None if self._seen is None else self._seen.last_txid,
         )
 
     def _call_on(
@@ -364,12 +401,15 @@ class RpcClient:
         response_type: type[M],
         deadline_s: float,
         limit_s: float,
+        meanwhile: Meanwhile | None,
     ) -> M:
         keep = False
         try:
-            frame = connection.exchange(encoded, deadline_s, self._max_response_bytes)
+            frame = connection.exchange(encoded, deadline_s, self._max_response_bytes, meanwhile)
             header, body = wire.decode_answer(frame)
             self._was_answered = True
+            if self._seen is not None and header.HasField("stateId"):
+                self._seen.saw(header.stateId)
             if header.status == rpc_pb2.RpcResponseHeaderProto.FATAL:
                 raise _remote_error(header)
             if header.callId != call_id & 0xFFFFFFFF:

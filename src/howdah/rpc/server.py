@@ -4,7 +4,8 @@ One `asyncio.Protocol` a connection; a call runs on the loop, its answer waits
 for the barrier (the namenode's journal) and goes out. Answers of one batch of
 calls leave in one write. A client that sends many calls at once gets so many served
 a turn of the loop, and others have theirs in between; one that does not read its
-answers, or has too many of them held back, is not read from either.
+answers, or has too many of them held back, is not read from either. A call whose caller has
+seen more than this server (`Alignment`) waits, and those behind it are served meanwhile.
 
 An answer that comes later has an owner who settles it (`Deferred`). When the connection is
 lost the server withdraws from it; when the server stops it answers in the owner's place.
@@ -46,8 +47,11 @@ class Barrier(Protocol):
     def hold(self) -> bool:
         """Called after every call: True if its answer has to wait."""
 
-    def when_clear(self, send: Callable[[], None]) -> None:
-        """Call `send` once everything that happened so far is durable."""
+    def when_clear(
+        self, send: Callable[[], None], give_up: Callable[[], None] | None = None
+    ) -> None:
+        """Call `send` once everything that happened so far is durable; or `give_up`, when the
+        caller does better to ask elsewhere."""
 
 
 class Admission(Protocol):
@@ -59,13 +63,35 @@ class Admission(Protocol):
         """Call `go_on` once it is, or with the reason why it cannot be."""
 
 
+class Alignment(Protocol):
+    """What callers have seen, and what this server's answers show.
+
+    A caller tells the last transaction of which it has seen the effect, and learns the last
+    one that its answer may show. A server that lags behind its caller makes the call wait.
+    """
+
+    def state_id(self) -> int:
+        """The last transaction that an answer which is made now may show."""
+
+    def must_wait(self, call: Call) -> bool:
+        """Whether the call asks for a state that this server has not reached.
+
+        Raises what the caller is told where such a call is not to be served.
+        """
+
+    def when_reached(self, call: Call, go_on: Callable[[errors.HowdahError | None], None]) -> None:
+        """Call `go_on` once the state is reached, or with the reason why the call ends."""
+
+
 class OpenBarrier:
     """Nothing to wait for."""
 
     def hold(self) -> bool:
         return False
 
-    def when_clear(self, send: Callable[[], None]) -> None:
+    def when_clear(
+        self, send: Callable[[], None], give_up: Callable[[], None] | None = None
+    ) -> None:
         send()
 
 
@@ -78,6 +104,7 @@ class RpcServer:
         *,
         barrier: Barrier | None = None,
         admission: Admission | None = None,
+        alignment: Alignment | None = None,
         max_frame_bytes: int = wire.DEFAULT_MAX_FRAME_BYTES,
         max_connections: int = 0,
         handshake_timeout_s: float = HANDSHAKE_TIMEOUT_S,
@@ -93,6 +120,7 @@ class RpcServer:
         self.registry = registry
         self.barrier: Barrier = barrier or OpenBarrier()
         self.admission = admission
+        self.alignment = alignment
         self.max_frame_bytes = max_frame_bytes
         self.max_connections = max_connections
         self.handshake_timeout_s = handshake_timeout_s
@@ -223,6 +251,12 @@ class _Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
+    def _give_up(self) -> None:
+        """An answer is never sent, so the connection ends."""
+        if self._transport is not None and not self._transport.is_closing():
+            log.info("a connection of %s ends: it cannot be answered in time", self._address)
+            self._transport.abort()
+
     def data_received(self, data: bytes) -> None:
         self._backlog.extend(self._session.receive(data))
         self._heard_s = asyncio.get_running_loop().time()
@@ -294,6 +328,28 @@ class _Connection(asyncio.Protocol):
 
     def _serve(self, call: Call) -> None:
         self._in_flight += 1
+        alignment = self._server.alignment
+        if alignment is not None:
+            try:
+                if alignment.must_wait(call):
+                    alignment.when_reached(call, lambda error: self._reached(call, error))
+                    return
+            except errors.HowdahError as error:
+                self._finish(call, error)
+                return
+        self._dispatch(call)
+
+    def _reached(self, call: Call, error: errors.HowdahError | None) -> None:
+        """A call that had to wait goes on in a turn of its own: many may do so at once."""
+        if self._transport is None:
+            return
+        loop = asyncio.get_running_loop()
+        if error is None:
+            loop.call_soon(self._dispatch, call)
+        else:
+            loop.call_soon(self._finish, call, error)
+
+    def _dispatch(self, call: Call) -> None:
         try:
             answer = self._server.registry.dispatch(call, self._address)
         except errors.HowdahError as error:
@@ -333,14 +389,16 @@ class _Connection(asyncio.Protocol):
 
     def _finish(self, call: Call, outcome: Message | errors.HowdahError) -> None:
         self._in_flight -= 1
+        alignment = self._server.alignment
+        state_id = None if alignment is None else alignment.state_id()
         try:
-            data = _encode(call, outcome)
+            data = _encode(call, outcome, state_id)
         except Exception as error:  # noqa: BLE001 - an answer that cannot be sent is a defect
-            data = _encode(call, defect(call.method, error))
+            data = _encode(call, defect(call.method, error), state_id)
         barrier = self._server.barrier
         if barrier.hold():
             self._unsent_bytes += len(data)
-            barrier.when_clear(lambda: self._release(data))
+            barrier.when_clear(lambda: self._release(data), self._give_up)
         else:
             self._keep(data)
             if not self._in_batch:
@@ -370,7 +428,11 @@ class _Connection(asyncio.Protocol):
             self.end()
 
 
-def _encode(call: Call, outcome: Message | errors.HowdahError) -> bytes:
+def _encode(
+    call: Call, outcome: Message | errors.HowdahError, state_id: int | None = None
+) -> bytes:
     if isinstance(outcome, Message):
-        return wire.encode_answer(call.call_id, call.client_id, call.retry_count, outcome)
-    return wire.encode_error(call.call_id, call.client_id, call.retry_count, outcome)
+        return wire.encode_answer(call.call_id, call.client_id, call.retry_count, outcome, state_id)
+    return wire.encode_error(
+        call.call_id, call.client_id, call.retry_count, outcome, state_id=state_id
+    )

@@ -57,6 +57,8 @@ class Call:
     method: str
     body: bytes
     user: str
+    state_id: int | None = None
+    """The last transaction that the caller has seen; None from those who do not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +110,13 @@ class ServerSession:
         self._head = b""
         self._max_frame_bytes = max_frame_bytes
         self._frames = wire.FrameBuffer(min(max_frame_bytes, MAX_FIRST_FRAME_BYTES))
-        self._headers: dict[bytes, tuple[bytes, int]] = {}
+        self._headers: dict[bytes, tuple[bytes, int, int | None]] = {}
         self._methods: dict[bytes, tuple[str, int, str]] = {}
+
+    @property
+    def pending_bytes(self) -> int:
+        """Bytes held of a frame that is not whole yet."""
+        return self._frames.pending_bytes
 
     def receive(self, data: bytes) -> list[Event]:
         """What the next bytes mean. Never raises on what a client sent."""
@@ -191,8 +198,10 @@ class ServerSession:
                     f"call {call_id} is of RPC kind {header.rpcKind}, operation {header.rpcOp}; "
                     "only whole protocol buffer calls are understood"
                 )
-            known = (header.clientId, header.retryCount)
-            if split is not None and split[0] == call_id:
+            state_id = header.stateId if header.HasField("stateId") else None
+            known = (header.clientId, header.retryCount, state_id)
+            # A state is another one in every call.
+            if split is not None and split[0] == call_id and state_id is None:
                 _remember(self._headers, split[1], known)
             self._read_call(call_id, known, payload, position, events)
         elif call_id == wire.CALL_ID_CONTEXT:
@@ -205,7 +214,7 @@ class ServerSession:
     def _read_call(
         self,
         call_id: int,
-        header: tuple[bytes, int],
+        header: tuple[bytes, int, int | None],
         payload: bytes,
         position: int,
         events: list[Event],
@@ -217,10 +226,20 @@ class ServerSession:
             method = (said.declaringClassProtocolName, said.clientProtocolVersion, said.methodName)
             _remember(self._methods, raw, method)
         body, _ = wire.read_delimited(payload, position)
-        client_id, retry_count = header
+        client_id, retry_count, state_id = header
         protocol, version, name = method
         events.append(
-            Call(call_id, client_id, retry_count, protocol, version, name, body, self.user)
+            Call(
+                call_id,
+                client_id,
+                retry_count,
+                protocol,
+                version,
+                name,
+                body,
+                self.user,
+                state_id,
+            )
         )
 
     def _read_context(self, payload: bytes, position: int, events: list[Event]) -> None:

@@ -127,14 +127,16 @@ def encode_call(
     client_id: bytes,
     retry_count: int = -1,
     protocol_version: int = 1,
+    state_id: int | None = None,
 ) -> bytes:
-    """One call as a frame."""
+    """One call as a frame; `state_id` is the last transaction that the caller has seen."""
     header = rpc_pb2.RpcRequestHeaderProto(
         rpcKind=rpc_pb2.RPC_PROTOCOL_BUFFER,
         rpcOp=rpc_pb2.RpcRequestHeaderProto.RPC_FINAL_PACKET,
         callId=call_id,
         clientId=client_id,
         retryCount=retry_count,
+        stateId=state_id,
     )
     name = rpc_pb2.RequestHeaderProto(
         methodName=method,
@@ -167,11 +169,23 @@ def split_call_header(header: bytes) -> tuple[int, bytes] | None:
     return None
 
 
-def encode_answer(call_id: int, client_id: bytes, retry_count: int, body: Message) -> bytes:
-    """A successful answer as a frame."""
+_STATE_ID: Final = b"\x48"
+"""The tag of a state in an answer's header: field 9, a varint."""
+
+
+def encode_answer(
+    call_id: int,
+    client_id: bytes,
+    retry_count: int,
+    body: Message,
+    state_id: int | None = None,
+) -> bytes:
+    """A successful answer as a frame; `state_id` is the last transaction that it may show."""
     # A client id that is too long to be one is not kept.
     tail_of = _answer_tail if len(client_id) <= CLIENT_ID_LENGTH else _answer_tail.__wrapped__
     tail = tail_of(client_id, retry_count)
+    if state_id is not None:
+        tail += _STATE_ID + varint(state_id)
     number = varint(call_id & 0xFFFFFFFF)
     payload = body.SerializeToString()
     return frame(
@@ -215,6 +229,7 @@ def encode_error(
     error: errors.HowdahError,
     *,
     fatal: bool = False,
+    state_id: int | None = None,
 ) -> bytes:
     """A failed call as a frame; after a fatal one the server ends the connection."""
     code = _DETAIL.get(type(error), rpc_pb2.RpcResponseHeaderProto.ERROR_APPLICATION)
@@ -239,6 +254,7 @@ def encode_error(
         errorDetail=code,
         clientId=client_id,
         retryCount=retry_count,
+        stateId=state_id,
     )
     return frame(delimited(header))
 

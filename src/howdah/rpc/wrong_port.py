@@ -18,6 +18,8 @@ _TIMEOUT_S: Final = 2.0
 _MAX_BYTES: Final = 256 * 1024
 _STATUS: Final = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus"
 _MAX_NAME: Final = 260
+_RPC_SERVERS_SAY: Final = (b"This port speaks Hadoop RPC", b"HTTP request to a Hadoop IPC port")
+"""Howdah's and Hadoop's, to those who ask in HTTP."""
 
 
 class NotAnRpcServer(errors.ProtocolViolation):
@@ -44,12 +46,15 @@ def by_first_bytes(address: tuple[str, int], data: bytes) -> NotAnRpcServer | No
 
 
 def by_asking(address: tuple[str, int]) -> NotAnRpcServer | None:
-    """What a server is that does not answer calls; None if it speaks no HTTP either."""
+    """What a server is that does not answer calls; None if it speaks no HTTP either, or is an
+    RPC server after all, which ended the connection for reasons of its own."""
     try:
         connection = http.client.HTTPConnection(*address, timeout=_TIMEOUT_S)
         try:
-            connection.request("HEAD", "/")
-            connection.getresponse().close()
+            connection.request("GET", "/")
+            said = connection.getresponse().read(_MAX_BYTES)
+            if any(phrase in said for phrase in _RPC_SERVERS_SAY):
+                return None
         finally:
             connection.close()
     except (OSError, http.client.HTTPException):

@@ -8,6 +8,7 @@ import pytest
 
 from howdah import errors
 from howdah.client.namenode import NamenodeProxy
+from howdah.client.namenodes.calls import OneNamenode
 from howdah.options import CreateFlag
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.retry import RetryPolicy
@@ -41,7 +42,7 @@ class Calls:
 def proxy(*answers: Any) -> tuple[NamenodeProxy, Calls]:
     calls = Calls(*answers)
     policy = RetryPolicy(connect_retries=2, connect_delay_s=0, retriable_delay_s=0)
-    return NamenodeProxy(calls, policy), calls  # type: ignore[arg-type]
+    return NamenodeProxy(OneNamenode(calls, policy)), calls  # type: ignore[arg-type]
 
 
 YES = pb.DeleteResponseProto(result=True)

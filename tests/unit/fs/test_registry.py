@@ -13,6 +13,7 @@ import howdah
 from howdah import errors
 from howdah.config import Configuration
 from howdah.fs import registry
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 
 CONF = Configuration({"fs.defaultFS": "hdfs://default:1234"})
 
@@ -55,10 +56,26 @@ def test_an_authority_that_names_no_namenode_is_refused(uri: str) -> None:
         howdah.connect(uri, conf=CONF)
 
 
-def test_a_nameservice_is_refused_with_what_to_do() -> None:
-    conf = Configuration({"dfs.nameservices": "alpha, beta"})
-    with pytest.raises(errors.UnsupportedOperation, match="hdfs://host:port"):
-        howdah.connect("hdfs://beta/", conf=conf)
+def test_a_nameservice_is_no_host() -> None:
+    values = {
+        "dfs.nameservices": "alpha, beta",
+        "dfs.namenode.rpc-address.beta": "b:9000",
+        "dfs.ha.namenodes.alpha": "nn1,nn2",
+    }
+    conf = Configuration(values)
+    fs = howdah.connect("hdfs://beta/", conf=conf)
+    assert isinstance(fs, HdfsFileSystem)
+    assert (fs.uri, fs.client.namenode.address) == ("hdfs://beta", ("b", 9000))
+    with pytest.raises(ValueError, match=r"has a port.*write hdfs://beta"):
+        howdah.connect("hdfs://beta:8020/", conf=conf)
+    with pytest.raises(errors.InvalidConfiguration, match=r"no address of namenode alpha.nn1"):
+        howdah.connect("hdfs://alpha/", conf=conf)
+
+
+def test_a_nameservice_of_which_nothing_is_known_is_a_host() -> None:
+    fs = howdah.connect("hdfs://gamma:1", conf=Configuration({"dfs.nameservices": "gamma"}))
+    assert isinstance(fs, HdfsFileSystem)
+    assert fs.client.namenode.address == ("gamma", 1)
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from howdah.rpc import server as server_module
 from howdah.rpc import wire
 from howdah.rpc.server import RpcServer
 from howdah.rpc.service import Caller, Deferred, Registry, Service, Slices, unanswered
+from howdah.rpc.session import Call
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 CLIENT_ID = b"c" * 16
@@ -71,12 +72,17 @@ class Gate:
     def __init__(self) -> None:
         self.shut = False
         self.waiting: list[Callable[[], None]] = []
+        self.given_up: list[Callable[[], None]] = []
 
     def hold(self) -> bool:
         return self.shut
 
-    def when_clear(self, send: Callable[[], None]) -> None:
+    def when_clear(
+        self, send: Callable[[], None], give_up: Callable[[], None] | None = None
+    ) -> None:
         self.waiting.append(send)
+        assert give_up is not None
+        self.given_up.append(give_up)
 
     def open(self) -> None:
         self.shut = False
@@ -193,6 +199,25 @@ def test_errors_wait_for_the_barrier_too() -> None:
         return (await client.answer())[0].exceptionClassName
 
     assert run(scenario) == "java.io.FileNotFoundException"
+
+
+def test_a_connection_ends_whose_answer_the_barrier_gives_up() -> None:
+    async def scenario(world: World) -> int:
+        waiting, idle = await world.client(), await world.client()
+        idle.writer.write(info("/a", 1))
+        assert (await idle.answer())[0].callId == 1
+        world.gate.shut = True
+        waiting.writer.write(info("/b", 2))
+        await until(lambda: bool(world.gate.waiting))
+        for give_up in world.gate.given_up:
+            give_up()
+        with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+            await waiting.answer()
+        world.gate.open()
+        idle.writer.write(info("/c", 3))
+        return (await idle.answer())[0].callId
+
+    assert run(scenario) == 3
 
 
 @pytest.mark.parametrize("path", ["/defect", "/half"])
@@ -540,3 +565,89 @@ def test_a_second_port_serves_the_same() -> None:
         return world.implementation.served
 
     assert run(scenario) == ["/0", "/1"]
+
+
+# --- what callers have seen --------------------------------------------------------------------
+
+
+class Lagging:
+    """An alignment of a server at transaction `txid`; calls that have seen more wait."""
+
+    def __init__(self) -> None:
+        self.txid = 5
+        self.waiting: list[Callable[[errors.HowdahError | None], None]] = []
+
+    def state_id(self) -> int:
+        return self.txid
+
+    def must_wait(self, call: Call) -> bool:
+        if call.state_id is None:
+            raise errors.StandbyError("no state")
+        return call.state_id > self.txid
+
+    def when_reached(self, call: Call, go_on: Callable[[errors.HowdahError | None], None]) -> None:
+        self.waiting.append(go_on)
+
+
+def info_having_seen(path: str, call_id: int, state_id: int | None) -> bytes:
+    return wire.encode_call(
+        protocol=PROTOCOL,
+        method="getFileInfo",
+        request=pb.GetFileInfoRequestProto(src=path),
+        call_id=call_id,
+        client_id=CLIENT_ID,
+        state_id=state_id,
+    )
+
+
+def test_a_call_waits_for_what_its_caller_has_seen_and_others_do_not() -> None:
+    async def scenario(world: World) -> None:
+        alignment = world.server.alignment = Lagging()
+        client = await world.client()
+        client.writer.write(info_having_seen("/late", 1, 6) + info_having_seen("/now", 2, 5))
+        header, _ = await client.answer()
+        assert (header.callId, header.stateId) == (2, 5)
+        assert world.implementation.served == ["/now"]
+        alignment.txid = 6
+        alignment.waiting.pop()(None)
+        header, _ = await client.answer()
+        assert (header.callId, header.stateId) == (1, 6)
+
+    run(scenario)
+
+
+def test_a_call_that_waited_in_vain_is_refused() -> None:
+    async def scenario(world: World) -> None:
+        alignment = world.server.alignment = Lagging()
+        client = await world.client()
+        client.writer.write(info_having_seen("/late", 1, 6) + info_having_seen("/old", 2, None))
+        refused, _ = await client.answer()
+        assert (refused.callId, refused.exceptionClassName) == (
+            2,
+            errors.StandbyError.java_class,
+        )
+        alignment.waiting.pop()(errors.RetriableError("too far behind"))
+        late, _ = await client.answer()
+        assert (late.callId, late.exceptionClassName, late.stateId) == (
+            1,
+            errors.RetriableError.java_class,
+            5,
+        )
+        assert world.implementation.served == []
+
+    run(scenario)
+
+
+def test_a_call_whose_client_went_is_not_served_when_its_time_comes() -> None:
+    async def scenario(world: World) -> None:
+        alignment = world.server.alignment = Lagging()
+        client = await world.client()
+        client.writer.write(info_having_seen("/late", 1, 6))
+        await until(lambda: bool(alignment.waiting))
+        client.writer.close()
+        await until(lambda: not world.server.connections)
+        alignment.waiting.pop()(None)
+        await asyncio.sleep(0)
+        assert world.implementation.served == []
+
+    run(scenario)

@@ -370,3 +370,42 @@ def test_behind_the_context_a_frame_may_be_long(cut: int) -> None:
     (call,) = events
     assert isinstance(call, Call)
     assert len(call.body) > 200_000
+
+
+def test_each_call_says_what_its_caller_has_seen() -> None:
+    session = ready()
+    calls = []
+    for number, state_id in enumerate((None, 5, 7, None, -1, 1 << 62)):
+        data = wire.encode_call(
+            protocol=PROTOCOL,
+            method="getFileInfo",
+            request=pb.GetFileInfoRequestProto(src="/a"),
+            call_id=number,
+            client_id=CLIENT_ID,
+            state_id=state_id,
+        )
+        calls += session.receive(data)
+    seen = [event.state_id for event in calls if isinstance(event, Call)]
+    assert seen == [None, 5, 7, None, -1, 1 << 62]
+
+
+def test_headers_with_a_state_are_not_kept() -> None:
+    """Every call has another one: they would take the place of headers that come again."""
+    session = ready()
+    for number in range(20):
+        header = rpc_pb2.RpcRequestHeaderProto(
+            rpcKind=rpc_pb2.RPC_PROTOCOL_BUFFER,
+            rpcOp=rpc_pb2.RpcRequestHeaderProto.RPC_FINAL_PACKET,
+            callId=number,
+            clientId=CLIENT_ID,
+            retryCount=-1,
+            stateId=number,
+        )
+        method = rpc_pb2.RequestHeaderProto(
+            methodName="m", declaringClassProtocolName="p", clientProtocolVersion=1
+        )
+        (event,) = session.receive(
+            wire.frame(wire.delimited(header), wire.delimited(method), b"\0")
+        )
+        assert isinstance(event, Call)
+    assert session._headers == {}

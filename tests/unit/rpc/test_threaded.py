@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 import time
@@ -16,6 +17,7 @@ from howdah.rpc import threaded, wire
 from howdah.rpc.client import RpcClient
 from howdah.rpc.service import Deferred, Registry, Service, unanswered
 from howdah.rpc.threaded import ThreadedRpcServer
+from howdah.testing.waiting import wait_until
 
 PROTOCOL = "test"
 
@@ -161,6 +163,17 @@ def test_a_defect_is_told_and_the_server_goes_on(
     assert served.call() == 5
 
 
+def test_an_answer_that_cannot_be_encoded_is_a_defect_and_the_connection_goes_on(
+    serve: Callable[..., Served],
+) -> None:
+    served = serve()
+    served.protocol.answer = pb.GetBalancerBandwidthResponseProto  # lacks its required field
+    with pytest.raises(errors.RemoteError, match="failed on an internal error"):
+        served.call()
+    served.protocol.answer = lambda: message(7)
+    assert served.call() == 7
+
+
 def test_garbage_ends_the_connection_with_a_clear_line(
     serve: Callable[..., Served], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -196,17 +209,110 @@ def test_a_silent_connection_is_let_go(serve: Callable[..., Served]) -> None:
     served.wait_idle()
 
 
-def test_connections_over_the_limit_are_refused(serve: Callable[..., Served]) -> None:
+def connect(served: Served, *sent: bytes) -> socket.socket:
+    """A connection that the server has accepted."""
+    before = served.server.accepted
+    sock = socket.create_connection(served.address, timeout=5)
+    for data in sent:
+        sock.sendall(data)
+    wait_until(lambda: served.server.accepted > before, 5, "it is accepted")
+    return sock
+
+
+def caller(served: Served) -> RpcClient:
+    """One whose call was answered, and who keeps its connection."""
+    client = RpcClient(served.address, PROTOCOL, user="me")
+    assert ask(served, client) == 1
+    return client
+
+
+def ask(served: Served, client: RpcClient) -> int:
+    """One call, and the server has turned to others."""
+    request = pb.GetBalancerBandwidthRequestProto()
+    bandwidth = client.call(
+        "getBalancerBandwidth", request, pb.GetBalancerBandwidthResponseProto
+    ).bandwidth
+    wait_until(lambda: not served.server.at_work, 5, "the call is over")
+    return bandwidth
+
+
+def test_those_who_only_connect_shut_nobody_out(serve: Callable[..., Served]) -> None:
+    """The oldest of them makes room, and whoever has called keeps the connection."""
+    served = serve(max_connections=3)
+    client = caller(served)
+    silent = [connect(served) for _ in range(6)]
+    for sock in silent[:4]:
+        assert sock.recv(1) == b"", "the oldest ones are closed"
+    assert served.server.active == 3
+    assert ask(served, client) == 1
+    assert served.call() == 1, "a newcomer is served"
+    client.close()
+    for sock in silent:
+        sock.close()
+
+
+def test_the_caller_that_has_been_idle_for_longest_makes_room(
+    serve: Callable[..., Served],
+) -> None:
+    served = serve(max_connections=2)
+    first, second = caller(served), caller(served)
+    assert ask(served, first) == 1
+    third = caller(served)
+    accepted = served.server.accepted
+    assert ask(served, first) == ask(served, third) == 1
+    assert served.server.accepted == accepted == 3, "both kept their connections"
+    for client in (first, second, third):
+        client.close()
+
+
+def test_nobody_at_work_makes_room(serve: Callable[..., Served]) -> None:
     served = serve(max_connections=1)
-    with socket.create_connection(served.address):
-        deadline = time.monotonic() + 5
-        while not served.server.active:
-            assert time.monotonic() < deadline
-            time.sleep(0.002)
-        with socket.create_connection(served.address, timeout=5) as second:
-            assert second.recv(1) == b""
-    served.wait_idle()
-    assert served.call() == 1
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow() -> Any:
+        begun.set()
+        assert go_on.wait(5)
+        return message(6)
+
+    served.protocol.answer = slow
+    results: list[int] = []
+    at_work = threading.Thread(target=lambda: results.append(served.call()))
+    at_work.start()
+    assert begun.wait(5)
+    with socket.create_connection(served.address, timeout=5) as second:
+        assert second.recv(1) == b""
+    go_on.set()
+    at_work.join(5)
+    assert results == [6]
+
+
+def test_who_does_not_say_who_is_calling_is_let_go_however_busily(
+    serve: Callable[..., Served], caplog: pytest.LogCaptureFixture
+) -> None:
+    served = serve(handshake_timeout_s=0.1)
+    with connect(served) as sock, contextlib.suppress(OSError):
+        for byte in wire.preamble() + (60_000).to_bytes(4, "big") + bytes(50_000):
+            sock.sendall(bytes([byte]))
+    assert "did not say who is calling within 0.1 s" in caplog.text
+
+
+def test_frames_in_part_are_bounded_for_all_connections_together(
+    serve: Callable[..., Served],
+) -> None:
+    """The one that keeps most goes, and the one that works keeps its connection."""
+    served = serve(max_frame_bytes=60_000, max_held_bytes=100_000)
+    client = caller(served)
+    announced = wire.preamble() + (50_000).to_bytes(4, "big")
+    small = connect(served, announced, bytes(30_000))
+    wait_until(lambda: served.server.held_bytes == 30_004, 5, "the first one's is held")
+    large = connect(served, announced, bytes(45_000))
+    wait_until(lambda: served.server.held_bytes == 75_008, 5, "the second one's, too")
+    third = connect(served, announced, bytes(30_000))
+    assert large.recv(1) == b""
+    wait_until(lambda: served.server.held_bytes == 60_008, 5, "two are left")
+    assert ask(served, client) == 1
+    for each in (client, small, large, third):
+        each.close()
 
 
 def test_closing_ends_every_connection_and_thread(serve: Callable[..., Served]) -> None:

@@ -180,3 +180,19 @@ def test_call_header_is_split_only_where_protobuf_reads_the_same_id(tail: bytes)
         header.ParseFromString(start + number)
         assert header.callId == call_id >= 0
         assert tail.endswith(rest)
+
+
+@pytest.mark.parametrize("state_id", [0, 1, 127, 128, 1 << 40])
+def test_answers_say_what_they_show(state_id: int) -> None:
+    body = rpc_pb2.RpcSaslProto(state=rpc_pb2.RpcSaslProto.SUCCESS)
+    answer, _ = wire.decode_answer(wire.encode_answer(7, b"c" * 16, 1, body, state_id)[4:])
+    refused = wire.encode_error(7, b"c" * 16, 1, errors.PathNotFound("x"), state_id=state_id)
+    refusal, _ = wire.decode_answer(refused[4:])
+    assert (answer.callId, answer.retryCount, answer.stateId) == (7, 1, state_id)
+    assert refusal.stateId == state_id
+
+
+def test_answers_without_a_state_say_none() -> None:
+    body = rpc_pb2.RpcSaslProto(state=rpc_pb2.RpcSaslProto.SUCCESS)
+    answer, _ = wire.decode_answer(wire.encode_answer(7, b"c" * 16, 1, body)[4:])
+    assert not answer.HasField("stateId")

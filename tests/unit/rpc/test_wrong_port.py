@@ -14,10 +14,12 @@ import pytest
 
 from howdah import errors
 from howdah.client.namenode import NamenodeProxy
+from howdah.client.namenodes.calls import OneNamenode
 from howdah.proto import client_namenode_pb2 as nn
 from howdah.rpc import notices
 from howdah.rpc.client import NotAccepted, Refused, RpcClient
 from howdah.rpc.retry import RetryPolicy
+from howdah.rpc.session import Reply, ServerSession
 from howdah.rpc.wrong_port import NotAnRpcServer
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
@@ -75,8 +77,10 @@ class Once:
                 return
             self.connections += 1
             with connection:
-                connection.recv(7)
-                connection.sendall(self._answer)
+                connection.sendall(self._answer_to(connection.recv(7)))
+
+    def _answer_to(self, asked: bytes) -> bytes:
+        return self._answer
 
     def close(self) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
@@ -117,7 +121,9 @@ def test_a_web_server_that_says_nothing_of_use_is_not_believed(
 
 
 def test_a_wrong_port_is_not_tried_again(web: tuple[str, int]) -> None:
-    namenode = NamenodeProxy(RpcClient(web, PROTOCOL), RetryPolicy(connect_delay_s=3600))
+    namenode = NamenodeProxy(
+        OneNamenode(RpcClient(web, PROTOCOL), RetryPolicy(connect_delay_s=3600))
+    )
     with pytest.raises(NotAnRpcServer):
         namenode.delete("/f", recursive=False)
 
@@ -149,6 +155,37 @@ def test_a_server_that_never_answers_calls_gets_a_hint_once(once: type[Once]) ->
     assert "RPC port" not in said[1]
 
 
+HADOOPS_HTTP_ANSWER = (
+    b"HTTP/1.1 404 Not Found\r\nContent-type: text/plain\r\n\r\n"
+    b"It looks like you are making an HTTP request to a Hadoop IPC port. "
+    b"This is not the correct port for the web interface on this daemon.\r\n"
+)
+
+
+def our_http_answer() -> bytes:
+    (said, _) = ServerSession(1 << 20).receive(b"HEAD / HTTP/1.1\r\n\r\n")
+    assert isinstance(said, Reply)
+    return said.data
+
+
+class Ending(Once):
+    """An RPC server that ends each connection, as one does that is about to stop."""
+
+    def _answer_to(self, asked: bytes) -> bytes:
+        return self._answer if asked.startswith((b"GET ", b"HEAD ")) else b""
+
+
+@pytest.mark.parametrize("said", [HADOOPS_HTTP_ANSWER, our_http_answer()], ids=["hadoop", "ours"])
+def test_an_rpc_server_that_ends_a_connection_is_not_taken_for_a_web_server(said: bytes) -> None:
+    """It answers in HTTP when it is asked in HTTP; the call may be made again all the same."""
+    server = Ending(said)
+    try:
+        with pytest.raises(errors.Unreachable, match="ended the connection"):
+            call(server.address)
+    finally:
+        server.close()
+
+
 def test_a_refusal_has_its_number_and_pythons_type() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = listener.getsockname()
@@ -178,7 +215,9 @@ def test_retries_are_told_to_a_terminal_and_to_nobody_else(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = listener.getsockname()
-    namenode = NamenodeProxy(RpcClient(address, PROTOCOL), RetryPolicy(5, connect_delay_s=0))
+    namenode = NamenodeProxy(
+        OneNamenode(RpcClient(address, PROTOCOL), RetryPolicy(5, connect_delay_s=0))
+    )
     with pytest.raises(errors.Unreachable):
         namenode.delete("/f", recursive=False)
     assert capsys.readouterr().err == ""

@@ -9,19 +9,28 @@ IPC port offers. Most of it only the superuser may do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
 from google.protobuf.message import Message
 
 from howdah.client.namenode import NamenodeProxy
+from howdah.client.namenodes import providers
+from howdah.client.namenodes.target import target_of
+from howdah.client.settings.settings import ClientSettings
+from howdah.config import Configuration
+from howdah.errors import HowdahError
 from howdah.proto import client_datanode_pb2 as datanode_pb
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.proto import refresh_pb2, types_pb2
+from howdah.proto import ha_pb2, refresh_pb2, types_pb2
 from howdah.rpc.client import RpcClient
 
 M = TypeVar("M", bound=Message)
+
+_log = logging.getLogger(__name__)
 
 AUTHORIZATION_PROTOCOL = "org.apache.hadoop.security.authorize.RefreshAuthorizationPolicyProtocol"
 USER_MAPPINGS_PROTOCOL = "org.apache.hadoop.security.RefreshUserMappingsProtocol"
@@ -40,10 +49,22 @@ class OpenFileEntry:
 
 
 class Administration:
-    """A namenode's calls for administrators."""
+    """A namenode's calls for administrators; of several namenodes, the active one's."""
 
     def __init__(self, namenode: NamenodeProxy) -> None:
         self._namenode = namenode
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where the namenode is."""
+        return self._namenode.address
+
+    def ha_state(self) -> str:
+        """`ACTIVE`, `STANDBY`, `OBSERVER` or `INITIALIZING`."""
+        answer = self._namenode.call(
+            "getHAServiceState", pb.HAServiceStateRequestProto(), pb.HAServiceStateResponseProto
+        )
+        return ha_pb2.HAServiceStateProto.Name(answer.state)
 
     # Figures.
 
@@ -106,6 +127,10 @@ class Administration:
             cookie = answer.cookie
 
     # The namenode's state.
+
+    def safe_mode(self, action: str) -> bool:
+        """`enter`, `leave`, `force_exit` or `get`; whether it is in safe mode then."""
+        return self._namenode.set_safe_mode(f"SAFEMODE_{action.upper()}")
 
     def save_namespace(self, time_window_s: int = 0, transaction_gap: int = 0) -> bool:
         """Write an image; False where the newest one is no older than `time_window_s` and
@@ -204,6 +229,36 @@ class Administration:
             rpc.call(method, request, response_type)
         finally:
             rpc.close()
+
+
+@contextmanager
+def each_namenode(
+    authority: str, conf: Configuration, user: str | None = None
+) -> Iterator[dict[str, Administration]]:
+    """The namenodes of a nameservice, each for itself, by their names; empty where there is
+    only one."""
+    target = target_of(authority, conf)
+    if len(target.namenodes) < 2:
+        yield {}
+        return
+    settings = ClientSettings.from_configuration(conf)
+    each = providers.each_namenode(target, conf, settings, user)
+    try:
+        yield {name: Administration(NamenodeProxy(calls)) for name, calls in each.items()}
+    finally:
+        for calls in each.values():
+            calls.close()
+
+
+def active_of(namenodes: Mapping[str, Administration]) -> str | None:
+    """The name of the one that says that it is active."""
+    for name, administration in namenodes.items():
+        try:
+            if administration.ha_state() == "ACTIVE":
+                return name
+        except HowdahError as error:
+            _log.info("namenode %s does not say its role: %s", name, error)
+    return None
 
 
 class DatanodeAdministration:

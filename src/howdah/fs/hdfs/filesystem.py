@@ -1,4 +1,5 @@
-"""`HdfsFileSystem`: the FileSystem interface over a DFS client (`hdfs://host:port`).
+"""`HdfsFileSystem`: the FileSystem interface over a DFS client (`hdfs://host:port`, or
+`hdfs://NAME` with the name of a nameservice).
 
 Thin: each method is an RPC or a stream of `howdah.client`, and this module turns
 protobuf statuses into the records of `howdah.fs.status`. The umask
@@ -14,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from howdah import errors, keys
 from howdah.client.dfs import DFSClient
-from howdah.client.settings.settings import ClientSettings
-from howdah.config import DEFAULT_NAMENODE_PORT, Configuration
+from howdah.config import Configuration
 from howdah.forks import made_once
 from howdah.fs import capabilities, paths
 from howdah.fs.api import Progress
@@ -107,25 +107,11 @@ class HdfsFileSystem(HdfsSnapshots):
 
     def __init__(self, authority: str, conf: Configuration, user: str | None = None) -> None:
         super().__init__()
-        host, _, port = authority.rpartition(":") if ":" in authority else (authority, "", "")
-        if not host or (port and not port.isdigit()):
-            raise errors.IllegalArgument(
-                f"hdfs://{authority} names no namenode: it must be hdfs://host:port"
-            )
-        if authority in conf.get(keys.DFS_NAMESERVICES):
-            raise errors.UnsupportedOperation(
-                f"hdfs://{authority} is a nameservice with several namenodes "
-                f"(dfs.nameservices), which is not supported yet; name one as hdfs://host:port"
-            )
         self._authority = authority
         self._conf = conf
         self.user = user or current_user()
         self._umask = paths.parse_umask(conf.get(keys.FS_PERMISSIONS_UMASK_MODE))
-        self._client = DFSClient.at(
-            (host.strip("[]"), int(port) if port else DEFAULT_NAMENODE_PORT),
-            ClientSettings.from_configuration(conf),
-            self.user,
-        )
+        self._client = DFSClient.at(authority, conf, self.user)
         self._namenode = self._client.namenode
         self._follows_links = conf.get(keys.FS_CLIENT_RESOLVE_REMOTE_SYMLINKS)
         self._makes_links = conf.get(keys.HOWDAH_CLIENT_SYMLINKS_ENABLED)
@@ -472,6 +458,14 @@ class HdfsFileSystem(HdfsSnapshots):
                 f"There is no safe mode action {action!r}, only enter, leave, force_exit and get"
             )
         return self._namenode.set_safe_mode(name, checked=checked)
+
+    def msync(self) -> None:
+        """See all that others have done before this call, when reads go to observers.
+
+        A client of observers (`ObserverReadProxyProvider`) sees its own changes at once, and
+        those of others when its observer has read them, or after this.
+        """
+        self._namenode.msync()
 
     def server_defaults(self) -> ServerDefaults:
         proto = self._client.server_defaults()

@@ -1,0 +1,12 @@
+"""Calls to the namenodes of one namespace: which one is asked, and what follows a failure.
+
+- `target`      what an authority such as `host:8020` or the name of a nameservice stands for
+- `connections` one RPC client a namenode, all under one client id
+- `calls`       what is asked of a namespace: `NamenodeCalls`; `OneNamenode` asks one namenode
+- `failover`    ConfiguredFailoverProxyProvider: one after the other
+- `hedging`     RequestHedgingProxyProvider: all at once, and then the first that answered
+- `impatience`  a namenode that hangs is left when another one is active
+- `observers`   ObserverReadProxyProvider: reads go to observers
+- `remembered`  which namenode was active when this process last asked
+- `providers`   which of them a configuration asks for
+"""

@@ -1,0 +1,91 @@
+"""What is asked of a namespace, and the way to ask one namenode."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Protocol, TypeVar
+
+from google.protobuf.message import Message
+
+from howdah import errors
+from howdah.kinds import Address
+from howdah.rpc import notices
+from howdah.rpc.client import RpcClient
+from howdah.rpc.retry import RetryPolicy
+
+M = TypeVar("M", bound=Message)
+
+_log = logging.getLogger(__name__)
+
+
+class NamenodeCalls(Protocol):
+    """ClientProtocol of one namespace, whichever namenode answers. Thread-safe, fork-safe."""
+
+    @property
+    def user(self) -> str: ...
+
+    @property
+    def address(self) -> Address:
+        """Of the namenode that the next call goes to, as far as is known."""
+
+    def call(self, method: str, request: Message, response_type: type[M]) -> M:
+        """Call until there is an answer, or the policy gives up."""
+
+    def close(self) -> None: ...
+
+
+class ActiveCalls(NamenodeCalls, Protocol):
+    """Calls of the active namenode of a nameservice."""
+
+    def call(
+        self, method: str, request: Message, response_type: type[M], *, call_id: int | None = None
+    ) -> M:
+        """`call_id` is that of a call which was made elsewhere before."""
+
+
+class OneNamenode:
+    """A namenode that is called again as `RetryPolicy` says, under one call id a call."""
+
+    def __init__(self, rpc: RpcClient, policy: RetryPolicy | None = None) -> None:
+        self._rpc = rpc
+        self._policy = policy or RetryPolicy()
+
+    @property
+    def address(self) -> Address:
+        return self._rpc.address
+
+    @property
+    def user(self) -> str:
+        return self._rpc.user
+
+    def call(self, method: str, request: Message, response_type: type[M]) -> M:
+        call_id = self._rpc.next_call_id()
+        attempts = 0
+        while True:
+            try:
+                return self._rpc.call(
+                    method,
+                    request,
+                    response_type,
+                    call_id=call_id,
+                    retry_count=attempts if attempts else -1,
+                )
+            except (errors.Unreachable, errors.RetriableError) as error:
+                attempts += 1
+                pause_s = self._policy.pause_s(error, attempts)
+                if pause_s is None:
+                    raise
+                say_again(method, f"{error}; trying again", pause_s, attempts)
+                time.sleep(pause_s)
+
+    def close(self) -> None:
+        self._rpc.close()
+
+
+def say_again(method: str, what: str, pause_s: float, attempts: int) -> None:
+    """Tell log and terminal that a call is made once more after so many attempts, or rounds."""
+    _log.info("%s: %s in %.3g s", method, what, pause_s)
+    # The first, and then fewer and fewer: 1, 2, 4, 8 …
+    if attempts and not attempts & attempts - 1:
+        notices.say(what)

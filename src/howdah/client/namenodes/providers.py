@@ -1,0 +1,129 @@
+"""Which way to call a namespace its configuration asks for.
+
+The key `dfs.client.failover.proxy.provider.NS` names a Java class; the last part of its name
+counts. Without the key the namenodes are asked one after the other.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from howdah import errors, keys
+from howdah.client.namenodes.calls import NamenodeCalls, OneNamenode
+from howdah.client.namenodes.connections import Connections
+from howdah.client.namenodes.failover import ConfiguredFailover
+from howdah.client.namenodes.hedging import HedgingFailover
+from howdah.client.namenodes.observers import ObserverReads
+from howdah.client.namenodes.target import Target
+from howdah.client.settings.settings import ClientSettings
+from howdah.config import Configuration
+from howdah.nameservices import value_of
+from howdah.rpc.failover import FailoverPolicy
+from howdah.rpc.identity import SeenState
+from howdah.rpc.retry import RetryPolicy
+
+
+class _Kind:
+    """The names of Hadoop's classes."""
+
+    CONFIGURED: Final = "ConfiguredFailoverProxyProvider"
+    HEDGING: Final = "RequestHedgingProxyProvider"
+    OBSERVERS: Final = "ObserverReadProxyProvider"
+
+
+def namenode_calls(
+    target: Target, conf: Configuration, settings: ClientSettings, user: str | None = None
+) -> NamenodeCalls:
+    """The way to call a namespace; nothing is sent yet.
+
+    Raises UnsupportedOperation for a provider that is not known here, and for namenodes that
+    only a name server lists.
+    """
+    if target.nameservice is None or len(target.namenodes) == 1:
+        (namenode,) = target.namenodes
+        rpc = Connections(target, settings, user).rpc[namenode]
+        policy = RetryPolicy(
+            settings.connect_retries,
+            settings.connect_retry_delay_s,
+            settings.retriable_retries,
+        )
+        return OneNamenode(rpc, policy)
+    nameservice = target.nameservice
+    resolved = keys.DFS_CLIENT_FAILOVER_RESOLVE_NEEDED
+    if value_of(conf, resolved, nameservice):
+        raise errors.UnsupportedOperation(
+            f"{resolved.name}.{nameservice} is not supported: list the namenodes in "
+            f"{keys.DFS_HA_NAMENODES.name}.{nameservice}, each with its address"
+        )
+    key = keys.DFS_CLIENT_FAILOVER_PROXY_PROVIDER
+    provider = value_of(conf, key, nameservice) or _Kind.CONFIGURED
+    match provider.rpartition(".")[2]:
+        case _Kind.CONFIGURED:
+            return _configured(Connections(target, settings, user), conf)
+        case _Kind.HEDGING:
+            return HedgingFailover(
+                Connections(target, settings, user),
+                failover_policy(conf),
+                probe_interval_s=conf.get(keys.HOWDAH_CLIENT_FAILOVER_PROBE_INTERVAL_MS),
+            )
+        case _Kind.OBSERVERS:
+            connections = Connections(target, settings, user, seen=SeenState())
+            return _observers(connections, conf)
+    raise errors.UnsupportedOperation(
+        f"{key.name}.{nameservice} = {provider}: known are "
+        + ", ".join((_Kind.CONFIGURED, _Kind.HEDGING, _Kind.OBSERVERS))
+    )
+
+
+def _configured(connections: Connections, conf: Configuration) -> ConfiguredFailover:
+    key = keys.DFS_CLIENT_FAILOVER_RANDOM_ORDER
+    own = value_of(conf, key, connections.target.nameservice)
+    return ConfiguredFailover(
+        connections,
+        failover_policy(conf),
+        random_order=conf.get(key) if own is None else own,
+        probe_interval_s=conf.get(keys.HOWDAH_CLIENT_FAILOVER_PROBE_INTERVAL_MS),
+    )
+
+
+def _observers(connections: Connections, conf: Configuration) -> ObserverReads:
+    key = keys.DFS_CLIENT_FAILOVER_OBSERVER_AUTO_MSYNC_PERIOD
+    own = value_of(conf, key, connections.target.nameservice)
+    return ObserverReads(
+        connections,
+        _configured(connections, conf),
+        auto_msync_s=conf.get(key) if own is None else own,
+        probe_again_s=conf.get(keys.DFS_CLIENT_FAILOVER_OBSERVER_PROBE_RETRY_PERIOD),
+        probe_timeout_s=conf.get(keys.DFS_CLIENT_FAILOVER_NAMENODE_HA_STATE_PROBE_TIMEOUT),
+    )
+
+
+def each_namenode(
+    target: Target, conf: Configuration, settings: ClientSettings, user: str | None = None
+) -> dict[str, OneNamenode]:
+    """The namenodes of a nameservice one by one, by their names, for what each has to be asked.
+
+    One that does not answer is not waited for, as there are others.
+    """
+    policy = RetryPolicy(
+        conf.get(keys.DFS_CLIENT_FAILOVER_CONNECTION_RETRIES),
+        settings.connect_retry_delay_s,
+        settings.retriable_retries,
+    )
+    connections = Connections(target, settings, user)
+    return {name: OneNamenode(rpc, policy) for name, rpc in connections.rpc.items()}
+
+
+def failover_policy(conf: Configuration) -> FailoverPolicy:
+    """Hadoop's keys."""
+    return FailoverPolicy(
+        max_failovers=conf.get(keys.DFS_CLIENT_FAILOVER_MAX_ATTEMPTS),
+        max_retries=conf.get(keys.DFS_CLIENT_RETRY_MAX_ATTEMPTS),
+        sleep_base_s=conf.get(keys.DFS_CLIENT_FAILOVER_SLEEP_BASE_MILLIS),
+        sleep_max_s=conf.get(keys.DFS_CLIENT_FAILOVER_SLEEP_MAX_MILLIS),
+        connection_retries=conf.get(keys.DFS_CLIENT_FAILOVER_CONNECTION_RETRIES),
+        connection_retries_on_timeouts=conf.get(
+            keys.DFS_CLIENT_FAILOVER_CONNECTION_RETRIES_ON_TIMEOUTS
+        ),
+        connect_delay_s=conf.get(keys.IPC_CLIENT_CONNECT_RETRY_INTERVAL),
+    )
