@@ -199,6 +199,30 @@ class ObserverRetryOnActive(StandbyError):
     java_class = "org.apache.hadoop.ipc.ObserverRetryOnActiveException"
 
 
+class HealthCheckFailed(HowdahError, OSError):
+    """A namenode answers and says that it is not well."""
+
+    java_class = "org.apache.hadoop.ha.HealthCheckFailedException"
+
+
+class ServiceFailed(HowdahError, OSError):
+    """A namenode could not change its role, or must not."""
+
+    java_class = "org.apache.hadoop.ha.ServiceFailedException"
+
+
+class FailoverFailed(HowdahError, OSError):
+    """A failover did not happen; says why, and who is active now if that is known."""
+
+    java_class = "org.apache.hadoop.ha.FailoverFailedException"
+
+
+class BadFencingConfiguration(HowdahError, ValueError, OSError):
+    """No fencing method is set, or one that cannot be used; the message names it."""
+
+    java_class = "org.apache.hadoop.ha.BadFencingConfigurationException"
+
+
 class AlreadyBeingCreated(HowdahError, OSError):
     java_class = "org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException"
     errno_code = errno.EBUSY
@@ -304,6 +328,39 @@ class CorruptEditLog(HowdahError, OSError):
     """An edit log is damaged before its end; names file, offset and transaction."""
 
     java_class = "java.io.IOException"
+
+
+class WriterFenced(HowdahError, OSError):
+    """A journal node has promised a younger writer to take nothing of this one any more."""
+
+    java_class = "java.io.IOException"
+    errno_code = errno.EPERM
+
+
+class JournalOutOfSync(HowdahError, OSError):
+    """What a writer sends does not follow what a journal node has: the node is left out until
+    the next segment."""
+
+    java_class = "org.apache.hadoop.hdfs.qjournal.protocol.JournalOutOfSyncException"
+
+
+class JournalNotFormatted(HowdahError, OSError):
+    """A journal node has no such journal, or an empty one."""
+
+    java_class = "org.apache.hadoop.hdfs.qjournal.protocol.JournalNotFormattedException"
+
+
+class JournalCacheMiss(HowdahError, OSError):
+    """A journal node does not hold the edits in memory any more that are asked for: they are
+    read from its segments."""
+
+    java_class = "org.apache.hadoop.hdfs.qjournal.server.JournaledEditsCache$CacheMissException"
+
+
+class NewerTransaction(HowdahError, OSError):
+    """A journal node is asked for edits behind those that it misses itself."""
+
+    java_class = "org.apache.hadoop.hdfs.qjournal.server.NewerTxnIdException"
 
 
 class CorruptImage(HowdahError, OSError):

@@ -5,6 +5,7 @@ Scripts parse these, so they are Java's to the character.
 
 from __future__ import annotations
 
+import struct
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
@@ -47,6 +48,27 @@ def percent_text(share: float) -> str:
     if share != share:
         return "NaN%"
     return f"{Decimal(share).quantize(Decimal('0.01'), rounding=ROUND_HALF_UP)}%"
+
+
+def java_float(value: float) -> str:
+    """A number as Java prints its `float`: the fewest digits that tell it from its neighbours.
+
+    >>> java_float(100), java_float(200 / 3), java_float(0.0001), java_float(12_345_678)
+    ('100.0', '66.666664', '1.0E-4', '1.2345678E7')
+    """
+    if value != value:
+        return "NaN"
+    wanted = struct.pack("f", value)
+    digits, exponent = "0", 0
+    for count in range(1, 10):
+        digits, _, power = f"{struct.unpack('f', wanted)[0]:.{count - 1}e}".partition("e")
+        exponent = int(power)
+        if struct.pack("f", float(f"{digits}e{exponent}")) == wanted:
+            break
+    if value == 0 or -3 <= exponent < 7:
+        text = format(Decimal(f"{digits}e{exponent}"), "f")
+        return text if "." in text else f"{text}.0"
+    return f"{digits if '.' in digits else digits + '.0'}E{exponent}"
 
 
 def java_date(wall_ms: int) -> str:

@@ -15,6 +15,7 @@ line counts, files included.
 
 from __future__ import annotations
 
+import argparse
 import fcntl
 import json
 import os
@@ -28,11 +29,11 @@ from pathlib import Path
 from typing import Any
 
 from howdah.cli.arguments.parser import Arguments
-from howdah.cli.arguments.usage import EXIT_FAILURE, UsageError
+from howdah.cli.arguments.usage import EXIT_FAILURE
 from howdah.config import Configuration
 from howdah.errors import HowdahError, InvalidConfiguration
 from howdah.fs.registry import connect
-from howdah.local.cluster import READY_TIMEOUT_S, LocalCluster
+from howdah.local.cluster import ACTIVE, READY_TIMEOUT_S, LocalCluster
 from howdah.local.layout import Layout
 from howdah.local.processes import start_time
 from howdah.local.running import default_dir, processes_path, running_servers
@@ -51,7 +52,12 @@ def up(argv: list[str], conf: Configuration) -> int:
     parser.add_argument("--datanodes", type=int, metavar="N", help="how many (default: 3)")
     parser.add_argument("--racks", metavar="R1,R2,…", help="assigned to the datanodes in turn")
     parser.add_argument("--volumes", metavar="N", help="data directories of each datanode")
-    parser.add_argument("--namenodes", type=int, default=1, metavar="N", help="only 1 for now")
+    parser.add_argument(
+        "--namenodes", type=int, metavar="N", help="several take over from each other (default: 1)"
+    )
+    parser.add_argument(
+        "--zookeeper", action="store_true", help="namenodes hold elections in a ZooKeeper"
+    )
     parser.add_argument(
         "--foreground", action="store_true", help="stay, and stop the cluster at Ctrl-C"
     )
@@ -59,16 +65,9 @@ def up(argv: list[str], conf: Configuration) -> int:
         "--timeout", type=float, default=READY_TIMEOUT_S, metavar="S", help="seconds to wait"
     )
     options = parser.parse_args(argv)
-    if options.namenodes != 1:
-        raise UsageError(
-            f"--namenodes {options.namenodes}: high availability is not available yet, only one "
-            "namenode is"
-        )
     base = _dir(options.dir)
     with _only_one(base):
-        layout = _layout(
-            base, dict(conf.items()), options.datanodes, options.racks, options.volumes
-        )
+        layout = _layout(base, dict(conf.items()), options)
         layout.save()
         cluster = LocalCluster(layout, Detached(), running_servers(layout.dir))
         _start(cluster, options.timeout)
@@ -132,33 +131,30 @@ def _dir(given: Path | None) -> Path:
     return (given or default_dir()).expanduser().absolute()
 
 
-def _layout(
-    base: Path,
-    values: dict[str, str],
-    datanodes: int | None,
-    racks: str | None,
-    volumes: str | None,
-) -> Layout:
+def _layout(base: Path, values: dict[str, str], options: argparse.Namespace) -> Layout:
+    racks: str | None = options.racks
+    volumes: str | None = options.volumes
+    wanted_racks = [rack.strip() for rack in racks.split(",")] if racks else None
     layout = Layout.load(base)
     if layout is None:
         return Layout.plan(
             base,
-            datanodes=DEFAULT_DATANODES if datanodes is None else datanodes,
-            racks=[rack.strip() for rack in racks.split(",")] if racks else None,
+            datanodes=DEFAULT_DATANODES if options.datanodes is None else options.datanodes,
+            namenodes=1 if options.namenodes is None else options.namenodes,
+            zookeeper=options.zookeeper,
+            racks=wanted_racks,
             volumes=_volumes(volumes),
             values=values,
         )
     layout = layout.with_values(values)
-    if datanodes is not None and datanodes != len(layout.datanodes):
-        raise InvalidConfiguration(
-            f"the cluster in {base} has {len(layout.datanodes)} datanodes, not {datanodes}; "
-            "take another --dir for another cluster"
-        )
+    layout.check_same(
+        datanodes=options.datanodes, namenodes=options.namenodes, zookeeper=options.zookeeper
+    )
     if racks or volumes:
         wanted = Layout.plan(
             base,
             datanodes=len(layout.datanodes),
-            racks=[rack.strip() for rack in racks.split(",")] if racks else None,
+            racks=wanted_racks,
             volumes=_volumes(volumes),
         )
         for here, there in zip(layout.datanodes, wanted.datanodes, strict=True):
@@ -180,8 +176,7 @@ def _start(cluster: LocalCluster, timeout_s: float) -> None:
     names = cluster.layout.names
     fresh = [name for name in names if not cluster.is_running(name)]
     try:
-        cluster.format_if_new()
-        cluster.start(fresh)
+        cluster.start_all(fresh, timeout_s)
         _remember(cluster)
         cluster.wait_ready(names, timeout_s)
         _make_home(cluster.layout)
@@ -215,12 +210,22 @@ def _end_asked_for() -> threading.Event:
 
 
 def _stay(cluster: LocalCluster, asked: threading.Event) -> int:
-    """Wait until the end is asked for, or a server ends; then stop everything."""
+    """Wait until the end is asked for, or too many servers ended; then stop everything.
+
+    With several namenodes the cluster goes on while one of them runs.
+    """
     ended: list[str] = []
-    while not ended and not asked.wait(WATCH_INTERVAL_S):
-        ended = [name for name in cluster.layout.names if not cluster.is_running(name)]
-    for name in ended:
-        print(f"{name} has ended, see {cluster.layout.log_path(name)}", file=sys.stderr)
+    while not asked.wait(WATCH_INTERVAL_S):
+        running = {name for name in cluster.layout.names if cluster.is_running(name)}
+        for name in cluster.layout.names:
+            if name not in running and name not in ended:
+                print(f"{name} has ended, see {cluster.layout.log_path(name)}", file=sys.stderr)
+        ended = [name for name in cluster.layout.names if name not in running]
+        survives = len(cluster.layout.namenodes) > 1 and any(
+            node.name in running for node in cluster.layout.namenodes
+        )
+        if ended and not survives:
+            break
     with _only_one(cluster.layout.dir):
         cluster.stop(list(cluster.pids))
         _remember(cluster)
@@ -230,13 +235,18 @@ def _stay(cluster: LocalCluster, asked: threading.Event) -> int:
 def _report(cluster: LocalCluster, as_json: bool) -> None:
     layout = cluster.layout
     servers = [cluster.server(name) for name in layout.names]
+    states = cluster.ha_states() if layout.nameservice is not None else {}
     if as_json:
+        first = next((n for n in layout.namenodes if states.get(n.name) == ACTIVE), None)
         facts: dict[str, Any] = {
             "uri": layout.uri,
-            "http": f"http://{layout.http}",
+            "http": f"http://{(first or layout.namenodes[0]).http}",
             "dir": str(layout.dir),
             "conf_dir": str(layout.conf_dir),
-            "processes": [{**asdict(server), "log": str(server.log)} for server in servers],
+            "processes": [
+                {**asdict(server), "log": str(server.log), "ha_state": states.get(server.name)}
+                for server in servers
+            ],
         }
         print(json.dumps(facts), flush=True)
         return
@@ -246,8 +256,10 @@ def _report(cluster: LocalCluster, as_json: bool) -> None:
         if server.pid is None:
             print(f"  {server.name:12} not running, see {server.log}")
         else:
-            where = "  ".join(f"{kind} {address}" for kind, address in server.addresses.items())
-            print(f"  {server.name:12} pid {server.pid}  {where or 'not ready yet'}")
+            facts_of = [f"{kind} {address}" for kind, address in server.addresses.items()]
+            if server.name in states:
+                facts_of.append(states[server.name])
+            print(f"  {server.name:12} pid {server.pid}  {'  '.join(facts_of) or 'not ready yet'}")
     sys.stdout.flush()
 
 

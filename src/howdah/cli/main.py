@@ -62,7 +62,7 @@ COMMANDS: dict[str, Command] = {
     "down": Command("stop that cluster", "howdah.cli.cluster:down", reads_environment=False),
     "dfs": Command("work with files", "howdah.cli.dfs:main", False),
     "fs": Command("the same as dfs", "howdah.cli.dfs:main", False),
-    "getconf": Command("print configuration values", "howdah.cli.servers:getconf"),
+    "getconf": Command("print configuration values", "howdah.cli.getconf:main"),
     "namenode": Command("run a namenode, or -format one", "howdah.cli.servers:namenode"),
     "datanode": Command("run a datanode", "howdah.cli.servers:datanode"),
     "dfsadmin": Command("administer the cluster", "howdah.cli.dfsadmin:main"),
@@ -72,10 +72,11 @@ COMMANDS: dict[str, Command] = {
     "balancer": Command("even out the datanodes", None),
     "cacheadmin": Command("manage the block cache", None),
     "compact": Command("make small files fewer and larger", "howdah.cli.compact:main"),
+    "debug": Command("look into block files, recover leases", "howdah.cli.debug:main"),
     "distcp": Command("copy in parallel, on Spark", "howdah.cli.distcp:main"),
-    "fsck": Command("check files and their blocks", None),
-    "haadmin": Command("administer high availability", None),
-    "journalnode": Command("run a journal node", None),
+    "fsck": Command("check files and their blocks", "howdah.cli.fsck:main"),
+    "haadmin": Command("administer high availability", "howdah.cli.haadmin:main"),
+    "journalnode": Command("run a journal node", "howdah.cli.journalnode:main"),
     "lsSnapshot": Command("list the snapshots of a directory", "howdah.cli.snapshots:ls_snapshot"),
     "lsSnapshottableDir": Command(
         "list the directories that may have snapshots",
@@ -87,11 +88,11 @@ COMMANDS: dict[str, Command] = {
     "secondarynamenode": Command("run a secondary namenode", "howdah.cli.secondarynamenode:main"),
     "namespace": Command("say what is in a filesystem or an image", "howdah.cli.namespace:main"),
     "verify": Command("read every replica, and compare", "howdah.cli.verify:main"),
-    "zkfc": Command("run a failover controller", None),
+    "zookeeper": Command("run a ZooKeeper for a local cluster", "howdah.cli.servers:zookeeper"),
+    "zkfc": Command("run a failover controller", "howdah.cli.zkfc:main"),
     # Commands of `hdfs` that are missing here: a refusal by name is no typing error.
     "classpath": Command("print a Java class path", None),
     "crypto": Command("manage encryption zones", None),
-    "debug": Command("look into block files, recover leases", None),
     "dfsrouter": Command("run a router", None),
     "dfsrouteradmin": Command("manage mount tables of routers", None),
     "diskbalancer": Command("even out the volumes of a datanode", None),
@@ -109,7 +110,7 @@ COMMANDS: dict[str, Command] = {
 }
 
 # They log what is wrong with their configuration.
-SERVERS = ("namenode", "datanode", "secondarynamenode")
+SERVERS = ("namenode", "datanode", "journalnode", "secondarynamenode", "zkfc")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

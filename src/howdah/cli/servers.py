@@ -1,8 +1,8 @@
-"""`howdah namenode`, `howdah datanode`, `howdah getconf`: one server in this process.
+"""`howdah namenode`, `datanode`, `zookeeper`: one server in this process.
 
-Mirrors `hdfs namenode`, `hdfs datanode` and `hdfs getconf` as to arguments and
-exit codes. A server runs until SIGTERM or SIGINT, logs to stderr one record a
-line, and tells by `--ready-file` when it can serve.
+Mirrors `hdfs namenode` and `hdfs datanode` as to arguments and exit codes. A server runs until
+SIGTERM or SIGINT, logs to stderr one record a line, and tells by `--ready-file` when it can
+serve.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from howdah.cli.arguments.parser import Arguments
-from howdah.cli.arguments.usage import EXIT_USAGE, UsageError
+from howdah.cli.arguments.usage import UsageError
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
@@ -92,14 +92,46 @@ def namenode(argv: list[str], conf: Configuration) -> int:
     parser.add_argument(
         "-finalize", action="store_true", help="give up what was there, and do not start"
     )
+    parser.add_argument(
+        "-bootstrapStandby",
+        action="store_true",
+        help="copy the newest image of another namenode of the nameservice, and do not start",
+    )
+    parser.add_argument(
+        "-skipSharedEditsCheck",
+        action="store_true",
+        help="with -bootstrapStandby: whatever the shared log has",
+    )
+    parser.add_argument(
+        "-initializeSharedEdits",
+        action="store_true",
+        help="make the log of this namenode the shared one, and do not start",
+    )
     parser.add_argument("-rollingUpgrade", metavar="OPTION", help="not supported")
     parser.add_argument(
         "-nonInteractive", action="store_true", help="never ask (howdah never asks anyway)"
     )
     options = parser.parse_args(argv)
-    if not options.format and (options.force or options.clusterid or options.nonInteractive):
-        raise UsageError("-force, -clusterid and -nonInteractive go with -format")
-    chosen = ("format", "importCheckpoint", "upgrade", "upgradeOnly", "rollback", "finalize")
+    formats = options.format or options.bootstrapStandby or options.initializeSharedEdits
+    if not formats and (options.force or options.nonInteractive):
+        raise UsageError(
+            "-force and -nonInteractive go with -format, -bootstrapStandby and "
+            "-initializeSharedEdits"
+        )
+    if options.clusterid and not options.format:
+        raise UsageError("-clusterid goes with -format")
+    if options.skipSharedEditsCheck and not options.bootstrapStandby:
+        raise UsageError("-skipSharedEditsCheck goes with -bootstrapStandby")
+    chosen = (
+        "format",
+        "importCheckpoint",
+        "upgrade",
+        "upgradeOnly",
+        "rollback",
+        "finalize",
+        "bootstrapStandby",
+        "initializeSharedEdits",
+    )
     if sum(getattr(options, name) for name in chosen) > 1:
         raise UsageError("only one of " + ", ".join(f"-{name}" for name in chosen))
     if options.rollingUpgrade is not None:
@@ -110,8 +142,15 @@ def namenode(argv: list[str], conf: Configuration) -> int:
     log_to_stderr(options.log_level)
     check_configuration(conf)
     if options.upgrade or options.upgradeOnly or options.rollback or options.finalize:
+        from howdah.namenode.nameservice.place import alone
         from howdah.namenode.process import upgrading
 
+        conf = alone(
+            conf,
+            "an upgrade or rollback",
+            "do it with this namenode alone (without dfs.ha.namenodes), finalize, share its log "
+            "again with -initializeSharedEdits -force, and copy it with -bootstrapStandby",
+        )
         if options.upgrade or options.upgradeOnly:
             upgrading.upgrade(conf)
         elif options.rollback:
@@ -125,9 +164,31 @@ def namenode(argv: list[str], conf: Configuration) -> int:
 
         format_namenode(conf, cluster_id=options.clusterid, force=options.force)
         return 0
+    if options.bootstrapStandby:
+        from howdah.namenode.process.bootstrap import BootstrapFailed, bootstrap_standby
+
+        try:
+            bootstrap_standby(
+                conf, force=options.force, checks_shared_log=not options.skipSharedEditsCheck
+            )
+        except BootstrapFailed as error:
+            _log.critical("%s", error)
+            return error.code
+        return 0
+    if options.initializeSharedEdits:
+        from howdah.namenode.process.sharing import initialize_shared_edits
+
+        initialize_shared_edits(conf, force=options.force)
+        return 0
     if options.importCheckpoint:
+        from howdah.namenode.nameservice.place import alone
         from howdah.namenode.process.importing import import_checkpoint
 
+        conf = alone(
+            conf,
+            "-importCheckpoint",
+            "put the image into dfs.namenode.name.dir, or import it with this namenode alone",
+        )
         import_checkpoint(conf)
     from howdah.namenode.process.server import run
 
@@ -149,32 +210,18 @@ def datanode(argv: list[str], conf: Configuration) -> int:
     return run(conf, options.ready_file, rolls_back=options.rollback)
 
 
-def getconf(argv: list[str], conf: Configuration) -> int:
-    """Print one thing that the configuration says."""
-    from howdah import keys
-    from howdah.config import namenode_address
+def zookeeper(argv: list[str], conf: Configuration) -> int:
+    """Run a ZooKeeper server for trying things out, as `howdah up --zookeeper` does."""
+    from howdah.kinds import parse_address
+    from howdah.local.zookeeper import run_zookeeper
 
-    parser = Arguments(prog="howdah getconf", allow_abbrev=False)
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("-confKey", metavar="KEY", help="the value of a key")
-    what.add_argument("-namenodes", action="store_true", help="the namenode's host")
-    what.add_argument("-nnRpcAddresses", action="store_true", help="the namenode's address")
-    what.add_argument("-includeFile", action="store_true", help="the file of allowed datanodes")
-    what.add_argument("-excludeFile", action="store_true", help="the file of excluded datanodes")
+    parser = server_arguments("zookeeper")
+    parser.add_argument("--dir", type=Path, required=True, metavar="DIR", help="its directory")
+    parser.add_argument("--address", required=True, metavar="HOST:PORT", help="where it listens")
     options = parser.parse_args(argv)
-    if options.namenodes or options.nnRpcAddresses:
-        host, port = namenode_address(conf)
-        print(f"{host}:{port}" if options.nnRpcAddresses else host)
-        return 0
-    if options.includeFile or options.excludeFile:
-        key = keys.DFS_HOSTS if options.includeFile else keys.DFS_HOSTS_EXCLUDE
-        return _print_value(key.name, conf.get(key) or None)
-    return _print_value(options.confKey, conf.raw(options.confKey))
-
-
-def _print_value(name: str, value: str | None) -> int:
-    if value is None:
-        print(f"Configuration {name} is missing.", file=sys.stderr)
-        return EXIT_USAGE
-    print(value)
-    return 0
+    try:
+        address = parse_address(options.address)
+    except ValueError as error:
+        raise UsageError(f"--address {options.address}: {error}") from error
+    log_to_stderr(options.log_level)
+    return run_zookeeper(options.dir.absolute(), address, options.ready_file)

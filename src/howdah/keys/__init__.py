@@ -21,8 +21,11 @@ from howdah.keys.client import *
 from howdah.keys.common import *
 from howdah.keys.datanode import *
 from howdah.keys.deprecated import DEPRECATED as DEPRECATED
+from howdah.keys.failover import *
 from howdah.keys.ha import *
+from howdah.keys.journalnode import *
 from howdah.keys.namenode import *
+from howdah.keys.quorum import *
 from howdah.keys.rpc import *
 from howdah.keys.without_effect import WITHOUT_EFFECT as WITHOUT_EFFECT
 from howdah.kinds import Key

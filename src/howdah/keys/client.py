@@ -176,7 +176,64 @@ DFS_CLIENT_RETRY_MAX_ATTEMPTS = integer(
     "dfs.client.retry.max.attempts", 10, "Attempts of a namenode call.", minimum=0
 )
 DFS_CLIENT_FAILOVER_MAX_ATTEMPTS = integer(
-    "dfs.client.failover.max.attempts", 15, "Failovers in one call.", minimum=0
+    "dfs.client.failover.max.attempts",
+    15,
+    "How often a call asks all namenodes again that it has asked in vain.",
+    minimum=0,
+)
+DFS_CLIENT_FAILOVER_PROXY_PROVIDER = optional_string(
+    "dfs.client.failover.proxy.provider",
+    "With the name of a nameservice appended: how clients find its active namenode.",
+)
+DFS_CLIENT_FAILOVER_RANDOM_ORDER = boolean(
+    "dfs.client.failover.random.order",
+    True,
+    "Whether each client asks the namenodes in an order of its own.",
+)
+DFS_CLIENT_FAILOVER_CONNECTION_RETRIES = integer(
+    "dfs.client.failover.connection.retries",
+    0,
+    "Further attempts to connect to a namenode before the next one is asked.",
+    minimum=0,
+)
+DFS_CLIENT_FAILOVER_CONNECTION_RETRIES_ON_TIMEOUTS = integer(
+    "dfs.client.failover.connection.retries.on.timeouts",
+    0,
+    "The same for a namenode that did not accept in time.",
+    minimum=0,
+)
+DFS_CLIENT_FAILOVER_RESOLVE_NEEDED = boolean(
+    "dfs.client.failover.resolve-needed",
+    False,
+    "With the name of a nameservice appended: whether each host stands for several namenodes, "
+    "one for each of its addresses; not supported.",
+)
+DFS_CLIENT_FAILOVER_OBSERVER_AUTO_MSYNC_PERIOD = duration(
+    "dfs.client.failover.observer.auto-msync-period",
+    "-1",
+    "ms",
+    "With the name of a nameservice appended: after how long without the active namenode a read "
+    "asks it where the log is; 0 is each time, below 0 never.",
+    minimum_s=None,
+)
+DFS_CLIENT_FAILOVER_OBSERVER_PROBE_RETRY_PERIOD = duration(
+    "dfs.client.failover.observer.probe.retry.period",
+    "10m",
+    "ms",
+    "When a client that found no observer looks for one again.",
+)
+DFS_CLIENT_FAILOVER_NAMENODE_HA_STATE_PROBE_TIMEOUT = duration(
+    "dfs.client.failover.namenode.ha-state.probe.timeout",
+    "25s",
+    "ms",
+    "How long a namenode may take to say whether it is an observer.",
+)
+HOWDAH_CLIENT_FAILOVER_PROBE_INTERVAL_MS = duration(
+    "howdah.client.failover.probe.interval.ms",
+    "2s",
+    "ms",
+    "When a namenode of a nameservice has not answered a call for so long, and so on, the others "
+    "are asked whether one of them is active meanwhile; 0 waits for the answer.",
 )
 DFS_CLIENT_FAILOVER_SLEEP_BASE_MILLIS = duration(
     "dfs.client.failover.sleep.base.millis", "500", "ms", "The first pause, doubled each time."
@@ -201,4 +258,16 @@ FS_HDFS_VECTORED_READ_MIN_SEEK_SIZE = size(
 )
 FS_HDFS_VECTORED_READ_MAX_MERGED_SIZE = size(
     "fs.hdfs.vectored.read.max.merged.size", "4m", "The most that they are merged to; 0: never."
+)
+DFS_CLIENT_FSCK_CONNECT_TIMEOUT = duration(
+    "dfs.client.fsck.connect.timeout",
+    "60000",
+    "ms",
+    "So long fsck waits for the namenode's pages to take its connection.",
+)
+DFS_CLIENT_FSCK_READ_TIMEOUT = duration(
+    "dfs.client.fsck.read.timeout",
+    "60000",
+    "ms",
+    "So long fsck waits for the next part of the answer.",
 )

@@ -27,11 +27,9 @@ dfs.client.deadnode.detection.probe.deadnode.interval.ms
 dfs.client.deadnode.detection.probe.deadnode.threads
 dfs.client.deadnode.detection.probe.suspectnode.interval.ms
 dfs.client.deadnode.detection.probe.suspectnode.threads dfs.client.deadnode.detection.rpc.threads
-dfs.client.ec.write.failed.blocks.tolerated dfs.client.failover.connection.retries
-dfs.client.failover.connection.retries.on.timeouts dfs.client.failover.lazy.resolved
-dfs.client.failover.proxy.provider dfs.client.failover.random.order
-dfs.client.failover.resolve-needed dfs.client.failover.resolver.impl
-dfs.client.failover.resolver.useFQDN dfs.client.fsck.connect.timeout dfs.client.fsck.read.timeout
+dfs.client.ec.write.failed.blocks.tolerated dfs.client.failover.lazy.resolved
+dfs.client.failover.resolver.impl
+dfs.client.failover.resolver.useFQDN
 dfs.client.https.keystore.resource dfs.client.https.need-auth
 dfs.client.ignore.namenode.default.kms.uri dfs.client.key.provider.cache.expiry
 dfs.client.local.interfaces dfs.client.mmap.cache.size dfs.client.mmap.cache.timeout.ms

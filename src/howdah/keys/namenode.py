@@ -60,6 +60,24 @@ DFS_NAMENODE_NAME_DIR_RESTORE = boolean(
 DFS_NAMENODE_EDITS_DIR_MINIMUM = integer(
     "dfs.namenode.edits.dir.minimum", 1, "Edit directories that have to work.", minimum=1
 )
+DFS_NAMENODE_RESOURCE_DU_RESERVED = size(
+    "dfs.namenode.resource.du.reserved",
+    "104857600",
+    "Bytes that have to be free on the volumes of the edit log, or a namenode of several is not "
+    "well.",
+)
+DFS_NAMENODE_RESOURCE_CHECK_INTERVAL = duration(
+    "dfs.namenode.resource.check.interval", "5000", "ms", "How often that is looked at."
+)
+DFS_NAMENODE_RESOURCE_CHECKED_VOLUMES = dirs(
+    "dfs.namenode.resource.checked.volumes", "", "Further directories that need as much room."
+)
+DFS_NAMENODE_RESOURCE_CHECKED_VOLUMES_MINIMUM = integer(
+    "dfs.namenode.resource.checked.volumes.minimum",
+    1,
+    "Volumes of edits directories that need it, of those that are not required.",
+    minimum=1,
+)
 DFS_NAMENODE_MAX_OP_SIZE = size(
     "dfs.namenode.max.op.size", "52428800", "The longest edit that is believed at replay."
 )
@@ -315,7 +333,10 @@ DFS_NAMENODE_REPLICATION_MAX_STREAMS = integer(
     "dfs.namenode.replication.max-streams", 2, "Repairs a datanode sends at once.", minimum=1
 )
 DFS_NAMENODE_REPLICATION_MAX_STREAMS_HARD_LIMIT = integer(
-    "dfs.namenode.replication.max-streams-hard-limit", 4, "The same for the most urgent repairs."
+    "dfs.namenode.replication.max-streams-hard-limit",
+    4,
+    "The same for the most urgent repairs, and for datanodes that are about to leave.",
+    minimum=1,
 )
 DFS_NAMENODE_REPLICATION_WORK_MULTIPLIER_PER_ITERATION = integer(
     "dfs.namenode.replication.work.multiplier.per.iteration",
@@ -346,5 +367,34 @@ DFS_NAMENODE_DATANODE_REGISTRATION_IP_HOSTNAME_CHECK = boolean(
 )
 DFS_HOSTS = optional_string("dfs.hosts", "A file of datanodes that may register; else all may.")
 DFS_HOSTS_EXCLUDE = optional_string(
-    "dfs.hosts.exclude", "A file of datanodes that are taken out of service."
+    "dfs.hosts.exclude", "A file of datanodes that are to be decommissioned."
+)
+DFS_NAMENODE_HOSTS_PROVIDER_CLASSNAME = string(
+    "dfs.namenode.hosts.provider.classname",
+    "org.apache.hadoop.hdfs.server.blockmanagement.HostFileManager",
+    "HostFileManager for two text files, CombinedHostFileManager for one JSON file in dfs.hosts.",
+)
+DFS_NAMENODE_DECOMMISSION_INTERVAL = duration(
+    "dfs.namenode.decommission.interval",
+    "30",
+    "s",
+    "How often datanodes that are to leave are looked at.",
+)
+DFS_NAMENODE_DECOMMISSION_BLOCKS_PER_INTERVAL = integer(
+    "dfs.namenode.decommission.blocks.per.interval",
+    500_000,
+    "Blocks after which such a look ends, at the next datanode.",
+    minimum=1,
+)
+DFS_NAMENODE_DECOMMISSION_MAX_CONCURRENT_TRACKED_NODES = integer(
+    "dfs.namenode.decommission.max.concurrent.tracked.nodes",
+    100,
+    "Datanodes that are looked at in turns until they have left; 0 for all.",
+    minimum=0,
+)
+DFS_NAMENODE_MAINTENANCE_REPLICATION_MIN = integer(
+    "dfs.namenode.maintenance.replication.min",
+    1,
+    "Replicas on other datanodes that a block needs while some are in maintenance.",
+    minimum=0,
 )

@@ -9,13 +9,6 @@ from __future__ import annotations
 WITHOUT_EFFECT: dict[str, str] = {
     name: reason
     for reason, names in {
-        "there is one namenode, and clients know its address": (
-            "dfs.nameservice.id",
-            "dfs.ha.namenode.id",
-            "dfs.client.failover.max.attempts",
-            "dfs.client.failover.sleep.base.millis",
-            "dfs.client.failover.sleep.max.millis",
-        ),
         "a connection costs no thread, and needs neither pings nor sweeps": (
             "ipc.ping.interval",
             "ipc.client.ping",
@@ -24,6 +17,10 @@ WITHOUT_EFFECT: dict[str, str] = {
         "connections are never shared between clients": ("dfs.client.context",),
         "a time-out counts like a refusal, see ipc.client.connect.max.retries": (
             "ipc.client.connect.max.retries.on.timeouts",
+        ),
+        "a refused connection is an answer, and the next check comes soon": (
+            "ha.health-monitor.rpc.connect.max.retries",
+            "ha.failover-controller.graceful-fence.connection.retries",
         ),
         "Nagle's algorithm is always off": (
             "ipc.client.tcpnodelay",
@@ -47,8 +44,6 @@ WITHOUT_EFFECT: dict[str, str] = {
         ),
         "safe mode counts dfs.namenode.replication.min": ("dfs.namenode.safemode.replication.min",),
         "a round of repairs orders up to 1,000 copies, spread over the datanodes": (
-            "dfs.namenode.replication.max-streams",
-            "dfs.namenode.replication.max-streams-hard-limit",
             "dfs.namenode.replication.work.multiplier.per.iteration",
         ),
         "names of datanodes are not looked up": (

@@ -4,23 +4,28 @@
 are started (`Spawner`) and in what happens to them at the end.
 
 A server can serve when its ready file says so with its own process id. A cluster
-can be written to when, in addition, the namenode knows of the datanodes that run
-and, where none is missing, has left safe mode.
+can be written to when, in addition, every namenode that runs knows of the datanodes that run,
+one namenode is active and, where no datanode is missing, has left safe mode.
 """
 
 from __future__ import annotations
 
-import getpass
 import json
 import signal
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
 
-from howdah.config import namenode_address
-from howdah.errors import HowdahError, InvalidConfiguration
-from howdah.kinds import Address
+from howdah.errors import (
+    HowdahError,
+    InvalidConfiguration,
+    RetriableError,
+    StandbyError,
+    Unreachable,
+)
+from howdah.kinds import parse_address
+from howdah.local.asking import NamenodeQuestions
+from howdah.local.formatting import format_election, format_new, is_formatted
 from howdah.local.layout import Layout, role_of
 from howdah.local.processes import (
     POLL_S,
@@ -33,6 +38,12 @@ from howdah.local.servers import Server, ServerFailed, Spawner, tail
 
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 15.0
+STATE_TIMEOUT_S = 2.0
+"""How long a namenode may take to say what it is."""
+ACTIVE = "active"
+DOWN = "down"
+_NAMENODES_TELL_OF = ("namenode", "datanode")
+_NOT_YET = (RetriableError, StandbyError, Unreachable, TimeoutError)
 
 
 class LocalCluster:
@@ -45,18 +56,29 @@ class LocalCluster:
         self.pids: dict[str, int] = dict(pids or {})
         self._spawner = spawner
 
-    def format_if_new(self) -> None:
-        """Make the namenode's directories, unless they were made before."""
-        from howdah import keys
-        from howdah.namenode.process.format import format_namenode
-
-        conf = self.layout.server_conf("namenode")
-        if not any(
-            (d / "current" / "VERSION").exists() for d in conf.get(keys.DFS_NAMENODE_NAME_DIR)
-        ):
-            format_namenode(conf)
-
     # -- starting ----------------------------------------------------------------------
+
+    def start_all(self, names: Sequence[str], timeout_s: float = READY_TIMEOUT_S) -> None:
+        """Start servers that don't run, the first time with an empty filesystem.
+
+        They start all at once, but for namenodes whose shared journal has to be formatted:
+        journal nodes do that, so these come first.
+        """
+        if is_formatted(self.layout):
+            self.start(names)
+            return
+        nameservice = self.layout.nameservice
+        if nameservice is None:
+            format_new(self.layout)
+            self.start(names)
+            return
+        controlled = [node.name for node in nameservice.namenodes] + nameservice.controllers
+        self.start([name for name in names if name not in controlled])
+        self._wait_for_ready_files(nameservice.shared_names, timeout_s)
+        format_new(self.layout)
+        if nameservice.zookeeper is not None:
+            format_election(self.layout)
+        self.start(names)
 
     def start(self, names: Sequence[str]) -> None:
         """Start servers that don't run, all at once, and don't wait for them."""
@@ -70,18 +92,22 @@ class LocalCluster:
     def wait_ready(self, names: Sequence[str], timeout_s: float = READY_TIMEOUT_S) -> None:
         """Return when these servers can serve, and the cluster can be written to."""
         deadline = time.monotonic() + timeout_s
+        self._wait_for_ready_files(names, timeout_s)
+        if any(role_of(name) in _NAMENODES_TELL_OF for name in names):
+            self._wait_until_writable(deadline, timeout_s)
+
+    def _wait_for_ready_files(self, names: Sequence[str], timeout_s: float) -> None:
+        deadline = time.monotonic() + timeout_s
         waiting = list(names)
         while True:
             waiting = [name for name in waiting if not self.is_ready(name)]
             if not waiting:
-                break
+                return
             for name in waiting:
                 self._fail_if_ended(name)
             if time.monotonic() > deadline:
                 raise self._failure(waiting[0], f"was not ready within {timeout_s:g} s")
             time.sleep(POLL_S)
-        if self.is_ready("namenode"):
-            self._wait_until_writable(deadline, timeout_s)
 
     def is_ready(self, name: str) -> bool:
         pid = self._ready_file(name).get("pid")
@@ -104,25 +130,72 @@ class LocalCluster:
         return ServerFailed(f"{name} {what}\n{tail(self.layout.log_path(name))}")
 
     def _wait_until_writable(self, deadline: float, timeout_s: float) -> None:
-        """Until the namenode knows every datanode that runs, and has left safe mode.
+        """Until namenodes know every datanode that runs, and one is active, out of safe mode.
 
         A namenode that was restarted alone has to hear from its datanodes again. With
         datanodes missing it may rightly stay in safe mode, so that isn't waited for.
         """
-        datanodes = [self.server(node.name) for node in self.layout.datanodes]
-        running = {n.addresses["data"] for n in datanodes if n.addresses and not n.paused}
-        with _Namenode(namenode_address(self.layout.client_conf()), deadline) as namenode:
-            while not running <= namenode.live_datanodes():
-                if time.monotonic() > deadline:
-                    missing = ", ".join(sorted(running - namenode.live_datanodes()))
-                    raise self._failure(
-                        "namenode", f"did not hear from datanode {missing} within {timeout_s:g} s"
-                    )
-                time.sleep(POLL_S * 5)
-            while len(running) == len(datanodes) and namenode.in_safe_mode():
-                if time.monotonic() > deadline:
-                    raise self._failure("namenode", f"was in safe mode for {timeout_s:g} s")
-                time.sleep(POLL_S * 5)
+        namenodes = [node.name for node in self.layout.namenodes]
+        while asked := [name for name in namenodes if self._answers(name)]:
+            obstacle = self._obstacle(asked, deadline)
+            if obstacle is None:
+                return
+            name, what = obstacle
+            self._fail_if_ended(name)
+            if time.monotonic() > deadline:
+                raise self._failure(name, f"{what} for {timeout_s:g} s")
+            time.sleep(POLL_S * 5)
+
+    def _answers(self, name: str) -> bool:
+        return self.is_ready(name) and self.is_running(name) and not self.server(name).paused
+
+    def _obstacle(self, namenodes: Sequence[str], deadline: float) -> tuple[str, str] | None:
+        """Which namenode keeps the cluster from being written to, and how."""
+        nodes = [self.server(node.name) for node in self.layout.datanodes]
+        running = {n.addresses["data"] for n in nodes if n.addresses and not n.paused}
+        has_roles = self.layout.nameservice is not None
+        states = {}
+        for name in namenodes:
+            try:
+                with self._questions(name, deadline) as ask:
+                    missing = running - ask.live_datanodes()
+                    if missing:
+                        return name, f"did not hear from datanode {', '.join(sorted(missing))}"
+                    states[name] = ask.ha_state() if has_roles else ACTIVE
+                    serves = states[name] == ACTIVE
+                    if serves and len(running) == len(nodes) and ask.in_safe_mode():
+                        return name, "was in safe mode"
+            except _NOT_YET as error:
+                return name, f"did not answer ({error})"
+        if ACTIVE in states.values():
+            return None
+        if self.layout.nameservice is not None and not self.layout.nameservice.controllers:
+            self.make_active(namenodes[0])
+        return namenodes[0], "was not active, nor was another namenode"
+
+    def ha_states(self) -> dict[str, str]:
+        """The role of each namenode of several, `down` where it doesn't say."""
+        assert self.layout.nameservice is not None, "asked of a cluster with several namenodes"
+        return {node.name: self.ha_state(node.name) for node in self.layout.namenodes}
+
+    def ha_state(self, name: str) -> str:
+        """The role of one namenode of several."""
+        if not self._answers(name):
+            return DOWN
+        try:
+            with self._questions(name, time.monotonic() + STATE_TIMEOUT_S) as ask:
+                return ask.ha_state()
+        except _NOT_YET:
+            return DOWN
+
+    def make_active(self, name: str) -> None:
+        """Tell a namenode to become active: where no failover controller does."""
+        with self._questions(name, time.monotonic() + READY_TIMEOUT_S) as ask:
+            ask.become_active()
+
+    def _questions(self, name: str, deadline: float) -> NamenodeQuestions:
+        (node,) = [node for node in self.layout.namenodes if node.name == name]
+        return NamenodeQuestions(parse_address(node.rpc), deadline)
 
     # -- stopping ----------------------------------------------------------------------
 
@@ -185,53 +258,3 @@ class LocalCluster:
         except ValueError as error:
             raise HowdahError(f"{path} is damaged: {error}") from error
         return found if isinstance(found, dict) else {}
-
-
-class _Namenode:
-    """The two questions that readiness asks of a namenode."""
-
-    def __init__(self, address: Address, deadline: float) -> None:
-        # Imported here, as the launcher is at work meanwhile.
-        from howdah.proto import client_namenode_pb2
-        from howdah.rpc.client import RpcClient
-
-        self._messages = client_namenode_pb2
-        self._deadline = deadline
-        self._client = RpcClient(
-            address,
-            "org.apache.hadoop.hdfs.protocol.ClientProtocol",
-            # The superuser, whatever user the tests' clients are.
-            user=getpass.getuser(),
-        )
-
-    def live_datanodes(self) -> set[str]:
-        """Their data addresses, `ip:port`."""
-        request = self._messages.GetDatanodeReportRequestProto(type=self._messages.LIVE)
-        answer = self._client.call(
-            "getDatanodeReport",
-            request,
-            self._messages.GetDatanodeReportResponseProto,
-            timeout_s=self._timeout_s(),
-        )
-        return {f"{node.id.ipAddr}:{node.id.xferPort}" for node in answer.di}
-
-    def in_safe_mode(self) -> bool:
-        request = self._messages.SetSafeModeRequestProto(
-            action=self._messages.SAFEMODE_GET, checked=False
-        )
-        answer = self._client.call(
-            "setSafeMode",
-            request,
-            self._messages.SetSafeModeResponseProto,
-            timeout_s=self._timeout_s(),
-        )
-        return bool(answer.result)
-
-    def _timeout_s(self) -> float:
-        return max(1.0, self._deadline - time.monotonic())
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._client.close()

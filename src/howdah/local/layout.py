@@ -7,7 +7,8 @@ tomorrow, finds the same ports and the same data:
     DIR/racks.txt               which address is in which rack
     DIR/conf/                   core-site.xml, hdfs-site.xml for clients, Java ones too
     DIR/NAME/conf/              the same for one server
-    DIR/namenode/name/          image and edit log
+    DIR/namenode/name/          image and edit log; with several namenodes, namenodeN
+    DIR/journalnodeN/edits/     the shared edit log of several namenodes
     DIR/datanodeN/dataM/        blocks, a directory per volume
     DIR/logs/NAME.log           what a server says
     DIR/run/NAME.json           there when the server can serve
@@ -18,14 +19,14 @@ it, and racks are refused. They register by that address as their name only wher
 are asked for, or where somebody connects by name. Else they are called `localhost`, so
 that no task of a Spark prefers one host to another: in its local mode a stage of tasks
 that prefer other hosts than the driver's, beside others, would wait for ever.
+
+Several namenodes are a `Nameservice`, which brings journal nodes and failover controllers.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import random
-import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -34,15 +35,13 @@ from howdah import keys
 from howdah.config import Configuration, current_name
 from howdah.errors import InvalidConfiguration
 from howdah.kinds import STORAGE_TYPES, parse_address
+from howdah.local import nameservice as ha
+from howdah.local.nameservice import Namenode, Nameservice
+from howdah.local.ports import Ports, datanode_hosts
 
-LOOPBACK = "127.0.0.1"
-FIRST_DATANODE_HOST = 11
-LAST_DATANODE_HOST = 254
-# Below what systems hand out to connecting sockets: a port that is free while a
-# server is down shall be free when it comes up again.
-PORTS = range(15000, 32000)
-MAX_PORT_ATTEMPTS = 200
-VERSION = 1
+VERSION = 2
+FORMER_VERSION = 1
+"""Its clusters have one namenode, whose addresses are `rpc` and `http`."""
 DEFAULT_RACK = "/default-rack"
 NO_HOST = "localhost"
 """The name that schedulers take for none: it prefers nothing."""
@@ -78,11 +77,13 @@ class Datanode:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A whole cluster. `values` are what the user sets, on servers and clients."""
+    """A whole cluster. `values` are what the user sets, on servers and clients.
+
+    `served_by` is the one namenode, or the nameservice of several.
+    """
 
     dir: Path
-    rpc: str
-    http: str
+    served_by: Namenode | Nameservice
     datanodes: tuple[Datanode, ...]
     values: Mapping[str, str]
 
@@ -92,11 +93,16 @@ class Layout:
         dir: Path,
         *,
         datanodes: int = 3,
+        namenodes: int = 1,
+        zookeeper: bool = False,
         racks: Sequence[str] | None = None,
         volumes: int | Sequence[str] = 1,
         values: Mapping[str, str] | None = None,
     ) -> Layout:
         """Choose hosts and free ports.
+
+        More than one of `namenodes` are highly available, with journal nodes and automatic
+        failover; `zookeeper`: they hold their elections there.
 
         `racks` are assigned to the datanodes in turn. `volumes` is a number, or
         the storage types of the volumes of each datanode (`("SSD", "DISK")`).
@@ -105,16 +111,21 @@ class Layout:
         if datanodes < 1:
             raise InvalidConfiguration(f"a cluster needs a datanode or more, not {datanodes}")
         settings = {current_name(name): value for name, value in (values or {}).items()}
-        hosts = _datanode_hosts(datanodes)
-        ports = _Ports()
-        rpc = next((settings[k] for k in reversed(_NAMENODE_ADDRESS_KEYS) if k in settings), None)
-        http = settings.get(keys.DFS_NAMENODE_HTTP_ADDRESS.name)
+        hosts = datanode_hosts(datanodes)
+        ports = Ports()
+        served_by: Namenode | Nameservice
+        if namenodes == 1:
+            if zookeeper:
+                raise InvalidConfiguration("one namenode holds no election: no ZooKeeper is wanted")
+            served_by = _lone_namenode(ports, settings)
+        else:
+            _refuse_addresses(settings)
+            served_by = Nameservice.plan(ports, namenodes, zookeeper=zookeeper, settings=settings)
         types = _volume_types(volumes)
         rack_of = _racks(racks, hosts)
         return cls(
             dir=dir,
-            rpc=ports.address(rpc, 8020),
-            http=ports.address(http, 9870),
+            served_by=served_by,
             datanodes=tuple(
                 Datanode(
                     name=f"datanode{number}",
@@ -140,14 +151,22 @@ class Layout:
             return None
         except ValueError as error:
             raise InvalidConfiguration(f"{path} is damaged: {error}") from error
-        if saved.get("version") != VERSION:
+        version = saved.get("version")
+        if version not in (VERSION, FORMER_VERSION):
             raise InvalidConfiguration(
-                f"{path} has version {saved.get('version')!r}, this howdah knows {VERSION}"
+                f"{path} has version {version!r}, this howdah knows {FORMER_VERSION} and {VERSION}"
             )
         nodes = tuple(
             Datanode(**{**node, "volumes": tuple(node["volumes"])}) for node in saved["datanodes"]
         )
-        return cls(dir, saved["rpc"], saved["http"], nodes, saved["values"])
+        served_by: Namenode | Nameservice
+        if version == FORMER_VERSION:
+            served_by = Namenode("namenode", saved["rpc"], saved["http"])
+        elif saved["nameservice"] is None:
+            served_by = Namenode(**saved["namenode"])
+        else:
+            served_by = Nameservice.from_saved(saved["nameservice"])
+        return cls(dir, served_by, nodes, saved["values"])
 
     def save(self) -> None:
         """Write `cluster.json` and all configuration files."""
@@ -161,8 +180,8 @@ class Layout:
         saved = {
             "version": VERSION,
             "uri": self.uri,
-            "rpc": self.rpc,
-            "http": self.http,
+            "namenode": asdict(self.namenodes[0]) if self.nameservice is None else None,
+            "nameservice": None if self.nameservice is None else asdict(self.nameservice),
             "datanodes": [asdict(node) for node in self.datanodes],
             "values": dict(self.values),
         }
@@ -174,23 +193,66 @@ class Layout:
     def with_values(self, values: Mapping[str, str]) -> Layout:
         """The same cluster with further or other values; its addresses stay."""
         fresh = {current_name(name): value for name, value in values.items()}
+        if self.nameservice is not None:
+            _refuse_addresses(fresh)
+            self.nameservice.check_same(fresh)
+            return replace(self, values={**self.values, **fresh})
+        (namenode,) = self.namenodes
         for name in _LAYOUT_KEYS:
-            here = self.http if name == keys.DFS_NAMENODE_HTTP_ADDRESS.name else self.rpc
+            here = namenode.http if name == keys.DFS_NAMENODE_HTTP_ADDRESS.name else namenode.rpc
             if name in fresh and not _agrees(fresh.pop(name), here):
                 raise InvalidConfiguration(
                     f"{name} is {here} since the cluster in {self.dir} was made, and stays so"
                 )
         return replace(self, values={**self.values, **fresh})
 
+    def check_same(
+        self, *, datanodes: int | None, namenodes: int | None, zookeeper: bool | None = None
+    ) -> None:
+        """Raises InvalidConfiguration where this is a cluster with other numbers of servers."""
+        here = {
+            "datanodes": (datanodes, len(self.datanodes)),
+            "namenodes": (namenodes, len(self.namenodes)),
+        }
+        for what, (wanted, count) in here.items():
+            if wanted is not None and wanted != count:
+                raise InvalidConfiguration(
+                    f"the cluster in {self.dir} has {count} {what}, not {wanted}; "
+                    "another cluster takes another directory"
+                )
+        has_zookeeper = self.nameservice is not None and self.nameservice.zookeeper is not None
+        if zookeeper and not has_zookeeper:
+            raise InvalidConfiguration(f"the cluster in {self.dir} has no ZooKeeper")
+
     # -- where things are ------------------------------------------------------------
 
     @property
+    def nameservice(self) -> Nameservice | None:
+        """What several namenodes share; None where there is one."""
+        return self.served_by if isinstance(self.served_by, Nameservice) else None
+
+    @property
+    def namenodes(self) -> tuple[Namenode, ...]:
+        match self.served_by:
+            case Nameservice(namenodes=namenodes):
+                return namenodes
+            case Namenode() as namenode:
+                return (namenode,)
+
+    @property
     def uri(self) -> str:
-        return f"hdfs://{self.rpc}"
+        """What clients call it: a logical name where there are several namenodes."""
+        if self.nameservice is not None:
+            return f"hdfs://{self.nameservice.name}"
+        return f"hdfs://{self.namenodes[0].rpc}"
 
     @property
     def names(self) -> list[str]:
-        return ["namenode", *(node.name for node in self.datanodes)]
+        """All servers, in the order in which they are shown."""
+        names = [node.name for node in self.namenodes]
+        if self.nameservice is not None:
+            names += [*self.nameservice.controllers, *self.nameservice.shared_names]
+        return [*names, *(node.name for node in self.datanodes)]
 
     @property
     def conf_dir(self) -> Path:
@@ -211,47 +273,62 @@ class Layout:
 
     def command(self, name: str) -> list[str]:
         """The arguments of `howdah` that run a server of this cluster."""
+        ready = str(self.ready_path(name))
+        if self.nameservice is not None and name == ha.ZOOKEEPER:
+            assert self.nameservice.zookeeper is not None
+            directory, address = str(self.dir / name), self.nameservice.zookeeper
+            return [name, "--dir", directory, "--address", address, "--ready-file", ready]
         return [
             role_of(name),
             "--conf",
             str(self.server_conf_dir(name)),
             "--ready-file",
-            str(self.ready_path(name)),
+            ready,
         ]
 
     # -- configurations ----------------------------------------------------------------
 
     def client_conf(self) -> Configuration:
         """What a client needs."""
-        replication = min(3, len(self.datanodes))
-        return Configuration(
-            {
-                "dfs.replication": str(replication),
-                **self.values,
-                keys.FS_DEFAULTFS.name: self.uri,
-            }
-        )
+        values = {"dfs.replication": str(min(3, len(self.datanodes)))}
+        fixed = {keys.FS_DEFAULTFS.name: self.uri}
+        if self.nameservice is not None:
+            values |= ha.QUICK_CLIENT
+            fixed |= self.nameservice.client_values()
+        return Configuration({**values, **self.values, **fixed})
 
     def server_conf(self, name: str) -> Configuration:
         """What the server `name` needs, on top of what clients do."""
         base = {"hadoop.tmp.dir": str(self.dir / name / "tmp"), **QUICK}
-        if role_of(name) == "namenode":
-            own, fixed = self._namenode_values()
-        else:
-            own, fixed = self._datanode_values(name)
+        if self.nameservice is not None:
+            base |= ha.QUICK
+        own, fixed = self._own_and_fixed_values(name)
         return Configuration({**base, **own, **dict(self.client_conf().items()), **fixed})
 
-    def _namenode_values(self) -> tuple[dict[str, str], dict[str, str]]:
-        own = {
-            "dfs.namenode.name.dir": (self.dir / "namenode" / "name").as_uri(),
-            "net.topology.node.switch.mapping.impl": _TABLE_MAPPING,
-            "net.topology.table.file.name": str(self.rack_table),
-        }
-        fixed = {
-            keys.DFS_NAMENODE_RPC_ADDRESS.name: self.rpc,
-            keys.DFS_NAMENODE_HTTP_ADDRESS.name: self.http,
-        }
-        return own, fixed
+    def _own_and_fixed_values(self, name: str) -> tuple[dict[str, str], dict[str, str]]:
+        """What `self.values` may replace, and what it may not."""
+        role = role_of(name)
+        if role == "datanode":
+            return self._datanode_values(name)
+        own: dict[str, str] = {}
+        if role == "namenode":
+            own = {
+                "dfs.namenode.name.dir": (self.dir / name / "name").as_uri(),
+                "net.topology.node.switch.mapping.impl": _TABLE_MAPPING,
+                "net.topology.table.file.name": str(self.rack_table),
+            }
+        if self.nameservice is None:
+            (namenode,) = self.namenodes
+            fixed = {
+                keys.DFS_NAMENODE_RPC_ADDRESS.name: namenode.rpc,
+                keys.DFS_NAMENODE_HTTP_ADDRESS.name: namenode.http,
+            }
+            return own, fixed
+        if role == "journalnode":
+            edits = self.dir / name / "edits"
+            return own, self.nameservice.journalnode_values(name, edits)
+        own["dfs.namenode.shared.edits.dir"] = self.nameservice.shared_edits
+        return own, self.nameservice.namenode_values(name)
 
     def _datanode_values(self, name: str) -> tuple[dict[str, str], dict[str, str]]:
         node = self.datanode(name)
@@ -282,6 +359,20 @@ class Layout:
             if node.name == name:
                 return node
         raise InvalidConfiguration(f"there is no server {name!r}, only {', '.join(self.names)}")
+
+
+def _lone_namenode(ports: Ports, settings: Mapping[str, str]) -> Namenode:
+    rpc = next((settings[k] for k in reversed(_NAMENODE_ADDRESS_KEYS) if k in settings), None)
+    http = settings.get(keys.DFS_NAMENODE_HTTP_ADDRESS.name)
+    return Namenode("namenode", ports.address(rpc, 8020), ports.address(http, 9870))
+
+
+def _refuse_addresses(settings: Mapping[str, str]) -> None:
+    for name in _LAYOUT_KEYS:
+        if name in settings:
+            raise InvalidConfiguration(
+                f"{name} = {settings[name]}: of several namenodes none has this address alone"
+            )
 
 
 def _agrees(wanted: str, here: str) -> bool:
@@ -325,44 +416,3 @@ def _racks(racks: Sequence[str] | None, hosts: Sequence[str]) -> list[str]:
             "racks are assigned by address, but this system has no loopback address but 127.0.0.1"
         )
     return [given[number % len(given)] for number in range(len(hosts))]
-
-
-def _datanode_hosts(count: int) -> list[str]:
-    if count > LAST_DATANODE_HOST - FIRST_DATANODE_HOST + 1:
-        raise InvalidConfiguration(f"{count} datanodes are too many for one machine")
-    hosts = [f"127.0.0.{FIRST_DATANODE_HOST + number}" for number in range(count)]
-    return hosts if _can_bind(hosts[0], 0) else [LOOPBACK] * count
-
-
-def _can_bind(host: str, port: int) -> bool:
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError:
-            return False
-        return True
-
-
-class _Ports:
-    """Free ports, none given out twice; drawn at random, as other clusters draw too."""
-
-    def __init__(self) -> None:
-        self._given: set[tuple[str, int]] = set()
-        self._random = random.SystemRandom()
-
-    def free(self, host: str) -> int:
-        for _ in range(MAX_PORT_ATTEMPTS):
-            port = self._random.choice(PORTS)
-            if (host, port) not in self._given and _can_bind(host, port):
-                self._given.add((host, port))
-                return port
-        raise InvalidConfiguration(f"no free port found on {host} in {PORTS}")
-
-    def address(self, wanted: str | None, default_port: int) -> str:
-        """`wanted` with its port 0 replaced by a free one; nothing wanted is loopback."""
-        try:
-            host, port = parse_address(wanted or f"{LOOPBACK}:0", default_port)
-        except ValueError as error:
-            raise InvalidConfiguration(f"{wanted!r}: {error}") from error
-        return f"{host}:{port or self.free(host)}"

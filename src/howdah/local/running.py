@@ -44,8 +44,8 @@ def running_servers(base: Path) -> dict[str, int]:
 
 
 def default_cluster_conf() -> Configuration | None:
-    """What a client of the cluster in `default_dir` needs; None unless its namenode runs."""
+    """What a client of the cluster in `default_dir` needs; None unless a namenode of it runs."""
     base = default_dir()
-    if "namenode" not in running_servers(base):
+    if not any(name.startswith("namenode") for name in running_servers(base)):
         return None
     return Configuration.load(base / "conf")

@@ -24,17 +24,17 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15howdah/proto/ha.proto\x12\x06howdah\"K\n\x1dHAStateChangeRequestInfoProto\x12*\n\treqSource\x18\x01 \x02(\x0e\x32\x17.howdah.HARequestSource\"\x1b\n\x19MonitorHealthRequestProto\"\x1c\n\x1aMonitorHealthResponseProto\"X\n\x1eTransitionToActiveRequestProto\x12\x36\n\x07reqInfo\x18\x01 \x02(\x0b\x32%.howdah.HAStateChangeRequestInfoProto\"!\n\x1fTransitionToActiveResponseProto\"Y\n\x1fTransitionToStandbyRequestProto\x12\x36\n\x07reqInfo\x18\x01 \x02(\x0b\x32%.howdah.HAStateChangeRequestInfoProto\"\"\n TransitionToStandbyResponseProto\"Z\n TransitionToObserverRequestProto\x12\x36\n\x07reqInfo\x18\x01 \x02(\x0b\x32%.howdah.HAStateChangeRequestInfoProto\"#\n!TransitionToObserverResponseProto\"\x1e\n\x1cGetServiceStatusRequestProto\"\x80\x01\n\x1dGetServiceStatusResponseProto\x12*\n\x05state\x18\x01 \x02(\x0e\x32\x1b.howdah.HAServiceStateProto\x12\x1b\n\x13readyToBecomeActive\x18\x02 \x01(\x08\x12\x16\n\x0enotReadyReason\x18\x03 \x01(\t*N\n\x13HAServiceStateProto\x12\x10\n\x0cINITIALIZING\x10\x00\x12\n\n\x06\x41\x43TIVE\x10\x01\x12\x0b\n\x07STANDBY\x10\x02\x12\x0c\n\x08OBSERVER\x10\x03*W\n\x0fHARequestSource\x12\x13\n\x0fREQUEST_BY_USER\x10\x00\x12\x1a\n\x16REQUEST_BY_USER_FORCED\x10\x01\x12\x13\n\x0fREQUEST_BY_ZKFC\x10\x02\x32\x91\x04\n\x18HAServiceProtocolService\x12V\n\rmonitorHealth\x12!.howdah.MonitorHealthRequestProto\x1a\".howdah.MonitorHealthResponseProto\x12\x65\n\x12transitionToActive\x12&.howdah.TransitionToActiveRequestProto\x1a\'.howdah.TransitionToActiveResponseProto\x12h\n\x13transitionToStandby\x12\'.howdah.TransitionToStandbyRequestProto\x1a(.howdah.TransitionToStandbyResponseProto\x12k\n\x14transitionToObserver\x12(.howdah.TransitionToObserverRequestProto\x1a).howdah.TransitionToObserverResponseProto\x12_\n\x10getServiceStatus\x12$.howdah.GetServiceStatusRequestProto\x1a%.howdah.GetServiceStatusResponseProto')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15howdah/proto/ha.proto\x12\x06howdah\"K\n\x1dHAStateChangeRequestInfoProto\x12*\n\treqSource\x18\x01 \x02(\x0e\x32\x17.howdah.HARequestSource\"\x1b\n\x19MonitorHealthRequestProto\"\x1c\n\x1aMonitorHealthResponseProto\"X\n\x1eTransitionToActiveRequestProto\x12\x36\n\x07reqInfo\x18\x01 \x02(\x0b\x32%.howdah.HAStateChangeRequestInfoProto\"!\n\x1fTransitionToActiveResponseProto\"Y\n\x1fTransitionToStandbyRequestProto\x12\x36\n\x07reqInfo\x18\x01 \x02(\x0b\x32%.howdah.HAStateChangeRequestInfoProto\"\"\n TransitionToStandbyResponseProto\"Z\n TransitionToObserverRequestProto\x12\x36\n\x07reqInfo\x18\x01 \x02(\x0b\x32%.howdah.HAStateChangeRequestInfoProto\"#\n!TransitionToObserverResponseProto\"\x1e\n\x1cGetServiceStatusRequestProto\"\xae\x01\n\x1dGetServiceStatusResponseProto\x12*\n\x05state\x18\x01 \x02(\x0e\x32\x1b.howdah.HAServiceStateProto\x12\x1b\n\x13readyToBecomeActive\x18\x02 \x01(\x08\x12\x16\n\x0enotReadyReason\x18\x03 \x01(\t\x12,\n\x07process\x18\xe8\x07 \x01(\x0b\x32\x1a.howdah.HowdahProcessProto\"Z\n\x12HowdahProcessProto\x12\x0b\n\x03pid\x18\x01 \x02(\x04\x12\x12\n\nstartTicks\x18\x02 \x02(\x04\x12\x0e\n\x06\x62ootId\x18\x03 \x02(\t\x12\x13\n\x0bwriterEpoch\x18\x04 \x01(\x04*N\n\x13HAServiceStateProto\x12\x10\n\x0cINITIALIZING\x10\x00\x12\n\n\x06\x41\x43TIVE\x10\x01\x12\x0b\n\x07STANDBY\x10\x02\x12\x0c\n\x08OBSERVER\x10\x03*W\n\x0fHARequestSource\x12\x13\n\x0fREQUEST_BY_USER\x10\x00\x12\x1a\n\x16REQUEST_BY_USER_FORCED\x10\x01\x12\x13\n\x0fREQUEST_BY_ZKFC\x10\x02\x32\x91\x04\n\x18HAServiceProtocolService\x12V\n\rmonitorHealth\x12!.howdah.MonitorHealthRequestProto\x1a\".howdah.MonitorHealthResponseProto\x12\x65\n\x12transitionToActive\x12&.howdah.TransitionToActiveRequestProto\x1a\'.howdah.TransitionToActiveResponseProto\x12h\n\x13transitionToStandby\x12\'.howdah.TransitionToStandbyRequestProto\x1a(.howdah.TransitionToStandbyResponseProto\x12k\n\x14transitionToObserver\x12(.howdah.TransitionToObserverRequestProto\x1a).howdah.TransitionToObserverResponseProto\x12_\n\x10getServiceStatus\x12$.howdah.GetServiceStatusRequestProto\x1a%.howdah.GetServiceStatusResponseProto')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'howdah.proto.ha_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_HASERVICESTATEPROTO']._serialized_start=713
-  _globals['_HASERVICESTATEPROTO']._serialized_end=791
-  _globals['_HAREQUESTSOURCE']._serialized_start=793
-  _globals['_HAREQUESTSOURCE']._serialized_end=880
+  _globals['_HASERVICESTATEPROTO']._serialized_start=851
+  _globals['_HASERVICESTATEPROTO']._serialized_end=929
+  _globals['_HAREQUESTSOURCE']._serialized_start=931
+  _globals['_HAREQUESTSOURCE']._serialized_end=1018
   _globals['_HASTATECHANGEREQUESTINFOPROTO']._serialized_start=33
   _globals['_HASTATECHANGEREQUESTINFOPROTO']._serialized_end=108
   _globals['_MONITORHEALTHREQUESTPROTO']._serialized_start=110
@@ -56,7 +56,9 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETSERVICESTATUSREQUESTPROTO']._serialized_start=550
   _globals['_GETSERVICESTATUSREQUESTPROTO']._serialized_end=580
   _globals['_GETSERVICESTATUSRESPONSEPROTO']._serialized_start=583
-  _globals['_GETSERVICESTATUSRESPONSEPROTO']._serialized_end=711
-  _globals['_HASERVICEPROTOCOLSERVICE']._serialized_start=883
-  _globals['_HASERVICEPROTOCOLSERVICE']._serialized_end=1412
+  _globals['_GETSERVICESTATUSRESPONSEPROTO']._serialized_end=757
+  _globals['_HOWDAHPROCESSPROTO']._serialized_start=759
+  _globals['_HOWDAHPROCESSPROTO']._serialized_end=849
+  _globals['_HASERVICEPROTOCOLSERVICE']._serialized_start=1021
+  _globals['_HASERVICEPROTOCOLSERVICE']._serialized_end=1550
 # @@protoc_insertion_point(module_scope)

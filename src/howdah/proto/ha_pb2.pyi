@@ -75,11 +75,25 @@ class GetServiceStatusRequestProto(_message.Message):
     def __init__(self) -> None: ...
 
 class GetServiceStatusResponseProto(_message.Message):
-    __slots__ = ("state", "readyToBecomeActive", "notReadyReason")
+    __slots__ = ("state", "readyToBecomeActive", "notReadyReason", "process")
     STATE_FIELD_NUMBER: _ClassVar[int]
     READYTOBECOMEACTIVE_FIELD_NUMBER: _ClassVar[int]
     NOTREADYREASON_FIELD_NUMBER: _ClassVar[int]
+    PROCESS_FIELD_NUMBER: _ClassVar[int]
     state: HAServiceStateProto
     readyToBecomeActive: bool
     notReadyReason: str
-    def __init__(self, state: _Optional[_Union[HAServiceStateProto, str]] = ..., readyToBecomeActive: bool = ..., notReadyReason: _Optional[str] = ...) -> None: ...
+    process: HowdahProcessProto
+    def __init__(self, state: _Optional[_Union[HAServiceStateProto, str]] = ..., readyToBecomeActive: bool = ..., notReadyReason: _Optional[str] = ..., process: _Optional[_Union[HowdahProcessProto, _Mapping]] = ...) -> None: ...
+
+class HowdahProcessProto(_message.Message):
+    __slots__ = ("pid", "startTicks", "bootId", "writerEpoch")
+    PID_FIELD_NUMBER: _ClassVar[int]
+    STARTTICKS_FIELD_NUMBER: _ClassVar[int]
+    BOOTID_FIELD_NUMBER: _ClassVar[int]
+    WRITEREPOCH_FIELD_NUMBER: _ClassVar[int]
+    pid: int
+    startTicks: int
+    bootId: str
+    writerEpoch: int
+    def __init__(self, pid: _Optional[int] = ..., startTicks: _Optional[int] = ..., bootId: _Optional[str] = ..., writerEpoch: _Optional[int] = ...) -> None: ...

@@ -27,7 +27,12 @@ from typing import Final, TypeVar
 from howdah import errors
 from howdah.storage import disk
 from howdah.storage.atomic import fsync_directory, replace_file
-from howdah.storage.version import BlockPoolVersion, DatanodeVersion, NamenodeVersion
+from howdah.storage.version import (
+    BlockPoolVersion,
+    DatanodeVersion,
+    JournalVersion,
+    NamenodeVersion,
+)
 
 LOCK_NAME: Final = "in_use.lock"
 CURRENT_NAME: Final = "current"
@@ -47,7 +52,7 @@ _IGNORED: Final = frozenset({LOCK_NAME, "lost+found", FILLING_NAME})
 # grant a second one to the same process, and a forked child holds none.
 _held: dict[tuple[int, int], int] = {}
 
-Version = TypeVar("Version", NamenodeVersion, DatanodeVersion, BlockPoolVersion)
+Version = TypeVar("Version", NamenodeVersion, JournalVersion, DatanodeVersion, BlockPoolVersion)
 
 
 class StorageState(enum.Enum):
@@ -172,7 +177,9 @@ class StorageDirectory:
         return kind.parse(text, str(self.version_file))
 
     def write_version(
-        self, version: NamenodeVersion | DatanodeVersion | BlockPoolVersion, now_ms: int
+        self,
+        version: NamenodeVersion | JournalVersion | DatanodeVersion | BlockPoolVersion,
+        now_ms: int,
     ) -> None:
         """Replaces `current/VERSION`; done last, this makes a directory formatted."""
         replace_file(self.version_file, version.format(now_ms).encode("latin-1"))

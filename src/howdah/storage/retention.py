@@ -12,7 +12,7 @@ by the images that can be.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,20 +45,22 @@ def purgeable(
     kept = oldest_kept(images, retention)
     if kept is None:
         return [], []
-    needed = kept + 1
-    purge_before = max(0, needed - retention.extra_edits)
-    extra = sorted(
-        (s.first_txid, s.last_txid)
-        for s in segments
-        if s.last_txid is not None and purge_before <= s.last_txid and s.first_txid < needed
-    )
-    surplus = len(extra) - retention.extra_segments
-    if surplus > 0:
-        purge_before = min(needed, extra[surplus - 1][1] + 1)
+    finished = [(s.first_txid, s.last_txid) for s in segments if s.last_txid is not None]
+    before = purge_before(kept, finished, retention)
     return (
         [image for image in images if image.txid < kept],
-        [s for s in segments if s.last_txid is not None and s.last_txid < purge_before],
+        [s for s in segments if s.last_txid is not None and s.last_txid < before],
     )
+
+
+def purge_before(kept_txid: int, finished: Iterable[tuple[int, int]], retention: Retention) -> int:
+    """Finished segments (first and last transaction) that end before it may go, if the oldest
+    image that stays is of `kept_txid`."""
+    needed = kept_txid + 1
+    before = max(0, needed - retention.extra_edits)
+    extra = sorted(s for s in finished if before <= s[1] and s[0] < needed)
+    surplus = len(extra) - retention.extra_segments
+    return min(needed, extra[surplus - 1][1] + 1) if surplus > 0 else before
 
 
 def purge(

@@ -1,8 +1,8 @@
 """The content of `VERSION` files and the ids that a new filesystem is given.
 
 Mirrors Hadoop's `VERSION`, a Java properties file headed by a comment with the
-date, of which there are three kinds: a namenode's, a datanode volume's, and that
-of a block pool's slice on a volume. Reading is strict about what is there and
+date, of which there are four kinds: a namenode's, a journal's, a datanode volume's, and
+that of a block pool's slice on a volume. Reading is strict about what is there and
 does not mind what is there besides.
 
 Pure: text in, values out; time and randomness are arguments.
@@ -97,7 +97,7 @@ def _unescape(text: str) -> str:
     return plain.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "surrogatepass")
 
 
-# The three kinds of VERSION.
+# The four kinds of VERSION.
 
 
 class _Fields:
@@ -179,6 +179,43 @@ class NamenodeVersion:
             namespace_id=fields.number("namespaceID"),
             cluster_id=fields.text("clusterID"),
             block_pool_id=fields.text("blockpoolID"),
+            ctime_ms=fields.number("cTime"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class JournalVersion:
+    """`current/VERSION` of one journal of a journal node: the namespace that writes it.
+
+    Any layout version is taken: a journal node does not read what is in an edit.
+    """
+
+    namespace_id: int
+    cluster_id: str
+    ctime_ms: int = 0
+    layout_version: int = NAMENODE_LAYOUT_VERSION
+
+    def format(self, now_ms: int) -> str:
+        return format_properties(
+            {
+                "namespaceID": str(self.namespace_id),
+                "storageType": "JOURNAL_NODE",
+                "cTime": str(self.ctime_ms),
+                "clusterID": self.cluster_id,
+                "layoutVersion": str(self.layout_version),
+            },
+            now_ms,
+        )
+
+    @classmethod
+    def parse(cls, text: str, source: str) -> JournalVersion:
+        """Raises `InconsistentStorage`, naming `source`."""
+        fields = _Fields(text, source)
+        fields.storage_type("JOURNAL_NODE")
+        return cls(
+            layout_version=fields.number("layoutVersion"),
+            namespace_id=fields.number("namespaceID"),
+            cluster_id=fields.text("clusterID"),
             ctime_ms=fields.number("cTime"),
         )
 

@@ -15,14 +15,14 @@ from __future__ import annotations
 import io
 import random
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.namenode.blocks.block_map import ReplicaState
 from howdah.namenode.blocks.datanodes import Datanode
+from howdah.namenode.blocks.replica_reports import ReplicaState
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.core import Core, Settings
 from howdah.namenode.calls.permissions import Permissions
@@ -93,7 +93,13 @@ class InMemoryDatanode:
     capacity_bytes: int = 100 * GIB
     used_bytes: int = 0
     connections: int = 0
+    copies: int = 0
+    """That it is sending to other datanodes."""
     commands: list[datanode_namenode_pb2.DatanodeCommandProto] = field(default_factory=list)
+    lease_id: int = 0
+    """For its next full report, if it has asked for a lease and got one."""
+    heard: datanode_namenode_pb2.NNHAStatusHeartbeatProto | None = None
+    """What the last answer to a heartbeat said of the namenode's role."""
 
     @property
     def known(self) -> Datanode:
@@ -138,7 +144,9 @@ class InMemoryDatanode:
             address=self.ip,
         )
 
-    def heartbeat(self) -> list[datanode_namenode_pb2.DatanodeCommandProto]:
+    def heartbeat(
+        self, *, wants_lease: bool = False
+    ) -> list[datanode_namenode_pb2.DatanodeCommandProto]:
         """Say that it lives; the orders that it got."""
         count = len(self.replicas)
         answer = self.namenode.call(
@@ -146,6 +154,8 @@ class InMemoryDatanode:
             datanode_namenode_pb2.HeartbeatRequestProto(
                 registration=self.registration(),
                 xceiverCount=self.connections,
+                xmitsInProgress=self.copies,
+                requestFullBlockReportLease=wants_lease,
                 reports=[
                     types_pb2.StorageReportProto(
                         storageUuid=storage_id,
@@ -160,28 +170,40 @@ class InMemoryDatanode:
             address=self.ip,
         )
         assert isinstance(answer, datanode_namenode_pb2.HeartbeatResponseProto)
+        self.heard = answer.haStatus
+        if wants_lease:
+            self.lease_id = answer.fullBlockReportLeaseId
         return list(answer.cmds)
 
-    def report(self) -> None:
-        """A full report of every storage."""
+    def report(self, hidden: Container[int] = ()) -> datanode_namenode_pb2.BlockReportResponseProto:
+        """A full report of every storage, but for the replicas of the `hidden` blocks."""
         reports = []
         for storage_id, replicas in self.replicas.items():
             count, buffers = block_lists.encode(
                 block_lists.ListedReplica(block_id, r.length_bytes, r.generation_stamp, r.state)
                 for block_id, r in replicas.items()
+                if block_id not in hidden
             )
             reports.append(
                 datanode_namenode_pb2.StorageBlockReportProto(
                     storage=_storage(storage_id), numberOfBlocks=count, blocksBuffers=buffers
                 )
             )
-        self.namenode.call(
+        lease_id, self.lease_id = self.lease_id, 0
+        answer = self.namenode.call(
             "blockReport",
             datanode_namenode_pb2.BlockReportRequestProto(
-                registration=self.registration(), blockPoolId=POOL_ID, reports=reports
+                registration=self.registration(),
+                blockPoolId=POOL_ID,
+                reports=reports,
+                context=datanode_namenode_pb2.BlockReportContextProto(
+                    totalRpcs=1, curRpc=0, id=1, leaseId=lease_id
+                ),
             ),
             address=self.ip,
         )
+        assert isinstance(answer, datanode_namenode_pb2.BlockReportResponseProto)
+        return answer
 
     def store(
         self,
@@ -200,14 +222,14 @@ class InMemoryDatanode:
             if finalized
             else datanode_namenode_pb2.ReceivedDeletedBlockInfoProto.RECEIVING
         )
-        self._tell(where, block_id, generation_stamp, length_bytes, status)
+        self.tell(where, block_id, generation_stamp, length_bytes, status)
 
     def drop(self, block_id: int) -> None:
         """The replica went from the disk; the namenode is told."""
         for storage_id, replicas in self.replicas.items():
             gone = replicas.pop(block_id, None)
             if gone is not None:
-                self._tell(
+                self.tell(
                     storage_id,
                     block_id,
                     gone.generation_stamp,
@@ -272,9 +294,10 @@ class InMemoryDatanode:
             target.settle(becomes, order.newGenStamp, length_bytes)
         self.commit(order, length_bytes, targets)
 
-    def _tell(
+    def tell(
         self, storage_id: str, block_id: int, generation_stamp: int, length_bytes: int, status: int
     ) -> None:
+        """An incremental report of one replica."""
         proto = datanode_namenode_pb2
         self.namenode.call(
             "blockReceivedAndDeleted",
@@ -339,7 +362,13 @@ class InMemoryNamenode:
         recovery = BlockRecovery(self.core)
         self.leases = LeaseRecovery(self.core, recovery)
         self.client = ClientProtocol(self.core, self.leases, recovery)
-        self.datanode = DatanodeProtocol(self.core, CLUSTER, recovery, self.client.look_at_waiting)
+        self.datanode = DatanodeProtocol(
+            self.core,
+            CLUSTER,
+            recovery,
+            self.client.look_at_waiting,
+            ha_state=lambda: "ACTIVE" if self.core.writable else "STANDBY",
+        )
         self._registry = Registry([self.client.service(), self.datanode.service()])
         nodes = datanode_namenode_pb2.DESCRIPTOR.services_by_name["DatanodeProtocolService"]
         self._datanode_methods = {method.name for method in nodes.methods}
@@ -385,6 +414,7 @@ class InMemoryNamenode:
         """Time passes, and what happens by itself happens. Returns what would be logged."""
         self.clock.advance(ms)
         self.core.tick()
+        deque(self.core.membership_round() or (), maxlen=0)
         deque(self.core.redundancy_round(), maxlen=0)
         self.client.look_at_waiting()
         said = [line for lines in self.leases.round() for line in lines]

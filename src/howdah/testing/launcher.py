@@ -32,7 +32,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-_PRELOADED = ("howdah.cli.servers", "howdah.namenode.process.server", "howdah.datanode.server")
+_PRELOADED = (
+    "howdah.cli.servers",
+    "howdah.namenode.process.server",
+    "howdah.datanode.server",
+    "howdah.failover.server",
+    "howdah.journalnode.server",
+)
 _PR_SET_PDEATHSIG = 1
 
 

@@ -1,4 +1,4 @@
-"""`MiniCluster`: a real namenode and real datanodes for as long as a test needs them.
+"""`MiniCluster`: real namenodes and real datanodes for as long as a test needs them.
 
 Every server is a process (a datanode is two), with its own directory, log and
 loopback address. Servers can be killed, paused and restarted by name; a restart
@@ -14,6 +14,7 @@ import shutil
 import signal
 import tempfile
 import threading
+import time
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,9 +24,10 @@ from typing import TYPE_CHECKING, Self
 from howdah import keys
 from howdah.config import Configuration
 from howdah.errors import InvalidConfiguration
-from howdah.local.cluster import READY_TIMEOUT_S, LocalCluster
+from howdah.local.cluster import ACTIVE, READY_TIMEOUT_S, LocalCluster
 from howdah.local.layout import Layout, role_of
-from howdah.local.servers import Server, ServerFailed
+from howdah.local.processes import POLL_S
+from howdah.local.servers import Server, ServerFailed, Spawner
 from howdah.testing.faults import Faults, fault_directory
 from howdah.testing.forked import Forked
 from howdah.testing.storage_faults import StorageFaults
@@ -41,6 +43,11 @@ class MiniCluster:
 
     `datanodes`: how many; they are called datanode0, datanode1, …, and the
     namenode is called namenode.
+    `namenodes`: with more than one the cluster is highly available. They are called namenode0,
+    namenode1, …, each with a failover controller zkfc0, …; journalnode0 to journalnode2 keep
+    their log. With `dfs.ha.automatic-failover.enabled` = false there are no controllers, and
+    the first namenode is made active at the start.
+    `zookeeper`: elections are held in a ZooKeeper (wants Java), not on the journal nodes.
     `racks`: a rack for each datanode in turn (`["/a", "/b"]` alternate).
     `conf`: values for all servers and for clients, as in `-D`; booleans and
     numbers may be given as they are.
@@ -67,6 +74,8 @@ class MiniCluster:
         volumes: int | Sequence[str] = 1,
         dir: str | os.PathLike[str] | None = None,
         *,
+        namenodes: int = 1,
+        zookeeper: bool = False,
         faults: bool = False,
         timeout_s: float = READY_TIMEOUT_S,
     ) -> None:
@@ -78,16 +87,20 @@ class MiniCluster:
         layout = Layout.load(base)
         if layout is None:
             layout = Layout.plan(
-                base, datanodes=datanodes, racks=racks, volumes=volumes, values=values
+                base,
+                datanodes=datanodes,
+                namenodes=namenodes,
+                zookeeper=zookeeper,
+                racks=racks,
+                volumes=volumes,
+                values=values,
             )
         else:
-            if len(layout.datanodes) != datanodes:
-                raise InvalidConfiguration(
-                    f"{base} holds a cluster of {len(layout.datanodes)} datanodes, not {datanodes}"
-                )
+            layout.check_same(datanodes=datanodes, namenodes=namenodes)
             layout = layout.with_values(values)
+        layout = self._prepare(layout)
         layout.save()
-        self._cluster = LocalCluster(layout, Forked.shared())
+        self._cluster = LocalCluster(layout, self._spawner(layout))
         if faults:
             fault_directory(base).mkdir(exist_ok=True)
         # Also where close() is never called: at exit of Python, but not in a fork.
@@ -95,25 +108,35 @@ class MiniCluster:
             self, _close, self._cluster, base if self._own_dir else None, os.getpid()
         )
         try:
-            # While the launcher is still importing.
-            self._cluster.format_if_new()
-            self._cluster.start(layout.names)
+            self._cluster.start_all(layout.names, timeout_s)
             self.wait_ready()
         except BaseException:
             self.close()
             raise
 
+    # What kinds of clusters differ in.
+
+    def _prepare(self, layout: Layout) -> Layout:
+        """The layout that is saved and started, once it is planned or loaded."""
+        return layout
+
+    def _spawner(self, layout: Layout) -> Spawner:
+        """What starts the servers."""
+        return Forked.shared()
+
     # -- where it is ---------------------------------------------------------------------
 
     @property
     def uri(self) -> str:
-        """`hdfs://host:port`."""
+        """`hdfs://host:port`, or the logical name of several namenodes."""
         return self._cluster.layout.uri
 
     @property
     def http(self) -> str:
-        """The namenode's web address, `http://host:port`."""
-        return f"http://{self._cluster.layout.http}"
+        """The web address of the namenode, `http://host:port`; of the active one of several."""
+        namenodes = {node.name: node for node in self._cluster.layout.namenodes}
+        name = self.active() if len(namenodes) > 1 else "namenode"
+        return f"http://{namenodes[name].http}"
 
     @property
     def dir(self) -> Path:
@@ -156,8 +179,13 @@ class MiniCluster:
         """The storage directories of a server: volumes, or where images are."""
         self._check(name)
         conf = self._cluster.layout.server_conf(name)
-        if role_of(name) == "namenode":
-            return conf.get(keys.DFS_NAMENODE_NAME_DIR)
+        match role_of(name):
+            case "namenode":
+                return conf.get(keys.DFS_NAMENODE_NAME_DIR)
+            case "journalnode":
+                return [Path(conf.raw("dfs.journalnode.edits.dir") or "")]
+            case "zkfc" | "zookeeper":
+                return []
         return [path for _, path in conf.get(keys.DFS_DATANODE_DATA_DIR)]
 
     @property
@@ -175,6 +203,41 @@ class MiniCluster:
         from howdah.fs.registry import connect
 
         return connect(self.uri, conf=self.conf, user=user)
+
+    def ha_states(self) -> dict[str, str]:
+        """What each of several namenodes says that it is: `{"namenode0": "active", …}`.
+
+        `standby`, `observer`, `initializing`; `down` where it doesn't say. {} of one namenode.
+        """
+        with self._lock:
+            if self._cluster.layout.nameservice is None:
+                return {}
+            return self._cluster.ha_states()
+
+    def _ha_state(self, name: str) -> str:
+        with self._lock:
+            return self._cluster.ha_state(name)
+
+    def active(self, *, but: str | None = None, timeout_s: float | None = None) -> str:
+        """The name of the active namenode, waited for; another one than `but`.
+
+        >>> old = cluster.active()
+        >>> cluster.kill(old)
+        >>> cluster.active(but=old)
+        'namenode1'
+        """
+        limit_s = self._timeout_s if timeout_s is None else timeout_s
+        deadline = time.monotonic() + limit_s
+        while True:
+            states = {}
+            for name in (node.name for node in self._cluster.layout.namenodes):
+                if name != but:
+                    states[name] = self._ha_state(name)
+                    if states[name] == ACTIVE:
+                        return name
+            if time.monotonic() > deadline:
+                raise ServerFailed(f"no namenode became active within {limit_s:g} s: {states}")
+            time.sleep(POLL_S * 5)
 
     # -- what can be done to it ------------------------------------------------------------
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ipaddress
+import socket
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from howdah import errors
 from howdah.config import Configuration
-from howdah.fs.hdfs.administration import Administration
+from howdah.fs import paths
+from howdah.fs.hdfs.administration import Administration, each_namenode
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.kinds import Address
 
 EXIT_FAILURE: Final = 255
 
@@ -28,6 +33,66 @@ class Cluster:
     @property
     def administration(self) -> Administration:
         return self.fs.administration
+
+    @property
+    def authority(self) -> str:
+        return paths.parse(self.fs.uri).authority
+
+    def ask(
+        self,
+        question: Callable[[Administration], str],
+        failed: str,
+        *,
+        of: str = "for",
+        suffix: str = "",
+        skipped: str | None = None,
+    ) -> None:
+        """Print what `question` says of the namenode, or of each one where there are several.
+
+        As Hadoop's program words it: "SAID for ADDRESS", and "FAILED for ADDRESS" of those
+        that cannot be asked, as a complaint. All are asked. Raises what those had to say in the
+        end. Where `skipped` says so, a standby that refuses is all right.
+        """
+        with each_namenode(self.authority, self.conf, self.fs.user) as namenodes:
+            if not namenodes:
+                print(question(self.administration))
+                return
+            refusals = {}
+            for administration in namenodes.values():
+                place = java_address(administration.address)
+                try:
+                    print(f"{question(administration)} {of} {place}")
+                except errors.HowdahError as error:
+                    if skipped is not None and isinstance(error, errors.StandbyError):
+                        print(skipped)
+                        continue
+                    refusals[place] = error
+                    if failed:
+                        print(f"{failed} {of} {place}{suffix}", file=sys.stderr)
+        if len(refusals) == 1:
+            raise next(iter(refusals.values()))
+        if refusals:
+            raise errors.RemoteError(
+                "; ".join(f"{place}: {_first_line(why)}" for place, why in refusals.items())
+            )
+
+
+def java_address(address: Address) -> str:
+    """`host/ip:port`, as Java prints it; `ip:port` where the host is given as an address."""
+    host, port = address
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        try:
+            ip = socket.gethostbyname(host)
+        except (OSError, UnicodeError):
+            ip = "<unresolved>"
+        return f"{host}/{ip}:{port}"
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ import http.client
 from pathlib import Path
 from typing import Final
 
-from howdah import errors, keys
+from howdah import errors
 from howdah.cli.dfsadmin.command import Cluster, Command
+from howdah.fs.hdfs.pages import pages_of_active
 from howdah.storage.atomic import replacing
 
 _TARGET: Final = "/imagetransfer?getimage=1&txid=latest"
@@ -19,10 +20,10 @@ _TIMEOUT_S: Final = 60.0
 
 
 def _fetch_image(words: list[str], cluster: Cluster) -> None:
-    directory = Path(words[0])
-    if not directory.is_dir():
-        raise errors.PathNotFound(f"{directory} is no directory of this machine")
-    host, port = cluster.conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS)
+    target = Path(words[0])
+    if not (target.is_dir() or target.parent.is_dir()):
+        raise errors.PathNotFound(f"{target.parent} is no directory of this machine")
+    host, port = pages_of_active(cluster.authority, cluster.conf, cluster.fs.user)
     connection = http.client.HTTPConnection(host, port, timeout=_TIMEOUT_S)
     try:
         connection.request("GET", _TARGET)
@@ -30,7 +31,7 @@ def _fetch_image(words: list[str], cluster: Cluster) -> None:
         if answer.status != 200:
             reason = answer.read(4096).decode("utf-8", "replace").strip()
             raise errors.RemoteError(f"http://{host}:{port}{_TARGET}: {answer.status} {reason}")
-        _save(answer, directory)
+        _save(answer, target)
     except (OSError, http.client.HTTPException) as error:
         if isinstance(error, errors.HowdahError):
             raise
@@ -39,14 +40,15 @@ def _fetch_image(words: list[str], cluster: Cluster) -> None:
         connection.close()
 
 
-def _save(answer: http.client.HTTPResponse, directory: Path) -> None:
+def _save(answer: http.client.HTTPResponse, target: Path) -> None:
+    """In the directory `target`, or as the file of that name."""
     name = answer.getheader(_NAME_HEADER, "")
     if not name.startswith("fsimage_") or "/" in name:
         raise errors.RemoteError(f"the namenode sends {name!r}, which is no image")
     expected_bytes = int(answer.getheader("Content-Length", "-1"))
     digest = hashlib.md5(usedforsecurity=False)
     count = 0
-    with replacing(directory / name) as file:
+    with replacing(target / name if target.is_dir() else target) as file:
         while data := answer.read(_READ_BYTES):
             file.write(data)
             digest.update(data)
@@ -60,7 +62,8 @@ def _save(answer: http.client.HTTPResponse, directory: Path) -> None:
 COMMANDS: Final = {
     "-fetchImage": Command(
         "<local directory>",
-        "Copy the namenode's newest image to a directory, from dfs.namenode.http-address.",
+        "Copy the active namenode's newest image to a directory, or to a file that is named,\n"
+        "from dfs.namenode.http-address.",
         _fetch_image,
         1,
         1,

@@ -11,6 +11,7 @@ from howdah.cli.arguments.usage import UsageError
 from howdah.cli.dfsadmin.command import Cluster, Command, Failed
 from howdah.cli.dfsadmin.quotas import size
 from howdah.fs.hdfs.administration import Administration
+from howdah.nameservices import is_highly_available
 
 _WAIT_S: Final = 0.5
 _ACTIONS: Final = {"enter": "enter", "leave": "leave", "get": "get", "forceexit": "force_exit"}
@@ -18,15 +19,17 @@ _ACTIONS: Final = {"enter": "enter", "leave": "leave", "get": "get", "forceexit"
 
 def _safe_mode(words: list[str], cluster: Cluster) -> None:
     action = words[0].lower()
-    if action == "wait":
-        while cluster.fs.set_safe_mode("get"):
-            time.sleep(_WAIT_S)
-        print("Safe mode is OFF")
-        return
-    if action not in _ACTIONS:
+    if action != "wait" and action not in _ACTIONS:
         raise UsageError
-    on = cluster.fs.set_safe_mode(_ACTIONS[action])
-    print(f"Safe mode is {'ON' if on else 'OFF'}")
+
+    def ask(namenode: Administration) -> str:
+        on = namenode.safe_mode(_ACTIONS.get(action, "get"))
+        while action == "wait" and on:
+            time.sleep(_WAIT_S)
+            on = namenode.safe_mode("get")
+        return f"Safe mode is {'ON' if on else 'OFF'}"
+
+    cluster.ask(ask, "", of="in")
 
 
 def _save_namespace(words: list[str], cluster: Cluster) -> None:
@@ -41,8 +44,12 @@ def _save_namespace(words: list[str], cluster: Cluster) -> None:
             "Do checkpoint if necessary before stopping namenode. The time window is "
             f"{window_s} seconds, and the transaction gap is {gap}"
         )
-    saved = cluster.administration.save_namespace(window_s, gap)
-    print("Save namespace successful" if saved else "No extra checkpoint has been made")
+
+    def save(namenode: Administration) -> str:
+        saved = namenode.save_namespace(window_s, gap)
+        return "Save namespace successful" if saved else "No extra checkpoint has been made"
+
+    cluster.ask(save, "Save namespace failed")
 
 
 def _roll_edits(words: list[str], cluster: Cluster) -> None:
@@ -55,18 +62,36 @@ def _restore_failed_storage(words: list[str], cluster: Cluster) -> None:
     argument = words[0].lower()
     if argument not in ("true", "false", "check"):
         raise Failed("restoreFailedStorage valid args are true|false|check")
-    restores = cluster.administration.restore_failed_storage(argument)
-    print(f"restoreFailedStorage is set to {str(restores).lower()}")
+
+    def restore(namenode: Administration) -> str:
+        restores = namenode.restore_failed_storage(argument)
+        return f"restoreFailedStorage is set to {str(restores).lower()}"
+
+    cluster.ask(restore, "restoreFailedStorage failed")
 
 
 def _metasave(words: list[str], cluster: Cluster) -> None:
-    cluster.administration.meta_save(words[0])
-    print(f"Created metasave file {words[0]} in the log directory of namenode {cluster.fs.uri}")
+    name = words[0]
+    created = f"Created metasave file {name} in the log directory"
+    if not is_highly_available(cluster.conf, cluster.authority):
+        cluster.administration.meta_save(name)
+        print(f"{created} of namenode {cluster.fs.uri}")
+        return
+
+    def save(namenode: Administration) -> str:
+        namenode.meta_save(name)
+        return created
+
+    skipped = "Skip Standby NameNode, since it cannot perform metasave operation"
+    cluster.ask(save, created, of="of namenode", suffix=" failed", skipped=skipped)
 
 
 def _refresh_nodes(words: list[str], cluster: Cluster) -> None:
-    cluster.administration.refresh_nodes()
-    print("Refresh nodes successful")
+    def refresh(namenode: Administration) -> str:
+        namenode.refresh_nodes()
+        return "Refresh nodes successful"
+
+    cluster.ask(refresh, "Refresh nodes failed")
 
 
 def _set_balancer_bandwidth(words: list[str], cluster: Cluster) -> None:
@@ -83,9 +108,12 @@ def _set_balancer_bandwidth(words: list[str], cluster: Cluster) -> None:
 def _refresh(
     done: str, call: Callable[[Administration], None]
 ) -> Callable[[list[str], Cluster], None]:
+    def ask(namenode: Administration) -> str:
+        call(namenode)
+        return f"{done} successful"
+
     def run(words: list[str], cluster: Cluster) -> None:
-        call(cluster.administration)
-        print(f"{done} successful")
+        cluster.ask(ask, f"{done} failed")
 
     return run
 
@@ -122,8 +150,8 @@ COMMANDS: Final = {
     "-refreshNodes": Command(
         "",
         "Read the files of dfs.hosts and dfs.hosts.exclude anew. Datanodes that may not take\n"
-        "part any more are turned away. Decommissioning is not supported: a live datanode that\n"
-        "would have to be is named, and nothing changes.",
+        "part any more are turned away; those that are excluded are decommissioned; those that\n"
+        "are to be in maintenance enter it; all others are in service again.",
         _refresh_nodes,
         0,
         0,

@@ -41,7 +41,7 @@ def _report(words: list[str], cluster: Cluster) -> None:
     status = cluster.fs.get_status()
     present = status.used + status.remaining
     blocks = administration.replicated_block_stats()
-    if cluster.fs.set_safe_mode("get"):
+    if cluster.fs.set_safe_mode("get", checked=True):
         print("Safe mode is ON")
         if blocks.blocks_in_future:
             _warn_of_future(blocks.blocks_in_future)
@@ -184,7 +184,7 @@ COMMANDS: Final = {
     "-listOpenFiles": Command(
         "[-blockingDecommission] [-path <path>]",
         "The files that are being written, each with its client; those below <path> if there\n"
-        "is one. No datanode is decommissioned here, so that none stands in the way of it.",
+        "is one; with -blockingDecommission those that keep a datanode from being decommissioned.",
         _list_open_files,
         most_words=3,
     ),

@@ -6,21 +6,38 @@ from typing import Final
 
 from howdah.cli.arguments.usage import UsageError
 from howdah.cli.dfsadmin.command import Cluster, Command
+from howdah.errors import RemoteError
+from howdah.fs.hdfs.administration import Administration, active_of, each_namenode
 
 _ROLLING: Final = ("query", "prepare", "finalize")
 
 
 def _finalize(words: list[str], cluster: Cluster) -> None:
-    cluster.administration.finalize_upgrade()
-    print("Finalize upgrade successful")
+    _check_one_is_active(cluster)
+
+    def finalize(namenode: Administration) -> str:
+        namenode.finalize_upgrade()
+        return "Finalize upgrade successful"
+
+    cluster.ask(finalize, "Finalize upgrade failed")
+
+
+def _check_one_is_active(cluster: Cluster) -> None:
+    """Raises RemoteError where all of several namenodes stand by."""
+    with each_namenode(cluster.authority, cluster.conf, cluster.fs.user) as namenodes:
+        if namenodes and active_of(namenodes) is None:
+            raise RemoteError("Cannot finalize with no NameNode active")
+
+
+def _status(namenode: Administration) -> str:
+    return "Upgrade finalized" if namenode.is_upgrade_finalized() else "Upgrade not finalized"
 
 
 def _upgrade(words: list[str], cluster: Cluster) -> None:
     if words == ["finalize"]:
         _finalize(words, cluster)
     elif words == ["query"]:
-        done = cluster.administration.is_upgrade_finalized()
-        print("Upgrade finalized" if done else "Upgrade not finalized")
+        cluster.ask(_status, "Getting upgrade status failed")
     else:
         raise UsageError
 

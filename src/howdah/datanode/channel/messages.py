@@ -47,6 +47,13 @@ class ReplicaDeleted:
 
 
 @dataclass(frozen=True, slots=True)
+class DeletionEnded:
+    """An order to delete this replica was carried out, or could not be; it does nothing more."""
+
+    block: ExtendedBlock
+
+
+@dataclass(frozen=True, slots=True)
 class CorruptFound:
     """A replica does not fit its checksums: at `node`, or here at `storage_id`."""
 
@@ -107,6 +114,7 @@ Event = (
     ReplicaOpened
     | ReplicaReceived
     | ReplicaDeleted
+    | DeletionEnded
     | CorruptFound
     | VolumeFailed
     | ReportAsked

@@ -9,13 +9,15 @@ threads; each asks here before it serves its namenode and before it obeys it:
    before any namenode of it is registered with: clients may come as soon as one is.
 3. An order is obeyed if it comes from the active (`active_claim`) and is about blocks of
    this pool. A namenode has no say about the blocks of another nameservice.
+4. The replicas of an order to delete are left out of full reports from the same moment on:
+   whoever is heard as the next active sees none of them (`inventory`).
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from howdah import errors
 from howdah.datanode.channel.commands import FinalizeUpgrade, Order
@@ -32,7 +34,7 @@ from howdah.datanode.keeper.active_claim import ActiveClaim, Change
 from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.reports import Namespace
 from howdah.proto import datanode_namenode_pb2 as pb
-from howdah.transfer.blocks import DatanodeAddress, signed64
+from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, signed64
 
 log = logging.getLogger(__name__)
 
@@ -43,11 +45,18 @@ class BlockPool:
     """Of one nameservice. Any thread may call any method."""
 
     def __init__(
-        self, nameservice: str, directories: DataDirectories, command: Callable[[Command], None]
+        self,
+        nameservice: str,
+        directories: DataDirectories,
+        command: Callable[[Command], None],
+        will_delete: Callable[[Iterable[ExtendedBlock]], None],
     ) -> None:
+        """`will_delete` is told of replicas to be deleted before an order to do so counts as
+        obeyed."""
         self.nameservice = nameservice
         self._directories = directories
         self._command = command
+        self._will_delete = will_delete
         self._joining = threading.Lock()
         self._changed = threading.Condition()
         self._namespace: Namespace | None = None
@@ -153,8 +162,11 @@ class BlockPool:
 
     def obeys(self, namenode: str, order: Order) -> bool:
         """Whether this order of this namenode is to be obeyed; logged where it is not."""
+        strange = sorted(_pools_of(order) - {self.pool_id})
         with self._changed:
             is_from_active = self._claim.obeys(namenode, order)
+            if is_from_active and not strange and isinstance(order, Invalidate):
+                self._will_delete(order.blocks)
         if not is_from_active:
             log.warning(
                 "%s: an order of namenode %s, which is not active, is not obeyed: %s",
@@ -163,7 +175,6 @@ class BlockPool:
                 type(order).__name__,
             )
             return False
-        strange = sorted(_pools_of(order) - {self.pool_id})
         if strange:
             log.error(
                 "%s: an order of namenode %s is about the block pool of another nameservice "

@@ -1,5 +1,11 @@
 """The keeper's own list of replicas, from which reports are made.
 
+A replica whose deletion is ordered is in no full report from then on, though it may take
+its disk long to delete it. The report may be for a namenode that has become active since
+and knows nothing of the order. That one must not rely on the replica, and order the
+deletion of another one. The rule of FsDatasetImpl.invalidate in Hadoop, which takes the
+replica from its map at once.
+
 Scanned by the keeper before it forks, so both processes start with the same list,
 and kept up by the data process's events. A full report of a million replicas is
 encoded from it without the data process noticing.
@@ -8,10 +14,13 @@ encoded from it without the data process noticing.
 from __future__ import annotations
 
 import threading
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.messages import (
+    DeletionEnded,
     Event,
     ReplicaDeleted,
     ReplicaOpened,
@@ -53,6 +62,8 @@ class Inventory:
         self._replicas = replicas
         self._gauges = gauges
         self._lock = threading.Lock()
+        # Orders to delete replicas that have not come to their end: (pool, block, stamp).
+        self._deletions: Counter[tuple[str, int, int]] = Counter()
         self._askers = [self._asker(number, volume) for number, volume in enumerate(volumes.all)]
 
     def _asker(self, number: int, volume: Volume) -> UsageAsker:
@@ -71,12 +82,22 @@ class Inventory:
                     self._put(block, storage_id, ReplicaState.FINALIZED)
                 case ReplicaDeleted(block, _):
                     self._drop(block.pool_id, block.block_id)
+                case DeletionEnded(block):
+                    key = _key(block)
+                    self._deletions[key] -= 1
+                    if self._deletions[key] <= 0:
+                        del self._deletions[key]
                 case VolumeFailed(storage_id, reason):
                     self.volumes[storage_id].failure = reason
                     for pool_id, replica in self._replicas.of_volume(storage_id):
                         self._drop(pool_id, replica.block_id)
                 case _:
                     return
+
+    def will_delete(self, blocks: Iterable[ExtendedBlock]) -> None:
+        """These replicas are ordered to be deleted, and the data process will be told."""
+        with self._lock:
+            self._deletions.update(map(_key, blocks))
 
     def _put(self, block: ExtendedBlock, storage_id: str, state: ReplicaState) -> None:
         if self.volumes[storage_id].failure is not None:
@@ -98,10 +119,15 @@ class Inventory:
     def listed(self, pool_id: str) -> dict[str, list[ListedReplica]]:
         """What a full report says of each working volume, empty ones included."""
         with self._lock:
+            deletions = self._deletions
             lists: dict[str, list[ListedReplica]] = {
                 volume.storage_id: [] for volume in self.volumes.working()
             }
             for replica in self._replicas.of_pool(pool_id):
+                if deletions and (
+                    (pool_id, replica.block_id, replica.generation_stamp) in deletions
+                ):
+                    continue
                 lists[replica.volume_id].append(
                     ListedReplica(
                         replica.block_id,
@@ -137,3 +163,7 @@ class Inventory:
 
 def _files_bytes(replica: Replica) -> int:
     return replica.length_bytes + replica.length_bytes // _SUMS_PART + META_HEADER_BYTES
+
+
+def _key(block: ExtendedBlock) -> tuple[str, int, int]:
+    return block.pool_id, block.block_id, block.generation_stamp

@@ -31,6 +31,7 @@ from howdah.datanode.channel.messages import (
     BlockSynchronized,
     Command,
     CorruptFound,
+    DeletionEnded,
     Message,
     PoolServed,
     ReplicaDeleted,
@@ -44,7 +45,6 @@ from howdah.datanode.channel.messages import (
 from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.keeper.namenode_actor import ActorSettings
-from howdah.datanode.keeper.namenode_addresses import configured_nameservices
 from howdah.datanode.keeper.nameservices import Nameservices
 from howdah.datanode.process.data_process import DataProcess, Inheritance
 from howdah.datanode.replicas.replicas import ReplicaMap
@@ -54,6 +54,7 @@ from howdah.datanode.transfer.data_server import listen
 from howdah.datanode.transfer.short_circuit_socket import effective_path, listen_local
 from howdah.datanode.volumes.volumes import VolumeSet
 from howdah.kinds import Address, Key
+from howdah.nameservices import datanode_nameservices
 from howdah.storage.atomic import replace_file
 from howdah.transfer.blocks import DatanodeAddress
 
@@ -101,7 +102,7 @@ class Keeper:
 
     def _begin(self, directories: DataDirectories) -> None:
         conf = self._conf
-        addresses = configured_nameservices(conf)
+        addresses = datanode_nameservices(conf)
         self._failed_at_start = len(directories.unusable)
         volumes = directories.volumes
         data_listener = self._listen(keys.DFS_DATANODE_ADDRESS)
@@ -260,6 +261,8 @@ class Keeper:
             case ReplicaOpened() | ReplicaReceived() | ReplicaDeleted():
                 self._inventory.apply(message)
                 self._nameservices.tell(message)
+            case DeletionEnded():
+                self._inventory.apply(message)
             case CorruptFound() | BlockSynchronized():
                 self._nameservices.tell(message)
             case VolumeFailed():

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from howdah.datanode.channel.gauges import Gauges
@@ -25,7 +25,6 @@ from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.incremental_reports import News
 from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.keeper.namenode_actor import ActorSettings, NamenodeActor
-from howdah.datanode.keeper.namenode_addresses import Nameservices as Addresses
 from howdah.kinds import Address
 from howdah.transfer.blocks import DatanodeAddress
 
@@ -74,7 +73,7 @@ class Nameservices:
 
     def __init__(
         self,
-        addresses: Addresses,
+        addresses: Mapping[str, tuple[Address, ...]],
         node: Callable[[Address], DatanodeAddress],
         directories: DataDirectories,
         inventory: Inventory,
@@ -94,7 +93,7 @@ class Nameservices:
         self._is_ready = False
 
         def nameservice(name: str, namenodes: tuple[Address, ...]) -> Nameservice:
-            pool = BlockPool(name, directories, command)
+            pool = BlockPool(name, directories, command, inventory.will_delete)
             actors = (
                 NamenodeActor(
                     namenode,

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from queue import SimpleQueue
 
 from howdah import errors
+from howdah.datanode.channel.messages import DeletionEnded
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.volumes.volumes import Volume
 from howdah.transfer.blocks import ExtendedBlock
@@ -46,15 +47,18 @@ class VolumeWorkers:
     # --- deletions ---
 
     def invalidate(self, blocks: Iterable[ExtendedBlock]) -> None:
-        """Delete these replicas, each when its volume comes to it."""
+        """Delete these replicas, each when its volume comes to it. The keeper hears of the end
+        of each order: no full report names the replica before."""
         for block in blocks:
             try:
                 replica = self._store.find(block)
             except errors.HowdahError as error:
                 log.error("cannot delete %s: %s", block, error)
+                self._store.tell(DeletionEnded(block))
                 continue
             if replica is None:
                 log.info("not deleting %s: this datanode does not have it", block)
+                self._store.tell(DeletionEnded(block))
             else:
                 self._to_invalidate[replica.volume_id].put(block)
 
@@ -70,6 +74,7 @@ class VolumeWorkers:
             except Exception:
                 # The only thread for these: what comes next must have its turn.
                 log.exception("deleting %s failed on a defect", block)
+            self._store.tell(DeletionEnded(block))
 
     # --- checks ---
 

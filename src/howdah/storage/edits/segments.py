@@ -168,6 +168,7 @@ class SegmentWriter:
         # A deque, since its append and popleft are atomic between threads.
         self._pending: deque[bytes] = deque()
         self._written_bytes = 0
+        self._synced_bytes = 0
         self._allocated_bytes = 0
         self._failure: OSError | None = None
         try:
@@ -208,8 +209,23 @@ class SegmentWriter:
         """
         descriptor = self._usable()
         try:
-            if self._write_pending(descriptor):
+            self._write_pending(descriptor)
+            written_bytes = self._written_bytes
+            if self._synced_bytes < written_bytes:
                 disk.sync_data(descriptor, self.path)
+                self._synced_bytes = written_bytes
+        except OSError as error:
+            self._failure = error
+            raise
+
+    def write(self) -> None:
+        """Writes what is pending, for others to read. It is durable with the next `sync`.
+
+        Raises `OSError` as `sync` does.
+        """
+        descriptor = self._usable()
+        try:
+            self._write_pending(descriptor)
         except OSError as error:
             self._failure = error
             raise
@@ -247,17 +263,16 @@ class SegmentWriter:
             raise errors.ClosedStream(f"Edit log segment {self.path} is closed")
         return self._descriptor
 
-    def _write_pending(self, descriptor: int) -> bool:
+    def _write_pending(self, descriptor: int) -> None:
         pieces = []
         while self._pending:
             pieces.append(self._pending.popleft())
         if not pieces:
-            return False
+            return
         batch = b"".join(pieces)
         self._allocate(descriptor, self._written_bytes + len(batch))
         disk.write(descriptor, batch, self._written_bytes, self.path)
         self._written_bytes += len(batch)
-        return True
 
     def _allocate(self, descriptor: int, needed_bytes: int) -> None:
         while self._allocated_bytes < needed_bytes:

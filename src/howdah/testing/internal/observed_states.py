@@ -185,15 +185,19 @@ class Recorder:
 
         def observed_grant(leases: LeaseRegistry, holder: str, inode_id: int) -> None:
             grant(leases, holder, inode_id)
+            # Whoever opens a file renews the lease in the same call.
+            now_ms = leases._leases[holder].renewed_ms
+            after = lease_states.phase_of(leases, inode_id, now_ms)
             if self._events:
-                # Whoever opens a file renews the lease in the same call.
-                now_ms = leases._leases[holder].renewed_ms
-                after = lease_states.phase_of(leases, inode_id, now_ms)
                 self._note_lease(leases, inode_id, self._events[-1], after)
+            else:  # An image is loaded.
+                self._lease_phases[id(leases)][inode_id] = after
 
         def observed_release(leases: LeaseRegistry, inode_id: int) -> None:
             event = self._events[-1] if self._events else ""
-            if inode_id in self._lease_phases[id(leases)] and event != "OP_REASSIGN_LEASE":
+            if not event:
+                self._lease_phases[id(leases)].pop(inode_id, None)
+            elif inode_id in self._lease_phases[id(leases)] and event != "OP_REASSIGN_LEASE":
                 closes = event == "OP_CLOSE"
                 self._note_lease(
                     leases, inode_id, event if closes else lease_states.DELETED, LeasePhase.NONE

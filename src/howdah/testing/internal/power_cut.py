@@ -39,6 +39,7 @@ class Image:
     when: str
     directories: frozenset[str]
     files: dict[str, bytes]
+    label: object = None
 
     def restore(self, root: Path) -> None:
         root.mkdir(parents=True)
@@ -54,6 +55,8 @@ class Disk:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.armed = False
+        self.label: object = None
+        """What the test wants to know of the moment of a cut."""
         self._images: list[Image] = []
         self._real = {name: getattr(os, name) for name in _CHANGES}
         self._lock = threading.RLock()
@@ -114,10 +117,14 @@ class Disk:
         match name:
             case "open" if arguments[1] & os.O_CREAT and self._is_ours(arguments[0]):
                 self._note("create", self._name(arguments[0]), inode=self._pin(arguments[0]))
-            case "rename" if self._is_ours(arguments[0]):
-                self._note("rename", self._name(arguments[0]), self._name(arguments[1]))
+            case "rename" | "replace" if self._is_ours(arguments[0]):
+                old, new = self._name(arguments[0]), self._name(arguments[1])
+                self._note("rename", old, new)
             case "unlink" | "mkdir" if self._is_ours(arguments[0]):
                 self._note(name, self._name(arguments[0]))
+            case "link" if self._is_ours(arguments[0]):
+                inode = os.stat(arguments[0]).st_ino
+                self._note("create", self._name(arguments[1]), inode=inode)
             case "fsync" | "fdatasync":
                 self._sync(arguments[0])
 
@@ -153,7 +160,7 @@ class Disk:
             for kind in _LOSSES:
                 content = {name: self._left(name, inode, kind) for name, inode in files.items()}
                 told = f"{when}, {done} of {len(self._done)} names, {kind}"
-                self._images.append(Image(told, directories, content))
+                self._images.append(Image(told, directories, content, self.label))
 
     def _named(self, done: int) -> tuple[frozenset[str], Names]:
         names = dict(self._names)
@@ -167,6 +174,8 @@ class Disk:
                     del names[name]
                 case ("rename", old, new):
                     names[new] = names.pop(old)
+                    for name in [name for name in names if name.startswith(f"{old}/")]:
+                        names[new + name.removeprefix(old)] = names.pop(name)
         return frozenset(name for name, inode in names.items() if not inode), {
             name: inode for name, inode in names.items() if inode
         }
@@ -187,18 +196,23 @@ class Disk:
 
     def images(self, root: Path) -> Iterator[tuple[str, Path]]:
         """Each different image with its occasion, restored in a directory of its own."""
+        for image, path in self.labelled_images(root):
+            yield image.when, path
+
+    def labelled_images(self, root: Path) -> Iterator[tuple[Image, Path]]:
+        """The same with their labels: images with different labels are different."""
         seen = set()
         for number, image in enumerate(self._images):
-            key = (image.directories, tuple(sorted(image.files.items())))
+            key = (image.label, image.directories, tuple(sorted(image.files.items())))
             if key not in seen:
                 seen.add(key)
                 path = root / f"cut{number}"
                 image.restore(path)
-                yield image.when, path
+                yield image, path
 
 
 _CHANGES = (
-    *("open", "rename", "unlink", "mkdir", "fsync", "fdatasync"),
+    *("open", "rename", "replace", "link", "unlink", "mkdir", "fsync", "fdatasync"),
     *("ftruncate", "pwrite", "pwritev", "sendfile"),
 )
 _LOSSES = (

@@ -17,6 +17,7 @@ from howdah.client.namenode import NamenodeProxy
 from howdah.rpc.retry import RetryPolicy
 from howdah.testing.simulator.datanode import Datanode
 from howdah.testing.simulator.namenode import Namenode
+from howdah.testing.simulator.nameservice import Nameservice
 from howdah.testing.simulator.network import Network
 from howdah.testing.simulator.tasks import Process, Steps, World
 
@@ -66,7 +67,7 @@ class Client:
         self,
         world: World,
         network: Network,
-        namenode: Namenode,
+        namenode: Namenode | Nameservice,
         datanodes: dict[str, Datanode],
         name: str,
     ) -> None:

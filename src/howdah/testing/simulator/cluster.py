@@ -21,8 +21,10 @@ from howdah.testing.in_memory import ManualClock
 from howdah.testing.simulator.checks import Checks
 from howdah.testing.simulator.clients import Client
 from howdah.testing.simulator.datanode import Datanode
+from howdah.testing.simulator.failovers import Failovers
 from howdah.testing.simulator.history import Violation
 from howdah.testing.simulator.namenode import Namenode
+from howdah.testing.simulator.nameservice import Nameservice
 from howdah.testing.simulator.network import Network
 from howdah.testing.simulator.reading import Reader
 from howdah.testing.simulator.tasks import Choices, Steps, World
@@ -36,7 +38,10 @@ HEALING_S = 6000
 HEALING_STEPS = 100_000
 PATTERN = bytes(range(1, 251))
 _JUMPS_S = (1, 1, 1, 5, 5, 30, SOFT_LIMIT_S + 5, HARD_LIMIT_S + 5)
-_HARMLESS = ("restart", "thaw", "mend", "start_namenode", "reader", "opener", "time")
+_HARMLESS = (
+    *("restart", "thaw", "mend", "start_namenode", "elect", "end_stale", "thaw_namenode"),
+    *("reader", "opener", "time"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,17 @@ class Plan:
     kill_namenode: int = 1
     stop_namenode: int = 1
     start_namenode: int = 50
+    namenodes: int = 1
+    take_over: int = 0
+    """The standby replaces an active that does not know it."""
+    hand_over: int = 0
+    elect: int = 0
+    """One becomes active, where none is."""
+    end_stale: int = 0
+    freeze_namenode: int = 0
+    thaw_namenode: int = 0
+    replicate: int = 0
+    """The file is to have more replicas, or fewer."""
     time: int = 10
     reader: int = 8
     opener: int = 6
@@ -106,6 +122,27 @@ AMNESIA = replace(TAKEOVERS, disaster=6, power=1, kill_namenode=4)
 """Power and the namenode fail as well, which forgets lengths: datanodes alone know them."""
 
 
+FAILOVER = Plan(
+    namenodes=2,
+    take_over=4,
+    hand_over=2,
+    elect=40,
+    end_stale=15,
+    freeze_namenode=2,
+    thaw_namenode=20,
+    kill_namenode=2,
+    stop_namenode=0,
+    start_namenode=30,
+    replicate=5,
+    kill=2,
+    freeze=2,
+    cut=2,
+    disk=1,
+    storm=1,
+)
+"""Two namenodes take over from each other, with and without knowing, while all goes on."""
+
+
 @dataclass(slots=True)
 class Counts:
     """What came of a run: to see that runs are not about nothing."""
@@ -130,7 +167,8 @@ class Simulation:
         clock = ManualClock()
         self.world = World(clock, choices)
         self.network = Network(self.world)
-        self.namenode = Namenode(
+        kind = Namenode if plan.namenodes == 1 else Nameservice
+        self.namenode: Namenode | Nameservice = kind(
             self.world,
             self.network,
             Settings(
@@ -157,6 +195,11 @@ class Simulation:
         for node in self.nodes:
             node.peers = self.datanodes
         self.checks = Checks(self.namenode, self.nodes)
+        self.failovers = (
+            Failovers(self.namenode, choices, self.checks.forget_block_stamps)
+            if isinstance(self.namenode, Nameservice)
+            else None
+        )
         self.writers: list[Client] = []
         self.readers: list[Client] = []
         self.healing = False
@@ -399,7 +442,39 @@ class Simulation:
             (plan.time, "time", self._jump),
             (plan.reader, "reader", self.read_once),
             (plan.opener, "opener", self.open_another),
+            (plan.replicate, "replicate", self._replicate),
+            *self._table_of_failovers(),
         ]
+
+    def _table_of_failovers(self) -> list[tuple[int, str, Callable[[], bool]]]:
+        plan, failovers = self.plan, self.failovers
+        if failovers is None:
+            return []
+        return [
+            (plan.take_over, "take_over", failovers.take_over),
+            (plan.hand_over, "hand_over", failovers.hand_over),
+            (plan.elect, "elect", failovers.elect),
+            (plan.end_stale, "end_stale", failovers.end_stale),
+            (plan.freeze_namenode, "freeze_namenode", failovers.freeze),
+            (plan.thaw_namenode, "thaw_namenode", failovers.thaw),
+        ]
+
+    def _replicate(self) -> bool:
+        """Somebody wants another number of replicas; and disks are filled by others, so that
+        namenodes choose others when some are in excess."""
+        if PATH not in self.namenode.history.files:
+            return False
+        for node in self.nodes:
+            node.used_bytes = self.choices.below(1000)
+        replication = 1 + self.choices.below(len(self.nodes))
+        client = self._client("administrator")
+
+        def ask() -> Steps[None]:
+            yield from client.ask(lambda namenode: namenode.set_replication(PATH, replication))
+            self.world.note(client.name, f"wants {replication} replicas")
+
+        self.world.spawn(client.process, "main", ask())
+        return True
 
     def _some(self, nodes: list[Datanode]) -> Datanode | None:
         return nodes[self.choices.below(len(nodes))] if nodes else None
@@ -448,7 +523,7 @@ class Simulation:
         """Whom it may be cut off from."""
         others = [other.name for other in self.nodes if other is not node]
         writers = [writer.name for writer in self.writers if writer.process.alive]
-        return [*others, "namenode", *writers]
+        return [*others, *(member.name for member in self.namenode.members), *writers]
 
     def _cut(self) -> bool:
         node = self._victim()
@@ -558,6 +633,9 @@ class Simulation:
         return True
 
     def _kill_namenode(self) -> bool:
+        if self.failovers is not None:
+            return self.failovers.kill()
+        assert isinstance(self.namenode, Namenode), "there is but one"
         if not self.namenode.process.alive:
             return False
         self.world.note("namenode", "is killed")
@@ -565,6 +643,7 @@ class Simulation:
         return True
 
     def _stop_namenode(self) -> bool:
+        assert isinstance(self.namenode, Namenode), "there is but one"
         if not self.namenode.process.alive:
             return False
         self.world.note("namenode", "stops in order")
@@ -572,6 +651,9 @@ class Simulation:
         return True
 
     def _start_namenode(self) -> bool:
+        if self.failovers is not None:
+            return self.failovers.start()
+        assert isinstance(self.namenode, Namenode), "there is but one"
         if self.namenode.process.alive:
             return False
         self.world.note("namenode", "starts")
@@ -595,7 +677,10 @@ class Simulation:
         for node in self.nodes:
             node.disk.failing = 0
             node.process.frozen = False
-        self._start_namenode()
+        if self.failovers is not None:
+            self.failovers.heal()
+        else:
+            self._start_namenode()
         give_up_ms = self.world.now_ms + HEALING_S * 1000
         for _ in range(HEALING_STEPS):
             if self._is_healed():
@@ -606,6 +691,8 @@ class Simulation:
                 # One that has announced its restart may end yet.
                 if not node.process.alive:
                     node.start()
+            if self.failovers is not None:
+                self.failovers.heal()  # One that was replaced may have noticed only now.
             self._step_of_somebody()
         else:
             raise Violation(f"after {HEALING_STEPS} steps without a fault: {self._hindrance()}")
@@ -625,6 +712,8 @@ class Simulation:
             return "a datanode is not there"
         if not self.namenode.is_durable:
             return "the namenode writes its log"
+        if isinstance(self.namenode, Nameservice) and self.namenode.disagreement():
+            return self.namenode.disagreement()
         if file is None:
             return ""
         if file.writer is not None:
@@ -634,6 +723,8 @@ class Simulation:
                 return f"{block} is not complete"
             if len(block.replicas) < min(file.replication, len(self.nodes)):
                 return f"{block} has too few replicas: {block.replicas}"
+            if self.plan.replicate and len(block.replicas) > file.replication:
+                return f"{block} has too many replicas: {block.replicas}"
         return ""
 
     def _is_healed(self) -> bool:

@@ -1,9 +1,8 @@
 """A simulated datanode: a machine with a disk, and the process that runs there (pure).
 
 The process serves WRITE_BLOCK (`receiving`), copies, reads and recoveries, and deals with
-the namenode as `howdah.datanode.keeper.namenode_actor` does: it registers, sends heartbeats and a
-full report, tells the news of its replicas in their order and again until it is heard, and
-obeys. Requests and orders are the real ones, in their protobuf form.
+each namenode in an actor of its own (`actor`), and obeys the active. Requests and orders are
+the real ones, in their protobuf form.
 
 That a datanode is two processes is seen in one thing: what it reports is the keeper's list,
 which the data process's events reach one by one and later.
@@ -11,18 +10,17 @@ which the data process's events reach one by one and later.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from google.protobuf.message import Message
-
 from howdah import errors
-from howdah.datanode.channel.commands import Register, decode_orders
+from howdah.datanode.channel.commands import Order
 from howdah.datanode.channel.messages import (
     BlockSynchronized,
     CorruptFound,
+    DeletionEnded,
     Event,
     Invalidate,
     RecoverBlock,
@@ -32,18 +30,18 @@ from howdah.datanode.channel.messages import (
     Transfer,
 )
 from howdah.datanode.keeper import reports
-from howdah.datanode.keeper.report_schedule import ReportSchedule
+from howdah.datanode.keeper.active_claim import ActiveClaim
 from howdah.datanode.keeper.reports import BlockNews
 from howdah.datanode.recovery.block_recovery import Answers, Candidate, Outcomes, agree
 from howdah.datanode.recovery.block_recovery import settle as result_of
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes.volumes import Volume
-from howdah.proto import datanode_namenode_pb2 as pb
-from howdah.proto import types_pb2
-from howdah.testing.in_memory import CLUSTER, GIB, POOL_ID
+from howdah.testing.in_memory import CLUSTER, POOL_ID
 from howdah.testing.simulator import rewriting
+from howdah.testing.simulator.actor import Actor
 from howdah.testing.simulator.disk import Disk
 from howdah.testing.simulator.namenode import Namenode
+from howdah.testing.simulator.nameservice import Nameservice
 from howdah.testing.simulator.network import End, Network
 from howdah.testing.simulator.receiving import SOCKET_TIMEOUT_S, Receiver
 from howdah.testing.simulator.store import Opened, Packet, Store
@@ -55,8 +53,6 @@ from howdah.transfer.packets import PacketHeader
 from howdah.transfer.responses import BlockOpResponse
 from howdah.transfer.status import Status
 
-HEARTBEAT_S = 10.0
-REPORT_INTERVAL_S = 21_600.0
 RESTART_EXPIRY_MS = 60_000
 READ_WAIT_S = 3.0
 COPY_PACKET_BYTES = 8
@@ -66,14 +62,12 @@ NAMESPACE = reports.Namespace(
 T = TypeVar("T")
 
 
-class _Unknown(Exception):
-    """The namenode does not know this datanode."""
-
-
 class Datanode:
     """The machine. `store` and `process` are those of the present start."""
 
-    def __init__(self, world: World, network: Network, namenode: Namenode, number: int) -> None:
+    def __init__(
+        self, world: World, network: Network, namenode: Namenode | Nameservice, number: int
+    ) -> None:
         self.world = world
         self.network = network
         self.namenode = namenode
@@ -84,6 +78,8 @@ class Datanode:
         self.disk = Disk()
         self.volume = Volume("/disk", f"DS-{number}")
         self.registration = reports.registration(self.address, NAMESPACE)
+        self.used_bytes = 0
+        """By anything else."""
         self.peers: dict[str, Datanode] = {}
         """All datanodes by transfer address."""
         self.process = Process(self.name, self.name)
@@ -99,8 +95,9 @@ class Datanode:
         process = self.process
         process.at_death.append(lambda: self.network.process_died(process))
         self._events: deque[Event] = deque()
-        self._reports = ReportSchedule(REPORT_INTERVAL_S)
-        self._news: deque[BlockNews | BlockSynchronized | CorruptFound] = deque()
+        self.deletions: Counter[tuple[int, int]] = Counter()
+        """Orders to delete replicas that have not come to their end: (block id, stamp)."""
+        self.claim = ActiveClaim()
         self.store = Store(self.world, self.disk, self.volume.storage_id, self._events.append)
         self._inventory = {
             replica.block_id: ListedReplica(
@@ -112,7 +109,9 @@ class Datanode:
             for replica in self.store.replicas.of_pool(POOL_ID)
         }
         self.world.spawn(process, "keeper", self._keep())
-        self.world.spawn(process, "actor", self._live())
+        self.actors = [Actor(self, member) for member in self.namenode.members]
+        for actor in self.actors:
+            self.world.spawn(process, "actor", actor.live())
 
     def kill(self) -> None:
         self.world.kill(self.process)
@@ -309,89 +308,55 @@ class Datanode:
             match event:
                 case ReplicaOpened(block, _):
                     self._list(block, ReplicaState.RBW)
-                    self._news.append(event)
+                    self._tell(event)
                 case ReplicaReceived(block, _):
                     self._list(block, ReplicaState.FINALIZED)
-                    self._news.append(event)
+                    self._tell(event)
                 case ReplicaDeleted(block, _):
                     self._inventory.pop(block.block_id, None)
-                    self._news.append(event)
+                    self._tell(event)
+                case DeletionEnded(block):
+                    key = block.block_id, block.generation_stamp
+                    self.deletions[key] -= 1
+                    if not self.deletions[key]:
+                        del self.deletions[key]
                 case BlockSynchronized() | CorruptFound():
-                    self._news.append(event)
+                    self._tell(event)
+
+    def _tell(self, news: BlockNews | BlockSynchronized | CorruptFound) -> None:
+        for actor in self.actors:
+            if not isinstance(news, BlockSynchronized) or news.ordered_by == actor.name:
+                actor.news.append(news)
 
     def _list(self, block: ExtendedBlock, state: ReplicaState) -> None:
         self._inventory[block.block_id] = ListedReplica(
             block.block_id, block.length_bytes, block.generation_stamp, state
         )
 
-    def _live(self) -> Steps[None]:
-        joined = False
-        self._heartbeat_due_ms = 0
-        while True:
-            try:
-                if not joined:
-                    yield from self._call(
-                        "registerDatanode",
-                        pb.RegisterDatanodeRequestProto(registration=self.registration),
-                    )
-                    self._heartbeat_due_ms = 0
-                    self._reports.registered()
-                    joined = True
-                yield from self._do_what_is_due()
-                yield Wait(lambda: bool(self._news), self._heartbeat_due_ms)
-            except _Unknown:
-                joined = False
-            except (errors.HowdahError, OSError) as error:
-                self.world.note(self, f"namenode: {type(error).__name__} {error}")
-                self._heartbeat_due_ms = 0
-                yield from self.world.sleep(1.0)
+    def listed(self) -> list[ListedReplica]:
+        """What a full report names."""
+        return [
+            replica
+            for replica in self._inventory.values()
+            if (replica.block_id, replica.generation_stamp) not in self.deletions
+        ]
 
-    def _do_what_is_due(self) -> Steps[None]:
-        if self.world.now_ms >= self._heartbeat_due_ms:
-            yield from self._heartbeat()
-        if self._reports.may_report(self.world.now_s):
-            yield from self._full_report()
-        yield from self._tell_news()
+    # --- orders ---
 
-    def _call(self, method: str, request: Message) -> Steps[Message]:
-        try:
-            return (yield from self.namenode.call(self.process, method, request, self.address.ip))
-        except errors.UnregisteredNode as error:
-            raise _Unknown from error
-
-    def _heartbeat(self) -> Steps[None]:
-        due_ms = self.world.now_ms + round(HEARTBEAT_S * 1000)
-        storage = types_pb2.StorageReportProto(
-            storageUuid=self.volume.storage_id,
-            capacity=GIB,
-            remaining=GIB,
-            storage=reports.storage_of(self.volume),
-        )
-        answer = yield from self._call(
-            "sendHeartbeat",
-            pb.HeartbeatRequestProto(
-                registration=self.registration,
-                reports=[storage],
-                requestFullBlockReportLease=self._reports.wants_lease(self.world.now_s),
-            ),
-        )
-        assert isinstance(answer, pb.HeartbeatResponseProto)
-        self._heartbeat_due_ms = due_ms
-        self._reports.granted(answer.fullBlockReportLeaseId)
-        for order in decode_orders(answer.cmds):
-            match order:
-                case Register():
-                    raise _Unknown
-                case Invalidate(blocks):
-                    self.world.spawn(self.process, "deletions", self._delete(blocks))
-                case Transfer():
-                    self.world.spawn(self.process, f"copy of {order.block}", self._copy(order))
-                case RecoverBlock():
-                    self.world.note(self, f"is primary of {order.recovery_id}: {order.block}")
-                    ordered = replace(order, ordered_by="namenode")
-                    self.world.spawn(
-                        self.process, f"recovery {order.recovery_id}", self.recover(ordered)
-                    )
+    def obey(self, order: Order, ordered_by: str) -> None:
+        """An order of the active namenode."""
+        match order:
+            case Invalidate(blocks):
+                self.deletions.update((b.block_id, b.generation_stamp) for b in blocks)
+                self.world.spawn(self.process, "deletions", self._delete(blocks))
+            case Transfer():
+                self.world.spawn(self.process, f"copy of {order.block}", self._copy(order))
+            case RecoverBlock():
+                self.world.note(self, f"is primary of {order.recovery_id}: {order.block}")
+                ordered = replace(order, ordered_by=ordered_by)
+                self.world.spawn(
+                    self.process, f"recovery {order.recovery_id}", self.recover(ordered)
+                )
 
     def _delete(self, blocks: tuple[ExtendedBlock, ...]) -> Steps[None]:
         for block in blocks:
@@ -400,57 +365,4 @@ class Datanode:
                 yield from self.store.invalidate(block)
             except errors.HowdahError as error:
                 self.world.note(self, f"cannot delete {block}: {error}")
-
-    def _full_report(self) -> Steps[None]:
-        kept = [news for news in self._news if not isinstance(news, BlockNews)]
-        listed = list(self._inventory.values())
-        self._reports.begin()
-        self._news.clear()
-        self._news.extend(kept)
-        try:
-            for request in reports.full_reports(
-                self.registration,
-                POOL_ID,
-                [self.volume],
-                {self.volume.storage_id: listed},
-                report_id=1,
-                lease_id=self._reports.lease_id,
-                split_threshold=1000,
-            ):
-                yield from self._call("blockReport", request)
-        except errors.InvalidReportLease as error:
-            self.world.note(self, f"cannot report now: {error}")
-            self._reports.lost()
-        except errors.HowdahError:
-            self._reports.lost()
-            raise
-        else:
-            self._reports.reported(self.world.now_s, 1.0)
-
-    def _tell_news(self) -> Steps[None]:
-        while self._news:
-            news = list(self._news)
-            of_blocks = [item for item in news if isinstance(item, BlockNews)]
-            volumes = {self.volume.storage_id: self.volume}
-            if of_blocks:
-                yield from self._call(
-                    "blockReceivedAndDeleted",
-                    reports.incremental_report(self.registration, POOL_ID, of_blocks, volumes),
-                )
-            for item in news:
-                if isinstance(item, CorruptFound):
-                    yield from self._call(
-                        "reportBadBlocks", reports.bad_block_report(item, self.address, volumes)
-                    )
-                elif isinstance(item, BlockSynchronized):
-                    yield from self._commit(item)
-            for _ in news:
-                self._news.popleft()
-
-    def _commit(self, recovery: BlockSynchronized) -> Steps[None]:
-        try:
-            yield from self._call("commitBlockSynchronization", reports.synchronization(recovery))
-        except (errors.Unreachable, errors.CallTimeout, errors.SafeMode):
-            raise
-        except errors.HowdahError as error:
-            self.world.note(self, f"recovery {recovery.new_stamp} is not taken: {error}")
+            self._events.append(DeletionEnded(block))

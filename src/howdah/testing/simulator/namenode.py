@@ -37,6 +37,8 @@ class Namenode:
         self.durable = 0
         self._noted = 0
         self._followed = 0
+        self.name = "namenode"
+        self.members = [self]
         self.process = Process("namenode", "namenode")
         self._start()
 
@@ -97,7 +99,7 @@ class Namenode:
         for record in log[self._noted :]:
             edit = decode_record(record).edit
             if not isinstance(edit, edits.SetGenstampV2Op | edits.AllocateBlockIdOp):
-                self.world.note("namenode", _brief(edit))
+                self.world.note("namenode", brief(edit))
         self._noted = len(log)
         for record in log[self._followed : self.durable]:
             self._followed += 1
@@ -143,7 +145,7 @@ class Namenode:
         yield Wait(lambda: self.durable >= txid)
 
 
-def _brief(edit: edits.Edit) -> str:
+def brief(edit: edits.Edit) -> str:
     blocks = getattr(edit, "blocks", None)
     told = f"{edit.opcode.name} {getattr(edit, 'path', '')}"
     if blocks is not None:

@@ -24,6 +24,7 @@ from pathlib import Path
 from howdah.testing.simulator.cluster import (
     AMNESIA,
     CALM,
+    FAILOVER,
     ONE_FAILS,
     POWER,
     TAKEOVERS,
@@ -38,6 +39,7 @@ PLANS = {
     "power": POWER,
     "takeovers": TAKEOVERS,
     "amnesia": AMNESIA,
+    "failover": FAILOVER,
 }
 STEPS = 1000
 TRACE_LINES = 60

@@ -67,7 +67,6 @@ ALLOWED: Final = (
         "*",
         "a namenode alone is the active one; Hadoop's without high availability refuses to say",
     ),
-    Allowed("HA *", "*", "no high availability: the protocol is not served"),
     Allowed(
         "WRITE_BLOCK to a mirror that is away",
         "message",

@@ -65,7 +65,11 @@ class Follower:
             self._mirror(name)
 
     def check(self) -> None:
-        """Raises AssertionError where the two differ."""
+        """Raises AssertionError where the two differ when both have done what is due."""
+        self._free_as_much()
+        self._compare()
+
+    def _compare(self) -> None:
         active, standby = self.active.core, self.standby.core
         assert fingerprint(standby.namespace) == fingerprint(active.namespace)
         there, here = facts(active), facts(standby)
@@ -75,8 +79,7 @@ class Follower:
         assert standby.retry_cache._answers.keys() <= active.retry_cache._answers.keys()
 
     def _applied(self, edit: edits.Edit) -> None:
-        # The active one has freed so much after the last edit.
-        self.standby.core.namespace.reap(REAP_AT_ONCE)
+        self._free_as_much()
         self._in_edit = True
         try:
             self._apply(edit)
@@ -88,11 +91,16 @@ class Follower:
         if isinstance(logged, edits.RetryableEdit) and logged.rpc_client_id:
             caller = Caller("", logged.rpc_client_id, logged.rpc_call_id, 0, "")
             assert self.standby.core.retry_cache.find(caller) is REBUILT
-        self.check()
+        self._compare()
+
+    def _free_as_much(self) -> None:
+        """The active one has freed so much after its last edit."""
+        self.standby.core.namespace.reap(REAP_AT_ONCE)
 
     def _called(self, method: str, request: Message, **how: Any) -> Message | Deferred:
         if method not in REPORTS:
             return self._call(method, request, **how)
+        self._free_as_much()
         self.standby.call(method, request, **how)
         self._in_report = True
         try:
@@ -137,7 +145,7 @@ def facts(core: Core) -> dict[str, Any]:
         "queues": [set(queue) for queue in needs.queues],
         "corrupt": set(needs.corrupt),
         "open": _by_storage(found._open_reports),
-        "future": _by_storage(found._future_reports),
+        "future": _by_storage(found.postponed._by_block),
         "pipelines": set(found._known_pipelines),
         "awaited": {
             block_id: {node.identity.uuid for node in nodes}

@@ -58,6 +58,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """A worker of pytest-xdist tells the first process what it collected."""
     config = session.config
     if is_worker(config):
+        # pytest-xdist gives the attribute to the configuration of a worker.
         config.workeroutput[_SENT] = {  # type: ignore[attr-defined]
             requirement: sorted(tests) for requirement, tests in config.stash[_proofs].items()
         }

@@ -1,0 +1,75 @@
+"""Work that waits for others, on threads that the end of the process does not wait for (shell).
+
+A namenode that is told to stop has to stop, also while it waits for a peer that is frozen or a
+journal node that is cut off. The threads of executors are waited for when the process ends;
+these are not, and what they do then ends in the middle. So only what asks others belongs here,
+and nothing that changes the files of this machine in several steps.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+def begin(work: Callable[[], T], what: str) -> Future[T]:
+    """Do it on a thread of its own, which is named `what`. Where there is no thread to be had
+    the future has an OSError."""
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001 - whoever waits is told
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    try:
+        threading.Thread(target=run, name=what, daemon=True).start()
+    except RuntimeError as error:
+        future.set_exception(OSError(errno.EAGAIN, f"there is no thread for {what}: {error}"))
+    return future
+
+
+def beside(work: Callable[[], T], what: str) -> asyncio.Future[T]:
+    """The same beside the running loop, which hears of it unless it has ended by then."""
+    loop = asyncio.get_running_loop()
+    heard: asyncio.Future[T] = loop.create_future()
+
+    def tell(done: Future[T]) -> None:
+        if heard.cancelled():
+            return
+        error = done.exception()
+        if error is None:
+            heard.set_result(done.result())
+        else:
+            heard.set_exception(error)
+
+    post = poster(loop)
+    begin(work, what).add_done_callback(lambda done: post(lambda: tell(done)))
+    return heard
+
+
+def poster(loop: asyncio.AbstractEventLoop) -> Callable[[Callable[[], None]], None]:
+    """What calls back on a loop, from any thread, and does nothing when the loop has ended."""
+
+    def post(act: Callable[[], None]) -> None:
+        try:
+            loop.call_soon_threadsafe(act)
+        except RuntimeError:
+            if not loop.is_closed():
+                raise
+            log.debug("the loop has ended, and nobody hears of %s", act)
+
+    return post

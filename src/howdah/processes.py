@@ -1,0 +1,74 @@
+"""Which process one is, and when another one on this machine has died (shell; Linux).
+
+A refused connection or a missing answer may have many reasons. That a process has died is
+certain only from its kernel: a process is named by its id, the moment of its start and the boot
+of the machine, and once such a process was seen to live, a descriptor of it tells its death at
+once. Where the kernel does not say, as in another container, there is no such certainty.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+_PROC: Final = Path("/proc")
+_START_FIELD: Final = 22
+"""Of /proc/PID/stat, counted from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessIdentity:
+    """No other process, before or after, has the same."""
+
+    pid: int
+    start_ticks: int
+    boot_id: str
+
+
+def identity_of(pid: int) -> ProcessIdentity | None:
+    """Of a process that runs now; None if it does not, or the system does not say."""
+    try:
+        stat = (_PROC / str(pid) / "stat").read_bytes()
+        boot_id = (_PROC / "sys/kernel/random/boot_id").read_text().strip()
+        # The name of the program, in parentheses, may have anything in it.
+        fields = stat[stat.rindex(b")") + 2 :].split()
+        return ProcessIdentity(pid, int(fields[_START_FIELD - 3]), boot_id)
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def this_process() -> ProcessIdentity | None:
+    return identity_of(os.getpid())
+
+
+class LivingProcess:
+    """A process of this machine that was seen to live."""
+
+    def __init__(self, descriptor: int) -> None:
+        """The descriptor belongs to it from here on."""
+        self._descriptor = descriptor
+
+    @classmethod
+    def find(cls, identity: ProcessIdentity) -> LivingProcess | None:
+        """None if it does not live, or nothing is known of it here."""
+        try:
+            descriptor = os.pidfd_open(identity.pid)
+        except (OSError, OverflowError, AttributeError):
+            return None
+        # Looked at in this order, the descriptor is of that very process.
+        if identity_of(identity.pid) != identity:
+            os.close(descriptor)
+            return None
+        return cls(descriptor)
+
+    def wait_for_death(self, timeout_s: float | None = None) -> bool:
+        """Whether it has died, at most `timeout_s` later."""
+        died = select.poll()
+        died.register(self._descriptor, select.POLLIN)
+        return bool(died.poll(None if timeout_s is None else timeout_s * 1000))
+
+    def close(self) -> None:
+        os.close(self._descriptor)
