@@ -22,7 +22,8 @@ from harness import CACHE, progress
 from howdah.config import Configuration, namenode_address
 from howdah.errors import HowdahError
 from howdah.java import NoJava, find_java_home
-from howdah.local.layout import LOOPBACK, Layout, role_of
+from howdah.local.layout import Layout, role_of
+from howdah.local.ports import LOOPBACK
 from howdah.local.servers import tail
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.client import RpcClient

@@ -104,8 +104,7 @@ def _howdah(base: Path) -> Iterator[Subject]:
     layout = Layout.plan(base, datanodes=1)
     layout.save()
     cluster = LocalCluster(layout, Detached())
-    cluster.format_if_new()
-    cluster.start(["namenode"])
+    cluster.start_all(["namenode"])
     try:
         cluster.wait_ready(["namenode"])
         yield Subject(namenode_address(layout.client_conf()), cluster.pids["namenode"])

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from howdah.client.writing import phases
 from howdah.datanode.replicas import states as replica_states
+from howdah.namenode.blocks.admin_states import ADMIN_TRANSITIONS, MEANINGS, AdminState
 from howdah.namenode.blocks.block_states import BLOCK_TRANSITIONS, BlockPhase
 from howdah.namenode.ha.states import SERVED, TRANSITIONS, Category, HAState
 from howdah.namenode.tree.lease_states import LEASE_TRANSITIONS, LeasePhase
@@ -45,6 +46,12 @@ def state_table(states: type[BlockPhase] | type[LeasePhase], rows: str) -> str:
     """What the states mean, and then the transitions."""
     meanings = "\n".join(f"- {state.name}: {state.value}" for state in states)
     return f"{meanings}\n\n{rows}"
+
+
+def admin_table() -> str:
+    """The administrative states of a datanode."""
+    meanings = "\n".join(f"- {state.name}: {said}" for state, said in MEANINGS.items())
+    return f"{meanings}\n\n{as_markdown(ADMIN_TRANSITIONS)}"
 
 
 def roles() -> str:
@@ -98,6 +105,8 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     ),
     "block table": lambda: state_table(BlockPhase, as_markdown(BLOCK_TRANSITIONS)),
     "lease diagram": lambda: drawn(as_mermaid(LEASE_TRANSITIONS, LeasePhase.NONE)),
+    "admin diagram": lambda: drawn(as_mermaid(ADMIN_TRANSITIONS, AdminState.NORMAL)),
+    "admin table": admin_table,
     "lease table": lambda: state_table(LeasePhase, as_markdown(LEASE_TRANSITIONS)),
     "replica": lambda: replica_states.markdown().strip(),
     "pipeline": lambda: phases.markdown().strip(),

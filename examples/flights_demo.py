@@ -8,7 +8,8 @@
 4. pandas reads the same Parquet through fsspec, with no JVM
 5. `dfs -ls -R`, where the blocks lie, and what it took
 
-Run it with `./dev demo`.
+Run it with `./dev demo`. With `--ha` there are three namenodes and three journal nodes: the
+active namenode is killed while Spark writes, and a time line says what followed.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ import argparse
 import os
 import subprocess
 import sys
+import threading
 import time
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,43 @@ class Stopwatch:
         begin = time.monotonic()
         yield
         self.steps.append((title, time.monotonic() - begin))
+
+
+class Failover:
+    """Kills the active namenode when `path` is there, and notes what follows, and when."""
+
+    def __init__(self, cluster: MiniCluster, path: str) -> None:
+        self._cluster = cluster
+        self._path = path
+        self._events: list[tuple[float, str]] = []
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join()
+        (begin, _), *_ = self._events
+        print("   the time line of the failover:")
+        for at, what in self._events:
+            print(f"   {at - begin:+8.3f} s  {what}")
+
+    def _note(self, what: str) -> None:
+        self._events.append((time.monotonic(), what))
+
+    def _run(self) -> None:
+        with self._cluster.connect() as fs:
+            while not fs.exists(self._path):
+                time.sleep(0.02)
+            old = self._cluster.active()
+            self._cluster.kill(old)
+            self._note(f"kill -9 of {old}, the active namenode, while Spark writes")
+            fs.mkdirs("/data/after-the-failover")
+            self._note("the first edit is acknowledged again")
+            new = self._cluster.active(but=old)
+            self._note(f"{new} says that it is active")
+            self._cluster.restart(old)
+            self._note(f"{old} runs again, and stands by: {self._cluster.ha_states()}")
 
 
 def data_directory() -> Path:
@@ -84,7 +123,7 @@ def start_spark(cluster: MiniCluster) -> Any:
 
     # Spark's own start-up talk is not the demo's.
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    session = (
+    builder = (
         SparkSession.builder.master("local[2]")
         .appName("howdah flights")
         .config("spark.ui.enabled", "false")
@@ -93,9 +132,11 @@ def start_spark(cluster: MiniCluster) -> Any:
         .config("spark.driver.memory", "1g")
         # In local mode Spark can wait for ever for the hosts of datanodes.
         .config("spark.locality.wait", "0s")
-        .config("spark.hadoop.fs.defaultFS", cluster.uri)
-        .getOrCreate()
     )
+    # A logical name of several namenodes means nothing without these.
+    for name, value in cluster.conf.items():
+        builder = builder.config(f"spark.hadoop.{name}", value)
+    session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
 
@@ -160,6 +201,7 @@ def read_without_jvm(cluster: MiniCluster) -> None:
     host = cluster.uri.removeprefix("hdfs://")
     frame = pd.read_parquet(
         f"howdah://{host}{FLIGHTS}",
+        storage_options={"conf": dict(cluster.conf.items())},
         columns=["carrier_name", "dep_delay", "wind_speed"],
         filters=[("month", "==", 12)],
     )
@@ -180,7 +222,8 @@ def show_blocks(fs: FileSystem) -> set[str]:
 
 def list_tree(cluster: MiniCluster) -> int:
     """Run `howdah dfs -ls -R /data` as a user would; the first and last of its lines."""
-    command = [sys.executable, "-m", "howdah", "dfs", "-fs", cluster.uri, "-ls", "-R", "/data"]
+    conf = ["--conf", str(cluster.conf_dir)]
+    command = [sys.executable, "-m", "howdah", "dfs", *conf, "-ls", "-R", "/data"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     lines = done.stdout.splitlines()
     for line in [*lines[:9], f"… {len(lines) - 12} more …", *lines[-3:]]:
@@ -190,12 +233,16 @@ def list_tree(cluster: MiniCluster) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.parse_args()
+    parser.add_argument("--ha", action="store_true", help="three namenodes, of which one dies")
+    options = parser.parse_args()
     watch = Stopwatch()
-    with watch.step("start a namenode and three datanodes on three racks"):
-        cluster = MiniCluster(datanodes=3, racks=RACKS)
+    namenodes = "three namenodes, three journal nodes" if options.ha else "a namenode"
+    with watch.step(f"start {namenodes} and three datanodes on three racks"):
+        cluster = MiniCluster(datanodes=3, racks=RACKS, namenodes=3 if options.ha else 1)
     with cluster, howdah.connect(cluster.uri, conf=cluster.conf) as fs:
         print(f"   {cluster.uri}, status page {cluster.http}")
+        if options.ha:
+            print("   " + ", ".join(f"{n} {state}" for n, state in cluster.ha_states().items()))
         with watch.step("write the flights of 2013 with howdah's client"):
             written = load(fs)
         with watch.step("start Spark with the Java client that it ships"):
@@ -203,7 +250,8 @@ def main() -> int:
         try:
             hosts = check_locality(spark, cluster)
             print(f"   tasks prefer {', '.join(sorted(hosts))}")
-            with watch.step("Spark: join, write Parquet, read it back, ask"):
+            failover = Failover(cluster, f"{FLIGHTS}/_temporary") if options.ha else nullcontext()
+            with watch.step("Spark: join, write Parquet, read it back, ask"), failover:
                 pipeline(spark, cluster)
         finally:
             spark.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import socket
 import sys
 from collections.abc import Iterator
@@ -19,9 +20,8 @@ from howdah.testing.internal.requirements.marks import is_worker
 
 pytest_plugins = ["pytester"]
 
-# Servers and JVMs of one wait while those of the other work; more would only get in
-# each other's way on a small machine.
-WORKERS = 2
+# For two cores: a third of its time a worker waits, for servers, JVMs and time-outs.
+WORKERS = 3
 HERE = Path(__file__).parent
 
 # The machine is shared, with the servers under test for a start: a slow example is
@@ -57,22 +57,32 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return WORKERS
 
 
+# Modules that share what takes long to start, by the words in which they ask for it. One
+# worker gets all of a group; the groups come first, in this order.
+GROUPS = {
+    "spark": re.compile(r"\b(spark|bench): Any|\brun_cli: "),
+    "spark cluster": re.compile(r"\bspark_cluster: SparkCluster"),
+    "hadoop's tools": re.compile(r"\bhadoop_tools: "),
+}
+
+
 @cache
-def needs_spark(module: Path) -> bool:
-    """Does a module of tests ask for Spark, as far as can be told without loading it?"""
-    return module.parent == HERE / "spark" or "spark: Any" in module.read_text(encoding="utf-8")
+def group_of(module: Path) -> str | None:
+    """The group of a module of tests, as far as can be told without loading it."""
+    text = module.read_text(encoding="utf-8")
+    return next((name for name, words in GROUPS.items() if words.search(text)), None)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """One worker gets a module as a whole, for its fixtures, and one all that need Spark,
-    so that there is one JVM for it."""
+    """One worker gets a module as a whole, for its fixtures, and one all modules of a group,
+    so that there is one JVM for them."""
     from xdist.scheduler import LoadFileScheduling
 
     class ByModule(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             scope = super()._split_scope(nodeid)
-            return "spark" if needs_spark(config.rootpath / scope) else scope
+            return group_of(config.rootpath / scope) or scope
 
     return ByModule(config, log)
 
@@ -80,7 +90,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Among several workers what one of them has to do alone comes first."""
     if is_worker(config):
-        items.sort(key=lambda item: not needs_spark(item.path))
+        order = [*GROUPS, None]
+        items.sort(key=lambda item: order.index(group_of(item.path)))
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ import pytest
 
 from howdah import errors
 from howdah.client.namenode import NamenodeProxy
+from howdah.client.namenodes.calls import OneNamenode
 from howdah.config import namenode_address
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.administration import Administration
@@ -64,7 +65,7 @@ def safe_mode(fs: FileSystem) -> Iterator[None]:
 
 def administration(cluster: MiniCluster) -> Administration:
     rpc = RpcClient(namenode_address(cluster.conf), ClientProtocol.PROTOCOL)
-    return Administration(NamenodeProxy(rpc))
+    return Administration(NamenodeProxy(OneNamenode(rpc)))
 
 
 def current(cluster: MiniCluster) -> Path:

@@ -10,16 +10,13 @@ import random
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
 from howdah import errors
 from howdah.client.dfs import DFSClient
 from howdah.client.settings.pipeline_rules import Policy, ReplacementPolicy
-from howdah.client.settings.settings import ClientSettings
 from howdah.client.writing.output import DFSOutputStream
-from howdah.config import namenode_address
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.internal.replicas import BEING_WRITTEN, blocks_of, replica_files, replicas_of
@@ -43,7 +40,7 @@ CONF = {
 LONG_0 = pytest.param(0, marks=pytest.mark.torture)
 LONG_2 = pytest.param(2, marks=pytest.mark.torture)
 NEVER = ReplacementPolicy(Policy.NEVER)
-ALWAYS = ReplacementPolicy(Policy.ALWAYS)
+ALWAYS = {"dfs.client.block.write.replace-datanode-on-failure.policy": "ALWAYS"}
 
 
 class Writer:
@@ -82,14 +79,9 @@ def cluster() -> Iterator[MiniCluster]:
         yield cluster
 
 
-@pytest.fixture(scope="module")
-def settings(cluster: MiniCluster) -> ClientSettings:
-    return ClientSettings.from_configuration(cluster.conf)
-
-
 @pytest.fixture
-def client(cluster: MiniCluster, settings: ClientSettings) -> Iterator[DFSClient]:
-    client = DFSClient.at(namenode_address(cluster.conf), settings)
+def client(cluster: MiniCluster) -> Iterator[DFSClient]:
+    client = DFSClient.at(cluster.uri.removeprefix("hdfs://"), cluster.conf)
     yield client
     client.close()
 
@@ -377,9 +369,9 @@ def test_a_flush_that_waits_for_a_frozen_datanode_goes_through(
 
 
 def test_a_replacement_copies_what_is_there_and_joins_the_pipeline(
-    cluster: MiniCluster, settings: ClientSettings, fs: FileSystem
+    cluster: MiniCluster, fs: FileSystem
 ) -> None:
-    client = DFSClient.at(namenode_address(cluster.conf), replace(settings, replacement=ALWAYS))
+    client = DFSClient.at(cluster.uri.removeprefix("hdfs://"), cluster.conf.with_values(ALWAYS))
     writer = Writer(cluster, client, "/recovery/replacement")
     names = begin(writer)
     cluster.kill(names[0])

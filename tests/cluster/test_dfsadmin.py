@@ -106,8 +106,17 @@ def test_the_newest_image_is_fetched(run: Run, cluster: MiniCluster, tmp_path: P
     assert image.read_bytes() == originals[0].read_bytes()
 
 
+def test_an_image_may_be_given_a_name(run: Run, cluster: MiniCluster, tmp_path: Path) -> None:
+    http = cluster.http.removeprefix("http://")
+    words = ("-D", f"dfs.namenode.http-address={http}", "-fetchImage", str(tmp_path / "named"))
+    assert run(*words) == (0, "", "")
+    [image] = tmp_path.iterdir()
+    assert image.name == "named"
+    assert image.read_bytes()
+
+
 def test_an_image_wants_a_directory(run: Run, tmp_path: Path) -> None:
-    code, _, complained = run("-fetchImage", str(tmp_path / "nowhere"))
+    code, _, complained = run("-fetchImage", str(tmp_path / "nowhere" / "image"))
     assert (code, complained.startswith("fetchImage: ")) == (255, True)
 
 
@@ -182,15 +191,22 @@ def test_who_is_taken_off_the_list_is_turned_away_and_may_come_back(
     wait_until(lambda: len(fs.datanode_report("live")) == 2)
 
 
-def test_decommissioning_is_refused_by_name(run: Run, cluster: MiniCluster) -> None:
+def test_who_is_excluded_leaves_and_comes_back(run: Run, cluster: MiniCluster) -> None:
     hosts = Path(str(cluster.conf.raw("dfs.hosts.exclude")))
     address = cluster.process("datanode0").addresses["data"]
     hosts.write_text(address.split(":")[0])
-    code, _, complained = run("-refreshNodes")
+    assert run("-refreshNodes") == (0, "Refresh nodes successful\n", "")
+    code, out, _ = run("-report", "-live")
+    assert (code, out.count("Live datanodes (2):")) == (0, 1)
+    of_node = out[out.index(f"Name: {address} (") :].split("\n\n", maxsplit=1)[0]
+    assert "Decommission Status : Decommission" in of_node
+    assert any(
+        address in line and line.split(")")[1].startswith(" Decommission")
+        for line in run("-printTopology")[1].splitlines()
+    )
     hosts.write_text("")
-    assert code == 255
-    assert "decommissioning is not supported" in complained
-    assert address in complained
+    assert run("-refreshNodes")[0] == 0
+    assert "Decommissioning datanodes (0):" in run("-report", "-decommissioning")[1]
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,13 @@ import pytest
 
 import howdah
 from howdah import keys
+from howdah.cli.main import COMMANDS
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
+from howdah.journal_uri import JournalUri
+from howdah.namenode.blocks.datanodes import DatanodeIdentity
+from howdah.namenode.process.background import read_hosts
+from howdah.nameservices import namenode_ids
 from howdah.testing import MiniCluster
 
 HERE = Path(__file__).parents[2]
@@ -101,7 +106,9 @@ def test_every_block_of_the_guides_has_a_test() -> None:
     kinds = {page: [block.language for block in blocks_of(page)] for page in PAGES}
     assert kinds["docs/command-line.md"] == []
     assert kinds["README.md"] == ["sh", "sh", "python", "python", "python", ""]
-    assert kinds["docs/operating.md"] == ["sh", "sh", "sh", "xml"]
+    assert kinds["docs/operating.md"] == [
+        *("sh", "sh", "sh", "sh", "xml", "sh", "sh", "xml", "json", "xml")
+    ]
     assert set(kinds["docs/python.md"]) == set(kinds["docs/testing.md"]) == {"python"}
 
 
@@ -141,10 +148,12 @@ def test_the_first_steps_in_python(
 
 
 def test_the_guide_to_testing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cluster, contract, suite = blocks_of("docs/testing.md")
+    cluster, several, contract, suite = blocks_of("docs/testing.md")
     names: dict[str, Any] = {}
     cluster.run(names)
     assert names["cluster"].names
+    several.run(names)
+    assert names["new"] != names["old"]
     with howdah.connect("mem://guides/") as memory:
         contract.settled(
             **{r"check_filesystem\(fs,": 'check_filesystem(fs, only=["closing"],'}
@@ -304,12 +313,17 @@ def test_the_first_steps_in_a_shell(terminal: Terminal, monkeypatch: pytest.Monk
 
 
 def test_the_guide_to_operating(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    servers, importing, secondary = blocks_of("docs/operating.md", "sh")
+    servers, importing, secondary, journals, controllers, leaving = blocks_of(
+        "docs/operating.md", "sh"
+    )
+    several = journals.code + controllers.code
+    assert set(re.findall(r"^howdah (\w+)", several, re.MULTILINE)) <= set(COMMANDS)
     here = {"HADOOP_CONF_DIR": str(terminal.conf)}
     terminal.run(servers.code.replace("/etc/howdah", str(terminal.conf)))
     conf = Configuration.load(terminal.conf)
     with howdah.connect(conf=conf) as fs:
         fs.mkdirs("/a")
+    assert "Live datanodes (1):" in terminal.run(leaving.code, **here)
     assert re.search(r"\d", terminal.run(secondary.code, **here))
     terminal.end()
     for name in (terminal.top / "name").rglob("*"):
@@ -322,8 +336,35 @@ def test_the_guide_to_operating(terminal: Terminal, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_settings_of_the_guide_are_known(tmp_path: Path) -> None:
-    (xml,) = blocks_of("docs/operating.md", "xml")
+    _, _, xml = blocks_of("docs/operating.md", "xml")
     (tmp_path / "hdfs-site.xml").write_text(f"<configuration>{xml.code}</configuration>")
     conf = Configuration.load(tmp_path)
     assert conf.get(keys.DFS_CLIENT_READ_SHORTCIRCUIT)
     assert conf.get(keys.DFS_DOMAIN_SOCKET_PATH).endswith("_PORT")
+
+
+def test_the_settings_of_the_guide_make_a_nameservice(tmp_path: Path) -> None:
+    several, _, _ = blocks_of("docs/operating.md", "xml")
+    (tmp_path / "hdfs-site.xml").write_text(f"<configuration>{several.code}</configuration>")
+    conf = Configuration.load(tmp_path)
+    assert list(conf.misspelt()) == []
+    assert namenode_ids(conf, "prod") == ("nn1", "nn2", "nn3")
+    journal = JournalUri.parse(conf.get(keys.DFS_NAMENODE_SHARED_EDITS_DIR)[0])
+    assert (len(journal.nodes), journal.journal_id) == (3, "prod")
+    assert conf.get(keys.DFS_HA_TAIL_EDITS_IN_PROGRESS)
+
+
+def test_the_hosts_of_the_guide_rest_and_leave(tmp_path: Path) -> None:
+    _, xml, _ = blocks_of("docs/operating.md", "xml")
+    (hosts,) = blocks_of("docs/operating.md", "json")
+    file = tmp_path / "datanodes.json"
+    for number in range(1, 5):  # Names need an address.
+        hosts = hosts.settled(**{f"worker{number}": f"127.0.0.{number}"})
+    file.write_text(hosts.code)
+    site = xml.code.replace("/etc/howdah/datanodes.json", str(file))
+    (tmp_path / "hdfs-site.xml").write_text(f"<configuration>{site}</configuration>")
+    found = read_hosts(Configuration.load(tmp_path))
+    assert [str(entry) for entry in found.named][3] == "127.0.0.4:9866"
+    assert [str(entry) for entry in found.excluded] == ["127.0.0.3"]
+    resting = DatanodeIdentity("u", "127.0.0.2", "worker2", 9866, 9864, 9867)
+    assert found.maintenance_until_ms(resting) == 1893456000000

@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 import random
 import resource
-import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,9 +18,9 @@ from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.internal.replicas import BEING_WRITTEN, replica_files, replicas_of
+from howdah.testing.internal.small_disks import MIB, NotMounted, fill, small_disks
 from howdah.testing.waiting import wait_until
 
-MIB = 1 << 20
 CONF = {"dfs.blocksize": MIB, "dfs.heartbeat.interval": "200ms"}
 SMALL_DISK_BYTES = 6 * MIB
 EVERYTHING = 1 << 50
@@ -45,35 +43,15 @@ def read(fs: FileSystem, path: str) -> bytes:
 @pytest.fixture
 def small_disk() -> Iterator[Callable[[Path], Path]]:
     """Mounts a disk of a few MiB at a path, for the time of the test."""
-    mounted: list[Path] = []
+    with small_disks(SMALL_DISK_BYTES) as mount_disk:
 
-    def mount(path: Path) -> Path:
-        path.mkdir(parents=True)
-        options = f"size={SMALL_DISK_BYTES}"
-        done = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", options, "howdah-test", path],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            pytest.skip(f"a small disk cannot be mounted here: {done.stderr.strip()}")
-        mounted.append(path)
-        return path
+        def mount(path: Path) -> Path:
+            try:
+                return mount_disk(path)
+            except NotMounted as error:
+                pytest.skip(str(error))
 
-    if shutil.which("mount") is None:
-        pytest.skip("there is no mount command")
-    yield mount
-    for path in mounted:
-        subprocess.run(["umount", "--lazy", path], check=True)
-
-
-def fill(disk: Path) -> Path:
-    """Take all room of a disk, as somebody else's file."""
-    hog = disk / "hog"
-    with hog.open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, shutil.disk_usage(disk).free)
-    return hog
+        yield mount
 
 
 # -- what must not leak ---------------------------------------------------------------------

@@ -99,7 +99,7 @@ def test_one_datanode_serves_two_nameservices_and_is_refused_by_a_third(
     servers.stop("datanode")
     servers.start("datanode", "datanode", datanode | {"dfs.nameservices": "north,east,west"})
     servers.ready("datanode")
-    assert "nameservice north is not served" in servers.log("datanode")
+    wait_until(lambda: "nameservice north is not served" in servers.log("datanode"))
     assert "Incompatible clusterIDs" in servers.log("datanode")
     for name in ("east", "west"):
         assert write_and_read(f"hdfs://{addresses[name]}", b"again") == b"again"

@@ -13,9 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from howdah.client.dfs import DFSClient
-from howdah.client.settings.settings import ClientSettings
 from howdah.client.writing.pipeline_setup import PipelineSetup
-from howdah.config import namenode_address
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.options import CreateFlag
 from howdah.testing import MiniCluster
@@ -108,8 +106,7 @@ def fs(cluster: MiniCluster) -> Iterator[HdfsFileSystem]:
 
 @pytest.fixture
 def client(cluster: MiniCluster) -> Iterator[DFSClient]:
-    settings = ClientSettings.from_configuration(cluster.conf)
-    client = DFSClient.at(namenode_address(cluster.conf), settings)
+    client = DFSClient.at(cluster.uri.removeprefix("hdfs://"), cluster.conf)
     yield client
     client.close()
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from howdah import connect, errors
+from howdah.cli.main import main
 from howdah.fs.api import FileSystem
 from howdah.fs.streams import FSDataInputStream
 from howdah.testing import MiniCluster
@@ -33,14 +34,24 @@ CONF = {
     "dfs.heartbeat.interval": "200ms",
     "dfs.namenode.heartbeat.recheck-interval": "500ms",
     "dfs.namenode.redundancy.interval.seconds": "200ms",
+    "dfs.namenode.decommission.interval": "200ms",
     "dfs.blocksize": MIB,
     "ipc.client.connect.max.retries": 1,
 }
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[MiniCluster]:
-    with MiniCluster(datanodes=4, racks=["/a", "/b"], volumes=2, conf=CONF) as cluster:
+def excluded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of datanodes that are to be decommissioned."""
+    path = tmp_path_factory.mktemp("hosts") / "exclude"
+    path.write_text("")
+    return path
+
+
+@pytest.fixture(scope="module")
+def cluster(excluded: Path) -> Iterator[MiniCluster]:
+    conf = {**CONF, "dfs.hosts.exclude": str(excluded)}
+    with MiniCluster(datanodes=4, racks=["/a", "/b"], volumes=2, conf=conf) as cluster:
         yield cluster
 
 
@@ -557,3 +568,52 @@ def test_good_part_of_a_corrupt_file_can_be_read(
         replica.flip(MIB - 1)
     with fs.open(path) as stream:
         assert stream.pread(0, 1000) == data[:1000]
+
+
+# A datanode leaves.
+
+
+@pytest.mark.req("FS-003", "FS-015")
+def test_a_datanode_is_decommissioned_while_a_writer_goes_on_and_nothing_is_lost(
+    cluster: MiniCluster, fs: FileSystem, path: str, excluded: Path
+) -> None:
+    address = cluster.process("datanode0").addresses["data"]
+
+    def states() -> dict[str, str]:
+        return {node.name: node.admin_state for node in fs.datanode_report("all")}
+
+    def refresh(text: str) -> None:
+        excluded.write_text(text)
+        assert main(["-fs", cluster.uri, "dfsadmin", "-refreshNodes"]) == 0
+
+    data = content(3 * MIB)
+    for number in range(8):
+        write(fs, f"{path}/single{number}", data[:MIB], replication=1)
+    write(fs, f"{path}/triple", data)
+    with fs.create(f"{path}/open", replication=3, block_size=MIB) as out:
+        out.write(data[: MIB // 2])
+        out.hflush()
+        refresh(f"{address}\n")
+        written = MIB // 2
+
+        def has_left() -> bool:
+            nonlocal written
+            if written < 2 * MIB:
+                out.write(data[written : written + 4096])
+                out.hflush()
+                written += 4096
+            return states()[address] == "DECOMMISSIONED"
+
+        wait_until(has_left, 60, "the datanode has left")
+        cluster.kill("datanode0")
+        out.write(data[written:])
+    for number in range(8):
+        assert read(fs, f"{path}/single{number}") == data[:MIB]
+    assert read(fs, f"{path}/triple") == read(fs, f"{path}/open") == data
+    cluster.restart("datanode0")
+    wait_until(lambda: len(fs.datanode_report("live")) == 4)
+    refresh("")
+    assert states()[address] == "NORMAL"
+    wait_until(
+        lambda: [len(block) for block in replicas_of(cluster, f"{path}/triple")] == [3, 3, 3]
+    )

@@ -12,6 +12,7 @@ import pytest
 
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
+from howdah.local.nameservice import Namenode
 from howdah.namenode.process.importing import import_checkpoint
 from howdah.namenode.process.loading import load
 from howdah.namenode.process.secondary import SecondaryServer
@@ -97,8 +98,7 @@ def test_namenode_starts_elsewhere_from_a_copy_and_datanodes_and_clients_are_poi
     cluster = lost.cluster._cluster
     cluster.layout = replace(
         cluster.layout,
-        rpc=free_address(),
-        http=free_address(),
+        served_by=Namenode("namenode", free_address(), free_address()),
         values={"dfs.namenode.name.dir": elsewhere.as_uri()},
     )
     cluster.layout.save()

@@ -153,9 +153,32 @@ def test_installations_own_configuration_is_left_alone(
     assert up(directory, "--datanodes", "1")["uri"].startswith("hdfs://127.0.0.1:")
 
 
-def test_more_namenodes_are_refused(tmp_path: Path) -> None:
-    said = run("up", "--dir", str(tmp_path), "--namenodes", "2", expect=255).stderr
-    assert "not available yet" in said
+def states(facts: dict[str, Any]) -> dict[str, str]:
+    return {p["name"]: p["ha_state"] for p in facts["processes"] if p["role"] == "namenode"}
+
+
+@pytest.mark.req("FS-053", "LM-013")
+def test_several_namenodes_take_over_from_each_other(directory: Path) -> None:
+    facts = up(directory, "--namenodes", "3", "--datanodes", "1")
+    assert facts["uri"] == "hdfs://howdah"
+    (active,) = [name for name, state in states(facts).items() if state == "active"]
+    conf = ["--conf", facts["conf_dir"]]
+    run("dfs", *conf, "-mkdir", "/before")
+    os.kill(pids(facts)[active], signal.SIGKILL)
+    run("dfs", *conf, "-mkdir", "/after")
+    told = json.loads(run("status", "--dir", str(directory), "--json", expect=1).stdout)
+    assert states(told)[active] == "down"
+    assert "active" in states(told).values()
+    again = up(directory)
+    assert sorted(states(again).values()) == ["active", "standby", "standby"]
+    assert pids(again)["datanode0"] == pids(facts)["datanode0"]
+    listed = run("dfs", *conf, "-ls", "-C", "/").stdout.splitlines()
+    assert {"/before", "/after"} <= set(listed)
+
+
+def test_zookeeper_is_refused_for_one_namenode(tmp_path: Path) -> None:
+    said = run("up", "--dir", str(tmp_path), "--zookeeper", expect=1).stderr
+    assert "one namenode holds no election" in said
 
 
 def test_another_number_of_datanodes_is_refused(directory: Path) -> None:

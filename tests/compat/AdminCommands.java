@@ -2,11 +2,19 @@ import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.lang.reflect.Constructor;
+import java.util.Arrays;
 import org.apache.hadoop.hdfs.HdfsConfiguration;
 import org.apache.hadoop.hdfs.tools.DFSAdmin;
+import org.apache.hadoop.hdfs.tools.GetConf;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.util.Tool;
 import org.apache.hadoop.util.ToolRunner;
 
-/** Runs each argument, a command line with tabs between its words, as `hdfs dfsadmin` would. */
+/**
+ * Runs each argument, a command line with tabs between its words, as `hdfs` would: `dfsadmin` or
+ * `getconf` and what belongs to it.
+ */
 public class AdminCommands {
   public static void main(String[] commands) throws Exception {
     PrintStream screen = System.out;
@@ -16,10 +24,21 @@ public class AdminCommands {
       ByteArrayOutputStream complained = new ByteArrayOutputStream();
       System.setOut(new PrintStream(said, true));
       System.setErr(new PrintStream(complained, true));
-      int code = ToolRunner.run(new DFSAdmin(new HdfsConfiguration()), command.split("\t"));
+      String[] words = command.split("\t");
+      String[] arguments = Arrays.copyOfRange(words, 1, words.length);
+      int code = ToolRunner.run(tool(words[0]), arguments);
       System.setOut(screen);
       System.setErr(errors);
       screen.print("\u0001" + (code & 255) + "\u0002" + said + "\u0002" + complained);
     }
+  }
+
+  static Tool tool(String name) throws Exception {
+    if (name.equals("dfsadmin")) {
+      return new DFSAdmin(new HdfsConfiguration());
+    }
+    Constructor<GetConf> constructor = GetConf.class.getDeclaredConstructor(Configuration.class);
+    constructor.setAccessible(true);
+    return constructor.newInstance(new HdfsConfiguration());
   }
 }

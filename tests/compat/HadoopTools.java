@@ -11,11 +11,16 @@ import org.apache.hadoop.hdfs.*;
 import org.apache.hadoop.hdfs.client.HdfsDataOutputStream.SyncFlag;
 import org.apache.hadoop.hdfs.client.HdfsDataOutputStream;
 import org.apache.hadoop.hdfs.protocol.*;
+import org.apache.hadoop.hdfs.server.blockmanagement.CombinedHostFileManager;
+import org.apache.hadoop.hdfs.server.blockmanagement.HostConfigManager;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.namenode.NameNode;
+import org.apache.hadoop.hdfs.tools.DFSck;
+import org.apache.hadoop.hdfs.tools.DebugAdmin;
 import org.apache.hadoop.hdfs.tools.offlineEditsViewer.*;
 import org.apache.hadoop.hdfs.tools.offlineImageViewer.OfflineImageViewerPB;
 import org.apache.hadoop.hdfs.tools.offlineImageViewer.WebImageViewer;
+import org.apache.hadoop.net.DNSToSwitchMapping;
 import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
 import org.apache.hadoop.util.ToolRunner;
 
@@ -28,6 +33,7 @@ public class HadoopTools {
   static NameNode namenode;
   static DataNode datanode;
   static DistributedFileSystem fs;
+  static Configuration hostsConf;
 
   public static void main(String[] ignored) throws Exception {
     PrintStream answers = System.out;
@@ -68,6 +74,10 @@ public class HadoopTools {
       case "ask": ask(words[0], words[1], Arrays.copyOfRange(words, 2, words.length)); break;
       case "start": start(new File(words[0]), null); break;
       case "serve": serve(new File(words[0])); break;
+      case "name": name(new File(words[0])); break;
+      case "refresh": obey(); break;
+      case "fsck": fsck(words); break;
+      case "debug": debug(words); break;
       case "make": make(new File(words[0]), words[1], words[2]); break;
       case "list": list(words[0], Arrays.copyOfRange(words, 1, words.length)); break;
       case "upgrade": start(new File(words[0]), null, "-upgrade"); break;
@@ -155,6 +165,76 @@ public class HadoopTools {
     start(directory, new File(directory, "data"));
     String port = "" + namenode.getNameNodeAddress().getPort();
     Files.write(new File(directory, "port").toPath(), port.getBytes());
+  }
+
+  /** A new namenode without any datanode; where it answers is in the directory. */
+  static void name(File directory) throws Exception {
+    Configuration conf = conf(directory);
+    conf.setClassLoader(HadoopTools.class.getClassLoader());
+    conf.setClass("net.topology.node.switch.mapping.impl", Racks.class, DNSToSwitchMapping.class);
+    conf.set("dfs.replication", "3");
+    // It obeys this file, and makes nothing of it by itself.
+    File hosts = new File(directory, "hosts.json");
+    Files.write(hosts.toPath(), "".getBytes());
+    conf.set("dfs.hosts", hosts.getPath());
+    conf.setClass("dfs.namenode.hosts.provider.classname", CombinedHostFileManager.class,
+        HostConfigManager.class);
+    conf.set("dfs.namenode.decommission.interval", "3600");
+    hostsConf = conf;
+    NameNode.format(conf);
+    namenode = NameNode.createNameNode(new String[0], conf);
+    String ports = namenode.getNameNodeAddress().getPort() + " "
+        + namenode.getHttpAddress().getPort();
+    Files.write(new File(directory, "ports").toPath(), ports.getBytes());
+  }
+
+  /** Has the namenode read its host file; the call for that reads Hadoop's own files alone. */
+  static void obey() throws Exception {
+    namenode.getNamesystem().getBlockManager().getDatanodeManager().refreshNodes(hostsConf);
+  }
+
+  /** The rack of a datanode is the end of its host's name: r1 of dn2.r1. */
+  public static class Racks implements DNSToSwitchMapping {
+    public List<String> resolve(List<String> names) {
+      List<String> racks = new ArrayList<>();
+      for (String name : names) racks.add("/" + name.substring(name.indexOf('.') + 1));
+      return racks;
+    }
+    public void reloadCachedMappings() {}
+    public void reloadCachedMappings(List<String> names) {}
+  }
+
+  /** hdfs fsck: a file for exit code and output, the filesystem, its pages, and the words. */
+  static void fsck(String[] words) throws Exception {
+    Configuration conf = new HdfsConfiguration();
+    conf.set("fs.defaultFS", words[1]);
+    conf.set("dfs.namenode.http-address", words[2]);
+    ByteArrayOutputStream said = new ByteArrayOutputStream();
+    DFSck fsck = new DFSck(conf, new PrintStream(said, true, "UTF-8"));
+    int code = ToolRunner.run(fsck, Arrays.copyOfRange(words, 3, words.length));
+    String all = (code & 255) + "\n" + said.toString("UTF-8");
+    Files.write(new File(words[0]).toPath(), all.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** hdfs debug: a file for exit code, output and complaints, and the words. */
+  static void debug(String[] words) throws Exception {
+    PrintStream screen = System.out;
+    PrintStream errors = System.err;
+    ByteArrayOutputStream said = new ByteArrayOutputStream();
+    ByteArrayOutputStream complained = new ByteArrayOutputStream();
+    System.setOut(new PrintStream(said, true, "UTF-8"));
+    System.setErr(new PrintStream(complained, true, "UTF-8"));
+    int code;
+    try {
+      String[] rest = Arrays.copyOfRange(words, 1, words.length);
+      code = ToolRunner.run(new DebugAdmin(new HdfsConfiguration()), rest);
+    } finally {
+      System.setOut(screen);
+      System.setErr(errors);
+    }
+    String all = (code & 255) + "\u0001" + said.toString("UTF-8") + "\u0001"
+        + complained.toString("UTF-8");
+    Files.write(new File(words[0]).toPath(), all.getBytes(StandardCharsets.UTF_8));
   }
 
   static void stop() throws Exception {

@@ -15,10 +15,21 @@ from pathlib import Path
 
 import pytest
 
+from howdah.testing.internal.hadoop.class_archive import make_class_archive
 from howdah.testing.internal.hadoop.jars import NoHadoop, hadoop_class_path
+from howdah.testing.internal.hadoop.java import hadoop_java
 
 _CACHE = Path(__file__).parents[2] / ".cache"
 _RUN_TIMEOUT_S = 100
+_FIRST_TIMEOUT_S = 400
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The first test of Hadoop's fetches it, and makes an archive of its classes, once."""
+    for item in items:
+        needs_hadoop = "hadoop_classpath" in getattr(item, "fixturenames", ())
+        if needs_hadoop and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(_FIRST_TIMEOUT_S))
 
 
 @pytest.fixture(scope="session")
@@ -27,9 +38,11 @@ def hadoop_classpath() -> str:
     if shutil.which("java") is None:
         pytest.skip("java is not installed")
     try:
-        return hadoop_class_path(_CACHE)
+        jars = hadoop_class_path(_CACHE)
     except NoHadoop as error:
         pytest.skip(error.message)
+    make_class_archive(jars)
+    return jars
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +52,7 @@ def hadoop_run(hadoop_classpath: str) -> Callable[..., str]:
 
     def run(main: str | Path, *arguments: str | Path, cwd: Path | None = None) -> str:
         done = subprocess.run(
-            ["java", "-Xmx256m", "-cp", hadoop_classpath, *map(str, (main, *arguments))],
+            [*hadoop_java(hadoop_classpath), *map(str, (main, *arguments))],
             capture_output=True,
             text=True,
             timeout=_RUN_TIMEOUT_S,
@@ -63,8 +76,7 @@ class HadoopTools:
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [
-                    *("java", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
-                    *("-cp", f"{scratch}:{classpath}"),
+                    *hadoop_java(classpath, scratch, memory="384m"),
                     str(Path(__file__).with_name("HadoopTools.java")),
                 ],
                 stdin=subprocess.PIPE,

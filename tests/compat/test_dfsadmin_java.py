@@ -3,6 +3,7 @@ same exit codes. One Java runs all of its commands."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,12 +12,15 @@ import pytest
 
 from howdah.cli.main import main
 from howdah.testing import MiniCluster
+from howdah.testing.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(700)
 
 SAME_OUTPUT = (
     "-report",
     "-report -dead -slownodes",
+    "-report -decommissioning",
+    "-report -enteringmaintenance -inmaintenance",
     "-safemode get",
     "-saveNamespace",
     "-safemode enter",
@@ -80,9 +84,37 @@ NUMBERS_DIFFER = re.compile(r"\d+|\(\d+(\.\d+)? [KMGT]?B\)|[A-Z][a-z]{2} [A-Z][a
 def test_the_lines_and_exit_codes_are_those_of_hadoop(
     hadoop_run: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with MiniCluster(datanodes=2, racks=["/a", "/b"]) as cluster, cluster.connect() as fs:
-        with fs.create("/f", replication=2) as out:
+    hosts = tmp_path / "hosts.json"
+    hosts.write_text("[]")
+    conf = {
+        "dfs.hosts": str(hosts),
+        "dfs.namenode.hosts.provider.classname": "CombinedHostFileManager",
+    }
+    with (
+        MiniCluster(datanodes=3, racks=["/a", "/b"], conf=conf) as cluster,
+        cluster.connect() as fs,
+    ):
+        with fs.create("/f", replication=3) as out:
             out.write(bytes(5000))
+        # One can't leave, as there is no room elsewhere; one rests, at once.
+        ips = [cluster.process(f"datanode{n}").addresses["data"].split(":")[0] for n in range(3)]
+        states = ("NORMAL", "DECOMMISSIONED", "IN_MAINTENANCE")
+        hosts.write_text(
+            json.dumps(
+                [
+                    {"hostName": ip, "adminState": state, "upgradeDomain": f"ud-{state}"}
+                    for ip, state in zip(ips, states, strict=True)
+                ]
+            )
+        )
+        assert main(["dfsadmin", "-fs", cluster.uri, "-refreshNodes"]) == 0
+        wait_until(
+            lambda: (
+                sorted(node.admin_state for node in fs.datanode_report("all"))
+                == ["DECOMMISSION_INPROGRESS", "IN_MAINTENANCE", "NORMAL"]
+            )
+        )
+        capsys.readouterr()
         fs.mkdirs("/snapped")
         # Nothing but an open file, without a block: no write is there to be evicted.
         still_open = fs.create("/open")
@@ -90,7 +122,7 @@ def test_the_lines_and_exit_codes_are_those_of_hadoop(
         commands = [command.replace("DATANODE", datanode).split() for command in SAME_OUTPUT]
         answered = hadoop_run(
             Path(__file__).with_name("AdminCommands.java"),
-            *("\t".join(["-fs", cluster.uri, *words]) for words in commands),
+            *("\t".join(["dfsadmin", "-fs", cluster.uri, *words]) for words in commands),
             cwd=tmp_path,
         )
         theirs = [part.split("\2") for part in answered.split("\1")[1:]]

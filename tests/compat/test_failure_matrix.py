@@ -22,8 +22,6 @@ from typing import Any, Protocol
 import pytest
 
 from howdah.client.dfs import DFSClient
-from howdah.client.settings.settings import ClientSettings
-from howdah.config import namenode_address
 from howdah.datanode.channel.fault_points import Point
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
@@ -93,8 +91,7 @@ class OurClient:
         return self._fs.append(path)
 
     def abandon(self, path: str) -> None:
-        settings = ClientSettings.from_configuration(self._cluster.conf)
-        client = DFSClient.at(namenode_address(self._cluster.conf), settings)
+        client = DFSClient.at(self._cluster.uri.removeprefix("hdfs://"), self._cluster.conf)
         out = client.create(
             path,
             masked=0o644,

@@ -16,13 +16,14 @@ from pathlib import Path
 import pytest
 
 from howdah import errors
+from howdah.cli.main import main
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.java import find_java_home
 from howdah.local.layout import Layout
 from howdah.proto import client_datanode_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.testing import MiniCluster
+from howdah.testing.internal.hadoop.java import hadoop_java
 from howdah.testing.waiting import wait_until
 
 BLOCK = 1 << 20
@@ -64,8 +65,7 @@ class Mixed:
     @contextmanager
     def java(self) -> Iterator[subprocess.Popen[bytes]]:
         """Hadoop's datanode, as soon as it is started."""
-        java = str(find_java_home() / "bin" / "java")
-        command = [java, "-Xmx256m", "-cp", f"{self._conf_dir}:{self._class_path}", _MAIN]
+        command = [*hadoop_java(self._class_path, self._conf_dir), _MAIN]
         with self._log.open("ab") as output:
             process = subprocess.Popen(command, stdout=output, stderr=output)
         try:
@@ -92,8 +92,20 @@ def write(fs: FileSystem, path: str, data: bytes) -> None:
 
 
 @pytest.fixture(scope="module")
-def mixed(hadoop_classpath: str) -> Iterator[Mixed]:
-    conf = {"dfs.namenode.heartbeat.recheck-interval": "1000ms"}
+def excluded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of datanodes that are to be decommissioned."""
+    path = tmp_path_factory.mktemp("hosts") / "exclude"
+    path.write_text("")
+    return path
+
+
+@pytest.fixture(scope="module")
+def mixed(hadoop_classpath: str, excluded: Path) -> Iterator[Mixed]:
+    conf = {
+        "dfs.namenode.heartbeat.recheck-interval": "1000ms",
+        "dfs.namenode.decommission.interval": "200ms",
+        "dfs.hosts.exclude": str(excluded),
+    }
     with MiniCluster(datanodes=2, conf=conf) as cluster:
         yield Mixed(cluster, hadoop_classpath)
 
@@ -106,6 +118,11 @@ def replicas_on(cluster: MiniCluster, name: str) -> dict[str, Path]:
         for path in volume.rglob("blk_*")
         if "finalized" in path.parts
     }
+
+
+def delete_all(fs: FileSystem) -> None:
+    for status in fs.list_status("/"):
+        fs.delete(status.path, recursive=True)
 
 
 def have_equal_replicas(cluster: MiniCluster) -> bool:
@@ -153,7 +170,10 @@ def read_from_one(fs: FileSystem, path: str) -> bytes:
         return source.read()
 
 
-def test_a_replica_is_copied_to_hadoops_datanode_and_from_it(mixed: Mixed, tmp_path: Path) -> None:
+@pytest.mark.req("FS-015")
+def test_replicas_are_copied_to_hadoops_datanode_and_from_it_and_it_is_decommissioned(
+    mixed: Mixed, excluded: Path
+) -> None:
     cluster = mixed.cluster
     with cluster.connect() as fs, mixed.hadoops_datanode():
         data = os.urandom(BLOCK // 2)
@@ -170,6 +190,26 @@ def test_a_replica_is_copied_to_hadoops_datanode_and_from_it(mixed: Mixed, tmp_p
 
         wait_until(all_copied, 30, "every file has two replicas")
         wait_until(lambda: have_equal_replicas(cluster), what="both have the same replicas")
+        delete_all(fs)
+        for number in range(8):
+            with fs.create(f"/single{number}", replication=1) as out:
+                out.write(data)
+        ours = cluster.process("datanode0").addresses["data"]
+        (theirs,) = (node.name for node in fs.datanode_report() if node.name != ours)
+        excluded.write_text(theirs)
+        assert main(["-fs", cluster.uri, "dfsadmin", "-refreshNodes"]) == 0
+        wait_until(
+            lambda: "DECOMMISSIONED" in [node.admin_state for node in fs.datanode_report()],
+            30,
+            "Hadoop's datanode has left",
+        )
+        for number in range(8):
+            (block,) = fs.block_locations(f"/single{number}")
+            assert block.names[0] == ours
+        excluded.write_text("")
+        assert main(["-fs", cluster.uri, "dfsadmin", "-refreshNodes"]) == 0
+        # What has one replica is on one of the two, and other tests compare them.
+        delete_all(fs)
 
 
 @pytest.mark.torture

@@ -14,11 +14,11 @@ import pytest
 import howdah
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
-from howdah.java import find_java_home
 from howdah.namenode.process.importing import import_checkpoint
 from howdah.namenode.process.loading import load
 from howdah.namenode.process.secondary import SecondaryServer
 from howdah.testing import MiniCluster
+from howdah.testing.internal.hadoop.java import hadoop_java
 from howdah.testing.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(300)
@@ -67,10 +67,9 @@ def test_hadoops_secondary_makes_our_checkpoint(hadoop_classpath: str, tmp_path:
             "dfs.namenode.checkpoint.dir": checkpoints.as_uri(),
         }
         conf_dir = java_conf(tmp_path / "conf", values)
-        java = find_java_home() / "bin" / "java"
-        command = [java, "-Xmx256m", "-cp", f"{conf_dir}:{hadoop_classpath}"]
+        command = hadoop_java(hadoop_classpath, conf_dir)
         done = subprocess.run(
-            [*map(str, command), f"{_PACKAGE}.SecondaryNameNode", "-checkpoint", "force"],
+            [*command, f"{_PACKAGE}.SecondaryNameNode", "-checkpoint", "force"],
             capture_output=True,
             text=True,
             timeout=_START_S,
@@ -107,12 +106,10 @@ def hadoops_namenode(
         # It takes no image so soon after another one, but for this.
         "dfs.namenode.checkpoint.period": "0",
     }
-    java = find_java_home() / "bin" / "java"
 
     def command(*options: str, **more: str) -> list[str]:
         conf_dir = java_conf(Path(tempfile.mkdtemp(dir=tmp_path)), {**values, **more})
-        class_path = f"{conf_dir}:{hadoop_classpath}"
-        return [str(java), "-Xmx256m", "-cp", class_path, f"{_PACKAGE}.NameNode", *options]
+        return [*hadoop_java(hadoop_classpath, conf_dir), f"{_PACKAGE}.NameNode", *options]
 
     log = tmp_path / "hadoop.log"
     processes: list[subprocess.Popen[bytes]] = []

@@ -3,8 +3,8 @@
 Client pipeline, namenode core and datanode rules together (`howdah.testing.simulator`):
 packets, acks, deaths, frozen machines, broken and silent networks, lost power, failing
 disks, leases that run out, writers that take over from each other, a namenode that is
-killed; in any order. A run that fails says its seed: `python -m
-howdah.testing.simulator.seeds --plan PLAN --seeds SEED` does it again.
+killed, or two that take over from each other; in any order. A run that fails says its
+seed: `python -m howdah.testing.simulator.seeds --plan PLAN --seeds SEED` does it again.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from howdah.storage.edits.edits import AddOp, AppendOp
 from howdah.testing.simulator.cluster import (
     AMNESIA,
     CALM,
+    FAILOVER,
     ONE_FAILS,
     POWER,
     TAKEOVERS,
@@ -63,6 +64,8 @@ FOUND = (
     ("power", 10199),
     # The checker took replicas for good that a new pipeline, which lost its power, made stale.
     ("power", 8991),
+    # The checker took copies that ended early for replicas: an older one came after a newer one.
+    ("takeovers", 3405),
 )
 """Histories of 1,000 steps that failed once, and why."""
 
@@ -106,6 +109,14 @@ def test_what_was_promised_outlives_any_history(name: str) -> None:
 def test_whoever_takes_a_file_over_finds_what_was_promised_before(name: str) -> None:
     total = run_all(range(40), PLANS[name], 900)
     assert total["disaster"] > 40
+    assert min(total["flushes"], total["closes"], total["reads"]) > 10
+
+
+@pytest.mark.req("FS-055", "FS-056", "FS-063", "FS-070", "LM-012")
+def test_what_was_promised_outlives_any_failover() -> None:
+    total = run_all(range(40), FAILOVER, 900)
+    for what in ("take_over", "hand_over", "elect", "freeze_namenode", "end_stale", "replicate"):
+        assert total[what] > 0
     assert min(total["flushes"], total["closes"], total["reads"]) > 10
 
 
@@ -161,7 +172,7 @@ def test_a_history_that_fails_is_told_with_its_end(monkeypatch: pytest.MonkeyPat
 @pytest.mark.req("AP-047", "AP-048", "FS-131", "FS-156", "LM-062")
 @given(
     choices=st.lists(st.integers(0, 999), min_size=100, max_size=600),
-    plan=st.sampled_from((Plan(), POWER, TAKEOVERS, AMNESIA)),
+    plan=st.sampled_from((Plan(), POWER, TAKEOVERS, AMNESIA, FAILOVER)),
 )
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_no_strategy_finds_a_history_that_breaks_a_promise(choices: list[int], plan: Plan) -> None:
@@ -191,7 +202,7 @@ def test_long_histories(name: str) -> None:
 @pytest.mark.timeout(3600)
 @given(
     choices=st.lists(st.integers(0, 999), min_size=200, max_size=3000),
-    plan=st.sampled_from((Plan(), POWER, TAKEOVERS, AMNESIA)),
+    plan=st.sampled_from((Plan(), POWER, TAKEOVERS, AMNESIA, FAILOVER)),
 )
 @settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
 def test_no_strategy_finds_one_in_a_long_time(choices: list[int], plan: Plan) -> None:

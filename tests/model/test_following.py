@@ -84,3 +84,13 @@ def test_standby_has_the_same_block_map_after_every_edit(histories: Any) -> None
 @pytest.mark.parametrize("histories", [FollowedHistories, FollowedSnapshots])
 def test_standby_has_the_same_block_map_through_long_histories(histories: Any) -> None:
     run(histories, 500, 100)
+
+
+def test_orders_are_the_same_though_a_heartbeat_comes_right_after_a_deletion() -> None:
+    histories = FollowedHistories()
+    histories.grow(depth=0)
+    histories.file_that_is_given_up(length=1, path="/given up", writer="DFSClient_1")
+    histories.delete(path="/given up", recursive=False)
+    histories.heartbeat()
+    histories.follower.check()
+    histories.teardown()

@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 from howdah.testing.internal.namespaces.attributes import AttributeHistories, BoundedHistories
 from howdah.testing.internal.namespaces.changes import ChangeHistories
+from howdah.testing.internal.namespaces.comparing import compare
 from howdah.testing.internal.namespaces.snapshots import BoundedSnapshotHistories, SnapshotHistories
 from howdah.testing.internal.namespaces.survival import check_survival
 from howdah.testing.internal.namespaces.tree import TreeHistories
@@ -92,3 +93,58 @@ def test_snapshots_show_what_was_whatever_happens() -> None:
 
 def test_quotas_count_what_snapshots_have_whatever_happens() -> None:
     run(BoundedSnapshotHistories, 30, 20)
+
+
+def cut_under_a_snapshot(path: str) -> BoundedSnapshotHistories:
+    """A file of 306 bytes in /a/d is cut, and the copy of its block is not made yet."""
+    histories = BoundedSnapshotHistories()
+    histories.bound(count=16, space=16 * 1024)
+    histories.mkdirs("/a/d", 0o755, None)
+    histories.whole_file(path, "DFSClient_1", [306])
+    histories.allow_snapshot("/a")
+    histories.create_snapshot("/a", "s1")
+    histories.truncate(path, "DFSClient_1", 100)
+    return histories
+
+
+def test_block_that_a_copy_was_to_be_made_of_goes_with_the_last_snapshot() -> None:
+    histories = cut_under_a_snapshot("/a/d/f")
+    histories.create_snapshot("/a", "s2")
+    histories.delete_snapshot("/a", "s1")
+    histories.delete("/a/d", True)
+    histories.delete_snapshot("/a", "s2")
+    histories.the_namenode_is_consistent()
+    assert not histories.namenode.core.namespace.blocks
+    histories.teardown()
+
+
+def test_what_a_moved_directory_took_is_given_back_with_the_snapshot() -> None:
+    histories = cut_under_a_snapshot("/a/d/f")
+    histories.rename2("/a/d", "/d", False, False)
+    histories.delete_snapshot("/a", "s1")
+    histories.the_namenode_is_consistent()
+    compare(histories.namenode, histories.model)
+    histories.teardown()
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_what_moved_out_of_a_moved_directory_is_given_back_in_any_order(
+    is_reversed: bool,
+) -> None:
+    """An image has what is kept for a snapshot in another order than a history."""
+    histories = BoundedSnapshotHistories()
+    histories.bound(count=16, space=16 * 1024)
+    histories.mkdirs("/a/d/e", 0o755, None)
+    histories.allow_snapshot("/a")
+    histories.create_snapshot("/a", "s1")
+    histories.rename2("/a/d/e", "/a/e", False, False)
+    histories.rename2("/a/d", "/d", False, False)
+    (kept,) = histories.namenode.core.namespace.snapshots.by_snapshot.values()
+    if is_reversed:
+        for inode_id, inode in reversed(list(kept.items())):
+            del kept[inode_id]
+            kept[inode_id] = inode
+    histories.delete_snapshot("/a", "s1")
+    histories.the_namenode_is_consistent()
+    compare(histories.namenode, histories.model)
+    histories.teardown()

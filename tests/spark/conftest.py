@@ -41,6 +41,20 @@ class Bench:
     def make(self, name: str, tree: Tree) -> None:
         make_tree(self.fs, self.path(name), tree)
 
+    def make_on(self, name: str, nodes: list[str], count: int) -> None:
+        """A directory of files, each with its one replica on one of the nodes in turn."""
+        for number in range(count):
+            node = nodes[number % len(nodes)]
+            path = f"{self.path(name)}/{number:03}"
+            with self.fs.create(path, replication=1, favored_nodes=[node]) as out:
+                out.write(b"%d" % number * 1000)
+
+    @property
+    def nodes(self) -> list[str]:
+        """The datanodes, by the addresses of their data."""
+        processes = self.cluster.processes
+        return [each.addresses["data"] for each in processes if "data" in each.addresses]
+
     def tree(self, name: str) -> Tree:
         return read_tree(self.fs, self.path(name))
 

@@ -237,11 +237,12 @@ def check(case: Case, spark: Any, cluster: MiniCluster, java: HadoopDistCp, scra
     alone = len(case.sources) == 1 and all(
         isinstance(each, bytes) for each in case.sources.values()
     )
-    # Hadoop's fails if there is no directory yet in which something could be missing, and
-    # for a single file in parts that isn't to go into a directory.
+    # Hadoop's fails if there is no directory yet in which something could be missing, for a
+    # single file of which it is to say what is missing, and for one in parts that isn't to go
+    # into a directory.
     is_directory = case.target is not None and not isinstance(case.target, bytes)
     fails = not is_directory and options & {"-delete", "-xtrack=TRACK"}
-    if fails or (alone and "-blocksperchunk=1" in options):
+    if fails or (alone and options & {"-blocksperchunk=1", "-xtrack=TRACK"}):
         assert ours.code == 0 or ours.code == theirs.code
     else:
         assert ours.code == theirs.code

@@ -214,7 +214,12 @@ def run_with(
 ) -> tuple[int, str, subprocess.Popen[bytes]]:
     driver = cluster.submit(
         *("distcp", "--master", cluster.master, ground.uri("src"), ground.uri("dst")),
-        settings={"PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": sys.executable},
+        settings={
+            "PYSPARK_PYTHON": str(python),
+            "PYSPARK_DRIVER_PYTHON": sys.executable,
+            # One executor, with one Python: what it finds, every other one would.
+            "PYSPARK_SUBMIT_ARGS": "--conf spark.cores.max=1 pyspark-shell",
+        },
     )
     return driver.wait(), cluster.driver_log(driver), driver
 

@@ -7,7 +7,6 @@ is named, or nothing is waited for (`spark.locality.wait`).
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import signal
@@ -61,18 +60,6 @@ def test_usual_queries_end_on_clusters_in_their_default_form(
     with MiniCluster() as cluster:
         said = run_bounded([f"{up['uri']}/t", f"{cluster.uri}/t"], settings, tmp_path)
     assert said.endswith("done\n"), said
-
-
-def test_usual_queries_end_with_racks_where_nothing_is_waited_for(bench: Any) -> None:
-    assert bench.spark.sparkContext.getConf().get("spark.locality.wait") == "0s"
-    racks = {node.location for node in bench.fs.administration.datanodes("LIVE")}
-    assert len(racks) == 3, "the cluster of the tests has racks"
-    spec = importlib.util.spec_from_file_location(PROGRAM.stem, PROGRAM)
-    assert spec is not None
-    assert spec.loader is not None
-    program = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(program)
-    program.run(bench.spark, bench.uri("t"))
 
 
 def run_bounded(roots: list[str], settings: dict[str, str], scratch: Path) -> str:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,31 +15,12 @@ from howdah.spark.listing.entries import entries
 from howdah.spark.locality import plan_files
 from howdah.spark.locality.plan_files import OPEN_COST, PlanFiles
 from howdah.spark.verification import job as verifying
-from howdah.testing.spark_cluster import SparkCluster
-from howdah.testing.trees import read_tree
 
 pytestmark = pytest.mark.timeout(240)
 
 MEBIBYTE = 1 << 20
 FILES = 60
 """More than one task's, with one replica each."""
-
-
-def put(ground: Any, name: str, nodes: list[str], count: int = FILES) -> None:
-    """A directory of files, each with its one replica on one of the nodes in turn."""
-    for number in range(count):
-        node = nodes[number % len(nodes)]
-        path = f"{ground.path(name)}/{number:03}"
-        with ground.fs.create(path, replication=1, favored_nodes=[node]) as out:
-            out.write(b"%d" % number * 1000)
-
-
-def nodes_of(ground: Any) -> list[str]:
-    return [
-        server.addresses["data"]
-        for server in ground.cluster.processes
-        if "data" in server.addresses
-    ]
 
 
 @pytest.fixture
@@ -78,7 +54,7 @@ def parts_of(fs: HdfsFileSystem, plan: PlanFiles) -> dict[str, list[Any]]:
 def test_a_copys_parts_stand_at_hosts_with_replicas_of_their_files(
     bench: Any, kept: list[PlanFiles]
 ) -> None:
-    put(bench, "src", nodes_of(bench))
+    bench.make_on("src", bench.nodes, FILES)
     outcome = bench.copy("src", "dst", locality=True)
     assert outcome.notes == ()
     (plan,) = kept
@@ -98,7 +74,7 @@ def test_verifys_parts_stand_at_the_hosts_of_their_replicas(
     bench: Any, kept: list[PlanFiles], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(verifying, "FILES_A_PART", 5)
-    put(bench, "src", nodes_of(bench), 12)
+    bench.make_on("src", bench.nodes, 12)
     with verify(bench.spark, bench.uri("src"), conf=bench.cluster.conf, locality=True) as found:
         assert found.sums.replicas == {"sound": 12}
         assert found.sums.notes == ()
@@ -140,8 +116,8 @@ def test_a_home_that_cannot_be_written_is_told_and_the_copy_goes_on(bench: Any) 
 
 
 def test_a_plan_over_spark_connect_leaves_nothing_behind(bench: Any, spark_connect: Any) -> None:
-    nodes = nodes_of(bench)
-    put(bench, "src", nodes)
+    nodes = bench.nodes
+    bench.make_on("src", nodes, FILES)
     # Copied in parts, each of which has a place of its own.
     for number, node in enumerate(nodes):
         path = f"{bench.path('src')}/large{number}"
@@ -163,7 +139,7 @@ def test_a_plan_over_spark_connect_leaves_nothing_behind(bench: Any, spark_conne
 
 
 def test_plans_that_killed_runs_have_left_are_removed_after_a_week(bench: Any) -> None:
-    put(bench, "src", nodes_of(bench))
+    bench.make_on("src", bench.nodes, FILES)
     home = plan_home(bench)
     for name, age_ms in (("old", plan_files.KEPT_MS + 60_000), ("other", 60_000)):
         bench.fs.mkdirs(f"{home}/{name}")
@@ -178,7 +154,7 @@ def test_plans_that_killed_runs_have_left_are_removed_after_a_week(bench: Any) -
 def test_a_plan_of_which_spark_sees_not_all_is_not_used(
     bench: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put(bench, "src", nodes_of(bench))
+    bench.make_on("src", bench.nodes, FILES)
     whole = bench.fs.__class__.list_status
 
     def less(fs: Any, path: str) -> Any:
@@ -198,96 +174,3 @@ def test_a_plan_of_which_spark_sees_not_all_is_not_used(
 
 def plan_home(bench: Any) -> str:
     return f"{bench.fs.home_directory()}/{plan_files.HOME}"
-
-
-# --- a Spark of several hosts ---------------------------------------------------------------
-
-DRIVER = """
-import sys
-from pyspark.sql import functions as F
-from howdah.cli.spark_options import session_of
-from howdah.config import Configuration
-from howdah.spark import distcp, verify
-from howdah.spark.verification import job as verifying
-
-root, conf = sys.argv[1], Configuration.load()
-verifying.FILES_A_PART = 5
-with session_of(sys.argv[2], None) as spark:
-    say = spark.sparkContext.setJobDescription
-    say("stock")
-    spark.conf.set("spark.sql.files.openCostInBytes", 1 << 40)
-    assert spark.read.text(root + "/src").agg(F.sum(F.length("value"))).head()[0] > 0
-    spark.conf.unset("spark.sql.files.openCostInBytes")
-    say("distcp")
-    outcome = distcp(spark, root + "/src", root + "/dst", conf=conf)
-    assert not outcome.notes, outcome.notes
-    say("verify")
-    with verify(spark, root + "/src", conf=conf) as found:
-        assert not found.sums.notes, found.sums.notes
-        assert found.sums.replicas == {"sound": int(sys.argv[3])}, found.sums
-"""
-
-
-@dataclass(frozen=True)
-class Ran:
-    """One task that read files: for which job, on which host, and how near."""
-
-    job: str
-    host: str
-    locality: str
-
-
-def tasks_of(log: Path) -> list[Ran]:
-    """What Spark's event log says of the tasks that read files."""
-    jobs: dict[int, str] = {}
-    found = []
-    for line in log.read_text().splitlines():
-        event = json.loads(line)
-        match event["Event"]:
-            case "SparkListenerStageSubmitted":
-                names = {rdd["Name"] for rdd in event["Stage Info"]["RDD Info"]}
-                if "FileScanRDD" in names:
-                    said = event["Properties"]["spark.job.description"]
-                    jobs[event["Stage Info"]["Stage ID"]] = said
-            case "SparkListenerTaskEnd" if event["Stage ID"] in jobs:
-                info = event["Task Info"]
-                found.append(Ran(jobs[event["Stage ID"]], info["Host"], info["Locality"]))
-    return found
-
-
-@pytest.mark.req("FS-158")
-def test_tasks_run_on_the_nodes_with_the_replicas(
-    ground: Any, spark_cluster: SparkCluster, tmp_path: Path
-) -> None:
-    near = [node for node in nodes_of(ground) if node.partition(":")[0] in spark_cluster.hosts]
-    put(ground, "src", near)
-    # Long enough for a loaded machine: jobs wait for both executors, tasks for their node.
-    settings = {
-        "spark.cores.max": "4",
-        "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-        "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
-        "spark.eventLog.enabled": "true",
-        "spark.eventLog.dir": tmp_path.as_uri(),
-        "spark.eventLog.rolling.enabled": "false",
-        "spark.eventLog.compress": "false",
-        "spark.locality.wait": "120s",
-    }
-    words = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-    driver = subprocess.run(
-        [sys.executable, "-c", DRIVER, ground.uri(""), spark_cluster.master, str(FILES)],
-        env={
-            **spark_cluster.environment,
-            "HADOOP_CONF_DIR": str(ground.cluster.conf_dir),
-            "PYSPARK_SUBMIT_ARGS": " ".join([*words, "pyspark-shell"]),
-        },
-        capture_output=True,
-        text=True,
-    )
-    assert driver.returncode == 0, driver.stderr[-4000:]
-    assert read_tree(ground.fs, ground.path("dst")) == ground.tree("src")
-    (log,) = tmp_path.iterdir()
-    tasks = tasks_of(log)
-    for job in ("stock", "distcp", "verify"):
-        of_job = [task for task in tasks if task.job == job]
-        assert {task.host for task in of_job} == set(spark_cluster.hosts)
-        assert {task.locality for task in of_job} == {"NODE_LOCAL"}, of_job

@@ -28,6 +28,67 @@ def test_getconf_prints(
     assert capsys.readouterr().out == f"{printed}\n"
 
 
+def test_getconf_lists_the_namenodes_of_all_nameservices(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    values = {
+        "dfs.nameservices": "a,b",
+        "dfs.ha.namenodes.a": "nn1,nn2",
+        "dfs.namenode.rpc-address.a.nn1": "one:1",
+        "dfs.namenode.rpc-address.a.nn2": "two:2",
+        "dfs.namenode.rpc-address.b": "three:3",
+    }
+    options = [word for name, value in values.items() for word in ("-D", f"{name}={value}")]
+    assert main([*options, "getconf", "-namenodes"]) == 0
+    assert main([*options, "getconf", "-nnRpcAddresses"]) == 0
+    assert capsys.readouterr().out == "one two three\none:1\ntwo:2\nthree:3\n"
+
+
+PAIR = {
+    "dfs.nameservices": "a",
+    "dfs.ha.namenodes.a": "nn1,nn2",
+    "dfs.namenode.rpc-address.a.nn1": "one:1",
+    "dfs.namenode.rpc-address.a.nn2": "two:2",
+    "dfs.namenode.shared.edits.dir": "qjournal://j1:8485;j2:8485;j3:8485/a",
+    "dfs.namenode.shared.edits.dir.a.nn2": "qjournal://j3:8485;j4/a",
+    "dfs.namenode.secondary.http-address.a.nn2": "second:9868",
+}
+
+
+@pytest.mark.parametrize(
+    ("option", "code", "printed", "complained"),
+    [
+        ("-namenodes", 0, "one two\n", ""),
+        ("-NameNodes", 0, "one two\n", ""),
+        ("-nnRpcAddresses", 0, "one:1\ntwo:2\n", ""),
+        ("-journalNodes", 0, "j1 j2 j3 j4\n", ""),
+        ("-secondaryNameNodes", 0, "second\n", ""),
+        (
+            "-backupNodes",
+            255,
+            "",
+            "Incorrect configuration: backup node address dfs.namenode.backup.address is not "
+            "configured.\n",
+        ),
+        ("-confKey", 255, "", "usage: -confKey [key]\n"),
+    ],
+)
+def test_getconf_knows_the_servers_of_a_nameservice(
+    option: str, code: int, printed: str, complained: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = [word for name, value in PAIR.items() for word in ("-D", f"{name}={value}")]
+    assert main([*options, "getconf", option]) == code
+    assert capsys.readouterr() == (printed, complained)
+
+
+def test_getconf_names_no_journal_nodes_where_the_log_is_in_a_directory(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shared = "dfs.namenode.shared.edits.dir=file:///shared"
+    assert main(["-D", shared, "getconf", "-journalNodes"]) == 0
+    assert capsys.readouterr().out == "\n"
+
+
 @pytest.mark.parametrize("arguments", [["-confKey", "no.such.key"], ["-includeFile"]])
 def test_getconf_says_what_is_missing(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
@@ -130,3 +191,56 @@ def test_a_misspelt_key_is_told_to_who_types_it(
     monkeypatch.setattr("howdah.config._warned", set())
     main(["getconf", "-confKey", "dfs.replication", "-D", "fs.trash.intervall=1"])
     assert "was fs.trash.interval meant?" in caplog.text
+
+
+SEVERAL = (
+    *("-D", "dfs.nameservices=ns", "-D", "dfs.ha.namenodes.ns=a,b", "-D", "dfs.ha.namenode.id=a"),
+    *("-D", "dfs.namenode.rpc-address.ns.a=127.0.0.1:1", "-D", "fs.defaultFS=hdfs://ns"),
+    *("-D", "dfs.namenode.rpc-address.ns.b=127.0.0.1:2"),
+)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("namenode", "-upgrade"),
+        ("namenode", "-rollback"),
+        ("namenode", "-finalize"),
+        ("namenode", "-importCheckpoint"),
+        ("secondarynamenode",),
+        ("secondarynamenode", "-checkpoint", "force"),
+    ],
+    ids=" ".join,
+)
+def test_what_a_namenode_does_alone_is_refused_to_one_of_several(
+    command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command[0], *SEVERAL, *command[1:]]) == 1
+    assert "is not supported for a namenode that shares its log with b" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-skipSharedEditsCheck"], "goes with -bootstrapStandby"),
+        (["-bootstrapStandby", "-clusterid", "x"], "-clusterid goes with -format"),
+        (["-bootstrapStandby", "-initializeSharedEdits"], "only one of"),
+        (["-force"], "go with -format, -bootstrapStandby and"),
+    ],
+)
+def test_options_of_formats_go_with_them(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["namenode", *options]) != 0
+    assert message in capsys.readouterr().err
+
+
+def test_a_new_standby_that_reaches_nobody_exits_as_hadoops(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shared = f"dfs.namenode.shared.edits.dir=file://{tmp_path}/shared"
+    fencing = "dfs.ha.fencing.methods=shell(/bin/true)"
+    name = f"dfs.namenode.name.dir={tmp_path}/name"
+    arguments = [*SEVERAL, "-D", shared, "-D", fencing, "-D", name, "-bootstrapStandby"]
+    assert main(["namenode", *arguments]) == 2
+    assert "none of the other namenodes can be asked: b:" in capsys.readouterr().err

@@ -9,7 +9,7 @@ import pytest
 from howdah import keys
 from howdah.config import Configuration
 from howdah.errors import InvalidConfiguration
-from howdah.local import layout as module
+from howdah.local import ports as module
 from howdah.local.layout import Layout, role_of
 
 
@@ -24,7 +24,7 @@ def test_each_datanode_has_an_address_of_its_own(tmp_path: Path) -> None:
 
 def test_no_address_is_given_out_twice(tmp_path: Path) -> None:
     plan = Layout.plan(tmp_path, datanodes=20)
-    addresses = [plan.rpc, plan.http]
+    addresses = [plan.namenodes[0].rpc, plan.namenodes[0].http]
     for node in plan.datanodes:
         addresses += [f"{node.host}:{p}" for p in (node.data_port, node.ipc_port, node.http_port)]
     assert len(set(addresses)) == len(addresses) == 62

@@ -3,19 +3,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from howdah.local import processes
-
-
-def until(condition: Callable[[], bool], timeout_s: float = 20) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.01)
+from howdah.testing.waiting import wait_until
 
 
 @pytest.fixture
@@ -54,7 +47,7 @@ def test_group_is_signalled_as_a_whole() -> None:
         assert leader.stdout is not None
         child = int(leader.stdout.readline())
         assert processes.signal_group(leader.pid, signal.SIGKILL)
-        until(lambda: not processes.is_running(child))
+        wait_until(lambda: not processes.is_running(child))
 
 
 def test_signal_to_what_is_gone_says_so(sleeper: subprocess.Popen[bytes]) -> None:

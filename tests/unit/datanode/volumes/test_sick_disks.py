@@ -14,7 +14,13 @@ from typing import Any
 import pytest
 
 from howdah.datanode.channel.gauges import Gauges
-from howdah.datanode.channel.messages import CorruptFound, ReplicaDeleted, Transfer, VolumeFailed
+from howdah.datanode.channel.messages import (
+    CorruptFound,
+    DeletionEnded,
+    ReplicaDeleted,
+    Transfer,
+    VolumeFailed,
+)
 from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.keeper.keeper import Keeper
@@ -220,6 +226,29 @@ def test_a_defect_in_a_deletion_leaves_the_next_one_its_turn(
     workers.invalidate([lab.block(1), lab.block(3)])
     wait_until(lambda: node.replicas.find(lab.POOL, 3) is None)
     assert "failed on a defect" in caplog.text
+
+
+def test_the_keeper_hears_of_the_end_of_each_deletion_order(
+    node: Any, lab: Lab, monkeypatch: Patch
+) -> None:
+    real = node.store.invalidate
+
+    def invalidate(block: Any) -> bool:
+        if block.block_id == 1:
+            raise OSError("the disk refuses")
+        return bool(real(block))
+
+    monkeypatch.setattr(node.store, "invalidate", invalidate)
+    workers = VolumeWorkers(node.store)
+    workers.start()
+    there_is_none = lab.block(99)
+    workers.invalidate([lab.block(1), there_is_none, lab.block(3)])
+    wait_until(
+        lambda: (
+            {event.block.block_id for event in node.events if isinstance(event, DeletionEnded)}
+            == {1, 3, 99}
+        )
+    )
 
 
 def test_a_volume_report_counts_without_a_walk(node: Any, lab: Lab, monkeypatch: Patch) -> None:

@@ -1,0 +1,134 @@
+"""Highly available servers whose disks are full: the others go on, and all mends itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.storage.disk import Operation
+from howdah.testing import MiniCluster
+from howdah.testing.internal.failover import trouble
+from howdah.testing.internal.failover.load import TIMEOUT_S, wait_until_they_go_on, working
+from howdah.testing.internal.small_disks import MIB, NotMounted, fill, small_disks
+from howdah.testing.storage_faults import StorageAction
+from howdah.testing.waiting import wait_until
+
+DISK_BYTES = 16 * MIB
+ON_SMALL_DISKS = ("journalnode1/edits", "namenode0/name", "namenode1/name")
+CONF = {
+    "dfs.namenode.resource.du.reserved": 2 * MIB,
+    "dfs.namenode.resource.check.interval": "200",
+}
+
+
+@pytest.fixture(scope="module")
+def disks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path | None]:
+    """The directory of a cluster in which some servers have small disks; None where this user
+    may not mount any."""
+    base = tmp_path_factory.mktemp("cluster")
+    with small_disks(DISK_BYTES) as mount:
+        try:
+            for place in ON_SMALL_DISKS:
+                mount(base / place)
+        except NotMounted:
+            yield None
+        else:
+            yield base
+
+
+@pytest.fixture(scope="module")
+def cluster(disks: Path | None) -> Iterator[MiniCluster]:
+    with MiniCluster(datanodes=1, namenodes=2, conf=CONF, dir=disks, faults=True) as cluster:
+        yield cluster
+
+
+@pytest.fixture(autouse=True)
+def all_running(cluster: MiniCluster) -> Iterator[None]:
+    yield
+    trouble.mend(cluster)
+
+
+@contextmanager
+def full(disks: Path | None, place: str) -> Iterator[None]:
+    """Meanwhile somebody else has all room of a small disk."""
+    if disks is None:
+        pytest.skip("small disks cannot be mounted here")
+    hog = fill(disks / place)
+    try:
+        yield
+    finally:
+        hog.unlink()
+
+
+def roll_edits(cluster: MiniCluster) -> None:
+    """A new segment begins, for which every journal needs room."""
+    with cluster.connect() as fs:
+        assert isinstance(fs, HdfsFileSystem)
+        fs.administration.roll_edits()
+
+
+@pytest.mark.req("FS-060", "LM-015")
+def test_a_journal_node_without_room_is_left_out_until_it_has_some(
+    cluster: MiniCluster, disks: Path | None
+) -> None:
+    active = cluster.active()
+    with working(cluster, "/journal") as manifest:
+        with full(disks, "journalnode1/edits"):
+            roll_edits(cluster)
+            wait_until(lambda: trouble.left_out(cluster), TIMEOUT_S, "the node is left out")
+            wait_until_they_go_on(manifest)
+        trouble.wait_for_journal_nodes(cluster)
+        cluster.kill("journalnode0")  # and the log goes on with the one that was full
+        wait_until_they_go_on(manifest)
+    assert cluster.active() == active
+    assert cluster.process("journalnode1").alive
+
+
+@pytest.mark.req("FS-048", "FS-053", "LM-008")
+def test_an_active_without_room_says_so_gives_its_role_away_and_may_have_it_again(
+    cluster: MiniCluster, disks: Path | None
+) -> None:
+    old = cluster.active()
+    with working(cluster, "/namenode") as manifest:
+        with full(disks, f"{old}/name"):
+            new = cluster.active(but=old)
+            wait_until_they_go_on(manifest)
+            if cluster.process(old).alive:
+                status, said = trouble.haadmin(cluster, "-checkHealth", old)
+                assert status != 0
+                assert "no resources available" in said
+        trouble.mend(cluster)
+        assert trouble.fail_over(cluster, old).old == new
+
+
+@pytest.mark.req("FS-023", "FS-048", "FS-053")
+def test_an_active_whose_disk_refuses_a_write_ends_and_another_goes_on(
+    cluster: MiniCluster,
+) -> None:
+    """Room may go faster than anybody looks."""
+    old = cluster.active()
+    with working(cluster, "/at-once") as manifest:
+        fault = cluster.storage_faults(old).arm(
+            Operation.WRITE, "edits_inprogress_*", StorageAction.FULL
+        )
+        cluster.active(but=old)
+        wait_until_they_go_on(manifest)
+    assert fault.victims()
+    assert "no edits directory is left that can be written" in cluster.log(old)
+
+
+@pytest.mark.req("FS-060", "LM-015")
+def test_a_journal_node_whose_disk_refuses_a_write_joins_in_again(cluster: MiniCluster) -> None:
+    active = cluster.active()
+    with working(cluster, "/journal-at-once") as manifest:
+        fault = cluster.storage_faults("journalnode2").arm(
+            Operation.WRITE, "edits_inprogress_*", StorageAction.FULL
+        )
+        wait_until(fault.victims, TIMEOUT_S, "a write is refused")
+        wait_until_they_go_on(manifest)
+        trouble.wait_for_journal_nodes(cluster)
+    assert cluster.active() == active

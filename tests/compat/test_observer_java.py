@@ -1,0 +1,48 @@
+"""Java's client reads from our observer, and sees what it has done itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from howdah.namenode.ha.states import HAState
+from howdah.rpc.service import Answer
+from howdah.rpc.session import Call
+from howdah.testing.internal.namenode_pair import Pair, become, run
+
+pytestmark = pytest.mark.timeout(200)
+
+READER = Path(__file__).with_name("ObserverReader.java")
+PROVIDER = "org.apache.hadoop.hdfs.server.namenode.ha.ObserverReadProxyProvider"
+DIRECTORIES = 20
+
+
+def test_java_reads_what_it_wrote_from_an_observer(
+    tmp_path: Path, hadoop_run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair = Pair(tmp_path / "pair")
+    pair.format()
+    site = tmp_path / "site.xml"
+    values = {"dfs.client.failover.proxy.provider.ns": PROVIDER}
+    site.write_text(pair.conf("nn0").with_values(values).to_xml())
+    asked: list[str] = []
+
+    async def scenario(pair: Pair) -> str:
+        active, observer = await pair.serve("nn0"), await pair.serve("nn1")
+        await become(active, HAState.ACTIVE)
+        await become(observer, HAState.OBSERVER)
+        dispatch = observer.registry.dispatch
+
+        def noting(call: Call, address: str) -> Answer:
+            asked.append(call.method)
+            return dispatch(call, address)
+
+        monkeypatch.setattr(observer.registry, "dispatch", noting)
+        return await asyncio.to_thread(hadoop_run, READER, site, str(DIRECTORIES))
+
+    assert f"seen {DIRECTORIES}" in run(pair, scenario)
+    assert asked.count("getFileInfo") >= DIRECTORIES
+    assert asked.count("getListing") == DIRECTORIES

@@ -1,0 +1,80 @@
+"""What full reports name while deletions are under way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from howdah.datanode.channel.messages import (
+    DeletionEnded,
+    Invalidate,
+    ReplicaDeleted,
+    ReplicaReceived,
+)
+from howdah.proto import datanode_namenode_pb2 as pb
+from howdah.testing.waiting import wait_until
+from howdah.transfer.blocks import ExtendedBlock
+
+POOL = "BP-1"
+BLOCK = ExtendedBlock(POOL, 7, 1001, 10)
+
+
+@pytest.fixture
+def subject(make_namenode: Callable[..., Any], start_with: Callable[..., Any]) -> Any:
+    """Its active has ordered the deletion of a replica; the other namenode is a standby."""
+    active = make_namenode(pool=POOL, txid=5)
+    standby = make_namenode(pool=POOL, is_active=False)
+    started = start_with({"": [active, standby]}, heartbeat_s=0.01)
+    started.inventory.apply(ReplicaReceived(BLOCK, started.storage_id))
+    wait_until(lambda: started.nameservices.all[0].pool.active is not None)
+    active.orders = [deletion(BLOCK)]
+    wait_until(lambda: Invalidate((named(BLOCK),)) in started.commands)
+    return started
+
+
+def deletion(block: ExtendedBlock) -> pb.DatanodeCommandProto:
+    order = pb.BlockCommandProto(action=pb.BlockCommandProto.INVALIDATE, blockPoolId=POOL)
+    order.blocks.add(blockId=block.block_id, genStamp=block.generation_stamp)
+    order.targets.add()
+    return pb.DatanodeCommandProto(cmdType=pb.DatanodeCommandProto.BlockCommand, blkCmd=order)
+
+
+def named(block: ExtendedBlock) -> ExtendedBlock:
+    return block.with_length(0)
+
+
+def listed(subject: Any) -> list[Any]:
+    return [r for of_volume in subject.inventory.listed(POOL).values() for r in of_volume]
+
+
+@pytest.mark.req("FS-056", "FS-070")
+def test_a_replica_that_is_ordered_to_be_deleted_is_in_no_full_report(subject: Any) -> None:
+    assert listed(subject) == []
+
+
+def test_a_replica_that_could_not_be_deleted_is_reported_again(subject: Any) -> None:
+    subject.inventory.apply(DeletionEnded(named(BLOCK)))
+    assert [replica.block_id for replica in listed(subject)] == [BLOCK.block_id]
+
+
+def test_of_two_orders_for_a_replica_both_have_to_end(subject: Any) -> None:
+    subject.inventory.will_delete([named(BLOCK)])
+    subject.inventory.apply(DeletionEnded(named(BLOCK)))
+    assert listed(subject) == []
+
+
+def test_a_younger_replica_is_reported_though_an_older_one_was_to_be_deleted(
+    subject: Any,
+) -> None:
+    younger = ExtendedBlock(POOL, BLOCK.block_id, BLOCK.generation_stamp + 1, 10)
+    subject.inventory.apply(ReplicaReceived(younger, subject.storage_id))
+    assert [replica.generation_stamp for replica in listed(subject)] == [1002]
+
+
+def test_a_replica_that_comes_after_the_deletion_is_reported(subject: Any) -> None:
+    subject.inventory.apply(ReplicaDeleted(BLOCK, subject.storage_id))
+    subject.inventory.apply(DeletionEnded(named(BLOCK)))
+    subject.inventory.apply(ReplicaReceived(BLOCK, subject.storage_id))
+    assert len(listed(subject)) == 1
