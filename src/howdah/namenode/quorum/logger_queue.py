@@ -7,6 +7,8 @@ Rules; the numbers of steps are those of docs/how-it-works/journal.md:
    sent alone (Q9).
 2. A node that fails at what changes its segments is *out of sync* (Q12): what is meant for the
    segment is not sent to it any more, since it would leave a gap. A new segment begins anew.
+   If it failed because it has promised a younger writer, then this stays its answer: whoever
+   counts refusals must not miss one that came early.
 3. No more than `limit_bytes` of edits wait. A node that is slower is out of sync from there
    on. What waits already is sent: it follows what the node has.
 4. Nothing waits for a node that is out of sync but what needs no segment: heartbeats tell when
@@ -66,6 +68,7 @@ class LoggerQueue:
         self._waiting: deque[Item] = deque()
         self._under_way: Item | None = None
         self._queued_bytes = 0
+        self._is_fenced = False
 
     @property
     def queued_bytes(self) -> int:
@@ -79,11 +82,11 @@ class LoggerQueue:
     def put(self, request: Request, caller: Caller) -> None:
         """`caller` may hear at once that the node is out of sync."""
         if isinstance(request, StartSegment):
-            self.out_of_sync = None
+            self.out_of_sync, self._is_fenced = None, False
         elif isinstance(request, SendEdits):
             self._reserve(len(request.records))
         if self.out_of_sync is not None and isinstance(request, _FOLLOWS):
-            caller.failed(self.node, _left_out(self.out_of_sync))
+            caller.failed(self.node, _left_out(self.out_of_sync, fenced=self._is_fenced))
             return
         if isinstance(request, SendEdits):
             self._queued_bytes += len(request.records)
@@ -111,10 +114,11 @@ class LoggerQueue:
         """The request under way was refused, or nobody knows what became of it."""
         item = self._end()
         lost = [item]
+        fenced = isinstance(error, errors.WriterFenced)
         if isinstance(item.request, LOSES_SYNC):
-            lost += self._leave_out(str(error))
+            lost += self._leave_out(str(error), fenced=fenced)
         for each in lost:
-            why = error if each is item else _left_out(str(error))
+            why = error if each is item else _left_out(str(error), fenced=fenced)
             for caller in each.callers:
                 caller.failed(self.node, why)
 
@@ -130,7 +134,7 @@ class LoggerQueue:
         if self.out_of_sync is None and full:
             self.out_of_sync = f"{self._queued_bytes} bytes of edits wait for it already"
 
-    def _leave_out(self, reason: str) -> list[Item]:
+    def _leave_out(self, reason: str, *, fenced: bool) -> list[Item]:
         """Rule 2: what waits for the segment is lost, up to where the next one begins."""
         lost: list[Item] = []
         kept: deque[Item] = deque()
@@ -144,7 +148,7 @@ class LoggerQueue:
                 self._forget_bytes(item)
         self._waiting = kept
         if not begins_anew:
-            self.out_of_sync = reason
+            self.out_of_sync, self._is_fenced = reason, fenced
         return lost
 
     def _forget_bytes(self, item: Item) -> None:
@@ -172,5 +176,6 @@ class LoggerQueue:
         return Item(joined, tuple(callers))
 
 
-def _left_out(reason: str) -> OSError:
-    return errors.JournalOutOfSync(f"left out until the next segment begins: {reason}")
+def _left_out(reason: str, *, fenced: bool) -> OSError:
+    kind = errors.WriterFenced if fenced else errors.JournalOutOfSync
+    return kind(f"left out until the next segment begins: {reason}")

@@ -92,6 +92,22 @@ def test_a_node_that_fails_is_left_out_until_a_segment_begins() -> None:
     assert queue.out_of_sync is None
 
 
+@pytest.mark.req("FS-071")
+def test_a_node_that_has_promised_a_younger_writer_says_so_as_long_as_it_is_left_out() -> None:
+    """Or a writer whose slowest node refused it early would count one refusal too few later, and
+    take the loss of its log for a loss of nodes."""
+    queue = LoggerQueue("jn", 100)
+    asked = put(queue, edits(2), edits(9))
+    queue.take()
+    queue.failed(errors.WriterFenced("epoch 8"))
+    assert outcomes(asked) == ["WriterFenced", "WriterFenced"]
+    assert outcomes(put(queue, edits(10))) == ["WriterFenced"]
+    put(queue, StartSegment(11))
+    queue.take()
+    queue.failed(errors.Unreachable("down"))
+    assert outcomes(put(queue, edits(12, segment_txid=11))) == ["JournalOutOfSync"]
+
+
 def test_a_heartbeat_that_fails_leaves_nobody_out() -> None:
     queue = LoggerQueue("jn", 100)
     put(queue, Heartbeat())
