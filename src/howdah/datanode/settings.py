@@ -38,6 +38,10 @@ class DataSettings:
     """Bytes of each volume that are left to others."""
     balance_bandwidth: int = 100 << 20
     """Bytes a second that balancing may take."""
+    balance_moves: int = 100
+    """Replicas that balancing may move at a time, to here and from here."""
+    block_pinning: bool = False
+    """Whether clients may pin replicas to this datanode."""
     stop_timeout_s: float = STOP_TIMEOUT_S
     """How long whoever takes over a replica waits for its present writer to end."""
     restart_notice_s: float = 1.5
@@ -71,6 +75,8 @@ class DataSettings:
             restart_notice_s=_restart_notice_ms(conf) / 1000,
             restart_expiry_s=conf.get(keys.DFS_DATANODE_RESTART_REPLICA_EXPIRATION),
             balance_bandwidth=conf.get(keys.DFS_DATANODE_BALANCE_BANDWIDTHPERSEC),
+            balance_moves=conf.get(keys.DFS_DATANODE_BALANCE_MAX_CONCURRENT_MOVES),
+            block_pinning=conf.get(keys.DFS_DATANODE_BLOCK_PINNING_ENABLED),
             check_timeout_s=conf.get(keys.DFS_DATANODE_DISK_CHECK_TIMEOUT),
             reserved_bytes=conf.get(keys.DFS_DATANODE_DU_RESERVED),
         )

@@ -119,7 +119,15 @@ DFS_DATANODE_BALANCE_BANDWIDTHPERSEC = size(
     "dfs.datanode.balance.bandwidthPerSec", "100m", "Bytes a second that balancing may take."
 )
 DFS_DATANODE_BALANCE_MAX_CONCURRENT_MOVES = integer(
-    "dfs.datanode.balance.max.concurrent.moves", 100, "Balancing moves at once.", minimum=1
+    "dfs.datanode.balance.max.concurrent.moves",
+    100,
+    "Replicas that balancing moves at a time, to a datanode and from it.",
+    minimum=1,
+)
+DFS_DATANODE_BLOCK_PINNING_ENABLED = boolean(
+    "dfs.datanode.block-pinning.enabled",
+    False,
+    "Whether a replica stays on a datanode that its writer favoured: no balancer moves it.",
 )
 DFS_HEARTBEAT_INTERVAL = duration(
     "dfs.heartbeat.interval", "3", "s", "Time between a datanode's heartbeats.", minimum_s=1e-3

@@ -67,9 +67,6 @@ WITHOUT_EFFECT: dict[str, str] = {
             "dfs.datanode.scan.period.hours",
             "dfs.block.scanner.volume.bytes.per.second",
         ),
-        "a datanode takes all moves that it is asked for": (
-            "dfs.datanode.balance.max.concurrent.moves",
-        ),
     }.items()
     for name in names
 }

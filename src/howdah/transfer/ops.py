@@ -215,6 +215,31 @@ class BlockChecksum:
 
 
 @dataclass(frozen=True, slots=True)
+class CopyBlock:
+    """A datanode asks another one for a whole replica, which it is to have in a move."""
+
+    block: ExtendedBlock
+    token: BlockToken = NO_TOKEN
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceBlock:
+    """A balancer asks the target of a move to get the replica from `proxy`.
+
+    `delete_hint` is the uuid of the datanode that is to lose its replica, which may be another
+    one than the proxy. Is the proxy the target itself, the replica goes to another of its
+    volumes, of `storage_type`.
+    """
+
+    block: ExtendedBlock
+    delete_hint: str
+    proxy: DatanodeAddress
+    storage_type: StorageType = StorageType.DISK
+    storage_id: str | None = None
+    token: BlockToken = NO_TOKEN
+
+
+@dataclass(frozen=True, slots=True)
 class OtherRequest:
     """An operation of the protocol that isn't served; `body` is left as it came."""
 
@@ -227,6 +252,8 @@ Request = (
     | WriteBlock
     | TransferBlock
     | BlockChecksum
+    | CopyBlock
+    | ReplaceBlock
     | RequestDescriptors
     | ReleaseSlot
     | RequestSegment
@@ -330,6 +357,22 @@ def encode_request(request: Request) -> bytes:
                     targets=[target.to_proto() for target in request.targets],
                     targetStorageTypes=_names_of(request.target_storage_types),
                     targetStorageIds=request.target_storage_ids,
+                ),
+            )
+        case CopyBlock():
+            return _framed(
+                Op.COPY_BLOCK,
+                pb.OpCopyBlockProto(header=_base_header(request.block, request.token)),
+            )
+        case ReplaceBlock():
+            return _framed(
+                Op.REPLACE_BLOCK,
+                pb.OpReplaceBlockProto(
+                    header=_base_header(request.block, request.token),
+                    delHint=request.delete_hint,
+                    source=request.proxy.to_proto(),
+                    storageType=request.storage_type.name,
+                    storageId=request.storage_id,
                 ),
             )
         case RequestDescriptors():
@@ -446,6 +489,26 @@ def _decode_transfer(body: bytes) -> TransferBlock:
     )
 
 
+def _decode_copy(body: bytes) -> CopyBlock:
+    proto = pb.OpCopyBlockProto.FromString(body)
+    return CopyBlock(
+        block=ExtendedBlock.from_proto(proto.header.block),
+        token=BlockToken.from_proto(proto.header.token),
+    )
+
+
+def _decode_replace(body: bytes) -> ReplaceBlock:
+    proto = pb.OpReplaceBlockProto.FromString(body)
+    return ReplaceBlock(
+        block=ExtendedBlock.from_proto(proto.header.block),
+        delete_hint=proto.delHint,
+        proxy=DatanodeAddress.from_proto(proto.source),
+        storage_type=StorageType(proto.storageType),
+        storage_id=proto.storageId if proto.HasField("storageId") else None,
+        token=BlockToken.from_proto(proto.header.token),
+    )
+
+
 def decode_request(op: Op, body: bytes) -> Request:
     """The request that follows the header of `op`."""
     try:
@@ -458,6 +521,10 @@ def decode_request(op: Op, body: bytes) -> Request:
                 return _decode_block_checksum(body)
             case Op.TRANSFER_BLOCK:
                 return _decode_transfer(body)
+            case Op.COPY_BLOCK:
+                return _decode_copy(body)
+            case Op.REPLACE_BLOCK:
+                return _decode_replace(body)
             case Op.REQUEST_SHORT_CIRCUIT_FDS:
                 return RequestDescriptors.decode(body)
             case Op.RELEASE_SHORT_CIRCUIT_FDS:

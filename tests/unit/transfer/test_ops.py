@@ -95,6 +95,8 @@ requests = st.one_of(
         tuples_of(names),
         tokens,
     ),
+    st.builds(ops.CopyBlock, blocks, tokens),
+    st.builds(ops.ReplaceBlock, blocks, names, nodes, types, st.none() | names, tokens),
     st.builds(
         RequestDescriptors, blocks, st.none() | slots, st.integers(0, 9), st.booleans(), tokens
     ),
@@ -140,8 +142,8 @@ def test_an_unknown_opcode_is_refused() -> None:
 
 
 def test_an_operation_that_is_not_served_keeps_its_name_and_body() -> None:
-    wire = struct.pack(">hB", 28, 84) + encode_varint(3) + b"abc"
-    assert ops.read_request(BytesSource(wire)) == ops.OtherRequest(Op.COPY_BLOCK, b"abc")
+    wire = struct.pack(">hB", 28, 82) + encode_varint(3) + b"abc"
+    assert ops.read_request(BytesSource(wire)) == ops.OtherRequest(Op.READ_METADATA, b"abc")
 
 
 @given(st.sampled_from(Op), st.binary(max_size=60))

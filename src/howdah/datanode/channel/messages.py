@@ -36,6 +36,8 @@ class ReplicaReceived:
 
     block: ExtendedBlock
     storage_id: str
+    delete_hint: str = ""
+    """The datanode, by its uuid, that is to lose its replica: this one was moved from there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ class Inventory:
             match event:
                 case ReplicaOpened(block, storage_id):
                     self._put(block, storage_id, ReplicaState.RBW)
-                case ReplicaReceived(block, storage_id):
+                case ReplicaReceived(block, storage_id, _):
                     self._put(block, storage_id, ReplicaState.FINALIZED)
                 case ReplicaDeleted(block, _):
                     self._drop(block.pool_id, block.block_id)

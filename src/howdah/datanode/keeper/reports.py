@@ -167,9 +167,10 @@ def incremental_report(
     status = pb.ReceivedDeletedBlockInfoProto
     by_storage: dict[str, list[pb.ReceivedDeletedBlockInfoProto]] = {}
     for item in news:
+        hint = None
         match item:
             case ReplicaReceived():
-                what = status.RECEIVED
+                what, hint = status.RECEIVED, item.delete_hint or None
             case ReplicaOpened():
                 what = status.RECEIVING
             case ReplicaDeleted():
@@ -180,7 +181,7 @@ def incremental_report(
             numBytes=item.block.length_bytes,
         )
         by_storage.setdefault(item.storage_id, []).append(
-            pb.ReceivedDeletedBlockInfoProto(block=block, status=what)
+            pb.ReceivedDeletedBlockInfoProto(block=block, status=what, deleteHint=hint)
         )
     return pb.BlockReceivedAndDeletedRequestProto(
         registration=who,

@@ -85,13 +85,16 @@ class DataProcess:
             self._store.short_circuit.gives_files = True
             # Idle segments keep a connection each: it has a limit, and a count, of its own.
             self._local_server = DataServer(
-                inheritance.local_listener, self._store, inheritance.settings
+                inheritance.local_listener,
+                self._store,
+                inheritance.settings,
+                self._server.balancing,
             )
         self._protocol = ClientDatanodeProtocol(
             self._store,
             self._tell,
             getpass.getuser(),
-            balance_bandwidth=inheritance.settings.balance_bandwidth,
+            balance_bandwidth=lambda: self._server.balancing.bytes_per_s,
         )
         self._recoveries = RecoveryWorker(self._store, inheritance.settings, self._tell)
         services = [
@@ -137,7 +140,7 @@ class DataProcess:
                 self._tell(PoolServed(pool_id))
             case Identity(pool_id, node):
                 self._copies.sources[pool_id] = node
-                self._recoveries.uuid = node.uuid
+                self._recoveries.uuid = self._server.balancing.uuid = node.uuid
             case RecoverBlock():
                 self._recoveries.start(command)
             case Invalidate(blocks):
@@ -149,8 +152,7 @@ class DataProcess:
             case LeaveVolume(storage_id, reason):
                 self._store.trouble.leave(self._store.volumes[storage_id], reason)
             case BalanceBandwidth(bytes_per_second):
-                log.info("balancing may take %d bytes a second", bytes_per_second)
-                self._protocol.balance_bandwidth = bytes_per_second
+                self._server.balancing.set_bandwidth(bytes_per_second)
             case Stop(for_restart):
                 if for_restart:
                     announce_restart(self._store, self._settings)

@@ -46,10 +46,10 @@ class ClientDatanodeProtocol:
         notify: Callable[[Event], None],
         owner: str,
         *,
-        balance_bandwidth: int = 0,
+        balance_bandwidth: Callable[[], int] = lambda: 0,
     ) -> None:
-        self.balance_bandwidth = balance_bandwidth
-        """Bytes a second; nothing here moves blocks for balancing yet."""
+        """`balance_bandwidth`: how many bytes a second balancing may take now."""
+        self._balance_bandwidth = balance_bandwidth
         self._store = store
         self._notify = notify
         self._owner = owner
@@ -126,7 +126,7 @@ class ClientDatanodeProtocol:
     def get_balancer_bandwidth(
         self, request: pb.GetBalancerBandwidthRequestProto, caller: Caller
     ) -> pb.GetBalancerBandwidthResponseProto:
-        return pb.GetBalancerBandwidthResponseProto(bandwidth=self.balance_bandwidth)
+        return pb.GetBalancerBandwidthResponseProto(bandwidth=self._balance_bandwidth())
 
     def delete_block_pool(
         self, request: pb.DeleteBlockPoolRequestProto, caller: Caller

@@ -119,6 +119,19 @@ def move_files(
     return tuple(named_in)
 
 
+def place_files(
+    volume: Volume, pool_id: str, replica: Replica, copies: tuple[str, str]
+) -> tuple[str, ...]:
+    """Rename `copies`, (block file, meta file), to what a finalized replica's files are called
+    on this volume, the meta file first; the directories to sync then, in this order."""
+    block_path, meta_path = replica_paths(volume, pool_id, replica)
+    directory = os.path.dirname(block_path)
+    _make_subdirectory(directory)
+    _rename_all([(copies[1], meta_path), (copies[0], block_path)])
+    above = os.path.dirname(directory)
+    return os.path.dirname(above), above, directory
+
+
 def _rename_all(pairs: list[tuple[str, str]]) -> None:
     """All, or as good as none: a replica whose files are apart is found by the next start
     alone, and may have acknowledged bytes."""

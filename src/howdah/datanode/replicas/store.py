@@ -32,6 +32,7 @@ from howdah.datanode.replicas.files import (
     delete_files,
     free_names,
     move_files,
+    place_files,
     sync_directories,
     sync_files,
 )
@@ -293,11 +294,14 @@ class BlockStore:
 
     # --- ending a write ---
 
-    def finalize(self, writer: ReplicaWriter, *, durable: bool = False) -> ExtendedBlock:
+    def finalize(
+        self, writer: ReplicaWriter, *, durable: bool = False, delete_hint: str = ""
+    ) -> ExtendedBlock:
         """The replica is whole: close and rename its files, tell the keeper.
 
         Meta file first: a finalized block file always has its checksums. `durable`
         puts files and directory entries on the disk before (`synconclose`, hsync).
+        `delete_hint` is the datanode that is to lose its replica for this one, by its uuid.
         """
         if durable:
             writer.sync()
@@ -313,7 +317,7 @@ class BlockStore:
         )
         block = replica.as_block(pool_id)
         self.writers.release(block, writer.holder)
-        self._notify(ReplicaReceived(block, replica.volume_id))
+        self._notify(ReplicaReceived(block, replica.volume_id, delete_hint))
         return block
 
     def sync(self, pool_id: str, replica: Replica) -> None:
@@ -376,6 +380,42 @@ class BlockStore:
         assert not writer.replica.length_bytes, f"{writer.replica!r} has bytes"
         self._delete(writer.pool_id, writer.replica, tell=True)
         self.writers.release(writer.replica.as_block(writer.pool_id), writer.holder)
+
+    # --- from volume to volume ---
+
+    def take_place(
+        self, pool_id: str, old: Replica, new: Replica, copies: tuple[str, str]
+    ) -> tuple[str, ...]:
+        """`new`, whose files are `copies` so far, takes the place of `old`, which is finalized
+        on another volume and has no writer. Returns the directories to sync. `old` keeps its
+        files; `ReplicaNotFound` if it was deleted meanwhile, or the disk's `OSError`."""
+        volume = self.volumes[new.volume_id]
+        first, second = sorted((self.volumes[old.volume_id], volume), key=lambda v: v.storage_id)
+        try:
+            with first.changing, second.changing:
+                with self._lock:
+                    self._check_there(pool_id, old)
+                sizes = [os.path.getsize(path) for path in copies]
+                directories = place_files(volume, pool_id, new, copies)
+                with self._lock:
+                    self.short_circuit.revoke(pool_id, old.block_id)
+                    self._check_there(pool_id, old)
+                    self._replicas.remove(pool_id, old.block_id)
+                    self._replicas.add(pool_id, new)
+        except errors.HowdahError:
+            raise
+        except OSError as error:
+            self.disk_failed(volume, error)
+            raise
+        volume.count(pool_id, sum(sizes))
+        return directories
+
+    def delete_left_behind(self, pool_id: str, old: Replica) -> None:
+        """The files of a replica whose place another one has taken."""
+        volume = self.volumes[old.volume_id]
+        with volume.changing:
+            freed, paths = free_names(volume, pool_id, old)
+        volume.count(pool_id, -(freed + delete_files(paths)))
 
     # --- deleting ---
 

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from howdah import errors
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.transfer.balancing import Balancing
 from howdah.datanode.transfer.operations import Operations
 from howdah.transfer.sockets import Connection
 
@@ -33,7 +34,15 @@ _OUT_OF_DESCRIPTORS = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errn
 class DataServer:
     """Serves DataTransferProtocol on a listening socket."""
 
-    def __init__(self, listener: socket.socket, store: BlockStore, settings: DataSettings) -> None:
+    def __init__(
+        self,
+        listener: socket.socket,
+        store: BlockStore,
+        settings: DataSettings,
+        balancing: Balancing | None = None,
+    ) -> None:
+        """`balancing`: the limits of moves, which the servers of one datanode share."""
+        self.balancing = balancing or Balancing(settings.balance_moves, settings.balance_bandwidth)
         self._listener = listener
         self._store = store
         self._settings = settings
@@ -129,7 +138,7 @@ class DataServer:
 
     def _serve(self, connection: Connection) -> None:
         try:
-            Operations(connection, self._store, self._settings).serve()
+            Operations(connection, self._store, self._settings, self.balancing).serve()
         except Exception:
             # One operation's defect must not end the others, nor leave this one open.
             log.exception("serving %s failed", connection.peer)

@@ -19,8 +19,10 @@ from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.transfer.balancing import Balancing
 from howdah.datanode.transfer.block_checksum import checksum_of_block
 from howdah.datanode.transfer.copies import copy_for_pipeline
+from howdah.datanode.transfer.moves import BlockPinned, Moves
 from howdah.datanode.transfer.receiver import BlockReceiver
 from howdah.datanode.transfer.sender import BlockSender
 from howdah.datanode.transfer.short_circuit import (
@@ -32,8 +34,10 @@ from howdah.transfer.blocks import ExtendedBlock
 from howdah.transfer.ops import (
     OP_HEADER_BYTES,
     BlockChecksum,
+    CopyBlock,
     OtherRequest,
     ReadBlock,
+    ReplaceBlock,
     Request,
     TransferBlock,
     WriteBlock,
@@ -56,7 +60,14 @@ _GROWTH_POLL_S = 0.002
 class Operations:
     """Serves one connection."""
 
-    def __init__(self, connection: Connection, store: BlockStore, settings: DataSettings) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        store: BlockStore,
+        settings: DataSettings,
+        balancing: Balancing,
+    ) -> None:
+        self._moves = Moves(connection, store, settings, balancing)
         self._connection = connection
         self._store = store
         self._settings = settings
@@ -109,6 +120,10 @@ class Operations:
                 return self._answer("opBlockChecksum", lambda: self._checksum(request))
             case TransferBlock():
                 return self._answer("opTransferBlock", lambda: self._transfer(request))
+            case CopyBlock():
+                return self._copy(request)
+            case ReplaceBlock():
+                return self._answer("opReplaceBlock", lambda: self._replace(request))
             case RequestDescriptors():
                 give_descriptors(self._connection, self._store, request)
                 return True
@@ -204,6 +219,19 @@ class Operations:
         log.info("sent %s (%d bytes) to %s", request.block, sent, names)
         return BlockOpResponse(Status.SUCCESS)
 
+    def _copy(self, request: CopyBlock) -> bool:
+        try:
+            self._moves.copy(request)
+        except (errors.HowdahError, OSError) as error:
+            if self._moves.is_sending:
+                raise
+            return self._refuse(f"opCopyBlock {request.block}", error)
+        return True
+
+    def _replace(self, request: ReplaceBlock) -> BlockOpResponse:
+        self._moves.replace(request)
+        return BlockOpResponse(Status.SUCCESS)
+
     def _answer(self, what: str, compute: Callable[[], BlockOpResponse]) -> bool:
         try:
             response = compute()
@@ -218,6 +246,8 @@ class Operations:
         status = Status.ERROR
         if isinstance(error, errors.UnsupportedOperation):
             status = Status.ERROR_UNSUPPORTED
+        elif isinstance(error, BlockPinned):
+            status = Status.ERROR_BLOCK_PINNED
         self._connection.send_all(BlockOpResponse(status, f"{what}: {error}").encode())
         return True
 

@@ -27,12 +27,14 @@ that comes back to build its pipeline anew stops whoever still serves the old on
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from howdah import errors
 from howdah.datanode.channel.fault_points import Point, reach
 from howdah.datanode.channel.messages import CorruptFound
 from howdah.datanode.replicas import reopening
+from howdah.datanode.replicas.pinning import pin
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.replicas.writer import ReplicaWriter
 from howdah.datanode.settings import DataSettings
@@ -52,8 +54,17 @@ from howdah.transfer.status import Status
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A replica comes in because it is moved here: `delete_hint` is to lose its own, and `took`
+    hears of the bytes of packets that have come in, and may wait."""
+
+    delete_hint: str
+    took: Callable[[int], None]
+
+
 class BlockReceiver:
-    """One WRITE_BLOCK on one connection."""
+    """One WRITE_BLOCK on one connection, or the answer to a COPY_BLOCK, as if it were one."""
 
     def __init__(
         self,
@@ -61,7 +72,9 @@ class BlockReceiver:
         request: WriteBlock,
         store: BlockStore,
         settings: DataSettings,
+        move: Move | None = None,
     ) -> None:
+        self._move = move
         self._connection = connection
         self._request = request
         self._store = store
@@ -252,6 +265,8 @@ class BlockReceiver:
                 last = packet.header.last_in_block
             if packets:
                 self._take(stream, packets, responder)
+                if self._move is not None:
+                    self._move.took(packets[-1].end - packets[0].start)
         connection.push_back(stream.take_pending())
 
     def _take(self, stream: PacketStream, packets: list[Packet], responder: Responder) -> None:
@@ -333,7 +348,10 @@ class BlockReceiver:
                 # ends: after a power cut, a replica that is shorter than the namenode knows
                 # it would count as corrupt.
                 durable = self._settings.sync_on_close or self._writer.replica.synced
-                self._store.finalize(self._writer, durable=durable)
+                if self._request.pinning and self._settings.block_pinning:
+                    pin(self._store.paths(self._request.block.pool_id, self._writer.replica)[0])
+                hint = "" if self._move is None else self._move.delete_hint
+                self._store.finalize(self._writer, durable=durable, delete_hint=hint)
                 if not self._is_copy:
                     self._reach(Point.CLOSE)
         except errors.HowdahError as error:

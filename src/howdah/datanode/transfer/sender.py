@@ -19,7 +19,7 @@ Rules:
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from howdah import errors
 from howdah.datanode.replicas.open_replica import OpenReplica
@@ -52,8 +52,10 @@ class BlockSender:
         cache: CachePolicy = NO_READAHEAD,
         hints: CachingHints = NO_HINTS,
         is_copy: bool = False,
+        paced: Callable[[int], None] = lambda _: None,
     ) -> None:
-        """`is_copy`: for another datanode, which is to have on its disk what is on ours."""
+        """`is_copy`: for another datanode, which is to have on its disk what is on ours.
+        `paced` hears of the bytes of each packet that was sent, and may wait."""
         available = opened.length_bytes
         if offset < 0 or length_bytes < 0 or offset + length_bytes > available:
             raise errors.IllegalArgument(
@@ -69,6 +71,7 @@ class BlockSender:
         self._packet_bytes = max(PACKET_DATA_BYTES - PACKET_DATA_BYTES % chunk, chunk)
         self._sendfile = sendfile
         self._is_copy = is_copy
+        self._paced = paced
         self._cache = ReadCache(self.start, self.end, cache, hints)
 
     def send(self, connection: Connection) -> int:
@@ -86,6 +89,7 @@ class BlockSender:
                 connection.send_buffers((prelude, sums, data))
             offset += data_bytes
             seqno += 1
+            self._paced(len(sums) + data_bytes)
         sync = self._is_copy and self._opened.replica.synced
         connection.send_all(encode_packet(PacketHeader(offset, seqno, True, 0, sync)))
         return self.end - self.start

@@ -309,7 +309,7 @@ class Datanode:
                 case ReplicaOpened(block, _):
                     self._list(block, ReplicaState.RBW)
                     self._tell(event)
-                case ReplicaReceived(block, _):
+                case ReplicaReceived(block):
                     self._list(block, ReplicaState.FINALIZED)
                     self._tell(event)
                 case ReplicaDeleted(block, _):

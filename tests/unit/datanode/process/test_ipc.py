@@ -27,7 +27,12 @@ class Ipc:
         self.told: list[Any] = []
         listener = listen(("127.0.0.1", 0))
         self.address = listener.getsockname()
-        self.protocol = ClientDatanodeProtocol(node.store, self.told.append, "owner")
+        self.protocol = ClientDatanodeProtocol(
+            node.store,
+            self.told.append,
+            "owner",
+            balance_bandwidth=lambda: node.server.balancing.bytes_per_s,
+        )
         self.server = ThreadedRpcServer(listener, Registry([service(self.protocol)]))
         self.server.start()
 
@@ -148,8 +153,9 @@ def test_a_method_that_is_not_supported_is_named(ipc: Ipc) -> None:
 # Administrators.
 
 
-def test_the_balancers_bandwidth_is_what_it_was_set_to(ipc: Ipc) -> None:
-    ipc.protocol.balance_bandwidth = 12345
+def test_the_balancers_bandwidth_is_what_it_was_set_to(ipc: Ipc, node: Any) -> None:
+    node.server.balancing.set_bandwidth(12345)
+    node.server.balancing.set_bandwidth(0)
     answer = ipc.client().call(
         "getBalancerBandwidth",
         pb.GetBalancerBandwidthRequestProto(),

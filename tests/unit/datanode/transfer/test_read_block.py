@@ -353,8 +353,6 @@ def test_a_copy_to_nobody_is_logged(
     "op",
     [
         Op.READ_METADATA,
-        Op.REPLACE_BLOCK,
-        Op.COPY_BLOCK,
         Op.BLOCK_GROUP_CHECKSUM,
         Op.CUSTOM,
     ],
