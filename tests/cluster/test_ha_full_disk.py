@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from howdah import connect, errors
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.storage.disk import Operation
 from howdah.testing import MiniCluster
@@ -18,11 +19,15 @@ from howdah.testing.storage_faults import StorageAction
 from howdah.testing.waiting import wait_until
 
 DISK_BYTES = 16 * MIB
-ON_SMALL_DISKS = ("journalnode1/edits", "namenode0/name", "namenode1/name")
+JOURNAL_NODES = ("journalnode0/edits", "journalnode1/edits")
+NAMENODES = ("namenode0/name", "namenode1/name")
 CONF = {
     "dfs.namenode.resource.du.reserved": 2 * MIB,
     "dfs.namenode.resource.check.interval": "200",
 }
+
+PATIENT = {"dfs.client.retry.max.attempts": "200"}
+TRIED_ONCE = {"dfs.client.failover.max.attempts": "1", "ipc.client.rpc-timeout.ms": "5000"}
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +37,7 @@ def disks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path | None]:
     base = tmp_path_factory.mktemp("cluster")
     with small_disks(DISK_BYTES) as mount:
         try:
-            for place in ON_SMALL_DISKS:
+            for place in (*JOURNAL_NODES, *NAMENODES):
                 mount(base / place)
         except NotMounted:
             yield None
@@ -53,22 +58,27 @@ def all_running(cluster: MiniCluster) -> Iterator[None]:
 
 
 @contextmanager
-def full(disks: Path | None, place: str) -> Iterator[None]:
-    """Meanwhile somebody else has all room of a small disk."""
+def full(disks: Path | None, *places: str) -> Iterator[None]:
+    """Meanwhile somebody else has all room of some small disks."""
     if disks is None:
         pytest.skip("small disks cannot be mounted here")
-    hog = fill(disks / place)
+    hogs = [fill(disks / place) for place in places]
     try:
         yield
     finally:
-        hog.unlink()
+        for hog in hogs:
+            hog.unlink()
 
 
-def roll_edits(cluster: MiniCluster) -> None:
+def roll_edits(cluster: MiniCluster, conf: Mapping[str, str] | None = None) -> None:
     """A new segment begins, for which every journal needs room."""
-    with cluster.connect() as fs:
+    with connect(cluster.uri, conf=cluster.conf.with_values(conf or {})) as fs:
         assert isinstance(fs, HdfsFileSystem)
         fs.administration.roll_edits()
+
+
+def is_unhealthy(cluster: MiniCluster, name: str) -> bool:
+    return trouble.haadmin(cluster, "-checkHealth", name)[0] != 0
 
 
 @pytest.mark.req("FS-060", "LM-015")
@@ -103,6 +113,47 @@ def test_an_active_without_room_says_so_gives_its_role_away_and_may_have_it_agai
                 assert "no resources available" in said
         trouble.mend(cluster)
         assert trouble.fail_over(cluster, old).old == new
+
+
+@pytest.mark.req("FS-060", "FS-061", "FS-172")
+def test_while_a_majority_of_the_journal_nodes_has_no_room_nobody_writes_and_nothing_is_lost(
+    cluster: MiniCluster, disks: Path | None
+) -> None:
+    old = cluster.active()
+    with working(cluster, "/majority") as manifest:
+        with full(disks, *JOURNAL_NODES):
+            with pytest.raises((errors.HowdahError, OSError)):
+                roll_edits(cluster, TRIED_ONCE)
+            wait_until(lambda: not cluster.process(old).alive, TIMEOUT_S, "it has lost its log")
+            assert "active" not in cluster.ha_states().values()
+        trouble.mend(cluster)
+        wait_until_they_go_on(manifest)
+    assert "2 of 3 journal nodes" in cluster.log(old)
+
+
+@pytest.mark.req("FS-048", "FS-053", "LM-008")
+def test_while_no_namenode_has_room_nobody_writes_and_nothing_is_lost(
+    cluster: MiniCluster, disks: Path | None
+) -> None:
+    """None takes over from the last one that was active, which is in safe mode then."""
+
+    def is_refused() -> bool:
+        with connect(cluster.uri, conf=cluster.conf.with_values(TRIED_ONCE)) as fs:
+            try:
+                return not fs.mkdirs("/refused")
+            except errors.HowdahError:
+                return True
+
+    with working(cluster, "/namenodes", conf=PATIENT) as manifest:
+        with full(disks, *NAMENODES):
+            wait_until(
+                lambda: all(is_unhealthy(cluster, name) for name in cluster.ha_states()),
+                TIMEOUT_S,
+                "both say that they have no room",
+            )
+            wait_until(is_refused, TIMEOUT_S, "writes are refused")
+        trouble.mend(cluster)
+        wait_until_they_go_on(manifest)
 
 
 @pytest.mark.req("FS-023", "FS-048", "FS-053")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import queue
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,3 +86,13 @@ def test_the_lease_of_another_writer_than_the_one_that_died_is_waited_for(quorum
     quorum.log(**LEASE).take_over().begin_segment(1)
     assert resign_for(quorum.uri, "ns", epoch) == 0
     assert quorum.log(**LEASE).take_over().serve_from_ms() > 0
+
+
+@pytest.mark.req("FS-069", "LM-008", "LM-015")
+def test_a_journal_node_that_says_nothing_is_not_waited_for(quorum: Quorum) -> None:
+    epoch = taken_over(quorum)
+    quorum.stop(2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        nodes = (*quorum.uri.nodes[:2], ("127.0.0.1", silent.getsockname()[1]))
+        assert resign_for(replace(quorum.uri, nodes=nodes), "ns", epoch) == 2
+    assert quorum.log(**LEASE).take_over().serve_from_ms() == 0

@@ -40,7 +40,8 @@ class SafeMode:
         """The namespace is one of the past: what is reported cannot be held against it yet."""
         self.callers_wait = False
         """Whether callers are asked to try again, unless an administrator holds safe mode: so
-        clients live through a failover to a namenode that was started just now."""
+        clients live through a failover to a namenode that was started just now, or from one
+        that has no room any more (Hadoop's fail then)."""
         self.lacks_room = False
         """Whether it is on since there is no room for the log."""
         self._was_on = False
@@ -184,6 +185,6 @@ class SafeMode:
         if not self.on:
             return
         refusal = errors.SafeMode(f"{what}. Name node is in safe mode.\n{self.status()}")
-        if self.callers_wait and not self.manual and not self.lacks_room:
+        if self.callers_wait and not self.manual:
             raise errors.RetriableError(f"{refusal.java_class}: {refusal.message}")
         raise refusal

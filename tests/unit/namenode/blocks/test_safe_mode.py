@@ -150,13 +150,28 @@ def test_without_room_for_the_log_it_is_on_until_there_is_room() -> None:
     safe_mode = SafeMode(total_blocks=0, threshold=0.999, min_datanodes=0, extension_ms=0)
     safe_mode.update(0, 0, 0)
     assert not safe_mode.on
-    safe_mode.callers_wait = True
     safe_mode.lose_room()
     safe_mode.update(0, 0, 1000)
     with pytest.raises(errors.SafeMode, match="Resources are low on NN"):
         safe_mode.check("Cannot create directory /a")
     safe_mode.find_room()
     safe_mode.check("Cannot create directory /a")
+
+
+@pytest.mark.req("FS-048", "LM-008")
+def test_one_of_several_namenodes_without_room_asks_callers_to_try_again() -> None:
+    """Another one takes over, most likely before they do."""
+    safe_mode = SafeMode(total_blocks=0, threshold=0.999, min_datanodes=0, extension_ms=0)
+    safe_mode.update(0, 0, 0)
+    safe_mode.callers_wait = True
+    safe_mode.lose_room()
+    with pytest.raises(
+        errors.RetriableError, match=r"SafeModeException: .*\nResources are low on NN"
+    ):
+        safe_mode.check("Cannot create directory /a")
+    safe_mode.enter()
+    with pytest.raises(errors.SafeMode):
+        safe_mode.check("Cannot create directory /a")
 
 
 @pytest.mark.parametrize("manual", [False, True])
