@@ -179,6 +179,17 @@ def test_what_is_no_image_is_refused(tmp_path: Path, spark: Any) -> None:
         namespace(spark, wrong.as_uri(), conf=Configuration({}))
 
 
+def test_damaged_image_is_told_as_what_it_is(image: str, tmp_path: Path, spark: Any) -> None:
+    content = bytearray(Path(image.removeprefix("file://")).read_bytes())
+    # The tag and the length before a name, which a message then does not end with.
+    at = content.index(b"three") - 1
+    content[at] = 0x7F
+    damaged = tmp_path / "fsimage_0000000000000000001"
+    damaged.write_bytes(content)
+    with pytest.raises(errors.CorruptImage, match="fsimage_0000000000000000001"):
+        namespace(spark, damaged.as_uri(), conf=Configuration({}))
+
+
 @pytest.mark.torture
 def test_image_of_deep_trees_is_read_over_spark_connect(
     image: str, stored: Any, spark_connect: Any, monkeypatch: pytest.MonkeyPatch

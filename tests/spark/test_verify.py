@@ -132,3 +132,14 @@ def test_what_has_no_replicas_is_refused(cluster: MiniCluster, spark: Any, targe
         verify(spark, target, conf=cluster.conf),
     ):
         pytest.fail("nothing was to be verified")
+
+
+def test_file_that_may_not_be_read_is_told_as_what_it_is(cluster: MiniCluster, spark: Any) -> None:
+    put(cluster, "/closed/file", b"c")
+    with cluster.connect() as fs:
+        fs.set_permission("/closed/file", 0o600)
+    with (
+        pytest.raises(errors.AccessDenied, match="user=eve, access=READ"),
+        verify(spark, "/closed", conf=cluster.conf, user="eve"),
+    ):
+        pytest.fail("nobody but the owner may see where its blocks are")

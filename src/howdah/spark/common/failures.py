@@ -79,6 +79,7 @@ PERMANENT: Final = (
     errors.PathIsDirectory,
     errors.PathComponentTooLong,
     errors.SafeMode,
+    errors.CorruptImage,
 )
 
 
@@ -119,10 +120,11 @@ def error_text(error: Exception) -> str:
     return paths.shown(str(error))
 
 
-def error_from(name: str, message: str) -> errors.HowdahError:
-    """The error of a row. One that is not howdah's becomes CopyFailed with the class in its
-    message."""
-    kind = _OWN.get(name) or getattr(errors, name, None)
+def error_from(name: str, message: str, *kinds: type[errors.HowdahError]) -> errors.HowdahError:
+    """The error of a row: one of this module, of `kinds`, or of `errors`. Any other becomes
+    CopyFailed with the class in its message."""
+    own = _OWN | {kind.__name__: kind for kind in kinds}
+    kind = own.get(name) or getattr(errors, name, None)
     if isinstance(kind, type) and issubclass(kind, errors.HowdahError):
         return kind(message)
     return CopyFailed(f"{name}: {message}")

@@ -24,6 +24,7 @@ def arrow_schema(ddl: str) -> pa.Schema:
         "binary": pa.binary(),
         "string": pa.string(),
         "boolean": pa.bool_(),
+        "array<binary>": pa.list_(pa.binary()),
     }
     columns = (column.strip().split(" ") for column in ddl.split(","))
     return pa.schema([(name.strip("`"), kinds[kind]) for name, kind in columns])

@@ -20,6 +20,7 @@ from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.spark.common.failures import from_spark
 from howdah.spark.common.filesystems import Place
+from howdah.spark.common.reported import Reported, most_attempts, raise_failed, with_failures
 from howdah.spark.common.rows import batches, decode, encode
 from howdah.spark.compaction.joining import data_files
 from howdah.spark.compaction.plan import Format
@@ -250,12 +251,13 @@ class Footers:
             return combined_footer(self._fs, paths, kind)
         rows = [(encode(path),) for path in paths]
         parts = min(self._tasks, -(-len(paths) // FILES_A_TASK))
-        task = ReadFooters(self._place, kind)
+        task = Reported(ReadFooters(self._place, kind), FOOTER_SCHEMA, most_attempts(self._spark))
         frame = self._spark.createDataFrame(rows, PATH_SCHEMA).repartition(parts, "path")
         try:
-            found = frame.mapInArrow(task, FOOTER_SCHEMA).collect()
+            found = frame.mapInArrow(task, with_failures(FOOTER_SCHEMA)).collect()
         except errors.HowdahError:
             raise
         except Exception as error:
             raise from_spark(error) from error
+        raise_failed(found, NotReadable)
         return sum((Footer.from_json(row["footer"]) for row in found), Footer())

@@ -26,6 +26,13 @@ from howdah.fs.api import FileSystem
 from howdah.spark.common.attempts import remove_unfinished
 from howdah.spark.common.failures import from_spark
 from howdah.spark.common.filesystems import Place
+from howdah.spark.common.reported import (
+    Reported,
+    Task,
+    most_attempts,
+    raise_failed,
+    with_failures,
+)
 from howdah.spark.common.rows import partitioned
 from howdah.spark.compaction.directory_state import reason_to_skip, state_of
 from howdah.spark.compaction.exchange import Exchange
@@ -38,12 +45,13 @@ from howdah.spark.compaction.joining import (
     Join,
     data_files,
 )
-from howdah.spark.compaction.joining_lines import check_headers
+from howdah.spark.compaction.joining_avro import CorruptAvro
+from howdah.spark.compaction.joining_lines import HeadersDiffer, NotJoinable, check_headers
 from howdah.spark.compaction.outcome import Compacted, outcome_of
 from howdah.spark.compaction.plan import SUCCESS, Format, Plan
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 _TIMESTAMPS: Final = "spark.sql.parquet.outputTimestampType"
 _READING: Final = {
@@ -158,11 +166,10 @@ class Rewriter:
         frame = self._spark.createDataFrame(shares, SHARE_SCHEMA)
         parts = min(self._options.most_tasks, len(shares))
         work = partitioned(frame, parts, "number")
-        task = Join(self._place, self._options.has_headers)
         try:
-            joined = work.mapInArrow(task, JOINED_SCHEMA).collect()
+            joined = self._done(work, Join(self._place, self._options.has_headers), JOINED_SCHEMA)
             remove_unfinished(self._fs, exchange.building)
-            counts = work.mapInArrow(Count(self._place), COUNTED_SCHEMA).collect()
+            counts = self._done(work, Count(self._place), COUNTED_SCHEMA)
         except errors.HowdahError:
             raise
         except Exception as error:
@@ -185,6 +192,13 @@ class Rewriter:
             check_headers([(row["files"], row["header"]) for row in joined], has_headers)
         elif chosen.format is Format.AVRO:
             check_headers([(row["files"], row["header"]) for row in joined], True)
+
+    def _done(self, work: DataFrame, task: Task, ddl: str) -> list[Row]:
+        """The rows of a task. Raises the error of one that failed."""
+        reported = Reported(task, ddl, most_attempts(self._spark))
+        rows = work.mapInArrow(reported, with_failures(ddl)).collect()
+        raise_failed(rows, HeadersDiffer, NotJoinable, CorruptAvro)
+        return rows
 
     # --- rows rewritten -------------------------------------------------------------
 

@@ -3,10 +3,8 @@
 A task that fails ends well as far as Spark knows, and names the error in its row
 (`common.failures`).
 
-1. An error that may go away on another node or after a minute is raised: Spark then runs the
-   task again, elsewhere if it can. Only the last attempt reports the error in a row.
-2. A permanent error (no such path, no permission, quota exceeded) is reported in a row at once.
-3. A task that fails sets a mark; the other tasks of the job stop soon after.
+1. Which errors are rows, and when: `common.reported`.
+2. A task that fails sets a mark; the other tasks of the job stop soon after.
 """
 
 from __future__ import annotations
@@ -16,19 +14,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
-from howdah.spark.common.failures import (
-    FAILURES,
-    PERMANENT,
-    SourceGone,
-    error_from,
-    error_name,
-    error_text,
-)
+from howdah.spark.common.failures import FAILURES, error_from, error_name, error_text
+from howdah.spark.common.reported import is_last
 from howdah.spark.copy.counters import Counters, names
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import DataFrame, Row
 
     from howdah.fs.api import FileSystem
 
@@ -38,7 +30,6 @@ SCHEMA: Final = (
     ", ".join(f"{name} long" for name in (*names(), FINGERPRINT)) + ", error string, message string"
 )
 LOOK_S: Final = 10.0
-_SPARKS_ATTEMPTS: Final = "4"
 
 
 def result(
@@ -90,27 +81,6 @@ def summed(rows: Iterable[Row]) -> tuple[Counters, int]:
 def sums_of(frame: DataFrame) -> Counters:
     """Run the tasks of a frame; the sums of their counters."""
     return summed(frame.collect())[0]
-
-
-def most_attempts(spark: SparkSession) -> int:
-    """How often Spark runs a task before it gives up the job."""
-    master = spark.conf.get("spark.master", "") or ""
-    if master.startswith("local"):
-        _, _, attempts = master.removesuffix("]").partition(",")
-        return int(attempts) if attempts.strip().isdigit() else 1
-    return int(spark.conf.get("spark.task.maxFailures", _SPARKS_ATTEMPTS) or _SPARKS_ATTEMPTS)
-
-
-def is_last(error: Exception, attempts: int) -> bool:
-    """Whether the error is to be reported in a row: it is permanent, or this is the last
-    attempt."""
-    cause = error.__cause__ or error
-    if isinstance(cause, PERMANENT) or isinstance(error, SourceGone):
-        return True
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    return context is None or context.attemptNumber() + 1 >= attempts
 
 
 class FailureMark:

@@ -18,6 +18,7 @@ from howdah.fs.local.checksums import summed_name
 from howdah.spark.common.failures import FAILURES, CopyFailed, ReadFailed
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.gauge import Gauge, gauge_filesystem
+from howdah.spark.common.reported import is_last
 from howdah.spark.common.rows import decode
 from howdah.spark.common.staging import Staging
 from howdah.spark.copy.compare import Action, Decision, FileVersion, Reason, decide
@@ -25,7 +26,7 @@ from howdah.spark.copy.copier import COMPOSITE, BandwidthLimit, Copier, CopySett
 from howdah.spark.copy.counters import Counters
 from howdah.spark.copy.options import MEBIBYTE, Options
 from howdah.spark.copy.preserving import preserve
-from howdah.spark.copy.results import FailureMark, is_last, result
+from howdah.spark.copy.results import FailureMark, result
 from howdah.spark.copy.task_log import TaskLog
 from howdah.spark.listing.entries import (
     WHOLE,

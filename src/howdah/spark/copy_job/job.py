@@ -35,6 +35,7 @@ from howdah.spark.common.failures import CopyFailed, from_spark
 from howdah.spark.common.filesystems import Place, is_object_store, located, prefix
 from howdah.spark.common.gauge import Amount
 from howdah.spark.common.progress import Progress
+from howdah.spark.common.reported import most_attempts
 from howdah.spark.common.staging import Staging, key_of
 from howdah.spark.copy.commit_tasks import (
     OWNER_ENTERS,
@@ -51,7 +52,7 @@ from howdah.spark.copy.dry_run import DryRunTask, report_all
 from howdah.spark.copy.layout import place
 from howdah.spark.copy.options import Options
 from howdah.spark.copy.preserving import check_support
-from howdah.spark.copy.results import SCHEMA, most_attempts, summed, sums_of
+from howdah.spark.copy.results import SCHEMA, summed, sums_of
 from howdah.spark.copy.tasks import CopyTask
 from howdah.spark.copy_job.atomic import AtomicCopy
 from howdah.spark.copy_job.copy_listing import CopyListing, refuse_duplicates

@@ -30,6 +30,7 @@ from howdah import errors
 from howdah.fs import paths
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark.common.filesystems import Place
+from howdah.spark.common.reported import Reported, most_attempts, raise_failed, with_failures
 from howdah.spark.common.rows import arrow_schema, batches
 from howdah.spark.locality.nodes import Share
 
@@ -162,8 +163,8 @@ class PlanFiles:
         return None
 
     def _remove_old(self) -> None:
+        own = self._fs.get_file_status(self.directory).modification_time_ms
         for status in self._fs.list_status(self._home):
-            own = self._fs.get_file_status(self.directory).modification_time_ms
             if status.modification_time_ms < own - KEPT_MS:
                 self._fs.delete(status.path, recursive=True)
 
@@ -176,7 +177,9 @@ class PlanFiles:
         """
         task = WritePart(self._place, self.directory, tuple(nodes), ddl)
         parted = rows.repartitionById(len(nodes), "part")
-        written = parted.mapInArrow(task, WRITTEN_SCHEMA).collect()
+        reported = Reported(task, WRITTEN_SCHEMA, most_attempts(self._spark))
+        written = parted.mapInArrow(reported, with_failures(WRITTEN_SCHEMA)).collect()
+        raise_failed(written)
         names = {row["name"] for row in written}
         for status in self._fs.list_status(f"{self.directory}/marks"):
             if status.name not in names:

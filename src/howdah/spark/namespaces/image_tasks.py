@@ -6,9 +6,11 @@ slow. So one task cuts each section, and passes batches of messages to all other
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from google.protobuf.message import DecodeError, Message
 
 from howdah import errors
 from howdah.proto import fsimage_pb2 as pb
@@ -95,7 +97,7 @@ class ParseInodes:
         parse = pb.INodeSection.INode.FromString
         for message in _messages(given):
             try:
-                yield _inode_row(decode(parse(message)))
+                yield _inode_row(decode(_parsed(parse, message)))
             except errors.CorruptImage as error:
                 raise errors.CorruptImage(f"image {self.name}: {error.message}") from error
 
@@ -114,13 +116,26 @@ class ParseChildren:
     def _rows(self, given: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         parse = pb.INodeDirectorySection.DirEntry.FromString
         for message in _messages(given):
-            entry = parse(message)
+            try:
+                entry = _parsed(parse, message)
+            except errors.CorruptImage as error:
+                raise errors.CorruptImage(f"image {self.name}: {error.message}") from error
             for child in entry.children:
                 yield entry.parent, child
             for reference in entry.refChildren:
                 if reference >= len(self.references):
                     raise errors.CorruptImage(f"image {self.name}: no reference {reference}")
                 yield entry.parent, self.references[reference]
+
+
+M = TypeVar("M", bound=Message)
+
+
+def _parsed(parse: Callable[[bytes], M], message: bytes) -> M:
+    try:
+        return parse(message)
+    except DecodeError as error:
+        raise errors.CorruptImage(f"an entry of {len(message)} bytes is not readable") from error
 
 
 def _messages(given: Iterable[pa.RecordBatch]) -> Iterator[bytes]:

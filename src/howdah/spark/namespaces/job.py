@@ -28,6 +28,14 @@ from howdah.fs.registry import connect
 from howdah.spark.common.failures import from_spark
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.progress import ProgressLine, listing_progress
+from howdah.spark.common.reported import (
+    FAILURE_COLUMNS,
+    Reported,
+    Task,
+    most_attempts,
+    raise_reported,
+    with_failures,
+)
 from howdah.spark.listing.tree import DIRECTORY, list_tree
 from howdah.spark.namespaces.image_tasks import (
     CHILD_SCHEMA,
@@ -171,6 +179,7 @@ class _Image:
     ) -> None:
         self._spark = spark
         self._tasks = most_tasks
+        self._attempts = most_attempts(spark)
         self._read = ReadSections(place, path)
         mask_bits = reader.mask_bits
         self._parse_inodes = ParseInodes(path, mask_bits, reader.strings)
@@ -185,11 +194,8 @@ class _Image:
 
         kept: list[DataFrame] = []
         try:
-            inodes = self._section(INODES).mapInArrow(self._parse_inodes, INODE_SCHEMA).persist()
-            children = (
-                self._section(CHILDREN).mapInArrow(self._parse_children, CHILD_SCHEMA).persist()
-            )
-            kept += [inodes, children]
+            inodes = self._parsed(INODES, self._parse_inodes, INODE_SCHEMA, kept)
+            children = self._parsed(CHILDREN, self._parse_children, CHILD_SCHEMA, kept)
             places = inodes.join(children, inodes["inode_id"] == children["child_id"], "left")
             directories = places.where(F.col("type") == DIRECTORY).select(
                 "inode_id", "parent_id", "name"
@@ -218,10 +224,17 @@ class _Image:
             for frame in kept:
                 frame.unpersist()
 
-    def _section(self, name: str) -> DataFrame:
+    def _parsed(self, name: str, parse: Task, ddl: str, kept: list[DataFrame]) -> DataFrame:
+        """The rows of a section; `kept` is appended to. Raises the error of a task that failed."""
         begin = self._spark.createDataFrame([(name,)], "section string").coalesce(1)
-        read = begin.mapInArrow(self._read, MESSAGES_SCHEMA)
-        return read.repartition(self._tasks)
+        reading = Reported(self._read, MESSAGES_SCHEMA, self._attempts)
+        read = begin.mapInArrow(reading, with_failures(MESSAGES_SCHEMA))
+        parsing = Reported(parse, ddl, self._attempts)
+        parted = read.repartition(self._tasks)
+        rows = parted.mapInArrow(parsing, with_failures(ddl)).persist()
+        kept.append(rows)
+        raise_reported(rows)
+        return rows.drop(*FAILURE_COLUMNS)
 
     def _paths(
         self, directories: DataFrame, kept: list[DataFrame], shown: ProgressLine

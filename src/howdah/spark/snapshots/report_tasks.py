@@ -20,11 +20,13 @@ from howdah.spark.common.filesystems import Place
 from howdah.spark.common.rows import decode, encode
 from howdah.spark.listing.entries import Entry, Kind, Sums, batches
 from howdah.spark.snapshots.changes import CREATED, MODIFIED, RENAMED, Change, Changes
+from howdah.spark.snapshots.resuming import explained_by
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 SCHEMA: Final = "label string, path binary, target binary"
+KEY_SCHEMA: Final = "label string, path binary"
 
 
 def snapshots_of(fs: FileSystem) -> HdfsFileSystem:
@@ -91,6 +93,18 @@ class ChangesTask:
                     kind = Kind.MODIFIED if change.label == MODIFIED else Kind.CREATED
                     relative = encode(f"/{path}")
                     yield Entry(kind, 0, encode(self.source) + relative, relative)
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainTask:
+    """A task that turns the entries of a report into what copying them changes at the target."""
+
+    changes: Changes
+
+    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        asked = (change_of(row) for batch in given for row in batch.to_pylist())
+        keys = explained_by(asked, self.changes)
+        yield from rows.batches(((label, encode(path)) for label, path in keys), KEY_SCHEMA)
 
 
 def _relative(path: str) -> str:

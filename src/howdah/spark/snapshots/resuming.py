@@ -12,7 +12,7 @@ with what was to be done.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from howdah.spark.common.staging import is_staging
@@ -48,7 +48,7 @@ def differences(found: Iterable[Change]) -> list[Change]:
         if (change.label == CREATED and _is_of_a_job(change.path))
         or (change.label == RENAMED and change.path == change.target)
     }
-    touched = {change.path.rpartition("/")[0] for change in same}
+    touched = {_above(change.path) for change in same}
     return [
         change
         for change in changes
@@ -78,49 +78,53 @@ def remaining(moves: Sequence[Move], found: Iterable[Change], staging: str) -> R
     return Remaining(tuple(left), tuple(begun))
 
 
-def unexplained(
-    asked: Iterable[Change], changes: Changes, found: Sequence[Change], staging: str
-) -> list[Change]:
-    """The changes in `found` that no run with the report `asked` can have made."""
-    copied, modified = set(), set()
+Key = tuple[str, str]
+"""A kind of change and a path, by which changes at the target and what explains them meet."""
+
+
+def explained_by(asked: Iterable[Change], changes: Changes) -> Iterator[Key]:
+    """What a run with the report `asked` may have changed by copying."""
     before = {change.target: change.path for change in changes.renames}
     for change in asked:
         place = changes.copied(change)
         if place is not None:
-            copied.add(place)
+            yield CREATED, place
         if change.label == MODIFIED:
-            modified.add(_before(changes, before, change.path))
+            path = _before(changes, before, change.path)
+            # A copied file replaces the one that is there, which modifies its directory.
+            yield DELETED, path
+            yield MODIFIED, path
+            yield MODIFIED, _above(path)
+
+
+def unmoved(
+    changes: Changes, found: Sequence[Change], staging: str
+) -> list[tuple[Change, Key | None]]:
+    """The changes in `found` that the moves do not explain, each with the key that `explained_by`
+    must have; None if nothing explains it."""
     targets = {move.source: move.target for move in changes.moves()}
-    # A replaced or deleted entry modifies its directory.
-    touched = modified | {path.rpartition("/")[0] for path in (*modified, *targets)}
+    touched = {_above(path) for path in targets}
     now = Changes.of(found, True, Filters())
-    return [
-        change
-        for change in found
-        if not _is_explained(change, targets, copied, modified, touched, now, staging)
-    ]
+    left: list[tuple[Change, Key | None]] = []
+    for change in found:
+        path = change.path
+        if change.label == RENAMED:
+            is_begun = path in targets and change.target.startswith(f"{staging}/")
+            if not is_begun and (path not in targets or targets[path] != change.target):
+                left.append((change, None))
+        elif change.label == DELETED:
+            if path not in targets or targets[path] is not None:
+                left.append((change, (DELETED, path)))
+        elif change.label == CREATED:
+            place = now.copied(change)
+            left.append((change, None if place is None else (CREATED, place)))
+        elif path not in touched:
+            left.append((change, (MODIFIED, path)))
+    return left
 
 
-def _is_explained(
-    change: Change,
-    targets: dict[str, str | None],
-    copied: set[str],
-    modified: set[str],
-    touched: set[str],
-    now: Changes,
-    staging: str,
-) -> bool:
-    path = change.path
-    if change.label == RENAMED:
-        if path not in targets:
-            return False
-        return change.target.startswith(f"{staging}/") or change.target == targets[path]
-    if change.label == DELETED:
-        return path in modified or (path in targets and targets[path] is None)
-    if change.label == CREATED:
-        place = now.copied(change)
-        return place in copied
-    return path in touched
+def _above(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 def _before(changes: Changes, before: Mapping[str, str], path: str) -> str:

@@ -41,13 +41,15 @@ from howdah.spark.snapshots.changes import Change, Changes, Filters, Move, in_or
 from howdah.spark.snapshots.report_tasks import (
     COPIES,
     FAILED,
+    KEY_SCHEMA,
     SCHEMA,
     ChangesTask,
+    ExplainTask,
     ReportTask,
     change_of,
     report,
 )
-from howdah.spark.snapshots.resuming import Remaining, differences, remaining, unexplained
+from howdah.spark.snapshots.resuming import Key, Remaining, differences, remaining, unmoved
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -170,9 +172,9 @@ class SnapshotSync:
         assert self._rows is not None, "the report is read first"
         strange = self._found
         if self._fs.exists(staging.directory):
-            copies = self._rows.where(f"label in {COPIES}").toLocalIterator()
-            asked = (change_of(row) for row in copies)
-            strange = unexplained(asked, changes, self._found, home)
+            left = unmoved(changes, self._found, home)
+            asked = self._rows.where(f"label in {COPIES}")
+            strange = _unexplained(self._spark, left, ExplainTask(changes), asked)
         if strange:
             raise SyncFailed(self._has_changed(strange))
         self.notes = (
@@ -269,6 +271,32 @@ class SnapshotSync:
         """Let the executors drop the report."""
         if self._rows is not None:
             self._rows.unpersist()
+
+
+def _unexplained(
+    spark: SparkSession,
+    left: Sequence[tuple[Change, Key | None]],
+    explain: ExplainTask,
+    asked: DataFrame,
+) -> list[Change]:
+    """The first of the changes that no entry of the report explains. Tasks compare them: there
+    may be as many as there are files to copy."""
+    import pyarrow as pa
+
+    if not left:
+        return []
+    keys = [key or ("", "") for _, key in left]
+    table = pa.table(
+        {
+            "label": pa.array([label for label, _ in keys], type=pa.string()),
+            "path": pa.array([encode(path) for _, path in keys], type=pa.binary()),
+            "number": pa.array(range(len(keys)), type=pa.int64()),
+        }
+    )
+    explained = asked.mapInArrow(explain, KEY_SCHEMA)
+    strange = spark.createDataFrame(table).join(explained, ["label", "path"], "left_anti")
+    found = strange.orderBy("number").limit(_TOLD + 1).collect()
+    return [left[row["number"]][0] for row in found]
 
 
 def _is_ours(change: Change, home: str) -> bool:

@@ -36,6 +36,13 @@ from howdah.spark.common.progress import (
     reported,
     size,
 )
+from howdah.spark.common.reported import (
+    FAILURE_COLUMNS,
+    Reported,
+    most_attempts,
+    raise_reported,
+    with_failures,
+)
 from howdah.spark.common.rows import partitioned
 from howdah.spark.listing.tree import FILE, Tree, list_tree
 from howdah.spark.locality.plan_files import one_file_a_partition, runs_elsewhere
@@ -45,6 +52,7 @@ from howdah.spark.verification.placement import read_all
 from howdah.spark.verification.tasks import (
     DIGEST_SCHEMA,
     JUDGED_SCHEMA,
+    READ_SCHEMA,
     REPLICA_SCHEMA,
     Digest,
     Judge,
@@ -140,7 +148,7 @@ def verify(
     digests = None if manifest is None else Manifest(spark, manifest, configuration, user)
     began_s = time.monotonic()
     tree: Tree | None = None
-    judged: DataFrame | None = None
+    kept: DataFrame | None = None
     plans = ExitStack()
     try:
         try:
@@ -152,17 +160,21 @@ def verify(
                 shown.say(_reading(fs, progress, work))
                 by_files = 1 + work.files // FILES_A_PART
                 most_parts = most_tasks * PARTS_A_TASK
+                attempts = most_attempts(spark)
                 reading = read_all(
                     spark,
-                    _located(files, place, min(by_files, most_tasks)),
-                    ReadReplicas(place, progress),
+                    _located(files, place, min(by_files, most_tasks), attempts),
+                    Reported(ReadReplicas(place, progress), READ_SCHEMA, attempts),
+                    place,
                     min(by_files + work.bytes // BYTES_A_PART, most_parts),
                     most_parts,
                     at_nodes=runs_elsewhere(spark) if locality is None else locality,
                 )
                 read, note = plans.enter_context(reading)
                 with one_file_a_partition(spark):
-                    judged = _judged(read, place, mark).persist()
+                    kept = _judged(read, place, mark, attempts).persist()
+                    raise_reported(kept)
+                    judged = kept.drop(*FAILURE_COLUMNS)
                     sums = _sums(work, judged)
                 shown.say("comparing with the last run")
                 changed = None if digests is None else _kept(files, judged, digests)
@@ -176,8 +188,8 @@ def verify(
         seen["notes"] = () if note is None else (note,)
         yield Verified(VerifySummary(**seen), judged, changed)
     finally:
-        if judged is not None:
-            judged.unpersist()
+        if kept is not None:
+            kept.unpersist()
         plans.close()
         if tree is not None:
             tree.forget()
@@ -201,8 +213,17 @@ def _look_at(
         named = ", ".join(place.uri for place in places) or "none"
         raise errors.IllegalArgument(f"one filesystem at a time, not {named}")
     (place,) = places
-    outer = [s for path, s in roots.items() if not any(_is_below(path, o) for o in roots)]
-    return place, outer
+    return place, _outermost(roots)
+
+
+def _outermost(roots: dict[str, FileStatus]) -> list[FileStatus]:
+    """The statuses of paths that are not below others."""
+    outer: list[FileStatus] = []
+    # By components, what is below a path follows it directly.
+    for path in sorted(roots, key=lambda path: path.rstrip("/").split("/")):
+        if not outer or not _is_below(path, outer[-1].path):
+            outer.append(roots[path])
+    return outer
 
 
 def _is_below(path: str, other: str) -> bool:
@@ -242,20 +263,24 @@ def _reading(fs: FileSystem, progress: str, work: _Work) -> str | Callable[[floa
     return tell
 
 
-def _located(files: DataFrame, place: Place, tasks: int) -> DataFrame:
-    return partitioned(files, tasks, "path").mapInArrow(LookUp(place), REPLICA_SCHEMA)
+def _located(files: DataFrame, place: Place, tasks: int, attempts: int) -> DataFrame:
+    task = Reported(LookUp(place), REPLICA_SCHEMA, attempts)
+    return partitioned(files, tasks, "path").mapInArrow(task, with_failures(REPLICA_SCHEMA))
 
 
-def _judged(read: DataFrame, place: Place, mark: bool) -> DataFrame:
+def _judged(read: DataFrame, place: Place, mark: bool, attempts: int) -> DataFrame:
     from pyspark.sql import functions as F
 
     readings = F.struct(
         "replication", "offset", "length", "node", "storage", "located", "state", "crc", "message"
     )
     blocks = read.groupBy("path", "block_id", "generation_stamp").agg(
-        F.collect_list(readings).alias("readings")
+        F.collect_list(readings).alias("readings"),
+        F.max(F.struct(*FAILURE_COLUMNS)).alias("failed"),
     )
-    return blocks.mapInArrow(Judge(place, mark), JUDGED_SCHEMA)
+    rows = blocks.select(*blocks.columns[:-1], *(f"failed.{name}" for name in FAILURE_COLUMNS))
+    task = Reported(Judge(place, mark), JUDGED_SCHEMA, attempts)
+    return rows.mapInArrow(task, with_failures(JUDGED_SCHEMA))
 
 
 def _sums(work: _Work, judged: DataFrame) -> VerifySummary:

@@ -11,16 +11,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from howdah.spark.common.filesystems import Place
+from howdah.spark.common.reported import Reported, raise_reported, with_failures
 from howdah.spark.common.rows import partitioned
 from howdah.spark.locality.nodes import busiest, hosts, shares
 from howdah.spark.locality.plan_files import NOT_NEAR, PlanFiles, nodes_of, part_by, share_table
-from howdah.spark.verification.tasks import READ_SCHEMA, REPLICA_SCHEMA, ReadReplicas
+from howdah.spark.verification.tasks import READ_SCHEMA, REPLICA_SCHEMA
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 COST_A_REPLICA: Final = 256 << 10
 """The time to open a replica, as bytes that could be read meanwhile."""
+_READ: Final = with_failures(READ_SCHEMA)
 _KEY: Final = ("path", "block_id", "node")
 _FINGERPRINT: Final = f"xxhash64({', '.join(_KEY)})"
 _COST: Final = f"(length + {COST_A_REPLICA})"
@@ -30,7 +33,8 @@ _COST: Final = f"(length + {COST_A_REPLICA})"
 def read_all(
     spark: SparkSession,
     located: DataFrame,
-    task: ReadReplicas,
+    task: Reported,
+    place: Place,
     parts: int,
     most_parts: int,
     *,
@@ -43,17 +47,17 @@ def read_all(
     """
     note = None
     if at_nodes and parts > 1:
-        files = PlanFiles(spark, task.place)
+        files = PlanFiles(spark, place)
         note = files.prepare()
         if note is None:
             try:
                 if _write(spark, files, located, parts, most_parts):
-                    yield files.map(task, READ_SCHEMA), None
+                    yield files.map(task, _READ), None
                     return
             finally:
                 files.forget()
     reason = None if note is None else f"{NOT_NEAR}: {note}"
-    yield partitioned(located, parts, *_KEY).mapInArrow(task, READ_SCHEMA), reason
+    yield partitioned(located, parts, *_KEY).mapInArrow(task, _READ), reason
 
 
 def _write(
@@ -64,6 +68,7 @@ def _write(
 
     kept = located.persist()
     try:
+        raise_reported(kept)
         there = kept.where("address <> ''").selectExpr("address", f"{_COST} as cost")
         found = there.groupBy("address").agg(F.sum("cost").alias("cost")).collect()
         work = {row["address"]: float(row["cost"]) for row in found}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -12,6 +12,7 @@ import howdah
 from howdah.fs.api import FileSystem
 from howdah.fs.memory import filesystem as memory
 from howdah.spark.common.filesystems import Place
+from howdah.spark.common.reported import Reported
 from howdah.spark.common.rows import batch_of
 from howdah.spark.compaction.exchange import new_run
 from howdah.spark.compaction.joining import Count, Join
@@ -37,8 +38,9 @@ class Frame:
         return self
 
     def mapInArrow(self, task: Callable[[Iterable[Any]], Iterator[Any]], ddl: str) -> Frame:
-        assert isinstance(task, (Join, Count))
-        if isinstance(task, Count):
+        assert isinstance(task, Reported)
+        assert isinstance(task.task, (Join, Count))
+        if isinstance(task.task, Count):
             self._between()
         (made,) = task(iter([self._batch]))
         return Frame(made, self._between)
@@ -48,6 +50,8 @@ class Frame:
 
 
 class Session:
+    conf: ClassVar[dict[str, str]] = {"spark.master": "local[1]"}
+
     def __init__(self, between: Callable[[], None]) -> None:
         self._between = between
 

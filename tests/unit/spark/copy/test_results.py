@@ -14,11 +14,12 @@ from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.spark.common import filesystems
 from howdah.spark.common.failures import CopyFailed, ReadFailed, SourceGone, error_from
 from howdah.spark.common.filesystems import Place
+from howdah.spark.common.reported import is_last, most_attempts
 from howdah.spark.common.staging import Staging
 from howdah.spark.copy import results
 from howdah.spark.copy.counters import Counters
 from howdah.spark.copy.options import Options
-from howdah.spark.copy.results import FailureMark, is_last, most_attempts, result, result_of, summed
+from howdah.spark.copy.results import FailureMark, result, result_of, summed
 from howdah.spark.copy.tasks import CopyTask
 from howdah.spark.listing.entries import Entry, Found, Kind, entries
 from howdah.spark.listing.row_stores import ReadRows, StoreRows

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from howdah.spark.copy.layout import InvalidInput
 from howdah.spark.snapshots.changes import Change, Changes, Filters, Move, in_order
-from howdah.spark.snapshots.resuming import differences, remaining, unexplained
+from howdah.spark.snapshots.resuming import differences, explained_by, remaining, unmoved
 
 STAGING = ".distcp.tmp.0123456789abcdef"
 _ids = itertools.count(1)
@@ -211,6 +211,14 @@ class Run:
     def end(self) -> None:
         self._step()
         self.target.take(STAGING)
+
+
+def unexplained(
+    asked: list[Change], changes: Changes, found: list[Change], staging: str
+) -> list[Change]:
+    """The changes that nothing explains; Spark joins the same keys."""
+    known = set(explained_by(asked, changes))
+    return [change for change, key in unmoved(changes, found, staging) if key not in known]
 
 
 @settings(max_examples=400)
