@@ -78,6 +78,19 @@ def naming(path: str) -> Iterator[None]:
         raise known from error
 
 
+@contextmanager
+def about(path: str, other: str | None = None) -> Iterator[None]:
+    """What is raised within has the path that the caller named as its `filename` (and a second
+    one as `filename2`), whatever directory above it was in the way."""
+    try:
+        yield
+    except HowdahError as error:
+        if isinstance(error, OSError):
+            as_os_error: OSError = error
+            as_os_error.filename, as_os_error.filename2 = path, other
+        raise
+
+
 class RemoteError(HowdahError, OSError):
     """The far end failed with a class that has no twin here; `remote_class` names it."""
 

@@ -459,3 +459,38 @@ def test_fsspecs_rsync_copies_here_and_back(url: str, here: str, tmp_path: Path)
     rsync(f"file://{tmp_path}/in", f"{url}{here}/copy", inst_kwargs=options)
     rsync(f"{url}{here}/copy", f"file://{tmp_path}/out", inst_kwargs=options)
     assert (tmp_path / "out" / "below" / "f").read_bytes() == DATA
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda fs, at: fs.open(f"{at}/gone"),
+        lambda fs, at: fs.cat(f"{at}/gone"),
+        lambda fs, at: fs.info(f"{at}/gone"),
+        lambda fs, at: fs.ls(f"{at}/gone"),
+        lambda fs, at: fs.rm(f"{at}/gone"),
+        lambda fs, at: fs.rm_file(f"{at}/gone"),
+        lambda fs, at: fs.rmdir(f"{at}/gone"),
+        lambda fs, at: fs.mv(f"{at}/gone", f"{at}/n"),
+        lambda fs, at: fs.cp_file(f"{at}/gone", f"{at}/n"),
+        lambda fs, at: fs.get_file(f"{at}/gone", "/tmp/never"),
+        lambda fs, at: fs.checksum(f"{at}/gone"),
+        lambda fs, at: fs.modified(f"{at}/gone"),
+        lambda fs, at: fs.du(f"{at}/gone"),
+        lambda fs, at: fs.chmod(f"{at}/gone", 0o700),
+    ],
+)
+def test_what_is_not_there_is_the_filename_of_the_error(
+    hfs: HowdahFileSystem, here: str, ask: Any
+) -> None:
+    with pytest.raises(FileNotFoundError) as raised:
+        ask(hfs, here)
+    assert raised.value.filename == f"{here}/gone"
+
+
+def test_what_is_there_is_the_filename_of_the_error(hfs: HowdahFileSystem, here: str) -> None:
+    hfs.pipe_file(f"{here}/f", b"f")
+    for ask in (hfs.mkdir, hfs.makedirs, lambda path: hfs.open(path, "xb")):
+        with pytest.raises(FileExistsError) as raised:
+            ask(f"{here}/f")
+        assert raised.value.filename == f"{here}/f"

@@ -12,6 +12,7 @@ import pytest
 import howdah
 from howdah import errors
 from howdah.testing import MiniCluster
+from howdah.testing.internal.named_failures import make_ground, unnamed
 
 _numbers = itertools.count()
 
@@ -253,3 +254,9 @@ def test_the_web_port_of_a_namenode_is_told_with_its_rpc_port(
     with howdah.connect(howdah_cluster.http.replace("http:", "hdfs:")) as fs:
         with pytest.raises(errors.ProtocolViolation, match=f"web port.*{howdah_cluster.uri}$"):
             fs.exists("/")
+
+
+def test_errors_name_the_paths_that_they_are_about(fs: howdah.FileSystem, here: str) -> None:
+    make_ground(fs, here)
+    # HDFS takes a directory that is there for made.
+    assert list(unnamed(fs, here)) == ["make what is there: no error"]

@@ -205,10 +205,12 @@ class CreateFileBuilder(_Options):
         return self
 
     def replication(self, replication: int) -> Self:
+        """Ask for so many replicas of each block."""
         self._replication = replication
         return self
 
     def block_size(self, size_bytes: int) -> Self:
+        """Cut the file into blocks of so many bytes."""
         self._block_size = size_bytes
         return self
 
@@ -218,6 +220,7 @@ class CreateFileBuilder(_Options):
         return self
 
     def buffer_size(self, size_bytes: int) -> Self:
+        """Ask for a buffer of so many bytes; a filesystem with its own may ignore it."""
         self._buffer_size = size_bytes
         return self
 

@@ -55,11 +55,13 @@ def _translated(path: str) -> Iterator[None]:
     except FileNotFoundError as error:
         raise errors.PathNotFound(f"File does not exist: {path}").about(path) from error
     except FileExistsError as error:
-        raise errors.PathExists(f"{path} exists") from error
+        raise errors.PathExists(f"{path} exists").about(path) from error
+    except IsADirectoryError as error:
+        raise errors.PathIsDirectory(f"{path} is a directory").about(path) from error
     except NotADirectoryError as error:
-        raise errors.ParentNotDirectory(f"{path}: {error}") from error
+        raise errors.ParentNotDirectory(f"{path}: {error}").about(path) from error
     except PermissionError as error:
-        raise errors.AccessDenied(f"{path}: {error}") from error
+        raise errors.AccessDenied(f"{path}: {error}").about(path) from error
 
 
 class ForeignFileSystem(FileSystem):
@@ -120,16 +122,17 @@ class ForeignFileSystem(FileSystem):
     ) -> FSDataOutputStream:
         resolved, full = self._full(path)
         if not overwrite and self.exists(resolved):
-            raise errors.PathExists(f"{resolved} already exists")
+            raise errors.PathExists(f"{resolved} already exists").about(resolved)
         if create_parent:
-            self.mkdirs(paths.parent_of(resolved) or paths.SEPARATOR)
+            with errors.about(resolved):
+                self.mkdirs(paths.parent_of(resolved) or paths.SEPARATOR)
         with _translated(resolved):
             return FSDataOutputStream(self._fs.open(full, "wb"), resolved)
 
     def _open_input(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
         status = self.get_file_status(path)
         if status.is_directory:
-            raise errors.PathIsDirectory(f"{status.path} is a directory")
+            raise errors.PathIsDirectory(f"{status.path} is a directory").about(status.path)
         with _translated(status.path):
             stream = self._fs.open(self._full(path)[1], "rb")
         return FSDataInputStream(
@@ -154,8 +157,8 @@ class ForeignFileSystem(FileSystem):
     def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
         (source, full_source), (target, full_target) = self._full(src), self._full(dst)
         if not overwrite and self.exists(target):
-            raise errors.PathExists(f"{target} exists")
-        with _translated(source):
+            raise errors.PathExists(f"{target} exists").about(source, target)
+        with errors.about(source, target), _translated(source):
             status = self.get_file_status(source)
             self._fs.mv(full_source, full_target, recursive=status.is_directory)
 
@@ -165,7 +168,7 @@ class ForeignFileSystem(FileSystem):
             # Object stores take the removal of anything for done.
             status = self.get_file_status(resolved)
             if status.is_directory and not recursive and any(self.list_status_iter(resolved)):
-                raise errors.DirectoryNotEmpty(f"{resolved} is not empty")
+                raise errors.DirectoryNotEmpty(f"{resolved} is not empty").about(resolved)
             with _translated(resolved):
                 self._fs.rm(full, recursive=status.is_directory)
         except errors.PathNotFound:

@@ -44,7 +44,9 @@ def make_handle(
 def check_handle(handle: PathHandle, status: FileStatus) -> None:
     """Raise `InvalidPathHandle` unless `status` is of what the handle stands for."""
     if handle.file_id is not None and status.file_id != handle.file_id:
-        raise errors.InvalidPathHandle(f"{handle.path} is another file now")
+        raise errors.InvalidPathHandle(f"{handle.path} is another file now").about(handle.path)
     wanted = handle.modification_time_ms
     if wanted is not None and status.modification_time_ms != wanted:
-        raise errors.InvalidPathHandle(f"{handle.path} was changed since its handle was made")
+        raise errors.InvalidPathHandle(
+            f"{handle.path} was changed since its handle was made"
+        ).about(handle.path)

@@ -45,20 +45,24 @@ class PlainOutput:
 
     @property
     def path(self) -> str:
+        """The name of the stream below, if it has one."""
         return self._path
 
     @property
     def closed(self) -> bool:
+        """Whether `close` was called."""
         return self._closed
 
     def get_pos(self) -> int:
+        """Bytes before the next one to be written."""
         return self._position
 
     def _check_open(self) -> None:
         if self._closed:
-            raise errors.ClosedStream(f"{self._path} is closed")
+            raise errors.ClosedStream(f"{self._path} is closed").about(self._path)
 
     def write(self, data: Writable) -> None:
+        """Write all of `data`, in as many calls as the stream below takes."""
         with self._lock:
             self._check_open()
             rest = memoryview(data)
@@ -72,18 +76,21 @@ class PlainOutput:
                 rest = rest[count:]
 
     def flush(self) -> None:
+        """Flush the stream below, if it can be; nothing is promised."""
         with self._lock:
             flush = getattr(self._stream, "flush", None)
             if not self._closed and flush is not None:
                 flush()
 
     def hflush(self) -> None:
+        """The stream below's own `hflush`; `flush` if it has none."""
         # The lock is not held: others may write, or close, while this one waits (OS-136).
         self._check_open()
         sync = getattr(self._stream, "hflush", self.flush)
         sync()
 
     def hsync(self, flags: SyncFlag = SyncFlag.NONE) -> None:
+        """The stream below's own `hsync`; `flush` if it has none, and `flags` are refused."""
         self._check_open()
         sync = getattr(self._stream, "hsync", None)
         if flags and sync is None:
@@ -94,6 +101,7 @@ class PlainOutput:
             sync(flags) if flags else sync()
 
     def has_capability(self, capability: str) -> bool:
+        """Whether the stream below says that it offers this, and has the method for it."""
         name = capabilities.canonical(capability)
         probe = getattr(self._stream, "has_capability", None)
         if probe is None:
@@ -105,6 +113,7 @@ class PlainOutput:
         return bool(probe(name))
 
     def set_drop_behind(self, drop: bool | None) -> None:
+        """Raises `UnsupportedOperation` if the stream below has no such hint."""
         hint = getattr(self._stream, "set_drop_behind", None)
         if hint is None:
             raise errors.UnsupportedOperation(f"{self._path} does not offer set_drop_behind")
@@ -120,6 +129,7 @@ class PlainOutput:
         return result
 
     def close(self) -> None:
+        """Close the stream below; a second call does nothing."""
         with self._lock:
             if self._closed:
                 return

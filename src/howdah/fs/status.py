@@ -48,10 +48,12 @@ class FileStatus:
 
     @property
     def is_symlink(self) -> bool:
+        """Whether this is of a link itself."""
         return self.symlink is not None
 
     @property
     def is_file(self) -> bool:
+        """Whether this is of a file: no directory, and no link."""
         return not self.is_directory and self.symlink is None
 
     @property
@@ -159,6 +161,7 @@ class FileChecksum:
     bytes: bytes
 
     def hex(self) -> str:
+        """The bytes as hexadecimal digits."""
         return self.bytes.hex()
 
     def __str__(self) -> str:

@@ -105,10 +105,12 @@ class FSDataOutputStream(io.BufferedIOBase, DataOutput):
 
     @property
     def mode(self) -> str:
+        """`wb`, as of a file that Python opened."""
         return "wb"
 
     @property
     def closed(self) -> bool:
+        """Whether `close` was called."""
         return self._inner.closed
 
     def writable(self) -> bool:
@@ -126,7 +128,7 @@ class FSDataOutputStream(io.BufferedIOBase, DataOutput):
             self._inner.write(data)
             return len(data)
         if self.closed:  # before anything else is found wrong, as in Hadoop (OS-038)
-            raise errors.ClosedStream(f"{self.name} is closed")
+            raise errors.ClosedStream(f"{self.name} is closed").about(self.name)
         if isinstance(data, int) and off is None and length is None:
             self._inner.write(bytes((data & 0xFF,)))
             return 1
@@ -168,7 +170,7 @@ class FSDataOutputStream(io.BufferedIOBase, DataOutput):
 
     def tell(self) -> int:
         if self.closed:
-            raise errors.ClosedStream(f"{self.name} is closed")
+            raise errors.ClosedStream(f"{self.name} is closed").about(self.name)
         return self.get_pos()
 
     def has_capability(self, capability: str) -> bool:
@@ -341,7 +343,9 @@ class FSDataInputStream(io.BufferedReader, DataInput):
         super().close()
 
     def set_drop_behind(self, drop: bool | None) -> None:
+        """Whether datanodes drop what was read from their caches; None: as they are configured."""
         self._inner.set_drop_behind(drop)
 
     def set_readahead(self, length: int | None) -> None:
+        """How many bytes datanodes read ahead; None: as they are configured."""
         self._inner.set_readahead(length)

@@ -83,7 +83,7 @@ class TailReader:
         """
         status = self._fs.get_file_status(self._path)
         if status.is_directory:
-            raise errors.PathIsDirectory(f"{status.path} is a directory")
+            raise errors.PathIsDirectory(f"{status.path} is a directory").about(status.path)
         if self._file_id and status.file_id and status.file_id != self._file_id:
             self._note(Change.REPLACED)
             self.position = self._longest = 0

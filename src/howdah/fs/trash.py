@@ -80,7 +80,9 @@ class Trash:
             except (errors.PathExists, errors.ParentNotDirectory, errors.PathIsNotDirectory):
                 continue  # someone else put something there meanwhile
             return Moved(path, target)
-        raise errors.PathExists(f"{target} was taken again and again while moving {path} to it")
+        raise errors.PathExists(
+            f"{target} was taken again and again while moving {path} to it"
+        ).about(path, target)
 
     def make_place(self, path: str) -> str | None:
         """A place in the trash that is free now, its directory made; None for what is in
@@ -128,7 +130,7 @@ class Trash:
             except errors.PathExists:
                 continue
             return target
-        raise errors.PathExists(f"No name left for a checkpoint of {current}")
+        raise errors.PathExists(f"No name left for a checkpoint of {current}").about(current)
 
     def expunge(self, older_than_s: float) -> list[str]:
         """Delete the checkpoints that are older; their paths."""

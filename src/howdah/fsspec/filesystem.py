@@ -212,7 +212,7 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
     def mkdir(self, path: str, create_parents: bool = True, **kwargs: Any) -> None:
         stripped = self._strip_protocol(path)
         if self._hdfs.exists(stripped):
-            raise errors.PathExists(f"{stripped} exists")
+            raise errors.PathExists(f"{stripped} exists").about(stripped)
         if create_parents:
             self._hdfs.mkdirs(stripped)
         else:
@@ -221,19 +221,19 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
     def makedirs(self, path: str, exist_ok: bool = False) -> None:
         stripped = self._strip_protocol(path)
         if not exist_ok and self._hdfs.exists(stripped):
-            raise errors.PathExists(f"{stripped} exists")
+            raise errors.PathExists(f"{stripped} exists").about(stripped)
         self._hdfs.mkdirs(stripped)
 
     def rmdir(self, path: str) -> None:
         status = self._hdfs.get_file_status(self._strip_protocol(path))
         if not status.is_directory:
-            raise errors.PathIsNotDirectory(f"{status.path} is not a directory")
+            raise errors.PathIsNotDirectory(f"{status.path} is not a directory").about(status.path)
         self._hdfs.delete(status.path, recursive=False)
 
     def rm_file(self, path: str) -> None:
         stripped = self._strip_protocol(path)
         if not self._hdfs.delete(stripped, recursive=False):
-            raise errors.PathNotFound(f"{stripped} does not exist")
+            raise errors.PathNotFound(f"{stripped} does not exist").about(stripped)
 
     _rm = rm_file
 
@@ -246,7 +246,7 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
             return
         for each in self.expand_path(several, recursive=False):
             if not self._hdfs.delete(each, recursive=True):
-                raise errors.PathNotFound(f"{each} does not exist")
+                raise errors.PathNotFound(f"{each} does not exist").about(each)
 
     def mv(
         self,
@@ -265,13 +265,16 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
         if source == target:
             return
         if self._hdfs.is_directory(source) and not recursive:
-            raise errors.PathIsDirectory(f"{source} is a directory; moving it wants recursive=True")
+            raise errors.PathIsDirectory(
+                f"{source} is a directory; moving it wants recursive=True"
+            ).about(source, target)
         if path2.endswith("/") or self._hdfs.is_directory(target):
             self._hdfs.mkdirs(target)
             target = paths.join(target, paths.name_of(source))
         self._hdfs.rename(source, target, overwrite=self._hdfs.is_file(target))
 
     def cp_file(self, path1: str, path2: str, **kwargs: Any) -> None:
+        """Copy a file through this process, or make the directory `path2` if `path1` is one."""
         source, target = self._strip_protocol(path1), self._strip_protocol(path2)
         if self._hdfs.is_directory(source):
             self._hdfs.mkdirs(target)
@@ -333,7 +336,7 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
         if autocommit:
             return self._create(stripped, overwrite=mode == "wb", **kwargs)
         if mode == "xb" and self._hdfs.exists(stripped):
-            raise errors.PathExists(f"{stripped} exists")
+            raise errors.PathExists(f"{stripped} exists").about(stripped)
         return UncommittedFile(
             self._hdfs,
             stripped,

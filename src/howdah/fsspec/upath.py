@@ -7,6 +7,9 @@ universal_pathlib finds the class by its entry point.
 
 from __future__ import annotations
 
+import errno
+import os
+
 import fsspec
 from upath import UPath
 
@@ -35,5 +38,5 @@ class HowdahPath(UPath):  # type: ignore[misc, unused-ignore]  # may not be inst
     def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
         """Make a directory; `FileExistsError` unless `exist_ok` allows that it is there."""
         if not exist_ok and self.exists():
-            raise FileExistsError(str(self))
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self))
         super().mkdir(mode=mode, parents=parents, exist_ok=exist_ok)

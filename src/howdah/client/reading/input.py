@@ -125,9 +125,12 @@ class DFSInputStream(io.RawIOBase):
 
     def _check_open(self) -> None:
         if self.closed:
-            raise errors.ClosedStream(f"{self.name} is closed")
+            raise errors.ClosedStream(f"{self.name} is closed").about(self.name)
         if self._pid != os.getpid():
             self._own()
+
+    def _closed_meanwhile(self) -> errors.HowdahError:
+        return errors.ClosedStream(f"{self.name} was closed while it was read").about(self.name)
 
     def _own(self) -> threading.RLock:
         """The lock of this process: a forked child has a connection of its own, and a lock
@@ -231,7 +234,7 @@ class DFSInputStream(io.RawIOBase):
                 cancellation=self._closing,
             )
         except ReadCancelled as error:
-            raise errors.ClosedStream(f"{self.name} was closed while it was read") from error
+            raise self._closed_meanwhile() from error
         self._block, self._reader, self._reader_start = block, reader, reader.position
         return block, reader
 
@@ -250,7 +253,7 @@ class DFSInputStream(io.RawIOBase):
         delivered = reader.position > self._reader_start
         self._drop_reader()
         if self._closing.is_cancelled:
-            raise errors.ClosedStream(f"{self.name} was closed while it was read") from error
+            raise self._closed_meanwhile() from error
         self._replicas.failed(block, reader.node, error, attempts, delivered=delivered)
 
     def _drop_reader(self) -> None:
@@ -330,7 +333,7 @@ class DFSInputStream(io.RawIOBase):
                 wanted = HedgedRange(self._replicas, attempts, offset, len(view), self._preads)
                 source, data = self._hedged.read(wanted)
         except ReadCancelled as error:
-            raise errors.ClosedStream(f"{self.name} was closed while it was read") from error
+            raise self._closed_meanwhile() from error
         view[:] = data
         self._replicas.counter.read(source, len(view))
 

@@ -243,7 +243,7 @@ class DFSOutputStream:
             raise errors.ClosedStream(
                 f"{self.path} was opened for writing by process {self._pid}, which a forked "
                 f"child cannot share; open it in the child"
-            )
+            ).about(self.path)
 
     def _check_writable(self) -> None:
         if self._closed:
@@ -253,7 +253,7 @@ class DFSOutputStream:
     def _refuse(self) -> NoReturn:
         error = self._streamer.error
         why = f"; it had failed: {error}" if error is not None else ""
-        raise errors.ClosedStream(f"{self.path} is closed{why}")
+        raise errors.ClosedStream(f"{self.path} is closed{why}").about(self.path)
 
     def _check_whole(self) -> None:
         self._streamer.check()

@@ -161,7 +161,8 @@ class Streamer:
             self._ack_waiters -= 1
         self._check()
         if not condition():
-            raise errors.ClosedStream(f"{self._pipeline.path} was closed in the meantime")
+            path = self._pipeline.path
+            raise errors.ClosedStream(f"{path} was closed in the meantime").about(path)
 
     def tell_length(self) -> None:
         """Let the namenode know how long the acknowledged part of the last block is."""

@@ -267,7 +267,7 @@ class HdfsFileSystem(HdfsSnapshots):
             # By its id, so that nothing that takes the path meanwhile is opened instead.
             return self._open_input(by_id, buffer_size)
         except errors.PathNotFound as error:
-            raise errors.InvalidPathHandle(f"{handle.path} is gone") from error
+            raise errors.InvalidPathHandle(f"{handle.path} is gone").about(handle.path) from error
 
     # --- namespace --------------------------------------------------------------------
 

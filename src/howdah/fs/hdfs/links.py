@@ -72,7 +72,7 @@ def behind(path: str, target: str) -> paths.Location:
     """
     location = paths.parse(target)
     if not location.is_qualified and target.startswith("//"):
-        raise errors.UnresolvedLink(f"{path} leads to {target}, which has no scheme")
+        raise errors.UnresolvedLink(f"{path} leads to {target}, which has no scheme").about(path)
     return paths.Location(
         location.scheme,
         location.authority,
@@ -124,7 +124,9 @@ class HdfsLinks(FileSystem):
     def get_link_target(self, path: PathLike) -> str:
         status = self.get_file_link_status(path)
         if status.symlink is None:
-            raise errors.RemoteError(f"Path {status.path} is not a symbolic link")
+            raise errors.RemoteError(f"Path {status.path} is not a symbolic link").about(
+                status.path
+            )
         return status.symlink
 
     def get_file_link_status(self, path: PathLike) -> FileStatus:
@@ -152,7 +154,7 @@ class HdfsLinks(FileSystem):
             raise errors.UnresolvedLink(
                 f"Path {start} contains a symlink and symlink resolution is disabled "
                 f"({keys.FS_CLIENT_RESOLVE_REMOTE_SYMLINKS.name})."
-            )
+            ).about(start)
         for _ in range(MAX_LINKS):
             target = behind(followed, here._namenode.get_link_target(followed))
             where = self._filesystem_of(target, here)
@@ -168,7 +170,9 @@ class HdfsLinks(FileSystem):
             except errors.UnresolvedPath:
                 continue
             return here, followed
-        raise errors.LinkLoop(f"Possible cyclic loop while following symbolic link {start}")
+        raise errors.LinkLoop(f"Possible cyclic loop while following symbolic link {start}").about(
+            start
+        )
 
     def _all_behind_links(
         self, given: Sequence[PathLike], *, last: bool

@@ -32,4 +32,4 @@ def list_with_writers(namenode: NamenodeProxy, directory: str) -> Iterator[tuple
         if not page.remainingEntries or not page.partialListing:
             return
         last = page.partialListing[-1].path
-    raise errors.PathNotFound(f"File does not exist: {directory}")
+    raise errors.PathNotFound(f"File does not exist: {directory}").about(directory)

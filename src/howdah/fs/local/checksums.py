@@ -66,7 +66,7 @@ def decode_header(path: str, data: bytes) -> ChecksumSpec:
     raise errors.ChecksumMismatch(
         f"{path} cannot be verified: {sums_path(path)} is damaged, or not a checksum file; "
         "remove it, or call set_verify_checksum(False), to read the file as it is"
-    )
+    ).about(path)
 
 
 class ChecksummedOutput(LocalOutput):
@@ -168,7 +168,7 @@ class ChecksummedInput(LocalInput):
             f"Checksum error: {self._path} at {offset}: the bytes from there on "
             f"{'have no checksum' if bad < 0 else 'do not fit their checksum'} in "
             f"{sums_path(self._path)}"
-        )
+        ).about(self._path)
 
     def _release(self) -> None:
         try:

@@ -160,7 +160,9 @@ class LocalFileSystem(RawLocalFileSystem):
             # Another file has got the name in between: these may be the checksums of that.
             os.close(sums)
             os.close(descriptor)
-        raise errors.FileChanged(f"{target} is replaced again and again while it is opened")
+        raise errors.FileChanged(f"{target} is replaced again and again while it is opened").about(
+            target
+        )
 
     # --- what belongs together stays together -----------------------------------------
 

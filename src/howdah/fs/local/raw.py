@@ -107,8 +107,9 @@ class RawLocalFileSystem(FileSystem):
         flags: CreateFlag = CreateFlag.NONE,
     ) -> FSDataOutputStream:
         target = self.resolve(path)
-        new_in = self._parents_for(target, create_parent)
-        descriptor, fresh = self._open_new(target, overwrite, permission)
+        with errors.about(target):
+            new_in = self._parents_for(target, create_parent)
+            descriptor, fresh = self._open_new(target, overwrite, permission)
         try:
             with translated(target):
                 output = self._output(
@@ -206,7 +207,8 @@ class RawLocalFileSystem(FileSystem):
             descriptor = os.open(target, os.O_RDONLY | os.O_CLOEXEC)
         if stat.S_ISDIR(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise from_os_error(target, OSError(errno.EISDIR, os.strerror(errno.EISDIR)))
+            is_directory = OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+            raise from_os_error(target, is_directory).about(target)
         return descriptor
 
     def get_path_handle(
@@ -222,7 +224,7 @@ class RawLocalFileSystem(FileSystem):
         try:
             stream = self._input(handle.path)
         except errors.PathNotFound as error:
-            raise errors.InvalidPathHandle(f"{handle.path} is gone") from error
+            raise errors.InvalidPathHandle(f"{handle.path} is gone").about(handle.path) from error
         try:
             check_handle(handle, status_of(handle.path, os.fstat(stream.fileno())))
         except errors.InvalidPathHandle:
@@ -249,9 +251,10 @@ class RawLocalFileSystem(FileSystem):
     # --- namespace --------------------------------------------------------------------
 
     def mkdirs(self, path: PathLike, permission: int | None = None) -> bool:
-        self._make_directories(
-            self.resolve(path), DIRECTORY_MODE if permission is None else check_mode(permission)
-        )
+        target = self.resolve(path)
+        mode = DIRECTORY_MODE if permission is None else check_mode(permission)
+        with errors.about(target):
+            self._make_directories(target, mode)
         return True
 
     def _make_directories(self, target: str, mode: int) -> list[str]:
@@ -261,17 +264,21 @@ class RawLocalFileSystem(FileSystem):
         target = self.resolve(path)
         above = paths.parent_of(target)
         if above is not None and os.path.lexists(above) and not os.path.isdir(above):
-            raise errors.ParentNotDirectory(f"Parent path is not a directory: {above}")
+            raise errors.ParentNotDirectory(f"Parent path is not a directory: {above}").about(
+                target
+            )
         mode = DIRECTORY_MODE if permission is None else check_mode(permission)
         make_directory(target, mode & ~self._umask)
         return True
 
     def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
-        self._rename(*self._renamable(src, dst, overwrite), overwrite)
-
-    def _renamable(self, src: PathLike, dst: PathLike, overwrite: bool) -> tuple[str, str]:
-        """Both paths, after what the system would refuse in worse words, or not at all."""
         source, target = self.resolve(src), self.resolve(dst)
+        with errors.about(source, target):
+            self._check_rename(source, target, overwrite)
+            self._rename(source, target, overwrite)
+
+    def _check_rename(self, source: str, target: str, overwrite: bool) -> None:
+        """Refuse what the system would refuse in worse words, or not at all."""
         with translated(source):
             moved = os.lstat(source)
         if source == target:
@@ -291,7 +298,6 @@ class RawLocalFileSystem(FileSystem):
                 raise errors.RemoteError(
                     f"Source {source} and destination {target} must both be directories, or files"
                 )
-        return source, target
 
     def _rename(self, source: str, target: str, overwrite: bool) -> None:
         try:
@@ -312,7 +318,7 @@ class RawLocalFileSystem(FileSystem):
         if target == paths.SEPARATOR:
             # As HDFS: whoever asks for this has made a mistake.
             if not recursive:
-                raise errors.DirectoryNotEmpty(f"{target} is non empty")
+                raise errors.DirectoryNotEmpty(f"{target} is non empty").about(target)
             return False
         try:
             info = os.lstat(target)
@@ -349,15 +355,16 @@ class RawLocalFileSystem(FileSystem):
         location = paths.parse(target)
         if location.is_qualified:
             self._check_own(location)
-        self._parents_for(place, create_parent)
-        with translated(place):
-            os.symlink(location.path, place)
+        with errors.about(place):
+            self._parents_for(place, create_parent)
+            with translated(place):
+                os.symlink(location.path, place)
 
     def get_link_target(self, path: PathLike) -> str:
         target = self.resolve(path)
         status = self.get_file_link_status(target)
         if status.symlink is None:
-            raise errors.RemoteError(f"Path {target} is not a symbolic link")
+            raise errors.RemoteError(f"Path {target} is not a symbolic link").about(target)
         return status.symlink
 
     def list_status_iter(self, path: PathLike) -> Iterator[FileStatus]:
@@ -398,7 +405,7 @@ class RawLocalFileSystem(FileSystem):
             raise errors.IllegalArgument(f"{mode} is no combination of R_OK, W_OK and X_OK")
         self.get_file_status(target)
         if not os.access(target, mode, effective_ids=os.access in os.supports_effective_ids):
-            raise errors.AccessDenied(f"`{target}': Permission denied")
+            raise errors.AccessDenied(f"`{target}': Permission denied").about(target)
 
     # --- attributes -------------------------------------------------------------------
 

@@ -130,7 +130,7 @@ class LocalOutput(ABC):
 
     def _check(self) -> None:
         if self._closed:
-            raise errors.ClosedStream(f"{self._path} is closed")
+            raise errors.ClosedStream(f"{self._path} is closed").about(self._path)
         if self._failure is not None:
             raise self._failure
 
@@ -359,7 +359,7 @@ class LocalInput(io.RawIOBase):
 
     def _check_open(self) -> None:
         if self.closed:
-            raise errors.ClosedStream(f"{self._path} is closed")
+            raise errors.ClosedStream(f"{self._path} is closed").about(self._path)
 
     def has_capability(self, capability: str) -> bool:
         return capability in (capabilities.READ_BYTE_BUFFER, capabilities.PREAD_BYTE_BUFFER)

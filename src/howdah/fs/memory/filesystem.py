@@ -19,6 +19,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import ClassVar
 
 from howdah import errors, keys
@@ -99,6 +100,12 @@ class MemoryFileSystem(FileSystem):
     def close(self) -> None:
         """The files stay, and so do streams that are open."""
 
+    @contextmanager
+    def _doing(self, path: str, other: str | None = None) -> Iterator[None]:
+        """Hold the lock; an error is about the paths that the caller named."""
+        with self._lock, errors.about(path, other):
+            yield
+
     # --- streams ----------------------------------------------------------------------
 
     def create(
@@ -115,7 +122,7 @@ class MemoryFileSystem(FileSystem):
         flags: CreateFlag = CreateFlag.NONE,
     ) -> FSDataOutputStream:
         target = self.resolve(path)
-        with self._lock:
+        with self._doing(target):
             place = self._tree.place(target, self.user)
             if isinstance(place.node, Directory):
                 raise errors.PathExists(f"{target} already exists as a directory")
@@ -159,7 +166,7 @@ class MemoryFileSystem(FileSystem):
         progress: Progress | None = None,
     ) -> FSDataOutputStream:
         target = self.resolve(path)
-        with self._lock:
+        with self._doing(target):
             return self._writing(target, self._changeable(target, "append to"), progress)
 
     def _changeable(self, path: str, operation: str) -> File:
@@ -178,7 +185,7 @@ class MemoryFileSystem(FileSystem):
     def _opened(
         self, path: str, check: Callable[[File], None], buffer_size: int | None
     ) -> FSDataInputStream:
-        with self._lock:
+        with self._doing(path):
             file = self._tree.file(path, self.user)
             self._tree.check(self.user, file, READ, path)
             check(file)
@@ -189,7 +196,7 @@ class MemoryFileSystem(FileSystem):
     def truncate(self, path: PathLike, length: int) -> bool:
         """Cut a file off at `length` bytes; done when this returns, so always true."""
         target = self.resolve(path)
-        with self._lock:
+        with self._doing(target):
             file = self._changeable(target, "truncate")
             if not 0 <= length <= len(file.content):
                 raise errors.IllegalArgument(
@@ -206,7 +213,7 @@ class MemoryFileSystem(FileSystem):
             raise errors.IllegalArgument(f"concat: nothing to put at the end of {into}")
         if len({into, *names}) <= len(names):
             raise errors.IllegalArgument(f"concat: a file is named twice: {into}, {names}")
-        with self._lock:
+        with self._doing(into):
             file = self._changeable(into, "concat to")
             places = [self._tree.place(name, self.user) for name in names]
             found = [self._changeable(name, "concat") for name in names]
@@ -220,15 +227,16 @@ class MemoryFileSystem(FileSystem):
     def recover_lease(self, path: PathLike) -> bool:
         """Take a file from its writer, at what was flushed; so always true."""
         target = self.resolve(path)
-        with self._lock:
+        with self._doing(target):
             file = self._tree.file(target, self.user)
             self._tree.check(self.user, file, WRITE, target)
             file.writer = None
         return True
 
     def is_file_closed(self, path: PathLike) -> bool:
-        with self._lock:
-            return self._tree.file(self.resolve(path), self.user).writer is None
+        target = self.resolve(path)
+        with self._doing(target):
+            return self._tree.file(target, self.user).writer is None
 
     def get_path_handle(
         self, status: FileStatus, *, may_change: bool = True, may_move: bool = False
@@ -239,7 +247,7 @@ class MemoryFileSystem(FileSystem):
         self, handle: PathHandle, buffer_size: int | None = None
     ) -> FSDataInputStream:
         path: str | None = handle.path
-        with self._lock:
+        with self._doing(handle.path):
             if handle.may_move and handle.file_id is not None:
                 path = self._tree.path_of_id(handle.file_id)
             if path is None:
@@ -255,9 +263,10 @@ class MemoryFileSystem(FileSystem):
     # --- namespace --------------------------------------------------------------------
 
     def mkdirs(self, path: PathLike, permission: int | None = None) -> bool:
-        with self._lock:
+        target = self.resolve(path)
+        with self._doing(target):
             self._make_directories(
-                self.resolve(path), DIRECTORY_MODE if permission is None else check_mode(permission)
+                target, DIRECTORY_MODE if permission is None else check_mode(permission)
             )
         return True
 
@@ -272,7 +281,7 @@ class MemoryFileSystem(FileSystem):
 
     def mkdir(self, path: PathLike, permission: int | None = None) -> bool:
         target = self.resolve(path)
-        with self._lock:
+        with self._doing(target):
             place = self._tree.place(target, self.user)
             if place.node is not None:
                 raise errors.PathExists(f"{target} already exists")
@@ -281,7 +290,7 @@ class MemoryFileSystem(FileSystem):
 
     def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
         source_path, target_path = self.resolve(src), self.resolve(dst)
-        with self._lock:
+        with self._doing(source_path, target_path):
             source = self._tree.place(source_path, self.user)
             if source.node is None:
                 raise errors.PathNotFound(f"rename source {source_path} is not found.")
@@ -316,7 +325,7 @@ class MemoryFileSystem(FileSystem):
 
     def delete(self, path: PathLike, recursive: bool = False) -> bool:
         target = self.resolve(path)
-        with self._lock:
+        with self._doing(target):
             try:
                 place = self._tree.place(target, self.user)
             except errors.ParentNotDirectory:
@@ -335,12 +344,12 @@ class MemoryFileSystem(FileSystem):
 
     def get_file_status(self, path: PathLike) -> FileStatus:
         target = self.resolve(path)
-        with self._lock:
+        with self._doing(target):
             return _status(target, self._tree.existing(target, self.user))
 
     def list_status_iter(self, path: PathLike) -> Iterator[FileStatus]:
         target = self.resolve(path)
-        with self._lock:
+        with self._doing(target):
             node = self._tree.existing(target, self.user)
             if isinstance(node, Directory):
                 self._tree.check(self.user, node, READ, target)
@@ -363,14 +372,14 @@ class MemoryFileSystem(FileSystem):
         if mode & ~(os.R_OK | os.W_OK | os.X_OK):
             raise errors.IllegalArgument(f"{mode} is no combination of R_OK, W_OK and X_OK")
         target = self.resolve(path)
-        with self._lock:
+        with self._doing(target):
             self._tree.check(self.user, self._tree.existing(target, self.user), mode, target)
 
     # --- attributes -------------------------------------------------------------------
 
     def set_permission(self, path: PathLike, mode: int) -> None:
         target = self.resolve(path)
-        with self._lock:
+        with self._doing(target):
             node = self._tree.existing(target, self.user)
             self._tree.check_owner(self.user, node, target)
             node.mode = check_mode(mode)
@@ -379,7 +388,7 @@ class MemoryFileSystem(FileSystem):
         if not owner and not group:
             raise errors.IllegalArgument("set_owner needs an owner, a group, or both")
         target = self.resolve(path)
-        with self._lock:
+        with self._doing(target):
             node = self._tree.existing(target, self.user)
             self._tree.check_owner(self.user, node, target)
             if self.user != self._tree.superuser and (
@@ -391,7 +400,7 @@ class MemoryFileSystem(FileSystem):
 
     def set_times(self, path: PathLike, mtime_ms: int = -1, atime_ms: int = -1) -> None:
         target = self.resolve(path)
-        with self._lock:
+        with self._doing(target):
             node = self._tree.existing(target, self.user)
             self._tree.check(self.user, node, WRITE, target)
             node.mtime_ms = node.mtime_ms if mtime_ms < 0 else mtime_ms
@@ -402,7 +411,7 @@ class MemoryFileSystem(FileSystem):
         if replication < 1:
             raise errors.IllegalArgument(f"{replication} is no number of replicas")
         target = self.resolve(path)
-        with self._lock:
+        with self._doing(target):
             node = self._tree.existing(target, self.user)
             self._tree.check(self.user, node, WRITE, target)
             if isinstance(node, File):

@@ -95,14 +95,14 @@ class MemoryOutput:
 
     def _check(self) -> None:
         if self._closed:
-            raise errors.ClosedStream(f"{self._path} is closed")
+            raise errors.ClosedStream(f"{self._path} is closed").about(self._path)
         self._check_writer()
 
     def _check_writer(self) -> None:
         if self._file.writer is not self:
             raise errors.LeaseExpired(
                 f"{self._path} was deleted, overwritten or taken from the writer of this stream"
-            )
+            ).about(self._path)
 
     def has_capability(self, capability: str) -> bool:
         return capability in (capabilities.HFLUSH, capabilities.HSYNC)
@@ -185,7 +185,7 @@ class MemoryInput(io.RawIOBase):
 
     def _check_open(self) -> None:
         if self.closed:
-            raise errors.ClosedStream(f"{self._path} is closed")
+            raise errors.ClosedStream(f"{self._path} is closed").about(self._path)
 
     def has_capability(self, capability: str) -> bool:
         return capability in _INPUT

@@ -104,11 +104,9 @@ class Tree:
         try:
             node = self.place(path, user).node
         except errors.ParentNotDirectory as error:
-            raise errors.PathNotFound(f"File does not exist: {path}: {error}").about(
-                path
-            ) from error
+            raise errors.PathNotFound(f"File does not exist: {path}: {error}") from error
         if node is None:
-            raise errors.PathNotFound(f"File does not exist: {path}").about(path)
+            raise errors.PathNotFound(f"File does not exist: {path}")
         return node
 
     def file(self, path: str, user: str) -> File:

@@ -28,6 +28,7 @@ class DataInput(ABC):
         return data
 
     def read_boolean(self) -> bool:
+        """One byte; true unless it is 0."""
         return self.read_exactly(1) != b"\0"
 
     def read_byte(self) -> int:
@@ -51,16 +52,20 @@ class DataInput(ABC):
         return chr(self.read_unsigned_short())
 
     def read_int(self) -> int:
+        """Four bytes as a signed number."""
         return int.from_bytes(self.read_exactly(4), "big", signed=True)
 
     def read_long(self) -> int:
+        """Eight bytes as a signed number."""
         return int.from_bytes(self.read_exactly(8), "big", signed=True)
 
     def read_float(self) -> float:
+        """Four bytes as a number of IEEE 754."""
         value: float = codec.FLOAT.unpack(self.read_exactly(4))[0]
         return value
 
     def read_double(self) -> float:
+        """Eight bytes as a number of IEEE 754."""
         value: float = codec.DOUBLE.unpack(self.read_exactly(8))[0]
         return value
 
