@@ -95,13 +95,17 @@ class FakeDatanode:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def stop(self) -> None:
+        self.refuse_connections()
+        self.drop_connections()
+
+    def refuse_connections(self) -> None:
+        """Take no new ones; those that there are stay."""
         if self.stopped:
             return
         self.stopped = True
         # Wakes the thread in accept, which would take one more connection otherwise.
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        self.drop_connections()
 
     def drop_connections(self) -> None:
         for connection in self._open:

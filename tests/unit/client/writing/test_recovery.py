@@ -245,8 +245,9 @@ def test_two_of_three_nodes_fail_at_once_and_the_write_succeeds(cluster: FakeClu
 
     def both(header: Any, connection: Any) -> bool:
         if header.seqno == 10:
+            # The second one must be away when the first one is missed.
+            cluster.datanodes[1].refuse_connections()
             cluster.datanodes[0].stop()
-            cluster.datanodes[1].stop()
         return header.seqno >= 10
 
     cluster.datanodes[0].on_packet = both
@@ -398,8 +399,9 @@ def test_a_source_that_cannot_be_reached_is_dropped_as_well(cluster: FakeCluster
 
     def both(header: Any, connection: Any) -> bool:
         if header.seqno == 10:
+            # The second one must be away when the first one is missed.
+            cluster.datanodes[1].refuse_connections()
             cluster.datanodes[0].stop()
-            cluster.datanodes[1].stop()
         return header.seqno >= 10
 
     cluster.datanodes[0].on_packet = both
