@@ -213,8 +213,10 @@ class InMemoryDatanode:
         *,
         storage_id: str | None = None,
         finalized: bool = True,
+        delete_hint: str = "",
     ) -> None:
-        """A replica came to the disk; the namenode is told."""
+        """A replica came to the disk; the namenode is told, also which datanode, by its uuid, is
+        to lose its own for it."""
         where = storage_id or self.first_storage
         self.replicas[where][block_id] = Replica(generation_stamp, length_bytes, finalized)
         status = (
@@ -222,7 +224,7 @@ class InMemoryDatanode:
             if finalized
             else datanode_namenode_pb2.ReceivedDeletedBlockInfoProto.RECEIVING
         )
-        self.tell(where, block_id, generation_stamp, length_bytes, status)
+        self.tell(where, block_id, generation_stamp, length_bytes, status, delete_hint)
 
     def drop(self, block_id: int) -> None:
         """The replica went from the disk; the namenode is told."""
@@ -295,7 +297,13 @@ class InMemoryDatanode:
         self.commit(order, length_bytes, targets)
 
     def tell(
-        self, storage_id: str, block_id: int, generation_stamp: int, length_bytes: int, status: int
+        self,
+        storage_id: str,
+        block_id: int,
+        generation_stamp: int,
+        length_bytes: int,
+        status: int,
+        delete_hint: str = "",
     ) -> None:
         """An incremental report of one replica."""
         proto = datanode_namenode_pb2
@@ -316,6 +324,7 @@ class InMemoryDatanode:
                                     numBytes=length_bytes,
                                 ),
                                 status=status,  # type: ignore[arg-type]
+                                deleteHint=delete_hint or None,
                             )
                         ],
                     )

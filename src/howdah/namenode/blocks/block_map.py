@@ -176,6 +176,21 @@ class BlockMap:
         else:
             self._finalized(storage, block, replica)
 
+    def moved(self, storage: Storage, block_id: int, source: Datanode) -> None:
+        """The storage has just reported a replica that was moved there: `source` is to lose its
+        own. A standby leaves that to the active."""
+        block = self.blocks.get(block_id)
+        if (
+            self._is_active
+            and block is not None
+            and block.state is BlockState.COMPLETE
+            and storage in block.replicas
+            and source is not storage.node
+            and any(other.node is source for other in block.replicas)
+        ):
+            self.redundancy.move_hints.note(block_id, source, storage)
+            self.note_change(block)
+
     def _is_as_expected(self, storage: Storage, replica: ReportedReplica) -> bool:
         """The quick way for most replicas of most reports: a good replica of a complete block.
         If it is one, it counts now."""

@@ -135,6 +135,7 @@ class Reconstruction:
         was ordered by another one."""
         for orders in (self._pending, self._reports_deadline_ms, self._resend_ms, self._failed):
             orders.clear()
+        self._map.redundancy.move_hints.clear()
         self._has_scanned = False
 
     @property
@@ -376,8 +377,9 @@ class Reconstruction:
         }
 
     def _invalidate_excess(self, block: Block) -> None:
-        """Invalidate excess replicas, from the fullest node of the rack with the most replicas;
-        first those that may be deleted anyway. Enough certain replicas always stay."""
+        """Invalidate excess replicas: those that were moved elsewhere, then from the fullest node
+        of the rack with the most replicas; first those that may be deleted anyway. Enough
+        certain replicas always stay."""
         certain, expected = (
             self._map.invalidation.count_certain(block),
             self._expected_replication(block),
@@ -403,6 +405,9 @@ class Reconstruction:
             if storage.node.pending_deletions < MAX_PENDING_DELETIONS
             and not (spare_certain and self._map.invalidation.is_certain(storage, block_id))
         ]
+        moved = self._map.redundancy.move_hints.victim(block_id, found, racks)
+        if moved is not None:
+            return moved
         return max(
             found,
             key=lambda s: (

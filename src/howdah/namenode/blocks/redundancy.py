@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from howdah.namenode.blocks.datanodes import Datanode
+from howdah.namenode.blocks.move_hints import MoveHints
 from howdah.namenode.inodes.block_table import Block, BlockState
 
 _SPARE_TURNS: Final = 64
@@ -117,6 +118,8 @@ class Redundancy:
         """Blocks with corrupt replicas."""
         self.missing_single: Final[set[int]] = set()
         """Missing blocks whose expected replication is 1."""
+        self.move_hints: Final = MoveHints()
+        """Which replicas in excess are to go, because they were moved elsewhere."""
 
     def note(self, block_id: int) -> None:
         """The block, or one of its replicas, has changed."""
@@ -165,10 +168,12 @@ class Redundancy:
         self._move(block_id, None, is_new=False)
         self.corrupt.discard(block_id)
         self.missing_single.discard(block_id)
+        self.move_hints.forget(block_id)
 
     def settle(self, block_id: int) -> None:
         """All work on the block has been ordered."""
         self._move(block_id, None, is_new=False)
+        self.move_hints.forget(block_id)
         self._taken(block_id)
 
     def _taken(self, block_id: int) -> None:
@@ -193,6 +198,8 @@ class Redundancy:
         else:  # As nearly always: these 0.6 us are a third of what a change costs.
             need = _need(block.replica_count, 0, expected, expected, has_corrupt)
         self._move(block_id, need, is_new=has_changed)
+        if need is not Need.EXCESS and self.move_hints:
+            self.move_hints.forget(block_id)
         _keep(self.corrupt, block_id, has_corrupt)
         _keep(self.missing_single, block_id, need is Need.MISSING and expected == 1)
         return need

@@ -232,6 +232,23 @@ class IdSet:
     def __len__(self) -> int:
         return self._count
 
+    def all_from(self, position: int) -> Iterator[int]:
+        """All of them as `__iter__` gives them, but those before `position` at the end."""
+        parts = list(self._parts.items())
+        turn = 0
+        while turn < len(parts) and position >= len(parts[turn][1]):
+            position -= len(parts[turn][1])
+            turn += 1
+        late: list[int] = []
+        for number, (upper, part) in enumerate((*parts[turn:], *parts[:turn])):
+            first = upper << _SET_SHIFT
+            ids = [first + low for low in part]
+            if number == 0:
+                late = ids[:position]
+                ids = ids[position:]
+            yield from ids
+        yield from late
+
     def __iter__(self) -> Iterator[int]:
         """In no order, and as of when each part is reached: it may change meanwhile."""
         for upper, part in list(self._parts.items()):

@@ -225,7 +225,7 @@ class Namenode:
             [
                 self.client.service(),
                 self.datanode.service(),
-                NamenodeProtocol(core, cluster, storage).service(),
+                NamenodeProtocol(core, cluster, storage, random.Random()).service(),
                 HAService(
                     core,
                     lambda: self.context.state.name,

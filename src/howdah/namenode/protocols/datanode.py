@@ -412,6 +412,10 @@ class DatanodeProtocol:
                         ReplicaState.FINALIZED if received else ReplicaState.RBW,
                     ),
                 )
+                if received and info.deleteHint:
+                    source = self._core.datanodes.get(info.deleteHint)
+                    if source is not None:
+                        self._core.blocks.moved(storage, info.block.blockId, source)
         self._after_reports()
         return pb.BlockReceivedAndDeletedResponseProto()
 

@@ -1,4 +1,4 @@
-"""NamenodeProtocol: what a secondary namenode asks (pure).
+"""NamenodeProtocol: what a secondary namenode asks, and a balancer (pure).
 
 Mirrors Hadoop's NamenodeProtocolServerSideTranslatorPB before NameNodeRpcServer.
 
@@ -15,11 +15,16 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from howdah import errors
+from howdah.namenode.blocks.movable import Dice, movable_blocks
 from howdah.namenode.calls.core import Core
+from howdah.namenode.inodes.block_table import Block
+from howdah.namenode.inodes.files import File
 from howdah.namenode.protocols.cluster_identity import ClusterIdentity
+from howdah.namenode.protocols.messages import LONG_MASK, signed
 from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import namenode_pb2 as pb
-from howdah.rpc.service import Caller, Deferred, Service
+from howdah.proto import types_pb2
+from howdah.rpc.service import Caller, Deferred, Service, Slices
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +53,10 @@ class NamenodeProtocol:
 
     PROTOCOL = "org.apache.hadoop.hdfs.server.protocol.NamenodeProtocol"
 
-    def __init__(self, core: Core, cluster: ClusterIdentity, source: CheckpointSource) -> None:
+    def __init__(
+        self, core: Core, cluster: ClusterIdentity, source: CheckpointSource, dice: Dice
+    ) -> None:
+        self._dice = dice
         self._core = core
         self._cluster = cluster
         self._source = source
@@ -60,7 +68,7 @@ class NamenodeProtocol:
             1,
             descriptor,
             self,
-            refused=["getBlocks", "registerSubordinateNamenode", "endCheckpoint"],
+            refused=["registerSubordinateNamenode", "endCheckpoint"],
         )
 
     def _check(self, caller: Caller, what: str) -> None:
@@ -71,6 +79,57 @@ class NamenodeProtocol:
     ) -> server_pb.VersionResponseProto:
         """For anybody: balancers and benchmarks of other users ask, too."""
         return server_pb.VersionResponseProto(info=self._cluster.namespace_info())
+
+    def get_blocks(self, request: pb.GetBlocksRequestProto, caller: Caller) -> Slices:
+        """Blocks of one datanode that a balancer may move, and where their replicas are. In
+        slices: there may be a million that are too small."""
+        core = self._core
+        size_bytes, min_bytes = signed(request.size), signed(request.minBlockSize)
+        if size_bytes <= 0:
+            raise errors.IllegalArgument(f"Unexpected not positive size: {size_bytes}")
+        if min_bytes < 0:
+            raise errors.IllegalArgument(f"Unexpected negative size: {min_bytes}")
+        self._check(caller, "ask for the blocks of a datanode")
+        core.safe_mode.check("Cannot execute getBlocks")
+        uuid = request.datanode.datanodeUuid
+        node = core.datanodes.get(uuid)
+        if node is None:
+            raise errors.IllegalArgument(f"Datanode {uuid} not found.")
+        interval_ms = signed(request.timeInterval)
+        found = yield from movable_blocks(
+            node,
+            core.namespace.blocks,
+            self._dice,
+            size_bytes=size_bytes,
+            min_block_bytes=min_bytes,
+            storage_type=request.storageType if request.HasField("storageType") else None,
+            is_hot=self._read_in_the_last(interval_ms) if interval_ms > 0 else None,
+        )
+        answer = pb.GetBlocksResponseProto()
+        # The field is required, and may be empty.
+        answer.blocks.SetInParent()
+        for block in found:
+            answer.blocks.blocks.add(
+                block=types_pb2.BlockProto(
+                    blockId=block.block_id & LONG_MASK,
+                    genStamp=block.generation_stamp,
+                    numBytes=block.length_bytes,
+                ),
+                datanodeUuids=[storage.node.identity.uuid for storage in block.replicas],
+                storageUuids=[storage.storage_id for storage in block.replicas],
+                storageTypes=[storage.storage_type for storage in block.replicas],
+            )
+        return answer
+
+    def _read_in_the_last(self, interval_ms: int) -> Callable[[Block], bool]:
+        """Whether the file of a block was read of late, as far as its access time says."""
+        since_ms = self._core.clock.wall_ms() - interval_ms
+
+        def is_hot(block: Block) -> bool:
+            file = self._core.namespace.inodes.get(block.file_id)
+            return isinstance(file, File) and file.atime_ms >= since_ms
+
+        return is_hot
 
     def get_transaction_id(
         self, request: pb.GetTransactionIdRequestProto, caller: Caller

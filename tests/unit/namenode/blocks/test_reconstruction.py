@@ -300,3 +300,94 @@ def test_order_for_a_replica_that_a_full_report_does_not_name_is_over() -> None:
     victim.report()
     assert not victim.known.invalidated
     assert cluster.orders() == []
+
+
+# --- moves ---
+
+
+def _deleted(cluster: Cluster) -> list[str]:
+    return [node for what, node, _ in cluster.orders() if what == "delete"]
+
+
+def _place(cluster: Cluster, racks: dict[str, str]) -> None:
+    for node in cluster.nodes:
+        node.known.location = racks[node.uuid]
+
+
+@pytest.mark.req("FS-015")
+@pytest.mark.parametrize("turn", range(3))
+def test_a_replica_that_was_moved_goes_where_it_came_from(turn: int) -> None:
+    cluster = Cluster(nodes=4, holders=3)
+    source = cluster.holders()[turn]
+    (target,) = [node for node in cluster.nodes if node not in cluster.holders()]
+    # Without the hint the fullest would go.
+    for node in cluster.nodes:
+        node.used_bytes = 0 if node is source else node.capacity_bytes // 2
+        node.heartbeat()
+    target.store(
+        cluster.block.blockId, cluster.block.generationStamp, LENGTH, delete_hint=source.uuid
+    )
+    assert _deleted(cluster) == [source.uuid]
+    source.drop(cluster.block.blockId)
+    assert cluster.orders() == []
+
+
+def test_a_move_that_would_cost_a_rack_is_not_carried_on() -> None:
+    cluster = Cluster(nodes=4, holders=3)
+    source, *others = cluster.holders()
+    (target,) = [node for node in cluster.nodes if node not in cluster.holders()]
+    _place(cluster, {source.uuid: "/a", target.uuid: "/b", **{o.uuid: "/b" for o in others}})
+    target.store(
+        cluster.block.blockId, cluster.block.generationStamp, LENGTH, delete_hint=source.uuid
+    )
+    (victim,) = _deleted(cluster)
+    assert victim != source.uuid
+
+
+def test_a_move_to_a_new_rack_is_carried_on() -> None:
+    cluster = Cluster(nodes=4, holders=3)
+    source, *others = cluster.holders()
+    (target,) = [node for node in cluster.nodes if node not in cluster.holders()]
+    _place(cluster, {source.uuid: "/a", target.uuid: "/c", **{o.uuid: "/b" for o in others}})
+    target.store(
+        cluster.block.blockId, cluster.block.generationStamp, LENGTH, delete_hint=source.uuid
+    )
+    assert _deleted(cluster) == [source.uuid]
+
+
+@pytest.mark.req("FS-015")
+def test_a_move_deletes_nothing_where_another_replica_was_lost_meanwhile() -> None:
+    cluster = Cluster(nodes=4, holders=3)
+    source, other, _ = cluster.holders()
+    (target,) = [node for node in cluster.nodes if node not in cluster.holders()]
+    other.drop(cluster.block.blockId)
+    target.store(
+        cluster.block.blockId, cluster.block.generationStamp, LENGTH, delete_hint=source.uuid
+    )
+    assert _deleted(cluster) == []
+    assert not cluster.namenode.core.blocks.redundancy.move_hints
+    # What comes back later is chosen among by the usual rules.
+    other.store(cluster.block.blockId, cluster.block.generationStamp, LENGTH)
+    assert len(_deleted(cluster)) == 1
+
+
+@pytest.mark.parametrize("hint", ["unheard-of", "target", "empty"])
+def test_a_hint_that_means_nothing_is_not_kept(hint: str) -> None:
+    cluster = Cluster(nodes=5, holders=3)
+    target, empty = [node for node in cluster.nodes if node not in cluster.holders()]
+    uuid = {"target": target.uuid, "empty": empty.uuid}.get(hint, hint)
+    target.store(cluster.block.blockId, cluster.block.generationStamp, LENGTH, delete_hint=uuid)
+    assert not cluster.namenode.core.blocks.redundancy.move_hints
+    assert len(_deleted(cluster)) == 1
+
+
+def test_two_moves_of_a_block_cost_their_two_sources() -> None:
+    cluster = Cluster(nodes=5, holders=3)
+    first, second, _ = cluster.holders()
+    targets = [node for node in cluster.nodes if node not in cluster.holders()]
+    for source, target in zip((first, second), targets, strict=True):
+        target.store(
+            cluster.block.blockId, cluster.block.generationStamp, LENGTH, delete_hint=source.uuid
+        )
+    assert sorted(_deleted(cluster)) == sorted([first.uuid, second.uuid])
+    assert not cluster.namenode.core.blocks.redundancy.move_hints

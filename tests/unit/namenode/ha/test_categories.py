@@ -30,7 +30,7 @@ def services() -> list[Service]:
     return [
         namenode.client.service(),
         namenode.datanode.service(),
-        NamenodeProtocol(namenode.core, CLUSTER, UNUSED).service(),
+        NamenodeProtocol(namenode.core, CLUSTER, UNUSED, UNUSED).service(),
         HAService(
             namenode.core, lambda: "ACTIVE", lambda: "", None, HASettings(False, False)
         ).service(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,8 +13,9 @@ from howdah import errors
 from howdah.namenode.protocols.namenode import FirstAndLast, NamenodeProtocol
 from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import namenode_pb2 as pb
-from howdah.rpc.service import Caller
-from howdah.testing.in_memory import CLUSTER, outcome
+from howdah.proto import types_pb2
+from howdah.rpc.service import Caller, Slices
+from howdah.testing.in_memory import CLUSTER, InMemoryDatanode, outcome
 
 
 class Source:
@@ -51,7 +53,7 @@ def source() -> Source:
 
 @pytest.fixture
 def protocol(client: Any, source: Source) -> NamenodeProtocol:
-    return NamenodeProtocol(client.namenode.core, CLUSTER, source)
+    return NamenodeProtocol(client.namenode.core, CLUSTER, source, random.Random(7))
 
 
 def caller(user: str = "root") -> Caller:
@@ -137,3 +139,135 @@ def test_backup_nodes_are_refused_by_name(protocol: NamenodeProtocol) -> None:
         protocol.start_checkpoint(
             pb.StartCheckpointRequestProto(registration=registration()), caller()
         )
+
+
+# --- what a balancer asks ---
+
+
+def whole(slices: Slices) -> Message:
+    """The answer that the slices come to."""
+    while True:
+        try:
+            next(slices)
+        except StopIteration as end:
+            message: Message = end.value
+            return message
+
+
+def blocks_of(
+    protocol: NamenodeProtocol, node: InMemoryDatanode, size: int = 1 << 40, **more: Any
+) -> list[server_pb.BlockWithLocationsProto]:
+    request = pb.GetBlocksRequestProto(
+        datanode=node.registration().datanodeID, size=size, **{"minBlockSize": 0, **more}
+    )
+    answer = whole(protocol.get_blocks(request, caller()))
+    assert isinstance(answer, pb.GetBlocksResponseProto)
+    return list(answer.blocks.blocks)
+
+
+def ids_of(blocks: list[server_pb.BlockWithLocationsProto]) -> list[int]:
+    return [each.block.blockId for each in blocks]
+
+
+def test_blocks_of_a_datanode_are_told_with_all_their_places(
+    client: Any, protocol: NamenodeProtocol, nodes: list[InMemoryDatanode]
+) -> None:
+    file = client.write("/file", *[100] * 5, replication=3)
+    for node in nodes:
+        found = blocks_of(protocol, node)
+        assert sorted(ids_of(found)) == sorted(block.block_id for block in file.blocks)
+        for each in found:
+            assert set(each.datanodeUuids) == {node.uuid for node in nodes}
+            assert set(each.storageUuids) == {node.first_storage for node in nodes}
+            assert list(each.storageTypes) == [types_pb2.DISK] * 3
+            assert each.block.numBytes == 100
+    assert blocks_of(protocol, client.namenode.join("empty")) == []
+
+
+def test_only_as_many_blocks_are_told_as_are_asked_for(
+    client: Any, protocol: NamenodeProtocol, nodes: list[InMemoryDatanode]
+) -> None:
+    client.write("/file", *[100] * 30, replication=3)
+    answers = [tuple(ids_of(blocks_of(protocol, nodes[0], size=201))) for _ in range(20)]
+    assert {len(answer) for answer in answers} == {3}
+    assert len(set(answers)) > 1, "who asks again gets others"
+
+
+def test_blocks_that_are_small_or_open_are_left_out(
+    client: Any, protocol: NamenodeProtocol, nodes: list[InMemoryDatanode]
+) -> None:
+    file = client.write("/file", 100, 200, 50, replication=3)
+    client.create("/open", replication=3)
+    client.store(client.add_block("/open"), 300)
+    assert ids_of(blocks_of(protocol, nodes[0], minBlockSize=150)) == [file.blocks[1].block_id]
+
+
+def test_a_storage_type_may_be_asked_for(
+    client: Any, protocol: NamenodeProtocol, nodes: list[InMemoryDatanode]
+) -> None:
+    client.write("/file", 100, replication=3)
+    assert len(blocks_of(protocol, nodes[0], storageType=types_pb2.DISK)) == 1
+    assert not blocks_of(protocol, nodes[0], storageType=types_pb2.SSD)
+
+
+def test_blocks_that_were_read_of_late_come_last(
+    client: Any, protocol: NamenodeProtocol, nodes: list[InMemoryDatanode]
+) -> None:
+    now_ms = client.namenode.core.clock.wall_ms()
+    cold = client.write("/cold", *[100] * 10, replication=3)
+    hot = client.write("/hot", *[100] * 10, replication=3)
+    client.set_times("/cold", atime_ms=now_ms - 5000)
+    client.set_times("/hot", atime_ms=now_ms)
+    found = ids_of(blocks_of(protocol, nodes[0], timeInterval=1000))
+    assert set(found[:10]) == {block.block_id for block in cold.blocks}
+    assert set(found[10:]) == {block.block_id for block in hot.blocks}
+    few = ids_of(blocks_of(protocol, nodes[0], size=500, timeInterval=1000))
+    assert set(few) <= set(found[:10])
+
+
+def test_a_storage_that_has_yet_to_report_has_no_blocks_to_move(
+    client: Any, protocol: NamenodeProtocol, nodes: list[InMemoryDatanode]
+) -> None:
+    client.write("/file", 100, replication=3)
+    nodes[0].register()
+    assert blocks_of(protocol, nodes[0]) == []
+    nodes[0].heartbeat()
+    nodes[0].report()
+    assert len(blocks_of(protocol, nodes[0])) == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "what"),
+    [
+        ({"size": 0}, "not positive size"),
+        ({"size": (1 << 64) - 5}, "not positive size: -5"),
+        ({"minBlockSize": (1 << 64) - 1}, "negative size: -1"),
+    ],
+)
+def test_sizes_that_mean_nothing_are_refused(
+    protocol: NamenodeProtocol,
+    nodes: list[InMemoryDatanode],
+    fields: dict[str, int],
+    what: str,
+) -> None:
+    with pytest.raises(errors.IllegalArgument, match=what):
+        blocks_of(protocol, nodes[0], **{"size": 1, **fields})
+
+
+def test_a_datanode_that_nobody_knows_is_refused(
+    client: Any, protocol: NamenodeProtocol, nodes: list[InMemoryDatanode]
+) -> None:
+    nodes[0].uuid = "unheard-of"
+    with pytest.raises(errors.IllegalArgument, match="Datanode unheard-of not found"):
+        blocks_of(protocol, nodes[0])
+
+
+def test_blocks_are_not_told_in_safe_mode_nor_to_others(
+    client: Any, protocol: NamenodeProtocol, nodes: list[InMemoryDatanode]
+) -> None:
+    request = pb.GetBlocksRequestProto(datanode=nodes[0].registration().datanodeID, size=1)
+    with pytest.raises(errors.AccessDenied):
+        whole(protocol.get_blocks(request, caller("mallory")))
+    client.namenode.core.safe_mode.enter()
+    with pytest.raises(errors.SafeMode, match="getBlocks"):
+        whole(protocol.get_blocks(request, caller()))
