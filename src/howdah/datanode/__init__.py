@@ -8,6 +8,7 @@ Rooms, from the bottom to the top; each imports only rooms above it in this list
 - `transfer`     the data port
 - `recovery`     block recovery
 - `process`      the data process
+- `scanners`     verification of what is on the disks
 - `keeper`       the keeper
 
 `settings` is what the rooms need to know of the configuration, `server` the whole datanode.

@@ -82,6 +82,27 @@ class DataSettings:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class ScanSettings:
+    """For those who go over the disks. Defaults are Hadoop's."""
+
+    period_s: float = 504 * 3600.0
+    """Every replica is verified once in this; negative: none is."""
+    bytes_per_second: int = 1 << 20
+    """Of each volume; 0 switches verification off."""
+    cursor_save_s: float = 600.0
+
+    @classmethod
+    def of(cls, conf: Configuration) -> ScanSettings:
+        default = cls()
+        return cls(
+            # As in Hadoop, 0 is the default and not off.
+            period_s=conf.get(keys.DFS_DATANODE_SCAN_PERIOD_HOURS) or default.period_s,
+            bytes_per_second=conf.get(keys.DFS_BLOCK_SCANNER_VOLUME_BYTES_PER_SECOND),
+            cursor_save_s=conf.get(keys.DFS_BLOCK_SCANNER_CURSOR_SAVE_INTERVAL_MS),
+        )
+
+
 def _restart_notice_ms(conf: Configuration) -> int:
     """The first of four time-outs, one for each thing that can be said out of band."""
     values = conf.get(keys.DFS_DATANODE_OOB_TIMEOUT_MS)

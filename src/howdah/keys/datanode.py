@@ -107,13 +107,27 @@ DFS_DATANODE_USE_DATANODE_HOSTNAME = boolean(
     "dfs.datanode.use.datanode.hostname", False, "Whether datanodes reach each other by name."
 )
 DFS_DATANODE_DIRECTORYSCAN_INTERVAL = duration(
-    "dfs.datanode.directoryscan.interval", "21600", "s", "How often disk and memory are compared."
+    "dfs.datanode.directoryscan.interval",
+    "21600",
+    "s",
+    "How often a datanode compares its disks with its memory; not above 0: never.",
+    minimum_s=None,
 )
-DFS_DATANODE_SCAN_PERIOD_HOURS = integer(
-    "dfs.datanode.scan.period.hours", 504, "Every block is verified once in this; negative: never."
+DFS_DATANODE_SCAN_PERIOD_HOURS = duration(
+    "dfs.datanode.scan.period.hours",
+    "504",
+    "h",
+    "Every replica is verified once in this; negative: never.",
+    minimum_s=None,
 )
 DFS_BLOCK_SCANNER_VOLUME_BYTES_PER_SECOND = size(
     "dfs.block.scanner.volume.bytes.per.second", "1048576", "How fast; 0 switches it off."
+)
+DFS_BLOCK_SCANNER_CURSOR_SAVE_INTERVAL_MS = duration(
+    "dfs.block.scanner.cursor.save.interval.ms",
+    "600000",
+    "ms",
+    "How often a datanode saves which replicas of a volume it has verified.",
 )
 DFS_DATANODE_BALANCE_BANDWIDTHPERSEC = size(
     "dfs.datanode.balance.bandwidthPerSec", "100m", "Bytes a second that balancing may take."

@@ -62,10 +62,8 @@ WITHOUT_EFFECT: dict[str, str] = {
             "dfs.datanode.http.address",
             "hadoop.http.staticuser.user",
         ),
-        "datanodes do not go over their disks by themselves": (
+        "datanodes do not compare their disks with their memory": (
             "dfs.datanode.directoryscan.interval",
-            "dfs.datanode.scan.period.hours",
-            "dfs.block.scanner.volume.bytes.per.second",
         ),
     }.items()
     for name in names

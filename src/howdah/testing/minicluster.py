@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from howdah.fs.api import FileSystem
 
 CLOSE_TIMEOUT_S = 5.0
+_NO_SCANS = {"dfs.datanode.scan.period.hours": "-1", "dfs.datanode.directoryscan.interval": "-1"}
 
 
 class MiniCluster:
@@ -57,9 +58,11 @@ class MiniCluster:
     `faults`: datanodes can be made to fail at an exact point (`howdah.testing.faults`).
 
     Heartbeats come every second and safe mode has no extension, so that tests need not
-    wait; everything else has Hadoop's defaults. A datanode that is killed counts
-    as dead after ten minutes, unless `dfs.namenode.heartbeat.recheck-interval`
-    says otherwise.
+    wait. Datanodes look at their disks for damage only if `conf` says how often
+    (`dfs.datanode.scan.period.hours`, `dfs.datanode.directoryscan.interval`), so that what a
+    test damages is found by the test. Everything else has Hadoop's defaults. A datanode that
+    is killed counts as dead after ten minutes, unless
+    `dfs.namenode.heartbeat.recheck-interval` says otherwise.
 
     >>> with MiniCluster(datanodes=1) as cluster:
     ...     cluster.kill("namenode")
@@ -93,7 +96,7 @@ class MiniCluster:
                 zookeeper=zookeeper,
                 racks=racks,
                 volumes=volumes,
-                values=values,
+                values={**_NO_SCANS, **values},
             )
         else:
             layout.check_same(datanodes=datanodes, namenodes=namenodes)

@@ -217,7 +217,12 @@ class ReadResult:
         self.data = b""
 
 
-def read_block(node: Node, request: ReadBlock, connection: Connection | None = None) -> ReadResult:
+def read_block(
+    node: Node,
+    request: ReadBlock,
+    connection: Connection | None = None,
+    verdict: Status = Status.CHECKSUM_OK,
+) -> ReadResult:
     """Run a READ_BLOCK to its end; the status is sent, the connection stays if it was given."""
     own = connection or node.connect()
     own.send_all(encode_request(request))
@@ -236,7 +241,7 @@ def read_block(node: Node, request: ReadBlock, connection: Connection | None = N
             result.sums += bytes(packet.sums)
             result.data += bytes(packet.data)
         own.push_back(stream.take_pending())
-        own.send_all(encode_read_status(Status.CHECKSUM_OK))
+        own.send_all(encode_read_status(verdict))
     if connection is None:
         own.close()
     return result

@@ -66,6 +66,14 @@ class CorruptFound:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplicaSuspect:
+    """Somebody met an error at this replica, which may be its fault: it is to be verified."""
+
+    block: ExtendedBlock
+    storage_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class VolumeFailed:
     """The volume can't be used any more, nor the replicas on it."""
 
@@ -118,6 +126,7 @@ Event = (
     | ReplicaDeleted
     | DeletionEnded
     | CorruptFound
+    | ReplicaSuspect
     | VolumeFailed
     | ReportAsked
     | ShutdownAsked
@@ -184,6 +193,15 @@ class CheckVolumes:
 
 
 @dataclass(frozen=True, slots=True)
+class Recheck:
+    """These bytes of a finalized replica look damaged from outside: look again, and tell."""
+
+    block: ExtendedBlock
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
 class LeaveVolume:
     """The keeper could not use the volume: nobody is to."""
 
@@ -212,6 +230,7 @@ Command = (
     | Transfer
     | RecoverBlock
     | CheckVolumes
+    | Recheck
     | LeaveVolume
     | BalanceBandwidth
     | Stop

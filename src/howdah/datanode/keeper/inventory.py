@@ -138,6 +138,20 @@ class Inventory:
                 )
         return lists
 
+    def finalized(self, pool_id: str, block_id: int, storage_id: str) -> Replica | None:
+        """The finalized replica of the block on this volume, unless it is to be deleted. Nobody
+        changes it."""
+        with self._lock:
+            replica = self._replicas.find(pool_id, block_id)
+            if (
+                replica is None
+                or replica.volume_id != storage_id
+                or replica.state is not ReplicaState.FINALIZED
+                or (pool_id, block_id, replica.generation_stamp) in self._deletions
+            ):
+                return None
+            return replica
+
     def states(self, pool_id: str) -> list[VolumeState]:
         """Every volume as it is now. One that can't even be asked counts as failed; one that
         hangs is as it was, unless it has hung since the start."""

@@ -6,8 +6,8 @@ DataNode in Hadoop.
     -> an actor for each namenode of each nameservice
     -> pass events and commands on, until told to stop
 
-Everything that computes belongs here and not into the data process (reports, later
-scanners and web pages): one busy Python thread beside the data path costs it nearly
+Everything that computes belongs here and not into the data process (reports, scanners,
+later web pages): one busy Python thread beside the data path costs it nearly
 all of its speed. When the data process dies, the keeper ends: a datanode that can't
 serve must not say that it lives.
 """
@@ -37,6 +37,7 @@ from howdah.datanode.channel.messages import (
     ReplicaDeleted,
     ReplicaOpened,
     ReplicaReceived,
+    ReplicaSuspect,
     ReportAsked,
     ShutdownAsked,
     Stop,
@@ -49,7 +50,8 @@ from howdah.datanode.keeper.nameservices import Nameservices
 from howdah.datanode.process.data_process import DataProcess, Inheritance
 from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.replicas.scan import scan_all
-from howdah.datanode.settings import DataSettings
+from howdah.datanode.scanners.volume_scanner import VolumeScanners
+from howdah.datanode.settings import DataSettings, ScanSettings
 from howdah.datanode.transfer.data_server import listen
 from howdah.datanode.transfer.short_circuit_socket import effective_path, listen_local
 from howdah.datanode.volumes.volumes import VolumeSet
@@ -163,6 +165,11 @@ class Keeper:
             ready=self._write_ready,
             stop=self.stop,
         )
+        self._scanners = VolumeScanners(
+            ScanSettings.of(conf), self._inventory.finalized, self._command
+        )
+        for volume in volumes.working():
+            self._scanners.add(volume)
         self._nameservices.start()
 
     def _listen(self, key: Key[Address]) -> socket.socket:
@@ -275,6 +282,9 @@ class Keeper:
                 self._nameservices.report_now(full=not incremental)
             case PoolServed(pool_id):
                 self._nameservices.pool_served(pool_id)
+                self._scanners.pool_served(pool_id)
+            case ReplicaSuspect(block, storage_id):
+                self._scanners.suspect(block, storage_id)
             case ShutdownAsked(for_upgrade):
                 self._for_restart = for_upgrade
                 self.stop("an administrator asks for it", 0)
@@ -297,6 +307,7 @@ class Keeper:
 
     def _end(self) -> int:
         log.info("the datanode stops: %s", self._stop_reason)
+        self._scanners.stop()
         self._nameservices.stop()
         try:
             self._link.send(Stop(self._for_restart))

@@ -29,6 +29,7 @@ from howdah.datanode.channel.messages import (
     LeaveVolume,
     Message,
     PoolServed,
+    Recheck,
     RecoverBlock,
     ServePool,
     Stop,
@@ -149,6 +150,8 @@ class DataProcess:
                 self._copies.start(command)
             case CheckVolumes():
                 self._workers.check()
+            case Recheck():
+                self._workers.verify_again(command)
             case LeaveVolume(storage_id, reason):
                 self._store.trouble.leave(self._store.volumes[storage_id], reason)
             case BalanceBandwidth(bytes_per_second):

@@ -1,10 +1,12 @@
-"""Deletions and checks of volumes, a thread for each: one disk that hangs keeps no other back.
+"""Deletions, second looks and checks of volumes, a thread for each volume.
 
-FsDatasetAsyncDiskService and DatasetVolumeChecker in Hadoop.
+FsDatasetAsyncDiskService and DatasetVolumeChecker in Hadoop. One disk that hangs keeps no
+other back.
 
 The keeper's orders come here because no thread waits for their end. A volume deletes one
-replica after the other. A check has a thread of its own, since the volume's worker may hang
-in a deletion, and a time: a volume that has said nothing by then is left.
+replica after the other, and looks at what the keeper found damaged in between. A check has a
+thread of its own, since the volume's worker may hang in a deletion, and a time: a volume
+that has said nothing by then is left.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from collections.abc import Iterable
 from queue import SimpleQueue
 
 from howdah import errors
-from howdah.datanode.channel.messages import DeletionEnded
+from howdah.datanode.channel.messages import DeletionEnded, Recheck
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.volumes.volumes import Volume
 from howdah.transfer.blocks import ExtendedBlock
@@ -34,14 +36,14 @@ class VolumeWorkers:
         self._check_timeout_s = check_timeout_s
         self._lock = threading.Lock()
         self._checking: set[str] = set()
-        self._to_invalidate: dict[str, SimpleQueue[ExtendedBlock]] = {
+        self._queues: dict[str, SimpleQueue[ExtendedBlock | Recheck]] = {
             volume.storage_id: SimpleQueue() for volume in store.volumes.all
         }
 
     def start(self) -> None:
         for volume in self._store.volumes.all:
             threading.Thread(
-                target=self._delete, args=(volume,), name=f"deletions of {volume.path}", daemon=True
+                target=self._work, args=(volume,), name=f"deletions of {volume.path}", daemon=True
             ).start()
 
     # --- deletions ---
@@ -60,21 +62,33 @@ class VolumeWorkers:
                 log.info("not deleting %s: this datanode does not have it", block)
                 self._store.tell(DeletionEnded(block))
             else:
-                self._to_invalidate[replica.volume_id].put(block)
+                self._queues[replica.volume_id].put(block)
 
-    def _delete(self, volume: Volume) -> None:
-        queue = self._to_invalidate[volume.storage_id]
+    def _work(self, volume: Volume) -> None:
+        queue = self._queues[volume.storage_id]
         while True:
-            block = queue.get()
+            item = queue.get()
             try:
-                self._store.invalidate(block)
+                if isinstance(item, Recheck):
+                    self._store.verify_again(item.block, item.start, item.stop)
+                else:
+                    self._store.invalidate(item)
             except (errors.HowdahError, OSError) as error:
                 # The next report shows that it is there still.
-                log.error("cannot delete %s: %s", block, error)
+                log.error("%s: %s", _told(item), error)
             except Exception:
                 # The only thread for these: what comes next must have its turn.
-                log.exception("deleting %s failed on a defect", block)
-            self._store.tell(DeletionEnded(block))
+                log.exception("%s: failed on a defect", _told(item))
+            if isinstance(item, ExtendedBlock):
+                self._store.tell(DeletionEnded(item))
+
+    # --- second looks ---
+
+    def verify_again(self, item: Recheck) -> None:
+        """Look at the replica when its volume comes to it; the keeper hears of damage."""
+        replica = self._store.find(item.block)
+        if replica is not None:
+            self._queues[replica.volume_id].put(item)
 
     # --- checks ---
 
@@ -114,3 +128,9 @@ class VolumeWorkers:
             self._store.trouble.leave(
                 volume, f"it does not answer a check within {self._check_timeout_s:g} s"
             )
+
+
+def _told(item: ExtendedBlock | Recheck) -> str:
+    if isinstance(item, Recheck):
+        return f"bytes {item.start} to {item.stop} of {item.block} look damaged"
+    return f"cannot delete {item}"

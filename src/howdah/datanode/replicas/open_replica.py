@@ -109,16 +109,30 @@ class OpenReplica:
             return None
         step = max(VERIFY_BYTES // spec.bytes_per_checksum, 1) * spec.bytes_per_checksum
         for offset in range(start, self.length_bytes, step):
-            wanted = min(step, self.length_bytes - offset)
-            data = os.pread(self.block_fd, wanted, offset)
-            sums_offset = block_files.sums_offset(spec, offset // spec.bytes_per_checksum)
-            sums = os.pread(self.meta_fd, spec.sums_length(wanted), sums_offset)
-            if len(data) < wanted or len(sums) < spec.sums_length(wanted):
-                return offset
-            bad = verify_chunks(spec, data, sums)
-            if bad >= 0:
-                return offset + bad * spec.bytes_per_checksum
+            damaged = self.damaged_between(offset, min(offset + step, self.length_bytes))
+            if damaged is not None:
+                return damaged
         return None
+
+    def damaged_between(self, start: int, stop: int) -> int | None:
+        """The same for the bytes from `start` to `stop`, which is where a chunk ends, read at
+        once. Of a replica without checksums only its length is looked at."""
+        spec = self.checksum
+        data = os.pread(self.block_fd, stop - start, start)
+        whole = spec.chunks(stop - start)
+        if len(data) < stop - start:
+            whole = len(data) // spec.bytes_per_checksum
+        if not spec.sum_bytes:
+            return None if len(data) == stop - start else start + len(data)
+        sums_offset = block_files.sums_offset(spec, start // spec.bytes_per_checksum)
+        sums = os.pread(self.meta_fd, spec.sums_length(stop - start), sums_offset)
+        # Of files that end too early the first chunk that is not whole is damaged.
+        whole = min(whole, len(sums) // spec.sum_bytes)
+        there = data[: whole * spec.bytes_per_checksum]
+        bad = verify_chunks(spec, there, sums[: whole * spec.sum_bytes]) if whole else -1
+        if bad < 0 and len(there) == stop - start:
+            return None
+        return start + (whole if bad < 0 else bad) * spec.bytes_per_checksum
 
     def close(self) -> None:
         os.close(self.block_fd)

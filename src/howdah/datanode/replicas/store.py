@@ -26,7 +26,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from howdah import errors
-from howdah.datanode.channel.messages import Event, ReplicaDeleted, ReplicaOpened, ReplicaReceived
+from howdah.datanode.channel.messages import (
+    Event,
+    ReplicaDeleted,
+    ReplicaOpened,
+    ReplicaReceived,
+    ReplicaSuspect,
+)
 from howdah.datanode.replicas.files import (
     create_files,
     delete_files,
@@ -462,6 +468,28 @@ class BlockStore:
     def corrupt(self, pool_id: str, replica: Replica, reason: str) -> None:
         self.trouble.corrupt(pool_id, replica, reason)
 
+    def suspect(self, pool_id: str, replica: Replica) -> None:
+        """Who read it had an error that may be the replica's fault."""
+        self._notify(ReplicaSuspect(replica.as_block(pool_id), replica.volume_id))
+
+    def verify_again(self, block: ExtendedBlock, start: int, stop: int) -> None:
+        """These bytes of a finalized replica look damaged to who read them beside us: tell of
+        them if they are, and it is still the same replica."""
+        replica = self.find(block)
+        if replica is None or not _is_final(replica, block):
+            return
+        try:
+            with self.open(block) as opened:
+                with self.trouble.reading(block.pool_id, opened):
+                    damaged = opened.damaged_between(start, min(stop, opened.length_bytes))
+                replica = opened.replica
+        except (errors.ReplicaNotFound, errors.ChecksumMismatch):
+            # Who opened it has told of that.
+            return
+        if damaged is not None and self.find(block) is replica and _is_final(replica, block):
+            reason = f"its data does not fit its checksum at {damaged}"
+            self.corrupt(block.pool_id, replica, reason)
+
     def quarantine(self, pool_id: str, replica: Replica, reason: str) -> None:
         """Nobody can read the replica: its files are moved aside, and it is there no more."""
         volume = self.volumes[replica.volume_id]
@@ -485,3 +513,9 @@ class BlockStore:
     def disk_failed(self, volume: Volume, error: OSError) -> None:
         """An operation on the volume's files failed: is it the file, or the volume?"""
         self.trouble.disk_failed(volume, error)
+
+
+def _is_final(replica: Replica, block: ExtendedBlock) -> bool:
+    """Whether nobody writes it, and it still is the replica of `block`."""
+    stamp = block.generation_stamp
+    return replica.state is ReplicaState.FINALIZED and replica.generation_stamp == stamp

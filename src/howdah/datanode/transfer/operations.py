@@ -168,7 +168,7 @@ class Operations:
             connection.send_all(BlockOpResponse(Status.SUCCESS, read_checksum=info).encode())
             try:
                 self._send(sender, request, opened)
-                return self._verdict(request)
+                return self._verdict(request, opened)
             finally:
                 sender.finish()
 
@@ -176,7 +176,7 @@ class Operations:
         with self._store.trouble.reading(request.block.pool_id, opened):
             sender.send(self._connection)
 
-    def _verdict(self, request: ReadBlock) -> bool:
+    def _verdict(self, request: ReadBlock, opened: OpenReplica) -> bool:
         """The reader's; it, and the next operation, may be here already."""
         connection = self._connection
         try:
@@ -186,6 +186,7 @@ class Operations:
             return False
         if status not in (Status.SUCCESS, Status.CHECKSUM_OK):
             log.warning("%s read %s and says %s", connection.peer, request.block, status.name)
+            self._store.suspect(request.block.pool_id, opened.replica)
         return True
 
     def _open(self, request: ReadBlock) -> OpenReplica:

@@ -1,0 +1,78 @@
+"""Disks that rot, lose files or vanish under a running cluster: it heals by itself."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.testing import MiniCluster
+from howdah.testing.internal.replicas import ReplicaFile, replicas_of
+from howdah.testing.waiting import wait_until
+
+MIB = 1 << 20
+DATA = random.Random(13).randbytes(2 * MIB + 777)
+BLOCKS = [DATA[start : start + MIB] for start in range(0, len(DATA), MIB)]
+CONF = {
+    "dfs.heartbeat.interval": "200ms",
+    "dfs.namenode.redundancy.interval.seconds": "200ms",
+    "dfs.datanode.scan.period.hours": "500ms",
+    "dfs.block.scanner.volume.bytes.per.second": "1g",
+    "dfs.datanode.failed.volumes.tolerated": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[MiniCluster]:
+    with MiniCluster(datanodes=3, volumes=2, conf=CONF) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def fs(cluster: MiniCluster) -> Iterator[HdfsFileSystem]:
+    with cluster.connect() as connected:
+        assert isinstance(connected, HdfsFileSystem)
+        yield connected
+
+
+def put(cluster: MiniCluster, fs: HdfsFileSystem, path: str) -> list[list[ReplicaFile]]:
+    """A file of three blocks, and all its replicas."""
+    with fs.create(path, block_size=MIB, replication=3) as out:
+        out.write(DATA)
+    wait_until(lambda: is_whole(cluster, path), 60)
+    return replicas_of(cluster, path)
+
+
+def is_sound(replica: ReplicaFile, data: bytes) -> bool:
+    """Whether its files are as they were written: a head of 7 bytes, and 4 for 512."""
+    sums = 7 + 4 * -(-len(data) // 512)
+    metas = list(replica.path.parent.glob(f"{replica.path.name}_*.meta"))
+    try:
+        return replica.read() == data and [meta.stat().st_size for meta in metas] == [sums]
+    except FileNotFoundError:
+        return False
+
+
+def is_whole(cluster: MiniCluster, path: str) -> bool:
+    """Whether every block has a sound replica on each of the three datanodes, and no other."""
+    return all(
+        sorted(replica.datanode for replica in found) == ["datanode0", "datanode1", "datanode2"]
+        and all(is_sound(replica, data) for replica in found)
+        for found, data in zip(replicas_of(cluster, path), BLOCKS, strict=True)
+    )
+
+
+@pytest.mark.req("FS-100")
+def test_damage_that_nobody_reads_is_found_and_mended(
+    cluster: MiniCluster, fs: HdfsFileSystem
+) -> None:
+    replicas = put(cluster, fs, "/rot")
+    replicas[0][0].flip(5)
+    replicas[1][1].flip(MIB - 1)
+    meta = replicas[2][2].meta_path
+    meta.write_bytes(meta.read_bytes()[:-2])
+    wait_until(lambda: is_whole(cluster, "/rot"), 60)
+    with fs.open("/rot") as file:
+        assert file.read() == DATA
