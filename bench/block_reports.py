@@ -2,20 +2,24 @@
 
 Ten datanodes that exist in name alone, each with 500 replicas of small files at
 replication 3, or with 500 replicas of blocks that nobody knows. A figure is what one
-caller and three callers reach, and the CPU time of the namenode for each report.
+caller and three callers reach, and the CPU time of the namenode for each report. The peer
+is Hadoop's namenode with the same datanodes and files, in turn with ours.
 """
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Sequence
 from contextlib import ExitStack
 
 import load
-from harness import Options, Results, figure, group_cpu, main, progress, scratch
-from load import Request, run_load
-from namenode import Subject, _howdah
+from apache import ApacheCluster, NoPeer
+from harness import Options, Results, Skipped, figure, main, progress, scratch
+from load import Request
+from namenode import APACHE, OURS, Subject, _howdah
 
+from howdah.errors import NotReplicatedYet
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2
@@ -26,6 +30,8 @@ from howdah.transfer.block_lists import ListedReplica
 NODES = 10
 REPLICAS = 500
 BLOCKS_A_FILE = 10
+_PAUSE_S = 0.005
+_DEADLINE_S = 30.0
 CLIENTS = load.PROTOCOL
 DATANODES = "org.apache.hadoop.hdfs.server.protocol.DatanodeProtocol"
 
@@ -112,19 +118,31 @@ class Nodes:
         )
         previous = None
         for _ in range(BLOCKS_A_FILE):
-            located = self._clients.call(
-                "addBlock",
-                pb.AddBlockRequestProto(
-                    src=path, clientName="bench", previous=previous, fileId=made.fs.fileId
-                ),
-                pb.AddBlockResponseProto,
-            ).block
+            located = self._added(path, made.fs.fileId, previous)
             previous = located.b
             previous.numBytes = 16
             for place in located.locs:
                 self._received(place.id.datanodeUuid, previous)
         request = pb.CompleteRequestProto(src=path, clientName="bench", last=previous)
-        self._clients.call("complete", request, pb.CompleteResponseProto)
+        while not self._clients.call("complete", request, pb.CompleteResponseProto).result:
+            time.sleep(_PAUSE_S)
+
+    def _added(
+        self, path: str, file_id: int, previous: types_pb2.ExtendedBlockProto | None
+    ) -> types_pb2.LocatedBlockProto:
+        """A new block, as soon as the namenode knows the replicas of the one before: Hadoop's
+        takes the datanodes' word for them later than it answers them."""
+        request = pb.AddBlockRequestProto(
+            src=path, clientName="bench", previous=previous, fileId=file_id
+        )
+        deadline_s = time.monotonic() + _DEADLINE_S
+        while True:
+            try:
+                return self._clients.call("addBlock", request, pb.AddBlockResponseProto).block
+            except NotReplicatedYet:
+                if time.monotonic() > deadline_s:
+                    raise
+                time.sleep(_PAUSE_S)
 
     def _received(self, uuid_: str, block: types_pb2.ExtendedBlockProto) -> None:
         number = next(
@@ -178,6 +196,10 @@ class Nodes:
             context=dn.BlockReportContextProto(totalRpcs=1, curRpc=0, id=1),
         )
 
+    def reports(self, replicas: Sequence[ListedReplica] | None) -> list[Request]:
+        """A report of each datanode."""
+        return [("blockReport", self.report(number, replicas)) for number in range(NODES)]
+
     def close(self) -> None:
         self._rpc.close()
         self._clients.close()
@@ -187,37 +209,45 @@ def measure(options: Options) -> Results:
     unknown = [ListedReplica(number + 1, 0, 0, 0) for number in range(REPLICAS)]
     with ExitStack() as stack:
         base = stack.enter_context(scratch(options, "block-reports"))
-        subject = stack.enter_context(_howdah(base))
-        nodes = Nodes(subject)
-        stack.callback(nodes.close)
-        progress("files")
-        nodes.fill()
+        subjects = {OURS: stack.enter_context(_howdah(base / "howdah"))}
+        try:
+            peer = stack.enter_context(ApacheCluster(base / "apache", 0))
+        except NoPeer as error:
+            yield Skipped(APACHE, str(error))
+        else:
+            subjects[APACHE] = Subject(peer.address, peer.pid("namenode"))
+        nodes: dict[str, Nodes] = {}
+        for name, subject in subjects.items():
+            progress(f"{name}: files")
+            nodes[name] = Nodes(subject)
+            stack.callback(nodes[name].close)
+            nodes[name].fill()
         count = 200 if options.quick else 1000
-        for name, replicas in (("known", None), ("unknown", unknown)):
-            reports: list[Request] = [
-                ("blockReport", nodes.report(number, replicas)) for number in range(NODES)
-            ]
-            for callers in (1, 3):
-                rates, cpu_us = [], []
-                for _ in range(options.repeats(5, 3)):
-                    load.PROTOCOL = DATANODES
-                    before = group_cpu(subject.pid)
-                    took = run_load(
-                        subject.address,
-                        [
-                            [reports[number % NODES] for number in range(count // callers)]
-                            for _ in range(callers)
-                        ],
-                    )
-                    after = group_cpu(subject.pid)
-                    load.PROTOCOL = CLIENTS
-                    rates.append(took.calls / took.wall_s)
-                    if before is not None and after is not None:
-                        cpu_us.append((after - before).total_s * 1e6 / took.calls)
-                what = f"reports of {REPLICAS} {name} blocks, {callers} callers"
-                yield figure(what, "/s", rates, {})
-                if cpu_us:
-                    yield figure(f"{what}: CPU each", "µs", cpu_us, {})
+        for kind, replicas in (("known", None), ("unknown", unknown)):
+            for round_ in range(1 + options.repeats(5, 3)):
+                for callers in (1, 3):
+                    what = f"reports of {REPLICAS} {kind} blocks, {callers} callers"
+                    for name, subject in subjects.items():
+                        reports = nodes[name].reports(replicas)
+                        # The first round is for Java's compiler.
+                        _run(subject, reports, callers, count, what if round_ else None)
+    ours, theirs = subjects[OURS], subjects.get(APACHE, Subject(("", 0), 0))
+    for what, rates in ours.rates.items():
+        yield figure(what, "/s", rates, {APACHE: theirs.rates.get(what, [])})
+        if what in ours.cpu_us:
+            peers = {APACHE: theirs.cpu_us.get(what, [])}
+            yield figure(f"{what}: CPU each", "µs", ours.cpu_us[what], peers)
+
+
+def _run(
+    subject: Subject, reports: list[Request], callers: int, count: int, name: str | None
+) -> None:
+    each = count // callers
+    load.PROTOCOL = DATANODES
+    try:
+        subject.run([[reports[n % NODES] for n in range(each)] for _ in range(callers)], 1, name)
+    finally:
+        load.PROTOCOL = CLIENTS
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """Calls a second of the namenode, from 1, 8 and 32 concurrent callers.
 
-`getFileInfo` asks for files four directories deep. `create+close` makes an empty
+`getFileInfo` asks for files four directories deep. `open` is what a client asks before it
+reads, `getBlockLocations`, of the same files, as in Hadoop's NNThroughputBenchmark; they
+are empty there as well. `create+close` makes an empty
 file by `create` and `complete`, each durable in the edit log before it is
 answered; a pair counts as one. The CPU time is that of the namenode's process,
 user and system, and hardly depends on what else the machine does.
@@ -74,6 +76,7 @@ def measure(options: Options) -> Results:
             subject.run([_tree()], 1, None)
             for _ in range(3):
                 subject.run(_infos(8, 10_000), 1, None)
+                subject.run(_opens(8, 10_000), 1, None)
                 subject.run(_creations(subject, 8, 2000), 2, None)
         calls = 10_000 if options.quick else 40_000
         for _ in range(options.repeats(5, 2)):
@@ -82,6 +85,7 @@ def measure(options: Options) -> Results:
                     progress(f"{name}: {callers} callers")
                     fewer = calls // 4 if callers == 1 else calls
                     subject.run(_infos(callers, fewer), 1, f"getFileInfo, {callers} callers")
+                    subject.run(_opens(callers, fewer), 1, f"open, {callers} callers")
                     subject.run(
                         _creations(subject, callers, fewer // 8),
                         2,
@@ -169,6 +173,21 @@ def _infos(callers: int, calls: int) -> list[list[Request]]:
     return [
         [
             ("getFileInfo", pb.GetFileInfoRequestProto(src=_path((number * 7 + caller) % FILES)))
+            for number in range(calls // callers)
+        ]
+        for caller in range(callers)
+    ]
+
+
+def _opens(callers: int, calls: int) -> list[list[Request]]:
+    return [
+        [
+            (
+                "getBlockLocations",
+                pb.GetBlockLocationsRequestProto(
+                    src=_path((number * 7 + caller) % FILES), offset=0, length=128 << 20
+                ),
+            )
             for number in range(calls // callers)
         ]
         for caller in range(callers)

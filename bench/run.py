@@ -25,6 +25,7 @@ SCRIPTS = (
     "checksum",
     "startup",
     "namenode",
+    "block_reports",
     "transfer",
     "sync",
     "recovery",
