@@ -341,7 +341,7 @@ DFS_NAMENODE_REPLICATION_MAX_STREAMS_HARD_LIMIT = integer(
 DFS_NAMENODE_REPLICATION_WORK_MULTIPLIER_PER_ITERATION = integer(
     "dfs.namenode.replication.work.multiplier.per.iteration",
     2,
-    "Blocks per live datanode in one round of repairs.",
+    "Of so many blocks for each live datanode a round of repairs orders copies.",
     minimum=1,
 )
 DFS_BLOCK_INVALIDATE_LIMIT = integer(

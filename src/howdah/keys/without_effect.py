@@ -43,9 +43,6 @@ WITHOUT_EFFECT: dict[str, str] = {
             "dfs.namenode.snapshot.capture.openfiles",
         ),
         "safe mode counts dfs.namenode.replication.min": ("dfs.namenode.safemode.replication.min",),
-        "a round of repairs orders up to 1,000 copies, spread over the datanodes": (
-            "dfs.namenode.replication.work.multiplier.per.iteration",
-        ),
         "names of datanodes are not looked up": (
             "dfs.namenode.datanode.registration.ip-hostname-check",
         ),

@@ -191,9 +191,13 @@ def _namesystem(status: NamenodeStatus) -> Bean:
         "PendingReconstructionBlocks": status.pending_blocks,
         "UnderReplicatedBlocks": status.under_replicated_blocks,
         "LowRedundancyBlocks": status.under_replicated_blocks,
+        "ScheduledReplicationBlocks": status.scheduled_blocks,
+        "NumTimedOutPendingReconstructions": status.timed_out_blocks,
         "CorruptBlocks": status.corrupt_blocks,
+        "BadlyDistBlocks": status.misplaced_blocks,
         "PendingDeletionBlocks": status.pending_deletion_blocks,
-        "ExcessBlocks": 0,
+        "ExcessBlocks": status.excess_blocks,
+        **_replicated(status),
         "StaleDataNodes": sum(node.stale for node in _live(status)),
         "NumLiveDataNodes": len(_live(status)),
         "NumDeadDataNodes": len(_dead(status)),
@@ -224,6 +228,21 @@ def _namesystem_state(status: NamenodeStatus) -> Bean:
         "NumStaleDataNodes": sum(node.stale for node in _live(status)),
         **_admin_counts(status),
         "VolumeFailuresTotal": sum(node.failed_volumes for node in _live(status)),
+    }
+
+
+def _replicated(status: NamenodeStatus) -> Bean:
+    """Blocks that are not erasure-coded, as Hadoop's ReplicatedBlocksMBean has them."""
+    return {
+        "LowRedundancyReplicatedBlocks": status.under_replicated_blocks,
+        "CorruptReplicatedBlocks": status.corrupt_blocks,
+        "MissingReplicatedBlocks": status.missing_blocks,
+        "MissingReplicationOneBlocks": status.missing_single_blocks,
+        "BadlyDistributedBlocks": status.misplaced_blocks,
+        "HighestPriorityLowRedundancyReplicatedBlocks": status.last_replica_blocks,
+        "BytesInFutureReplicatedBlocks": status.future_bytes,
+        "PendingDeletionReplicatedBlocks": status.pending_deletion_blocks,
+        "TotalReplicatedBlocks": status.blocks,
     }
 
 

@@ -98,6 +98,16 @@ class NamenodeStatus:
     """When the newest image was written; 0 where there is none."""
     future_bytes: int = 0
     missing_single_blocks: int = 0
+    last_replica_blocks: int = 0
+    """Under-replicated ones of which one replica is left, or only such as are about to leave."""
+    very_low_blocks: int = 0
+    misplaced_blocks: int = 0
+    """Under-replicated ones that have enough replicas, on too few racks."""
+    excess_blocks: int = 0
+    timed_out_blocks: int = 0
+    """Blocks whose copies did not arrive in time, since the start."""
+    scheduled_blocks: int = 0
+    """Copies that are under way."""
     pending_blocks: int = 0
     pending_deletion_blocks: int = 0
     upgrade_finalized: bool = True
@@ -135,6 +145,7 @@ def page(status: NamenodeStatus) -> str:
         "Files and directories": f"{status.inodes:,}",
         "Blocks": f"{status.blocks:,}",
         "Under-replicated": f"{status.under_replicated_blocks:,}",
+        "Badly distributed": f"{status.misplaced_blocks:,}",
         "Corrupt": f"{status.corrupt_blocks:,}",
         "Missing": f"{status.missing_blocks:,}",
         "Files open for writing": f"{status.open_files:,}",

@@ -34,6 +34,7 @@ from typing import Final
 
 from howdah.namenode.blocks.datanodes import CorruptReplica, Datanode, Storage
 from howdah.namenode.blocks.invalidation import Invalidation
+from howdah.namenode.blocks.placement import Placement
 from howdah.namenode.blocks.redundancy import Redundancy
 from howdah.namenode.blocks.replica_reports import (
     PostponedReports,
@@ -64,13 +65,15 @@ class BlockMap:
         expected_replication: Callable[[Block], int],
         may_come: Callable[[int, int], bool],
         min_maintenance: int = 1,
+        placement: Placement | None = None,
     ) -> None:
         """`expected_replication` says how many replicas a block should have; `may_come`
         whether edits to come may name a block of that id and generation stamp;
-        `min_maintenance` how many must be live while others are in maintenance."""
+        `min_maintenance` how many must be live while others are in maintenance; `placement`
+        where they should be."""
         self.blocks = blocks
         self.min_replication = min_replication
-        self.redundancy = Redundancy(expected_replication, min_maintenance)
+        self.redundancy = Redundancy(expected_replication, min_maintenance, placement)
         self.invalidation = Invalidation(blocks, self.redundancy, self._count, self._add_corrupt)
         self.safe_count = 0
         """Complete blocks with at least `min_replication` replicas."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from howdah import errors
 from howdah.namenode.blocks.admin_states import AdminState
@@ -269,10 +269,21 @@ class Datanode:
         return f"<datanode {self.name} at {self.location}>"
 
 
+class Watcher(Protocol):
+    """Who hears of changes of datanodes: `network.Network`."""
+
+    def note(self, node: Datanode) -> None:
+        """The datanode has come, gone or changed."""
+
+    def forget(self, node: Datanode) -> None:
+        """The datanode belongs to the cluster no more."""
+
+
 class DatanodeRegistry:
     """All datanodes that ever registered since the start, by uuid."""
 
-    def __init__(self, *, expiry_ms: int, stale_ms: int) -> None:
+    def __init__(self, watcher: Watcher, *, expiry_ms: int, stale_ms: int) -> None:
+        self._watcher = watcher
         self.expiry_ms: Final = expiry_ms
         self.stale_ms: Final = stale_ms
         self._by_uuid: dict[str, Datanode] = {}
@@ -329,7 +340,8 @@ class DatanodeRegistry:
             and node.identity.uuid != identity.uuid
         ]
         for old in displaced:
-            old.alive = False
+            self.lose(old)
+            self._watcher.forget(old)
             del self._by_uuid[old.identity.uuid]
         if identity.uuid not in self._by_uuid:
             self._by_uuid[identity.uuid] = Datanode(identity, location, now_ms)
@@ -343,6 +355,7 @@ class DatanodeRegistry:
         node.to_transfer.clear()
         for storage in node.storages.values():
             storage.reported = False
+        self._watcher.note(node)
         return node, displaced
 
     def heartbeat(
@@ -363,14 +376,20 @@ class DatanodeRegistry:
         if named:
             for storage_id in node.storages.keys() - named:
                 gone.append(node.storages.pop(storage_id))
+        self._watcher.note(node)
         return gone
+
+    def lose(self, node: Datanode) -> None:
+        """The node does not take part any more, until it registers again."""
+        node.alive = False
+        self._watcher.note(node)
 
     def expire(self, now_ms: int) -> list[Datanode]:
         """Declare datanodes dead that were silent too long. Returns those that just died."""
         died = []
         for node in self._by_uuid.values():
             if node.alive and now_ms - node.last_heartbeat_ms > self.expiry_ms:
-                node.alive = False
+                self.lose(node)
                 died.append(node)
         return died
 

@@ -78,14 +78,17 @@ class Membership:
         settings: MembershipSettings,
         lacks_nothing: Callable[[], bool],
         is_open: Callable[[Block], bool],
+        changed: Callable[[Datanode], None] = lambda node: None,
     ) -> None:
         """`lacks_nothing`: no block of the cluster lacks a replica, and no copy is under way.
-        `is_open`: the block's file is being written."""
+        `is_open`: the block's file is being written. `changed` hears of each datanode that has
+        another state, or another upgrade domain."""
         self._map = block_map
         self._needs = block_map.redundancy
         self._settings = settings
         self._lacks_nothing = lacks_nothing
         self._is_open = is_open
+        self._changed = changed
         self._next_ms = 0
         # Datanodes whose blocks are to be noted as changed.
         self._to_note: dict[Datanode, None] = {}
@@ -111,6 +114,7 @@ class Membership:
         else:
             event = AdminEvent.SERVICE
         self._happened(node, event)
+        self._changed(node)
 
     def died(self, node: Datanode) -> None:
         """The datanode is silent for too long."""
@@ -140,6 +144,7 @@ class Membership:
             self._needs.out_of_service.discard(node)
         else:
             self._needs.out_of_service.add(node)
+        self._changed(node)
         if before.is_maintenance and not after.is_maintenance and not node.alive:
             self._map.node_gone(node)
         if before.is_maintenance != after.is_maintenance or AdminState.NORMAL in (before, after):

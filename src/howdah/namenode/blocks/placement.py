@@ -1,33 +1,38 @@
-"""Where the replicas of a new block go (pure; FS-136 to FS-144).
+"""Which datanodes get the replicas of a block (pure; FS-136 to FS-144).
 
-Hadoop's `BlockPlacementPolicyDefault`. The first replica goes to the writer's own
+The work of Hadoop's `BlockPlacementPolicyDefault`; `policies` has the rules by which it and
+its relatives differ. The rules by default: the first replica goes to the writer's own
 datanode, or to a random one; the second to another rack than the first; the third to the
-second's rack; further ones anywhere, with at most `(n - 1) // racks + 2` on a rack. No
-datanode gets two. Where the rules find no datanode (one rack only, full datanodes), any
-good one is taken: constraints are dropped before replicas are.
+second's rack; further ones anywhere, with at most `(n - 1) // racks + 2` on a rack.
 
-A writer may name datanodes that it favors (`favoredNodes` of `addBlock`). They come first
-if they are as good as others: alive, with room, neither stale nor busy, no rack crowded.
-The other replicas follow the rules.
+1. A policy names scopes for the next replica, the best first, as racks.
+2. From a scope a node is drawn that can take the replica: it is alive and in service, has no
+   replica yet, and has a volume of a type that is wanted with room for the block. Stale and
+   busy nodes are taken where a scope has no other.
+3. A scope without such a node makes way for the next. The last scope is anywhere, so
+   constraints are dropped before replicas are.
+
+No datanode gets two replicas. A writer may name datanodes that it favors (`favoredNodes` of
+`addBlock`). They come first if they are as good as others: alive, with room, neither stale
+nor busy, no rack crowded. The other replicas follow the rules. A writer that wants no
+replica on its own datanode gets one there only where there are too few others.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Final, Protocol
+from dataclasses import dataclass
+from typing import Final
 
 from howdah.namenode.blocks import topology
 from howdah.namenode.blocks.datanodes import Datanode, Storage
+from howdah.namenode.blocks.network import Dice, Network
+from howdah.namenode.blocks.policies import BY_DEFAULT, Policy, Scope, domain_of
 from howdah.namenode.inodes.storage_policies import name_on_the_wire
 
 SHOWN_NAMES: Final = 5
 """Of so many nodes a message gives the names."""
-
-
-class Dice(Protocol):
-    """The random source: `random.Random` fits."""
-
-    def shuffle(self, x: list[Datanode], /) -> None: ...
 
 
 def usable_storage(
@@ -46,114 +51,268 @@ def usable_storage(
     return best
 
 
-def choose_targets(
-    nodes: Iterable[Datanode],
-    count: int,
-    *,
-    block_size_bytes: int,
-    dice: Dice,
-    kinds: Sequence[int] = (),
-    fallbacks: Sequence[int] = (),
-    writer: Datanode | None = None,
-    writer_location: str | None = None,
-    favored: Sequence[Datanode] = (),
-    excluded: Collection[str] = (),
-    present: Collection[Datanode] = (),
-    avoid: Callable[[Datanode], bool] = lambda node: False,
-    busy_factor: float | None = 2.0,
-) -> list[Storage]:
-    """Up to `count` storages, in pipeline order; fewer if there are not enough nodes.
+@dataclass(frozen=True, slots=True)
+class LoadRule:
+    """A node with more than `factor` times the mean load of all is busy; `by_kind`: the mean
+    load of those with a volume of the type that is wanted."""
 
-    Nodes that are decommissioned or in maintenance, or about to be, are never chosen.
-    `excluded` are uuids the client does not want; `present` are nodes that hold a
-    replica already (their racks count); nodes to `avoid` are taken only when
-    nothing else is left, and so are those with more than `busy_factor` times the mean
-    load, if that is given. `kinds` are the storage types to place on, one a replica, and
-    `fallbacks` those to take where there is none of them; without kinds any will do.
-    """
-    pool: list[Datanode] = []
-    for node in nodes:
-        if not node.alive or not node.in_service:
-            continue
-        if node.identity.uuid in excluded or node in present:
-            continue
-        if usable_storage(node, block_size_bytes) is not None:
-            pool.append(node)
-    shuffled = pool
-    dice.shuffle(shuffled)
-    remaining = list(kinds)
-    storages: dict[Datanode, Storage] = {}
+    factor: float = 2.0
+    by_kind: bool = False
 
-    def place(node: Datanode, allowed: Sequence[int]) -> Storage | None:
-        if not kinds:
-            return usable_storage(node, block_size_bytes)
-        for kind in dict.fromkeys(allowed):
-            storage = usable_storage(node, block_size_bytes, kind)
-            if storage is not None:
-                if remaining:
-                    remaining.remove(kind if kind in remaining else remaining[0])
-                return storage
+
+TWICE_THE_MEAN: Final = LoadRule()
+
+
+class Placement:
+    """Chooses datanodes by a policy."""
+
+    def __init__(
+        self,
+        network: Network,
+        dice: Dice,
+        policy: Policy | None = None,
+        load: LoadRule | None = None,
+    ) -> None:
+        """Without `load` no node is busy."""
+        self.network: Final = network
+        self.policy: Final = policy or BY_DEFAULT
+        self.dice: Final = dice
+        self.load: Final = load
+        self.looks = 0
+        """At how many nodes it has looked since the start."""
+
+    # Sets of replicas.
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether every set of replicas is well placed."""
+        return self.network.rack_count < 2 and not self.policy.domains
+
+    def lacking(self, holders: Sequence[Datanode], replicas: int) -> int:
+        """In how many more racks and upgrade domains a block with replicas on these nodes should
+        be, if it is to have so many replicas; 0 if it is well placed."""
+        if self.is_trivial:
+            return 0
+        return self.policy.lacking(holders, replicas, self.network)
+
+    # Choosing.
+
+    def choose(
+        self,
+        count: int,
+        *,
+        block_size_bytes: int,
+        kinds: Sequence[int] = (),
+        fallbacks: Sequence[int] = (),
+        writer: Datanode | None = None,
+        writer_location: str | None = None,
+        spare_writer: bool = False,
+        favored: Sequence[Datanode] = (),
+        excluded: Collection[str] = (),
+        present: Sequence[Datanode] = (),
+        avoid: Callable[[Datanode], bool] = lambda node: False,
+    ) -> list[Storage]:
+        """Up to `count` storages, in pipeline order; fewer if there are not enough nodes.
+
+        `excluded` are uuids the client does not want; `present` are nodes that hold a
+        replica already (their racks count); nodes to `avoid` and busy ones are taken only
+        where a scope has no others. `kinds` are the storage types to place on, one a replica,
+        and `fallbacks` those to take where there is none of them; without kinds any will do.
+        `spare_writer`: the writer wants none on its own node.
+        """
+        choice = _Choice(self, block_size_bytes, kinds, fallbacks, present, excluded, avoid)
+        choice.place(count, writer, writer_location, favored, spare_writer=spare_writer)
+        if spare_writer and len(choice.storages) < count:
+            choice = _Choice(self, block_size_bytes, kinds, fallbacks, present, excluded, avoid)
+            choice.place(count, writer, writer_location, favored)
+        nodes = _pipeline_order(list(choice.storages), writer)
+        return [choice.storages[node] for node in nodes]
+
+    def choose_better(
+        self,
+        replicas: int,
+        *,
+        block_size_bytes: int,
+        present: Sequence[Datanode],
+        removable: Sequence[Datanode],
+        kinds: Sequence[int] = (),
+        excluded: Collection[str] = (),
+        avoid: Callable[[Datanode], bool] = lambda node: False,
+    ) -> Storage | None:
+        """Where another replica makes a badly placed block a better placed one, once one of the
+        `removable` is deleted, if there are any. None if there is no such place."""
+        before = self.lacking(present, replicas)
+        choice = _Choice(self, block_size_bytes, kinds, kinds, present, excluded, avoid)
+
+        def is_better(node: Datanode) -> bool:
+            after = [*present, node]
+            if not removable:
+                return self.lacking(after, replicas) < before
+            return any(
+                self.lacking([n for n in after if n is not gone], replicas) < before
+                for gone in removable
+            )
+
+        racks = frozenset(node.location for node in present)
+        scope = Scope(outside=racks)
+        if not self.policy.needs_racks(present, replicas, self.network):
+            scope = Scope(new_domain=True)
+        for kind in dict.fromkeys(kinds) or (None,):
+            found = choice.draw(scope, kind, is_better)
+            if found is not None:
+                return found
         return None
 
-    load = sum(n.xceivers for n in shuffled) / len(shuffled) if shuffled else 0.0
 
-    def is_busy(node: Datanode) -> bool:
-        return busy_factor is not None and node.xceivers > busy_factor * load + 1
+class _Choice:
+    """The replicas of one block, while they are placed."""
 
-    # Sorting is stable: among equals the shuffle decides.
-    shuffled.sort(key=lambda n: (avoid(n), is_busy(n)))
+    def __init__(
+        self,
+        placement: Placement,
+        block_size_bytes: int,
+        kinds: Sequence[int],
+        fallbacks: Sequence[int],
+        present: Sequence[Datanode],
+        excluded: Collection[str],
+        avoid: Callable[[Datanode], bool],
+    ) -> None:
+        self._placement = placement
+        self._block_size_bytes = block_size_bytes
+        self._has_kinds = bool(kinds)
+        self._wanted = list(kinds)
+        self._fallbacks = fallbacks
+        self._excluded = excluded
+        self._avoid = avoid
+        self._holders = list(present)
+        self.storages: dict[Datanode, Storage] = {}
 
-    racks = {node.location for node in shuffled} | {node.location for node in present}
-    total = count + len(present)
-    max_per_rack = (total - 1) // max(len(racks), 1) + 2
-    chosen: list[Datanode] = []
-    holders = list(present)
+    def place(
+        self,
+        count: int,
+        writer: Datanode | None,
+        writer_location: str | None,
+        favored: Sequence[Datanode],
+        *,
+        spare_writer: bool = False,
+    ) -> None:
+        policy, network = self._placement.policy, self._placement.network
+        replicas = len(self._holders) + count
+        near = writer.location if writer is not None else writer_location
+        if spare_writer and writer is not None:
+            self._excluded = {*self._excluded, writer.identity.uuid}
+        most = policy.most_on_a_rack(replicas, network)
+        for node in favored:
+            on_racks = Counter(holder.location for holder in self._holders)
+            if len(self.storages) < count and on_racks[node.location] < most:
+                self._take_favored(node)
+        while len(self.storages) < count:
+            own = writer if not self._holders else None
+            scopes = policy.scopes(self._holders, replicas, near, network)
+            if not any(
+                self._take(own, scopes, allowed)
+                for allowed in (self._wanted, self._fallbacks)
+                if allowed or not self._has_kinds
+            ):
+                break
 
-    def take(wanted: Callable[[Datanode], bool], allowed: Sequence[int]) -> bool:
-        for node in shuffled:
-            if node not in chosen and wanted(node):
-                storage = place(node, allowed)
-                if storage is None:
-                    continue
-                storages[node] = storage
-                chosen.append(node)
-                holders.append(node)
-                return True
+    def _take_favored(self, node: Datanode) -> None:
+        for kind in self._kinds(self._wanted):
+            storage = self._fits(node, kind)
+            if storage is not None and not self._avoid(node) and not self._is_busy(node, kind):
+                self._add(storage)
+                return
+
+    def _take(self, own: Datanode | None, scopes: Sequence[Scope], allowed: Sequence[int]) -> bool:
+        """One more replica, on a storage of a type that is allowed, and in the first scope that
+        has one; on the writer's own node if that can be."""
+        kinds = self._kinds(allowed)
+        if own is not None:
+            for kind in kinds:
+                storage = self._fits(own, kind)
+                if storage is not None:
+                    self._add(self._emptier(storage, kind))
+                    return True
+        for scope in scopes:
+            for kind in kinds:
+                storage = self.draw(scope, kind)
+                if storage is not None:
+                    self._add(storage)
+                    return True
         return False
 
-    def anywhere(node: Datanode) -> bool:
-        on_rack = sum(1 for other in holders if other.location == node.location)
-        return on_rack < max_per_rack
+    def _kinds(self, allowed: Sequence[int]) -> Sequence[int | None]:
+        return list(dict.fromkeys(allowed)) if self._has_kinds else (None,)
 
-    def rule(position: int) -> list[Callable[[Datanode], bool]]:
-        """Wishes for the replica at `position`, the strictest first."""
-        if position == 0:
-            wishes: list[Callable[[Datanode], bool]] = []
-            if writer is not None:
-                wishes.append(lambda n: n is writer)
-            near = writer.location if writer is not None else writer_location
-            if near is not None:
-                wishes.append(lambda n: n.location == near)
-            return wishes
-        first = holders[0].location
-        if position == 1:
-            return [lambda n: n.location != first]
-        if position == 2:
-            second = holders[1].location
-            if first == second:
-                return [lambda n: n.location != first]
-            return [lambda n: n.location == second]
-        return []
+    def _add(self, storage: Storage) -> None:
+        self.storages[storage.node] = storage
+        self._holders.append(storage.node)
+        if self._wanted:
+            kind = storage.storage_type
+            self._wanted.remove(kind if kind in self._wanted else self._wanted[0])
 
-    for node in favored:
-        if len(chosen) < count and not avoid(node) and not is_busy(node) and anywhere(node):
-            # Its default binds the node; types of lambdas can't say that.
-            take(lambda n, wanted=node: n is wanted, remaining)  # type: ignore[misc]
-    while len(chosen) < count:
-        wishes = [*rule(len(holders)), anywhere, lambda n: True]
-        if not any(take(wish, allowed) for allowed in (remaining, fallbacks) for wish in wishes):
-            break
-    return [storages[node] for node in _pipeline_order(chosen, writer)]
+    def _emptier(self, own: Storage, kind: int | None) -> Storage:
+        """The writer's own, or one on its rack if the policy prefers nodes with more room."""
+        room = self._placement.policy.room
+        if room is None or not room.local:
+            return own
+        other = self.draw(Scope(rack=own.node.location), kind, lambda node: node is not own.node)
+        if other is None:
+            return own
+        chosen = room.chosen(own.node, other.node, self._placement.dice, is_local=True)
+        return own if chosen is own.node else other
+
+    def draw(
+        self,
+        scope: Scope,
+        kind: int | None,
+        suits: Callable[[Datanode], bool] = lambda node: True,
+    ) -> Storage | None:
+        """A storage on a random node of the scope."""
+        placement = self._placement
+        pool = placement.network.pool(kind)
+        domains = {domain_of(holder) for holder in self._holders} if scope.new_domain else ()
+        enough = 1 if placement.policy.room is None else 2
+        good: list[Storage] = []
+        makeshift: tuple[tuple[bool, bool], Storage] | None = None
+        for node in pool.draw(placement.dice, rack=scope.rack, outside=scope.outside):
+            placement.looks += 1
+            storage = self._fits(node, kind)
+            if storage is None or (domains and domain_of(node) in domains) or not suits(node):
+                continue
+            demerits = self._avoid(node), self._is_busy(node, kind)
+            if any(demerits):
+                if makeshift is None or demerits < makeshift[0]:
+                    makeshift = demerits, storage
+                continue
+            good.append(storage)
+            if len(good) == enough:
+                break
+        if len(good) == 2 and placement.policy.room is not None:
+            first, second = good
+            chosen = placement.policy.room.chosen(first.node, second.node, placement.dice)
+            return first if chosen is first.node else second
+        if good:
+            return good[0]
+        return makeshift[1] if makeshift is not None else None
+
+    def _fits(self, node: Datanode, kind: int | None) -> Storage | None:
+        """The node's storage for a replica, if it can take one."""
+        if (
+            not node.alive
+            or not node.in_service
+            or node.identity.uuid in self._excluded
+            or node in self._holders
+        ):
+            return None
+        return usable_storage(node, self._block_size_bytes, kind)
+
+    def _is_busy(self, node: Datanode, kind: int | None) -> bool:
+        rule, network = self._placement.load, self._placement.network
+        if rule is None:
+            return False
+        mean = network.pool(kind if rule.by_kind else None).mean_load
+        return node.xceivers > rule.factor * mean + 1
 
 
 def why_fewer(

@@ -9,8 +9,12 @@ docs/how-it-works/blocks.md:
 2. Give up copies that did not arrive before their deadline.
 3. Find missing blocks on datanodes with orders to delete them.
 4. Invalidate corrupt and excess replicas.
-5. Order copies of blocks with too few replicas, the worst first.
+5. Order copies of blocks with too few replicas, the worst first, then of badly placed ones.
 6. The heartbeats of the datanodes take the orders.
+
+Where the racks or upgrade domains have changed since all blocks were last looked at, a round
+looks at some more of them (`SCAN_BLOCKS`): blocks that nothing happened to may be badly
+placed now, or well placed again.
 
 A copy that is ordered is pending. It is ordered again:
 
@@ -22,15 +26,18 @@ A copy that is ordered is pending. It is ordered again:
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import itertools
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.blocks.block_map import BlockMap
 from howdah.namenode.blocks.datanodes import Datanode, DatanodeRegistry, Storage, Transfer
-from howdah.namenode.blocks.placement import Dice, choose_targets
-from howdah.namenode.blocks.redundancy import Need
+from howdah.namenode.blocks.excess import choose_excess
+from howdah.namenode.blocks.placement import Placement
+from howdah.namenode.blocks.redundancy import TO_COPY, TOO_FEW, Need
 from howdah.namenode.inodes.inodes import Block
 
 
@@ -48,6 +55,9 @@ class Streams:
         return self.most if node.admin_state.is_under_way else self.ordinary
 
 
+Kinds = tuple[Sequence[int], Sequence[int]]
+"""Types of storage by their numbers on the wire, and those to take in their place."""
+
 PENDING_TIMEOUT_MS: Final = 300_000
 """dfs.namenode.reconstruction.pending.timeout-sec."""
 
@@ -56,6 +66,9 @@ SLICE_BLOCKS: Final = 1000
 
 SLICE_COPIES: Final = 4
 """Blocks for which targets are chosen in one go, among all datanodes."""
+
+SCAN_BLOCKS: Final = 100_000
+"""Blocks that one round looks at because the racks have changed: some 0.2 s, in slices."""
 
 MAX_CUTS: Final = 10_000
 """Blocks with excess or corrupt replicas that one round handles."""
@@ -76,14 +89,29 @@ LEAVING_LAST: Final = {
 
 @dataclass(frozen=True, slots=True)
 class BlockCounts:
-    """`low_redundancy` have too few replicas, of which `last_replica` have but one;
-    `missing` have none, of which `missing_single` were meant to have but one."""
+    """`missing` have no good replica, of which `missing_single` were meant to have but one;
+    `corrupt` have bad replicas. The others are in one queue each."""
 
-    low_redundancy: int
-    corrupt: int
-    missing: int
-    missing_single: int
-    last_replica: int
+    corrupt: int = 0
+    missing: int = 0
+    missing_single: int = 0
+    last_replica: int = 0
+    """One is left, or only such as are about to leave: Hadoop's highest priority."""
+    very_low: int = 0
+    low: int = 0
+    misplaced: int = 0
+    """Enough replicas, badly distributed."""
+    excess: int = 0
+
+    @property
+    def too_few(self) -> int:
+        """Blocks that have fewer replicas than they should have, but some."""
+        return self.last_replica + self.very_low + self.low
+
+    @property
+    def low_redundancy(self) -> int:
+        """Hadoop's figure of that name has the badly distributed ones as well."""
+        return self.too_few + self.misplaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,20 +130,31 @@ class Reconstruction:
         self,
         block_map: BlockMap,
         registry: DatanodeRegistry,
-        dice: Dice,
+        placement: Placement,
         *,
         pending_timeout_ms: int = PENDING_TIMEOUT_MS,
         max_blocks_per_round: int = 1000,
+        blocks_per_node: int = 2,
         streams: Streams | None = None,
-        busy_factor: float | None = 2.0,
+        kinds_of: Callable[[Block, int], Kinds] = lambda block, replicas: ((), ()),
     ) -> None:
+        """A round looks at `max_blocks_per_round` of each queue, and orders copies of
+        `blocks_per_node` blocks for each live datanode. `kinds_of` says on which types of
+        storage so many replicas of a block should be, and which to take in their place."""
         self._map = block_map
         self._registry = registry
-        self._dice = dice
+        self._placement = placement
+        self._blocks_per_node = blocks_per_node
+        self._kinds_of = kinds_of
+        # What is left of a look at all blocks because the places changed, and as of which
+        # change.
+        self._rescan: Iterator[int] | None = None
+        self._scanned_version = -1
+        self.timed_out = 0
+        """Blocks whose copies did not arrive in time, since the start."""
         self._pending_timeout_ms = pending_timeout_ms
         self._max_blocks = max_blocks_per_round
         self.streams: Final = streams or Streams()
-        self._busy_factor = busy_factor
         self._pending: dict[int, _PendingCopies] = {}
         # When the datanodes of a block's last pipeline must have reported their replicas.
         self._reports_deadline_ms: dict[int, int] = {}
@@ -137,6 +176,7 @@ class Reconstruction:
             orders.clear()
         self._map.redundancy.move_hints.clear()
         self._has_scanned = False
+        self._rescan = None
 
     @property
     def pending_count(self) -> int:
@@ -157,13 +197,16 @@ class Reconstruction:
         if len(needs.changed) <= SLICE_BLOCKS:
             for block_id in list(needs.changed):
                 self._sort(block_id)
-        last, low = (len(needs.queues[need]) for need in (Need.LAST, Need.LOW))
+        lengths = [len(queue) for queue in needs.queues]
         return BlockCounts(
-            low_redundancy=last + low,
             corrupt=len(needs.corrupt),
-            missing=len(needs.queues[Need.MISSING]),
+            missing=lengths[Need.MISSING],
             missing_single=len(needs.missing_single),
-            last_replica=last,
+            last_replica=lengths[Need.HIGHEST],
+            very_low=lengths[Need.VERY_LOW],
+            low=lengths[Need.LOW],
+            misplaced=lengths[Need.MISPLACED],
+            excess=lengths[Need.EXCESS],
         )
 
     def work(self, now_ms: int) -> Generator[None, None, None]:
@@ -175,9 +218,11 @@ class Reconstruction:
         changed.
         """
         if not self._has_scanned:
+            self._scanned_version, self._rescan = self._places_version, None
             yield from self._scan()
             self._has_scanned = True
         yield from self.sort()
+        yield from self._look_at_places()
         self._forget_late(now_ms)
         queues = self._map.redundancy.queues
         self._find_missing(queues[Need.MISSING].take(self._max_blocks))
@@ -188,11 +233,14 @@ class Reconstruction:
                 self._remove_excess(block, now_ms)
             if number % SLICE_BLOCKS == 0:
                 yield
-        for need in (Need.LAST, Need.LOW):
+        left = self._blocks_per_node * len(self._registry.live())
+        for need in TO_COPY:
             for number, block_id in enumerate(queues[need].take(self._max_blocks), 1):
+                if left <= 0:
+                    return
                 block = self._map.blocks.get(block_id)
-                if block is not None and self._sort(block_id) in (Need.LAST, Need.LOW):
-                    self._reconstruct(block, now_ms)
+                if block is not None:
+                    left -= self._mend(block, self._sort(block_id), now_ms)
                 if number % SLICE_COPIES == 0:
                     yield
 
@@ -211,6 +259,32 @@ class Reconstruction:
             if number % SLICE_BLOCKS == 0:
                 yield
 
+    @property
+    def is_rescanning(self) -> bool:
+        """Whether the places have changed, and not all blocks were looked at since."""
+        return self._rescan is not None or self._scanned_version != self._places_version
+
+    @property
+    def _places_version(self) -> int:
+        return self._placement.network.version
+
+    def _look_at_places(self) -> Generator[None, None, None]:
+        """The racks or upgrade domains have changed: look at some more blocks."""
+        if self._rescan is None:
+            if self._scanned_version == self._places_version:
+                return
+            self._scanned_version = self._places_version
+            self._rescan = iter(self._map.blocks)
+        for number, block_id in enumerate(itertools.islice(self._rescan, SCAN_BLOCKS), 1):
+            self._sort(block_id)
+            if number % SLICE_BLOCKS == 0:
+                yield
+                if self._rescan is None:
+                    return
+            if number == SCAN_BLOCKS:
+                return
+        self._rescan = None
+
     def _sort(self, block_id: int) -> Need | None:
         block = self._map.blocks.get(block_id)
         need = None
@@ -221,7 +295,7 @@ class Reconstruction:
         if need in (None, Need.MISSING):
             self._pending.pop(block_id, None)
             self._failed.pop(block_id, None)
-        if need not in (Need.LAST, Need.LOW):
+        if need not in TO_COPY:
             self._reports_deadline_ms.pop(block_id, None)
             self._resend_ms.pop(block_id, None)
         return need
@@ -249,7 +323,8 @@ class Reconstruction:
         for block_id, order in list(self._pending.items()):
             if now_ms >= order.deadline_ms:
                 del self._pending[block_id]
-                if self._sort(block_id) in (Need.LAST, Need.LOW):
+                self.timed_out += 1
+                if self._sort(block_id) in TO_COPY:
                     failed = self._failed.setdefault(block_id, set())
                     failed |= {target.node.identity.uuid for target in order.targets}
 
@@ -275,18 +350,54 @@ class Reconstruction:
         """The block has enough replicas: invalidate corrupt and excess ones. A block with
         replicas that must stay for now gets another turn."""
         self._map.invalidate_corrupt(block)
-        self._invalidate_excess(block)
+        self._invalidate_excess(block, now_ms)
         expected, live = self._expected_replication(block), self._map.live_replicas(block)
         if len(live) <= expected and all(
             block.block_id in storage.node.invalidated for storage in block.corrupt
         ):
-            self._map.redundancy.settle(block.block_id)
+            self._map.redundancy.settle(block)
             return
         uncertain = expected - self._map.invalidation.count_certain(block)
         if len(live) > expected and uncertain > 0 and all(storage.reported for storage in live):
             # Orders that were sent before may still delete any of the excess replicas. None is
             # invalidated before there is a copy that no order can delete.
             self._order_copies(block, uncertain, now_ms)
+
+    def _mend(self, block: Block, need: Need | None, now_ms: int) -> bool:
+        """A block that should be copied has its turn. Returns whether copies were ordered."""
+        before = self._pending.get(block.block_id)
+        if need in TOO_FEW:
+            self._reconstruct(block, now_ms)
+        elif need is Need.MISPLACED:
+            self._spread(block, now_ms)
+        after = self._pending.get(block.block_id)
+        return after is not None and after is not before
+
+    def _spread(self, block: Block, now_ms: int) -> None:
+        """The block has enough replicas on too few racks: order a copy on another one. With
+        that copy one of the others is in excess."""
+        if self._awaited_count(block, now_ms) or self._awaits_copies(block):
+            return
+        source = self._source(block)
+        if source is None:
+            return
+        expected = self._expected_replication(block)
+        live = self._map.live_replicas(block)
+        kinds, fallbacks = self._kinds_of(block, expected)
+        unfit, failed = self._unfit(block), self._failed.pop(block.block_id, set())
+        for excluded in (unfit | failed, unfit) if failed else (unfit,):
+            target = self._placement.choose_better(
+                expected,
+                block_size_bytes=block.length_bytes,
+                present=self._map.redundancy.standing(block),
+                removable=[s.node for s in live] if len(live) >= expected else [],
+                kinds=[*kinds, *fallbacks],
+                excluded=excluded,
+                avoid=lambda node: self._registry.is_stale(node, now_ms),
+            )
+            if target is not None:
+                self._order(block, source, [target], now_ms)
+                return
 
     def _reconstruct(self, block: Block, now_ms: int) -> None:
         """The block has too few replicas: order copies of a good one."""
@@ -319,15 +430,16 @@ class Reconstruction:
         source = self._source(block)
         if source is None:
             return
-        chosen = choose_targets(
-            self._registry,
+        live = self._map.live_replicas(block)
+        kinds, fallbacks = self._kinds_of(block, len(live) + count)
+        chosen = self._placement.choose(
             count,
             block_size_bytes=block.length_bytes,
-            dice=self._dice,
-            present=[s.node for s in self._map.live_replicas(block)],
+            kinds=left_to_place(kinds, live, count),
+            fallbacks=fallbacks,
+            present=[storage.node for storage in live],
             excluded=self._unfit(block) | self._failed.get(block.block_id, set()),
             avoid=lambda node: self._registry.is_stale(node, now_ms),
-            busy_factor=self._busy_factor,
         )
         if not chosen:
             # Next time the targets that failed are tried again. Where only holders of corrupt
@@ -336,6 +448,11 @@ class Reconstruction:
             self._map.invalidate_corrupt(block)
             self._make_room(block, now_ms)
             return
+        self._order(block, source, chosen, now_ms)
+
+    def _order(
+        self, block: Block, source: Datanode, chosen: Sequence[Storage], now_ms: int
+    ) -> None:
         source.to_transfer.append(Transfer(block.block_id, tuple(chosen)))
         self._pending[block.block_id] = _PendingCopies(
             source, tuple(chosen), now_ms + self._pending_timeout_ms
@@ -359,7 +476,7 @@ class Reconstruction:
             for node in (storage.node for storage in block.replicas if storage.node.alive)
             if len(node.to_transfer) < (streams.most if is_urgent else streams.may_run(node))
         ]
-        self._dice.shuffle(nodes)
+        self._placement.dice.shuffle(nodes)
         return min(
             nodes,
             key=lambda n: (LEAVING_LAST[n.admin_state], len(n.to_transfer)),
@@ -376,10 +493,9 @@ class Reconstruction:
             if node in due or _is_in_the_way(node, block)
         }
 
-    def _invalidate_excess(self, block: Block) -> None:
-        """Invalidate excess replicas: those that were moved elsewhere, then from the fullest node
-        of the rack with the most replicas; first those that may be deleted anyway. Enough
-        certain replicas always stay."""
+    def _invalidate_excess(self, block: Block, now_ms: int) -> None:
+        """Invalidate excess replicas: those that were moved elsewhere, then as `excess` chooses
+        them. Enough certain replicas always stay."""
         certain, expected = (
             self._map.invalidation.count_certain(block),
             self._expected_replication(block),
@@ -387,40 +503,49 @@ class Reconstruction:
         for _ in range(self._map.redundancy.live_count(block) - expected):
             if certain < expected:
                 return
-            victim = self._choose_excess(block, spare_certain=certain == expected)
+            victim = self._choose_excess(block, now_ms, spare_certain=certain == expected)
             if victim is None:
                 return
             certain -= self._map.invalidation.is_certain(victim, block.block_id)
             self._map.invalidate_excess(victim, block)
 
-    def _choose_excess(self, block: Block, *, spare_certain: bool) -> Storage | None:
-        block_id = block.block_id
-        racks: dict[str, int] = {}
+    def _choose_excess(self, block: Block, now_ms: int, *, spare_certain: bool) -> Storage | None:
+        block_id, expected = block.block_id, self._expected_replication(block)
         live = self._map.live_replicas(block)
-        for storage in live:
-            racks[storage.node.location] = racks.get(storage.node.location, 0) + 1
+        standing = self._map.redundancy.standing(block)
         found = [
             storage
             for storage in live
             if storage.node.pending_deletions < MAX_PENDING_DELETIONS
             and not (spare_certain and self._map.invalidation.is_certain(storage, block_id))
         ]
+        racks = Counter(storage.node.location for storage in live)
         moved = self._map.redundancy.move_hints.victim(block_id, found, racks)
         if moved is not None:
             return moved
-        return max(
+        wanted, _ = self._kinds_of(block, expected)
+        return choose_excess(
+            block_id,
             found,
-            key=lambda s: (
-                block_id in s.node.maybe_invalidated,
-                racks[s.node.location],
-                -s.remaining_bytes,
-                s.storage_id,
+            live,
+            lacking_without=lambda storage: self._placement.lacking(
+                [node for node in standing if node is not storage.node], expected
             ),
-            default=None,
+            wanted_kinds=wanted,
+            now_ms=now_ms,
         )
 
     def _expected_replication(self, block: Block) -> int:
         return self._map.redundancy.expected_replication(block)
+
+
+def left_to_place(kinds: Sequence[int], placed: Sequence[Storage], count: int) -> Sequence[int]:
+    """Of the types that all replicas should be on, those for the next `count` ones."""
+    left = list(kinds)
+    for storage in placed:
+        if storage.storage_type in left:
+            left.remove(storage.storage_type)
+    return left[:count]
 
 
 def _is_in_the_way(node: Datanode, block: Block) -> bool:

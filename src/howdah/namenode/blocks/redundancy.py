@@ -22,6 +22,7 @@ from typing import Final, NamedTuple
 
 from howdah.namenode.blocks.datanodes import Datanode
 from howdah.namenode.blocks.move_hints import MoveHints
+from howdah.namenode.blocks.placement import Placement
 from howdah.namenode.inodes.block_table import Block, BlockState
 
 _SPARE_TURNS: Final = 64
@@ -32,13 +33,21 @@ class Need(enum.IntEnum):
 
     MISSING = 0
     """No good replica is known."""
-    LAST = 1
-    """One is left of several expected ones, or only such as are about to leave: Hadoop's
-    highest priority."""
-    LOW = 2
-    """More than one, and fewer than expected."""
-    EXCESS = 3
+    HIGHEST = 1
+    """One is left of several expected ones, or only such as are about to leave."""
+    VERY_LOW = 2
+    """Fewer than a third of the expected ones."""
+    LOW = 3
+    """Others that have fewer than expected."""
+    MISPLACED = 4
+    """Enough, but on too few racks, or in too few upgrade domains."""
+    EXCESS = 5
     """Enough, and others that may be deleted: excess replicas, or corrupt ones."""
+
+
+TOO_FEW: Final = (Need.HIGHEST, Need.VERY_LOW, Need.LOW)
+TO_COPY: Final = (*TOO_FEW, Need.MISPLACED)
+"""The queues of which blocks are copied: Hadoop's priorities."""
 
 
 class ReplicaCounts(NamedTuple):
@@ -101,9 +110,14 @@ class Redundancy:
     """The complete blocks that need work, by the kind of work."""
 
     def __init__(
-        self, expected_replication: Callable[[Block], int], min_maintenance: int = 1
+        self,
+        expected_replication: Callable[[Block], int],
+        min_maintenance: int = 1,
+        placement: Placement | None = None,
     ) -> None:
-        """`min_maintenance` replicas must be live while others are in maintenance."""
+        """`min_maintenance` replicas must be live while others are in maintenance; `placement`
+        knows which blocks are badly placed: without it none is."""
+        self._placement = placement
         self.expected_replication: Final = expected_replication
         """How many replicas a block should have."""
         self.min_maintenance: Final = min_maintenance
@@ -170,11 +184,32 @@ class Redundancy:
         self.missing_single.discard(block_id)
         self.move_hints.forget(block_id)
 
-    def settle(self, block_id: int) -> None:
-        """All work on the block has been ordered."""
-        self._move(block_id, None, is_new=False)
-        self.move_hints.forget(block_id)
-        self._taken(block_id)
+    def standing(self, block: Block) -> list[Datanode]:
+        """The datanodes whose good replicas count for the places of the block: all but those
+        that are decommissioned, or are to be."""
+        nodes = [storage.node for storage in block.replicas]
+        if not self.out_of_service:
+            return nodes
+        return [n for n in nodes if n.in_service or n.admin_state.is_maintenance]
+
+    def is_misplaced(self, block: Block, expected: int) -> bool:
+        """Whether the block's replicas are on too few racks, or in too few upgrade domains."""
+        placement = self._placement
+        if placement is None or expected < 2 or placement.is_trivial:
+            return False
+        return placement.lacking(self.standing(block), expected) > 0
+
+    def too_few(self) -> Iterator[int]:
+        """The blocks that have fewer replicas than expected, the worst first."""
+        for need in TOO_FEW:
+            yield from self.queues[need]
+
+    def settle(self, block: Block) -> None:
+        """Nothing of the block is to be deleted any more, or the orders are given."""
+        is_misplaced = self.is_misplaced(block, self.expected_replication(block))
+        self._move(block.block_id, Need.MISPLACED if is_misplaced else None, is_new=False)
+        self.move_hints.forget(block.block_id)
+        self._taken(block.block_id)
 
     def _taken(self, block_id: int) -> None:
         self.changed.discard(block_id)
@@ -197,6 +232,8 @@ class Redundancy:
             need = _need(counts.live, counts.leaving, required, expected, has_corrupt)
         else:  # As nearly always: these 0.6 us are a third of what a change costs.
             need = _need(block.replica_count, 0, expected, expected, has_corrupt)
+        if need is None and self.is_misplaced(block, expected):
+            need = Need.MISPLACED
         self._move(block_id, need, is_new=has_changed)
         if need is not Need.EXCESS and self.move_hints:
             self.move_hints.forget(block_id)
@@ -217,7 +254,9 @@ def _need(live: int, leaving: int, required: int, expected: int, has_corrupt: bo
     if live == 0 and leaving == 0:
         return Need.MISSING
     if live < required:
-        return Need.LAST if live <= 1 else Need.LOW
+        if live <= 1:
+            return Need.HIGHEST
+        return Need.VERY_LOW if 3 * live < expected else Need.LOW
     return Need.EXCESS if live > expected or (has_corrupt and live) else None
 
 

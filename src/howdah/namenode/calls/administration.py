@@ -77,7 +77,7 @@ class Administration:
                 continue
             core.membership.forget(node)
             if node.alive:
-                node.alive = False
+                core.datanodes.lose(node)
                 core.blocks.node_gone(node)
         core.update_safe_mode()
 

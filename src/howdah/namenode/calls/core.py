@@ -25,13 +25,15 @@ from howdah.namenode.blocks.block_map import BlockMap
 from howdah.namenode.blocks.datanodes import DatanodeRegistry
 from howdah.namenode.blocks.hosts import Hosts
 from howdah.namenode.blocks.membership import Membership, MembershipSettings
-from howdah.namenode.blocks.placement import Dice
+from howdah.namenode.blocks.network import Dice, Network
+from howdah.namenode.blocks.placement import TWICE_THE_MEAN, LoadRule, Placement
+from howdah.namenode.blocks.policies import BY_DEFAULT, Policy
 from howdah.namenode.blocks.reconstruction import Reconstruction, Streams
 from howdah.namenode.blocks.safe_mode import SafeMode
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.permissions import Access, Identity, Permissions
 from howdah.namenode.calls.retry_cache import RetryCache
-from howdah.namenode.inodes import acls, paths
+from howdah.namenode.inodes import acls, paths, storage_policies
 from howdah.namenode.inodes.effects import EditDoesNotFit, NamespaceBroken
 from howdah.namenode.inodes.inodes import Block, Directory, File, INode
 from howdah.namenode.tree import quotas
@@ -102,14 +104,17 @@ class Settings:
     deletions_per_command: int = 1000
     max_report_leases: int = 6
     report_lease_ms: int = 300_000
-    busy_factor: float | None = 2.0
-    """A node with so many times the mean load gets new replicas last; None: load is nothing."""
+    placement: Policy = BY_DEFAULT
+    load: LoadRule | None = TWICE_THE_MEAN
+    """Which nodes are too busy for new replicas; None: load is nothing."""
     identity_ms: int = 300_000
     """How long the groups of a user are remembered."""
     storage_policies_enabled: bool = True
     pending_copy_ms: int = 300_000
     max_streams: int = 2
     most_streams: int = 4
+    copies_per_node: int = 2
+    """Blocks of which a round of repairs orders copies, for each live datanode."""
     maintenance_replication: int = 1
     """So many replicas are live while others are in maintenance."""
     leaving_interval_ms: int = 30_000
@@ -168,24 +173,30 @@ class Core:
         self.leases = namespace.leases
         self.leases.hard_limit_ms = settings.lease_hard_limit_ms
         self.leases.soft_limit_ms = settings.lease_soft_limit_ms
+        network = Network()
+        self.datanodes = DatanodeRegistry(
+            network, expiry_ms=settings.heartbeat_expiry_ms, stale_ms=settings.stale_datanode_ms
+        )
+        self.placement = Placement(network, dice, settings.placement, settings.load)
         self.blocks = BlockMap(
             namespace.blocks,
             settings.min_replication,
             namespace.measuring.wanted_replication,
             namespace.may_come,
             settings.maintenance_replication,
-        )
-        self.datanodes = DatanodeRegistry(
-            expiry_ms=settings.heartbeat_expiry_ms, stale_ms=settings.stale_datanode_ms
+            self.placement,
         )
         self.hosts = Hosts()
         self.reconstruction = Reconstruction(
             self.blocks,
             self.datanodes,
-            dice,
+            self.placement,
             pending_timeout_ms=settings.pending_copy_ms,
-            busy_factor=settings.busy_factor,
+            blocks_per_node=settings.copies_per_node,
             streams=Streams(settings.max_streams, max(settings.max_streams, settings.most_streams)),
+            kinds_of=lambda block, replicas: storage_policies.kinds_on_repair(
+                namespace.file_of(block), replicas
+            ),
         )
         self.membership = Membership(
             self.blocks,
@@ -197,6 +208,7 @@ class Core:
             ),
             lacks_nothing=self._lacks_nothing,
             is_open=lambda block: namespace.file_of(block).under_construction,
+            changed=network.note,
         )
         self.retry_cache = RetryCache(settings.retry_cache_expiry_ms)
         namespace.follow_blocks(self.blocks.follow)
@@ -632,7 +644,7 @@ class Core:
     def _lacks_nothing(self) -> bool:
         """Whether no block lacks a replica, and no copy is under way."""
         counts = self.reconstruction.counts()
-        lacking = counts.low_redundancy + counts.missing + self.reconstruction.pending_count
+        lacking = counts.too_few + counts.missing + self.reconstruction.pending_count
         return not lacking and not self.blocks.redundancy.changed
 
     def membership_round(self) -> Generator[None, None, None] | None:

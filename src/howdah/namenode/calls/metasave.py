@@ -11,7 +11,7 @@ from typing import Final
 
 from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.blocks.datanodes import Datanode
-from howdah.namenode.blocks.redundancy import Need
+from howdah.namenode.blocks.redundancy import TO_COPY, Need
 from howdah.namenode.blocks.topology import DEFAULT_RACK
 from howdah.namenode.calls.core import Core
 from howdah.namenode.inodes.inodes import Block
@@ -79,11 +79,11 @@ def _lines(core: Core) -> Iterator[str]:
 
 
 def _in_question(core: Core) -> tuple[list[Block], list[Block], list[Block]]:
-    """Complete blocks with too few replicas, with none, and with bad ones."""
+    """Complete blocks that should be copied, with no replica, and with bad ones."""
     core.reconstruction.counts()
     needs = core.blocks.redundancy
     missing = set(needs.queues[Need.MISSING])
-    low = {*needs.queues[Need.LAST], *needs.queues[Need.LOW]}
+    low = {block_id for need in TO_COPY for block_id in needs.queues[need]}
 
     def found(block_ids: set[int]) -> list[Block]:
         blocks = map(core.namespace.blocks.get, sorted(block_ids))

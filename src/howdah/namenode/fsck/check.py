@@ -238,7 +238,7 @@ class Check:
         elif total < replication:
             figures.lacking_replicas += replication - total
             self._under_replicated(path, block, counts, replication, report)
-        if self.racks.ever_several:
+        if self.racks.ever_several or self.racks.policy.domains:
             self._placed(path, block, replication, report)
         if self._options.blocks:
             self._describe(block, counts, report)
@@ -280,9 +280,9 @@ class Check:
         )
 
     def _placed(self, path: str, block: Block, replication: int, report: _FileReport) -> None:
-        """Are its replicas on enough racks?"""
-        lacking = self.racks.lacking(places_of(self._core, block), replication)
-        if not lacking:
+        """Are its replicas on enough racks, and in enough upgrade domains?"""
+        trouble = self.racks.trouble(places_of(self._core, block), replication)
+        if not trouble:
             return
         self.figures.misplaced += 1
         report.misplaced.append(block)
@@ -291,9 +291,8 @@ class Check:
                 self._say("\n")
             self._say(f"{path}: ")
         self._say(
-            f" Replica placement policy is violated for {block_text(self._core, block)}. Block "
-            f"should be additionally replicated on {lacking} more rack(s). Total number of racks "
-            f"in the cluster: {self.racks.count}\n"
+            f" Replica placement policy is violated for {block_text(self._core, block)}. "
+            f"{trouble}\n"
         )
 
     def _describe(self, block: Block, counts: Counts, report: _FileReport) -> None:

@@ -15,6 +15,7 @@ from typing import Final
 
 from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.blocks.datanodes import Datanode, Storage
+from howdah.namenode.blocks.policies import BY_DEFAULT, ENOUGH_RACKS, Policy, domain_of
 from howdah.namenode.calls.core import Core
 from howdah.namenode.fsck.options import Options
 from howdah.namenode.inodes.inodes import Block, BlockState
@@ -123,23 +124,42 @@ def holders_of(block: Block, excess: Excess) -> list[Storage]:
 @dataclass(frozen=True, slots=True)
 class Racks:
     """The racks of the cluster: how many have live datanodes, and whether there ever were
-    several."""
+    several; and the policy that wants replicas on so many."""
 
     count: int
     ever_several: bool
+    policy: Policy = BY_DEFAULT
 
     @classmethod
     def of(cls, core: Core) -> Racks:
         live = {node.location for node in core.datanodes if node.alive}
-        return cls(len(live), len({node.location for node in core.datanodes}) > 1)
+        several = len({node.location for node in core.datanodes}) > 1
+        return cls(len(live), several, core.placement.policy)
 
     def lacking(self, places: Sequence[Storage], replication: int) -> int:
         """On how many more racks a block should be; 0 if it is well placed."""
         if not self.ever_several:
             return 0
         found = len({storage.node.location for storage in places})
-        wanted = min(2, replication)
+        wanted = replication if self.policy.spreads else min(ENOUGH_RACKS, replication)
         return 0 if found >= min(wanted, self.count) else wanted - found
+
+    def trouble(self, places: Sequence[Storage], replication: int) -> str:
+        """What the policy has against these places, in Hadoop's words; empty if nothing."""
+        lacking = self.lacking(places, replication)
+        found = []
+        if lacking:
+            found.append(
+                f"Block should be additionally replicated on {lacking} more rack(s). Total number "
+                f"of racks in the cluster: {self.count}"
+            )
+        domains = dict.fromkeys(domain_of(storage.node) for storage in places)
+        if len(domains) < min(self.policy.domains, replication):
+            found.append(
+                f"The block has {replication} replicas. But it only has {len(domains)} upgrade "
+                f"domains [{', '.join(domains)}]."
+            )
+        return " ".join(found)
 
 
 def block_text(core: Core, block: Block) -> str:

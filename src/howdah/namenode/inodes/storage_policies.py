@@ -115,18 +115,26 @@ def of(inode: INode) -> StoragePolicy:
 
 def kinds_on_create(file: File) -> tuple[list[int], list[int]]:
     """Where a new block of the file goes, by numbers on the wire: a type for each replica,
-    and the types to take where there is none of those.
-
-    Nothing is written to memory: it would have to be carried to a disk later. What is to
-    be there goes where the policy would have it if memory were full.
-    """
+    and the types to take where there is none of those."""
     policy = of(file)
-    instead = policy.on_create[0] if policy.on_create else policy.kinds[-1]
-    wanted = [
-        instead if kind is StorageKind.RAM_DISK else kind
-        for kind in policy.wanted(file.replication)
-    ]
-    return [ON_THE_WIRE[kind] for kind in wanted], [ON_THE_WIRE[kind] for kind in policy.on_create]
+    wanted = [ON_THE_WIRE[_on_disk(policy, kind)] for kind in policy.wanted(file.replication)]
+    return wanted, [ON_THE_WIRE[kind] for kind in policy.on_create]
+
+
+def kinds_on_repair(file: File, replicas: int) -> tuple[list[int], list[int]]:
+    """On which types so many replicas of the file's blocks should be, by numbers on the wire,
+    and the types to take for a copy where there is none of those."""
+    policy = of(file)
+    wanted = [ON_THE_WIRE[_on_disk(policy, kind)] for kind in policy.wanted(replicas)]
+    return wanted, [ON_THE_WIRE[kind] for kind in policy.on_repair]
+
+
+def _on_disk(policy: StoragePolicy, kind: StorageKind) -> StorageKind:
+    """Nothing is written to memory: it would have to be carried to a disk later. What is to
+    be there goes where the policy would have it if memory were full."""
+    if kind is not StorageKind.RAM_DISK:
+        return kind
+    return policy.on_create[0] if policy.on_create else policy.kinds[-1]
 
 
 def name_on_the_wire(number: int) -> str:

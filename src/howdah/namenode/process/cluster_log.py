@@ -62,7 +62,6 @@ class ClusterLog:
         counts = core.reconstruction.counts()
         needs = core.blocks.redundancy
         missing = needs.queues[Need.MISSING]
-        low = [needs.queues[Need.LAST], needs.queues[Need.LOW]]
         return [
             *self._look(
                 self._missing,
@@ -81,8 +80,8 @@ class ClusterLog:
             ),
             *self._look(
                 self._low,
-                counts.low_redundancy,
-                (block_id for queue in low for block_id in queue),
+                counts.too_few,
+                needs.too_few(),
                 "{} with too few replicas, of which "
                 f"{counts.last_replica} have one only; they are copied, where there is room",
                 "all blocks have as many replicas as they are to have again",

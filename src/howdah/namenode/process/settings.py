@@ -11,6 +11,8 @@ from howdah import keys
 from howdah.config import Configuration, check_protection
 from howdah.errors import InvalidConfiguration, UnsupportedOperation
 from howdah.kinds import Key
+from howdah.namenode.blocks.placement import LoadRule
+from howdah.namenode.blocks.policies import Policy, PolicyFigures, RoomFirst, policy_named
 from howdah.namenode.calls.core import Settings
 from howdah.namenode.calls.permissions import Permissions
 from howdah.namenode.checkpoints.checkpoint import CheckpointSettings
@@ -76,11 +78,16 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
         deletions_per_command=conf.get(keys.DFS_BLOCK_INVALIDATE_LIMIT),
         max_report_leases=conf.get(keys.DFS_NAMENODE_MAX_FULL_BLOCK_REPORT_LEASES),
         report_lease_ms=_ms(conf.get(keys.DFS_NAMENODE_FULL_BLOCK_REPORT_LEASE_LENGTH_MS)),
-        busy_factor=(
-            conf.get(keys.DFS_NAMENODE_REDUNDANCY_CONSIDERLOAD_FACTOR)
+        placement=_placement(conf),
+        load=(
+            LoadRule(
+                conf.get(keys.DFS_NAMENODE_REDUNDANCY_CONSIDERLOAD_FACTOR),
+                conf.get(keys.DFS_NAMENODE_REDUNDANCY_CONSIDERLOADBYSTORAGETYPE),
+            )
             if conf.get(keys.DFS_NAMENODE_REDUNDANCY_CONSIDERLOAD)
             else None
         ),
+        copies_per_node=conf.get(keys.DFS_NAMENODE_REPLICATION_WORK_MULTIPLIER_PER_ITERATION),
         identity_ms=_ms(conf.get(keys.HADOOP_SECURITY_GROUPS_CACHE_SECS)),
         storage_policies_enabled=conf.get(keys.DFS_STORAGE_POLICY_ENABLED),
         safe_mode_threshold=conf.get(keys.DFS_NAMENODE_SAFEMODE_THRESHOLD_PCT),
@@ -95,6 +102,45 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
         pending_copy_ms=_ms(conf.get(keys.DFS_NAMENODE_RECONSTRUCTION_PENDING_TIMEOUT_SEC)),
         retry_cache_expiry_ms=_ms(conf.get(keys.DFS_NAMENODE_RETRYCACHE_EXPIRYTIME_MILLIS)),
     )
+
+
+def _placement(conf: Configuration) -> Policy:
+    """Raises InvalidConfiguration for a policy that is not here."""
+    figures = PolicyFigures(
+        RoomFirst(
+            _percent(
+                conf,
+                keys.DFS_NAMENODE_AVAILABLE_SPACE_BLOCK_PLACEMENT_POLICY_BALANCED_SPACE_PREFERENCE_FRACTION,
+            ),
+            conf.get(
+                keys.DFS_NAMENODE_AVAILABLE_SPACE_BLOCK_PLACEMENT_POLICY_BALANCED_SPACE_TOLERANCE
+            ),
+            conf.get(
+                keys.DFS_NAMENODE_AVAILABLE_SPACE_BLOCK_PLACEMENT_POLICY_BALANCED_SPACE_TOLERANCE_LIMIT
+            ),
+            conf.get(keys.DFS_NAMENODE_AVAILABLE_SPACE_BLOCK_PLACEMENT_POLICY_BALANCE_LOCAL_NODE),
+        ),
+        RoomFirst(
+            _percent(
+                conf,
+                keys.DFS_NAMENODE_AVAILABLE_SPACE_RACK_FAULT_TOLERANT_BLOCK_PLACEMENT_POLICY_BALANCED_SPACE_PREFERENCE_FRACTION,
+            ),
+            conf.get(
+                keys.DFS_NAMENODE_AVAILABLE_SPACE_RACK_FAULT_TOLERANT_BLOCK_PLACEMENT_POLICY_BALANCED_SPACE_TOLERANCE
+            ),
+        ),
+        conf.get(keys.DFS_NAMENODE_UPGRADE_DOMAIN_FACTOR) or conf.get(keys.DFS_REPLICATION),
+    )
+    key = keys.DFS_BLOCK_REPLICATOR_CLASSNAME
+    return policy_named(conf.get(key), figures, key.name)
+
+
+def _percent(conf: Configuration, key: Key[float]) -> int:
+    """Raises InvalidConfiguration for what is no fraction."""
+    fraction = conf.get(key)
+    if not 0 <= fraction <= 1:
+        raise InvalidConfiguration(f"{key.name} = {fraction:g}: it is a fraction of 1")
+    return int(100 * fraction)
 
 
 def required_directories(conf: Configuration) -> list[Path]:

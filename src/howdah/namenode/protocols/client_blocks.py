@@ -45,6 +45,8 @@ class BlockMethods:
             ),
             excluded=frozenset(node.id.datanodeUuid for node in request.excludeNodes),
             favored=request.favoredNodes,
+            spare_writer=pb.NO_LOCAL_WRITE in request.flags,
+            ignore_locality=pb.IGNORE_CLIENT_LOCALITY in request.flags,
         )
         return pb.AddBlockResponseProto(
             block=messages.located_block(

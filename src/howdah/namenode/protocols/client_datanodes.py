@@ -54,7 +54,7 @@ class DatanodeMethods:
             blocks_in_future=self._core.safe_mode.future_bytes,
             pending_deletion_blocks=self._core.pending_deletions,
             highest_prio_low_redundancy_blocks=counts.last_replica,
-            badly_distributed_blocks=0,
+            badly_distributed_blocks=counts.misplaced,
         )
 
     def get_fs_ecblock_group_stats(

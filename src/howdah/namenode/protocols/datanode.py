@@ -493,7 +493,7 @@ class DatanodeProtocol:
         """A datanode's trouble. A bad disk is taken out by the heartbeats that follow."""
         node = self._known(request.registartion, caller)
         if request.errorCode == pb.ErrorReportRequestProto.FATAL_DISK_ERROR:
-            node.alive = False
+            self._core.datanodes.lose(node)
             self._core.blocks.node_gone(node)
         return pb.ErrorReportResponseProto()
 

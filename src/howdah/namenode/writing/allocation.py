@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from howdah import errors
 from howdah.namenode.blocks.datanodes import Storage
-from howdah.namenode.blocks.placement import choose_targets, why_fewer
+from howdah.namenode.blocks.placement import why_fewer
 from howdah.namenode.calls.core import Core, Resolved
 from howdah.namenode.inodes import storage_policies
 from howdah.namenode.inodes.file_blocks import (
@@ -39,6 +40,16 @@ log = logging.getLogger(__name__)
 
 FEW_REPLICAS_MS: Final = 60_000
 """The interval of log lines about blocks that get fewer replicas than expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wishes:
+    """What a client says of where a block should go."""
+
+    excluded: frozenset[str]
+    favored: tuple[str, ...]
+    spare_writer: bool
+    ignore_locality: bool
 
 
 class Writing:
@@ -82,14 +93,19 @@ class Writing:
         previous: ClientBlock | None,
         excluded: frozenset[str],
         favored: Sequence[str] = (),
+        spare_writer: bool = False,
+        ignore_locality: bool = False,
     ) -> tuple[File, Block]:
         """A new last block, with its pipeline in `block.expected`.
 
         `previous` is the block that the client just finished, with its final
         length; `favored` are names of the datanodes that it prefers; unknown ones are
-        ignored. Raises NotReplicatedYet while an earlier block is not complete.
+        ignored. `spare_writer`: the client wants no replica on its own host;
+        `ignore_locality`: it might be anywhere. Raises NotReplicatedYet while an earlier
+        block is not complete.
         """
         core = self._core
+        wishes = _Wishes(excluded, tuple(favored), spare_writer, ignore_locality)
         core.safe_mode.check(f"Cannot add block to {path}")
         found = core.resolve(path)
         file = self.open_file(found, inode_id, client_name)
@@ -106,7 +122,7 @@ class Writing:
                 )
             if not again.expected:
                 # The namenode was started anew since the first answer, and forgot it.
-                core.blocks.allocated(again, self._targets(caller, file, excluded, favored))
+                core.blocks.allocated(again, self._targets(caller, file, wishes))
             return file, again
         if last is not None and previous is not None:
             check_commit(file, last, previous)
@@ -122,7 +138,7 @@ class Writing:
         if last is not None and previous is not None:
             more += previous.length_bytes - quotas.counted_bytes(file, last)
         core.check_quota(file.parent, core.namespace.measuring.of_bytes(file, more))
-        targets = self._targets(caller, file, excluded, favored)
+        targets = self._targets(caller, file, wishes)
         stamp = core.namespace.generation_stamp + 1
         block_id = core.namespace.last_block_id + 1
         core.commit(edits.AllocateBlockIdOp(block_id))
@@ -152,28 +168,25 @@ class Writing:
             return last if self._ends_full(file, before) else None
         return last if previous.is_settled(before) else None
 
-    def _targets(
-        self, caller: Caller, file: File, excluded: frozenset[str], favored: Sequence[str]
-    ) -> tuple[Storage, ...]:
+    def _targets(self, caller: Caller, file: File, wishes: _Wishes) -> tuple[Storage, ...]:
         core = self._core
         now_ms = core.clock.monotonic_ms()
-        host = caller.address
+        host = None if wishes.ignore_locality else caller.address
         kinds, fallbacks = storage_policies.kinds_on_create(file)
-        chosen = choose_targets(
-            core.datanodes,
+        chosen = core.placement.choose(
             file.replication,
             block_size_bytes=file.block_size_bytes,
-            dice=core.dice,
             kinds=kinds,
             fallbacks=fallbacks,
-            writer=core.datanodes.by_ip(host),
-            favored=[node for name in favored if (node := core.datanodes.named(name))],
-            excluded=excluded,
+            writer=core.datanodes.by_ip(host) if host else None,
+            writer_location=core.racks.client_location(host) if host else None,
+            spare_writer=wishes.spare_writer,
+            favored=[node for name in wishes.favored if (node := core.datanodes.named(name))],
+            excluded=wishes.excluded,
             avoid=lambda node: core.datanodes.is_stale(node, now_ms),
-            busy_factor=core.settings.busy_factor,
         )
         if len(chosen) < file.replication:
-            allowed = {*kinds, *fallbacks}
+            allowed, excluded = {*kinds, *fallbacks}, wishes.excluded
             why = why_fewer(core.datanodes, file.block_size_bytes, allowed, excluded, chosen)
             self._too_few(file, len(chosen), len(excluded), why)
         return tuple(chosen)

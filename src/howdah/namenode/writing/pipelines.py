@@ -16,8 +16,9 @@ from __future__ import annotations
 
 from howdah import errors
 from howdah.namenode.blocks.datanodes import Storage
-from howdah.namenode.blocks.placement import choose_targets
+from howdah.namenode.blocks.reconstruction import left_to_place
 from howdah.namenode.calls.core import Core
+from howdah.namenode.inodes import storage_policies
 from howdah.namenode.inodes.file_blocks import ClientBlock, check_length, edit_blocks
 from howdah.namenode.inodes.inodes import Block, BlockState, File
 from howdah.namenode.writing.allocation import Writing
@@ -57,15 +58,16 @@ class PipelineCalls:
                 f"blk_{block.block_id} is not a block of {file.path} that is being written"
             )
         now_ms = core.clock.monotonic_ms()
-        chosen = choose_targets(
-            core.datanodes,
+        count = min(count, len(core.placement.network.all))
+        kinds, fallbacks = storage_policies.kinds_on_repair(file, len(present) + count)
+        chosen = core.placement.choose(
             count,
             block_size_bytes=file.block_size_bytes,
-            dice=core.dice,
+            kinds=left_to_place(kinds, present, count),
+            fallbacks=fallbacks,
             present=[storage.node for storage in present],
             excluded=excluded,
             avoid=lambda node: core.datanodes.is_stale(node, now_ms),
-            busy_factor=core.settings.busy_factor,
         )
         return known, [*present, *chosen]
 

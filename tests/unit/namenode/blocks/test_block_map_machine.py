@@ -687,20 +687,49 @@ class BlockMapMachine(RuleBasedStateMachine):
         """The queues and their lengths are those of a count from scratch."""
         if not self.core.reconstruction.has_scanned:
             return
-        low: set[int] = set()
-        missing: set[int] = set()
-        for block in self.core.namespace.blocks.values():
+        found: dict[Need, set[int]] = {need: set() for need in Need}
+        extra, known = set(), self.core.namespace.blocks
+        for block in known.values():
             if block.state is not BlockState.COMPLETE:
                 continue
+            live = sum(s.node.in_service for s in block.replicas)
+            wanted = self.wanted(block)
             if not block.replicas:
-                missing.add(block.block_id)
-            elif sum(s.node.in_service for s in block.replicas) < self.needed(block):
-                low.add(block.block_id)
+                found[Need.MISSING].add(block.block_id)
+            elif live < self.needed(block):
+                need = Need.VERY_LOW if 3 * live < wanted else Need.LOW
+                found[Need.HIGHEST if live < 2 else need].add(block.block_id)
+            elif live > wanted or (block.corrupt and live):
+                extra.add(block.block_id)
+            elif self.is_badly_placed(block):
+                found[Need.MISPLACED].add(block.block_id)
         counts = self.core.reconstruction.counts()
-        queues = self.core.blocks.redundancy.queues
-        assert set(queues[Need.MISSING]) == missing
-        assert {*queues[Need.LAST], *queues[Need.LOW]} == low
-        assert (counts.missing, counts.low_redundancy) == (len(missing), len(low))
+        queues = {
+            need: set(queue)
+            for need, queue in zip(Need, self.core.blocks.redundancy.queues, strict=True)
+        }
+        # Where the orders are given, those in excess wait in no queue, or for a better place.
+        assert queues.pop(Need.EXCESS) <= extra
+        del found[Need.EXCESS]
+        cut = {i for i in queues[Need.MISPLACED] & extra if self.is_badly_placed(known[i])}
+        queues[Need.MISPLACED] -= cut
+        if self.core.reconstruction.is_rescanning:
+            del queues[Need.MISPLACED], found[Need.MISPLACED]
+        assert queues == {need: found[need] for need in queues}
+        assert (counts.missing, counts.last_replica, counts.very_low, counts.low) == tuple(
+            len(found[need]) for need in (Need.MISSING, Need.HIGHEST, Need.VERY_LOW, Need.LOW)
+        )
+        assert counts.low_redundancy == counts.too_few + counts.misplaced
+
+    def is_badly_placed(self, block: Block) -> bool:
+        """Whether its replicas are on one rack only, and there are others."""
+        serving = {n.location for n in self.core.datanodes if n.alive and n.in_service}
+        there = {
+            storage.node.location
+            for storage in block.replicas
+            if storage.node.in_service or storage.node.admin_state.is_maintenance
+        }
+        return len(there) < min(2, self.wanted(block), len(serving))
 
     # What must always hold.
 
@@ -818,7 +847,9 @@ class BlockMapMachine(RuleBasedStateMachine):
 
     def is_mended(self, block: Block) -> bool:
         """All good replicas are known, and those on datanodes in service are as many as they
-        should be."""
+        should be, on as many racks."""
+        if self.is_badly_placed(block):
+            return False
         serving = [node for node in self.core.datanodes if node.in_service]
         live = sum(storage.node.in_service for storage in block.replicas)
         return len(set(self.good_copies(block))) == len(block.replicas) and min(

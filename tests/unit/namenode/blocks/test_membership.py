@@ -32,6 +32,7 @@ SETTINGS = Settings(
     stale_datanode_ms=EXPIRY_MS,
     leaving_interval_ms=INTERVAL_MS,
     lease_hard_limit_ms=1 << 40,
+    copies_per_node=10,
 )
 
 S = AdminState
@@ -539,7 +540,7 @@ def test_a_long_look_pauses_and_sees_what_changes_meanwhile(
     """A block that was found to have enough loses a replica before the look ends."""
     monkeypatch.setattr("howdah.namenode.blocks.membership.SLICE_BLOCKS", 1)
     cluster = Cluster(4)
-    blocks = [cluster.write(f"/f{n}", 2) for n in range(4)]
+    blocks = [cluster.write(f"/f{n}", 2) for n in range(8)]
     leaving = cluster.nodes[0]
     cluster.order(leave=[leaving])
     cluster.pass_time(ms=0, times=3)

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah.namenode.blocks.datanodes import Datanode, DatanodeIdentity, Storage, StorageReport
-from howdah.namenode.blocks.placement import choose_targets, usable_storage
+from howdah.namenode.blocks.network import Network
+from howdah.namenode.blocks.placement import TWICE_THE_MEAN, LoadRule, Placement, usable_storage
+from howdah.namenode.blocks.policies import Policy
 
 BLOCK = 128 << 20
 ROOM = 10 * BLOCK
@@ -34,12 +36,29 @@ def cluster(shape: list[int]) -> list[Datanode]:
     ]
 
 
-def choose(nodes: list[Datanode], count: int, seed: int = 0, **how: object) -> list[Datanode]:
-    targets = choose_targets(
-        nodes,
+def placement(
+    nodes: list[Datanode],
+    seed: int = 0,
+    policy: Policy | None = None,
+    load: LoadRule | None = TWICE_THE_MEAN,
+) -> Placement:
+    network = Network()
+    for each in nodes:
+        network.note(each)
+    return Placement(network, random.Random(seed), policy, load)
+
+
+def choose(
+    nodes: list[Datanode],
+    count: int,
+    seed: int = 0,
+    policy: Policy | None = None,
+    load: LoadRule | None = TWICE_THE_MEAN,
+    **how: object,
+) -> list[Datanode]:
+    targets = placement(nodes, seed, policy, load).choose(
         count,
         block_size_bytes=BLOCK,
-        dice=random.Random(seed),
         **how,  # type: ignore[arg-type]
     )
     return [target.node for target in targets]
@@ -137,16 +156,16 @@ def test_further_replicas_do_not_crowd_a_rack(shape: list[int], count: int, seed
 @pytest.mark.req("FS-143")
 def test_load_can_be_left_out_of_account() -> None:
     nodes = [node("busy", "/r1", connections=100), node("idle", "/r1")]
-    first = {choose(nodes, 1, seed, busy_factor=None)[0].identity.uuid for seed in range(20)}
+    first = {choose(nodes, 1, seed, load=None)[0].identity.uuid for seed in range(20)}
     assert first == {"busy", "idle"}
 
 
 def test_over_many_blocks_the_load_is_spread_evenly() -> None:
     nodes = cluster([3, 3, 3, 3])
-    rng = random.Random(7)
+    placing = placement(nodes, 7)
     held: Counter[str] = Counter()
     for _ in range(2000):
-        for target in choose_targets(nodes, 3, block_size_bytes=BLOCK, dice=rng):
+        for target in placing.choose(3, block_size_bytes=BLOCK):
             held[target.node.identity.uuid] += 1
     assert len(held) == 12
     assert max(held.values()) < 1.3 * min(held.values())

@@ -77,7 +77,7 @@ def test_figures_follow_what_happens(client: Any, nodes: Nodes) -> None:
     namenode = client.namenode
     client.write("/one", 10, replication=1)
     three = client.write("/three", 10, replication=3).blocks[0]
-    assert counts(namenode) == BlockCounts(0, 0, 0, 0, 0)
+    assert counts(namenode) == BlockCounts()
     nodes[0].drop(three.block_id)
     assert counts(namenode).low_redundancy == 1
     nodes[1].drop(three.block_id)
@@ -90,9 +90,9 @@ def test_figures_follow_what_happens(client: Any, nodes: Nodes) -> None:
                 node.drop(block_id)
     assert (counts(namenode).missing, counts(namenode).missing_single) == (2, 1)
     client.delete("/three")
-    assert counts(namenode) == BlockCounts(0, 0, 1, 1, 0)
+    assert counts(namenode) == BlockCounts(missing=1, missing_single=1)
     client.delete("/one")
-    assert counts(namenode) == BlockCounts(0, 0, 0, 0, 0)
+    assert counts(namenode) == BlockCounts()
 
 
 def test_a_block_that_nobody_reported_since_the_start_is_missing(client: Any, nodes: Nodes) -> None:
@@ -162,7 +162,7 @@ def test_blocks_with_one_replica_come_first_and_take_no_place_from_others(
     )
     client.namenode.tick(3000)
     assert looked == [1, 1, 2, 2]
-    assert len(client.namenode.core.blocks.redundancy.queues[Need.LAST]) == 3
+    assert len(client.namenode.core.blocks.redundancy.queues[Need.HIGHEST]) == 3
 
 
 # Snapshots.

@@ -9,7 +9,8 @@ import pytest
 
 from howdah import errors
 from howdah.namenode.blocks.datanodes import Datanode, DatanodeIdentity
-from howdah.namenode.blocks.placement import choose_targets
+from howdah.namenode.blocks.network import Network
+from howdah.namenode.blocks.placement import Placement
 from howdah.namenode.calls.core import Settings
 from howdah.namenode.inodes import storage_policies
 from howdah.namenode.inodes.inodes import INode
@@ -116,13 +117,11 @@ def node(name: str, *kinds: int) -> Datanode:
 
 
 def kinds_of(nodes: list[Datanode], kinds: list[int], fallbacks: list[int]) -> list[int]:
-    chosen = choose_targets(
-        nodes,
-        len(kinds),
-        block_size_bytes=1024,
-        dice=random.Random(1),
-        kinds=kinds,
-        fallbacks=fallbacks,
+    network = Network()
+    for each in nodes:
+        network.note(each)
+    chosen = Placement(network, random.Random(1)).choose(
+        len(kinds), block_size_bytes=1024, kinds=kinds, fallbacks=fallbacks
     )
     return sorted(storage.storage_type for storage in chosen)
 

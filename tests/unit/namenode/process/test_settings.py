@@ -11,6 +11,7 @@ import pytest
 from howdah import errors
 from howdah.config import Configuration
 from howdah.datanode.settings import DataSettings
+from howdah.namenode.blocks.placement import LoadRule
 from howdah.namenode.blocks.topology import DEFAULT_RACK
 from howdah.namenode.process.groups import Groups
 from howdah.namenode.process.lookups import Loop
@@ -182,8 +183,8 @@ def test_protection_that_is_not_there_is_no_silent_no(key: str) -> None:
 
 def test_load_is_not_considered_where_that_is_switched_off() -> None:
     key = "dfs.namenode.redundancy.considerLoad"
-    assert settings_from(Configuration({f"{key}.factor": "3.5"}), "BP-1").busy_factor == 3.5
-    assert settings_from(Configuration({key: "false"}), "BP-1").busy_factor is None
+    assert settings_from(Configuration({f"{key}.factor": "3.5"}), "BP-1").load == LoadRule(3.5)
+    assert settings_from(Configuration({key: "false"}), "BP-1").load is None
 
 
 def test_the_mapping_that_is_named_decides_between_table_and_script(tmp_path: Path) -> None:
