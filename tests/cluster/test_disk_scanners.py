@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +23,7 @@ CONF = {
     "dfs.namenode.redundancy.interval.seconds": "200ms",
     "dfs.datanode.scan.period.hours": "500ms",
     "dfs.block.scanner.volume.bytes.per.second": "1g",
+    "dfs.datanode.directoryscan.interval": "500ms",
     "dfs.datanode.failed.volumes.tolerated": 1,
 }
 
@@ -55,6 +59,12 @@ def is_sound(replica: ReplicaFile, data: bytes) -> bool:
         return False
 
 
+def is_removed(directory: Path) -> bool:
+    """Remove it; not, while somebody makes files in it."""
+    shutil.rmtree(directory, ignore_errors=True)
+    return not directory.exists()
+
+
 def is_whole(cluster: MiniCluster, path: str) -> bool:
     """Whether every block has a sound replica on each of the three datanodes, and no other."""
     return all(
@@ -76,3 +86,58 @@ def test_damage_that_nobody_reads_is_found_and_mended(
     wait_until(lambda: is_whole(cluster, "/rot"), 60)
     with fs.open("/rot") as file:
         assert file.read() == DATA
+
+
+def test_files_that_vanish_are_missed_and_replaced(
+    cluster: MiniCluster, fs: HdfsFileSystem
+) -> None:
+    replicas = put(cluster, fs, "/vanish")
+    replicas[0][0].path.unlink()
+    replicas[1][1].meta_path.unlink()
+    replicas[2][2].path.write_bytes(b"another length")
+    wait_until(lambda: is_whole(cluster, "/vanish"), 60)
+    with fs.open("/vanish") as file:
+        assert file.read() == DATA
+
+
+def test_a_replica_that_an_operator_moved_to_another_volume_is_found(
+    cluster: MiniCluster, fs: HdfsFileSystem
+) -> None:
+    moved = put(cluster, fs, "/moved")[0][0]
+    (there,) = [path for path in cluster.data_dirs(moved.datanode) if path != moved.volume]
+    pool = next(there.glob("current/BP-*"))
+    directory = (
+        pool
+        / "current"
+        / "finalized"
+        / moved.path.parent.relative_to(
+            moved.volume / "current" / pool.name / "current" / "finalized"
+        )
+    )
+    directory.mkdir(parents=True, exist_ok=True)
+    for path in (moved.path, moved.meta_path):
+        # A comparison in between sets aside what has lost its other half.
+        with contextlib.suppress(FileNotFoundError):
+            shutil.move(path, directory / path.name)
+    wait_until(lambda: is_whole(cluster, "/moved"), 60)
+    with fs.open("/moved") as file:
+        assert file.read() == DATA
+
+
+def test_a_volume_that_is_wiped_is_left_and_what_it_had_is_replaced(
+    cluster: MiniCluster, fs: HdfsFileSystem
+) -> None:
+    replicas = put(cluster, fs, "/wiped")
+    victim = next(each for found in replicas for each in found if each.datanode == "datanode2")
+    with fs.create("/meanwhile", block_size=MIB, replication=3) as out:
+        out.write(DATA[: MIB // 2])
+        out.hflush()
+        wait_until(lambda: is_removed(victim.volume), 30)
+        out.write(DATA[MIB // 2 :])
+    wait_until(lambda: is_whole(cluster, "/wiped") and is_whole(cluster, "/meanwhile"), 90)
+    for path in ("/wiped", "/meanwhile"):
+        with fs.open(path) as file:
+            assert file.read() == DATA
+    assert all(
+        each.volume != victim.volume for found in replicas_of(cluster, "/wiped") for each in found
+    )

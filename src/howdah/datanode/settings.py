@@ -91,6 +91,12 @@ class ScanSettings:
     bytes_per_second: int = 1 << 20
     """Of each volume; 0 switches verification off."""
     cursor_save_s: float = 600.0
+    directory_interval_s: float = 21600.0
+    """Between two comparisons of disk and memory; not above 0: there is none."""
+    directory_limit_ms_per_s: int = -1
+    """For how many milliseconds of each second one works; all, if not between 1 and 999."""
+    directory_threads: int = 1
+    """Volumes that are compared at a time."""
 
     @classmethod
     def of(cls, conf: Configuration) -> ScanSettings:
@@ -100,6 +106,11 @@ class ScanSettings:
             period_s=conf.get(keys.DFS_DATANODE_SCAN_PERIOD_HOURS) or default.period_s,
             bytes_per_second=conf.get(keys.DFS_BLOCK_SCANNER_VOLUME_BYTES_PER_SECOND),
             cursor_save_s=conf.get(keys.DFS_BLOCK_SCANNER_CURSOR_SAVE_INTERVAL_MS),
+            directory_interval_s=conf.get(keys.DFS_DATANODE_DIRECTORYSCAN_INTERVAL),
+            directory_limit_ms_per_s=conf.get(
+                keys.DFS_DATANODE_DIRECTORYSCAN_THROTTLE_LIMIT_MS_PER_SEC
+            ),
+            directory_threads=conf.get(keys.DFS_DATANODE_DIRECTORYSCAN_THREADS),
         )
 
 

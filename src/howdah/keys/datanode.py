@@ -113,6 +113,14 @@ DFS_DATANODE_DIRECTORYSCAN_INTERVAL = duration(
     "How often a datanode compares its disks with its memory; not above 0: never.",
     minimum_s=None,
 )
+DFS_DATANODE_DIRECTORYSCAN_THROTTLE_LIMIT_MS_PER_SEC = integer(
+    "dfs.datanode.directoryscan.throttle.limit.ms.per.sec",
+    -1,
+    "Milliseconds of each second for which that may work; not between 1 and 999: all.",
+)
+DFS_DATANODE_DIRECTORYSCAN_THREADS = integer(
+    "dfs.datanode.directoryscan.threads", 1, "Volumes that are compared at a time.", minimum=1
+)
 DFS_DATANODE_SCAN_PERIOD_HOURS = duration(
     "dfs.datanode.scan.period.hours",
     "504",

@@ -57,7 +57,6 @@ dfs.datanode.bp-ready.timeout dfs.datanode.cache.revocation.polling.ms
 dfs.datanode.cache.revocation.timeout.ms dfs.datanode.cached-dfsused.check.interval.ms
 dfs.datanode.data.read.bandwidthPerSec dfs.datanode.data.transfer.bandwidthPerSec
 dfs.datanode.data.write.bandwidthPerSec dfs.datanode.directoryscan.max.notify.count
-dfs.datanode.directoryscan.threads dfs.datanode.directoryscan.throttle.limit.ms.per.sec
 dfs.datanode.disk.check.min.gap dfs.datanode.disk.check.timeout dfs.datanode.dns.interface
 dfs.datanode.dns.nameserver dfs.datanode.du.reserved.calculator dfs.datanode.du.reserved.pct
 dfs.datanode.ec.reconstruct.read.bandwidthPerSec dfs.datanode.ec.reconstruct.write.bandwidthPerSec

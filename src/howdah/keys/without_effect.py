@@ -59,9 +59,6 @@ WITHOUT_EFFECT: dict[str, str] = {
             "dfs.datanode.http.address",
             "hadoop.http.staticuser.user",
         ),
-        "datanodes do not compare their disks with their memory": (
-            "dfs.datanode.directoryscan.interval",
-        ),
     }.items()
     for name in names
 }

@@ -202,6 +202,18 @@ class Recheck:
 
 
 @dataclass(frozen=True, slots=True)
+class Reconcile:
+    """Disk and memory differ at these replicas of a volume: look again, and act.
+
+    `differences` are (block id, files that lie in another directory than theirs).
+    """
+
+    pool_id: str
+    storage_id: str
+    differences: tuple[tuple[int, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LeaveVolume:
     """The keeper could not use the volume: nobody is to."""
 
@@ -231,6 +243,7 @@ Command = (
     | RecoverBlock
     | CheckVolumes
     | Recheck
+    | Reconcile
     | LeaveVolume
     | BalanceBandwidth
     | Stop

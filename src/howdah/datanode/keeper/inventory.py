@@ -14,6 +14,7 @@ encoded from it without the data process noticing.
 from __future__ import annotations
 
 import threading
+from array import array
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ from howdah.datanode.channel.messages import (
 )
 from howdah.datanode.replicas.replicas import Replica, ReplicaMap
 from howdah.datanode.replicas.states import ReplicaState
+from howdah.datanode.scanners.comparison import InMemory
+from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.usage import UsageAsker, ask_all
 from howdah.datanode.volumes.volumes import Usage, Volume, VolumeSet
 from howdah.transfer.block_lists import ListedReplica
@@ -151,6 +154,34 @@ class Inventory:
             ):
                 return None
             return replica
+
+    def finalized_by_directory(self, pool_id: str, storage_id: str) -> dict[str, array[int]]:
+        """The ids of the finalized replicas on the volume, by the directory they belong in."""
+        found: dict[str, array[int]] = {}
+        with self._lock:
+            for replica in self._replicas.of_pool(pool_id):
+                if replica.volume_id == storage_id and replica.state is ReplicaState.FINALIZED:
+                    directory = block_files.subdirectory(replica.block_id)
+                    found.setdefault(directory, array("q")).append(replica.block_id)
+        return found
+
+    def in_memory(
+        self, pool_id: str, block_ids: Iterable[int], storage_id: str
+    ) -> dict[int, InMemory]:
+        """Of those of these replicas that there are, as seen from this volume."""
+        with self._lock:
+            replicas = [self._replicas.find(pool_id, block_id) for block_id in block_ids]
+            return {
+                replica.block_id: InMemory(
+                    replica.generation_stamp,
+                    replica.length_bytes,
+                    here=replica.volume_id == storage_id
+                    and replica.state is ReplicaState.FINALIZED,
+                    busy=replica.state is not ReplicaState.FINALIZED,
+                )
+                for replica in replicas
+                if replica is not None
+            }
 
     def states(self, pool_id: str) -> list[VolumeState]:
         """Every volume as it is now. One that can't even be asked counts as failed; one that

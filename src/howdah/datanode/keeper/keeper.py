@@ -50,6 +50,7 @@ from howdah.datanode.keeper.nameservices import Nameservices
 from howdah.datanode.process.data_process import DataProcess, Inheritance
 from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.replicas.scan import scan_all
+from howdah.datanode.scanners.directory_scanner import DirectoryScanner
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
 from howdah.datanode.settings import DataSettings, ScanSettings
 from howdah.datanode.transfer.data_server import listen
@@ -165,12 +166,15 @@ class Keeper:
             ready=self._write_ready,
             stop=self.stop,
         )
-        self._scanners = VolumeScanners(
-            ScanSettings.of(conf), self._inventory.finalized, self._command
+        scans = ScanSettings.of(conf)
+        self._scanners = VolumeScanners(scans, self._inventory.finalized, self._command)
+        self._directory_scanner = DirectoryScanner(
+            scans, volumes.working, self._inventory, self._command
         )
         for volume in volumes.working():
             self._scanners.add(volume)
         self._nameservices.start()
+        self._directory_scanner.start()
 
     def _listen(self, key: Key[Address]) -> socket.socket:
         try:
@@ -283,6 +287,7 @@ class Keeper:
             case PoolServed(pool_id):
                 self._nameservices.pool_served(pool_id)
                 self._scanners.pool_served(pool_id)
+                self._directory_scanner.pool_served(pool_id)
             case ReplicaSuspect(block, storage_id):
                 self._scanners.suspect(block, storage_id)
             case ShutdownAsked(for_upgrade):
@@ -307,6 +312,7 @@ class Keeper:
 
     def _end(self) -> int:
         log.info("the datanode stops: %s", self._stop_reason)
+        self._directory_scanner.stop()
         self._scanners.stop()
         self._nameservices.stop()
         try:

@@ -30,6 +30,7 @@ from howdah.datanode.channel.messages import (
     Message,
     PoolServed,
     Recheck,
+    Reconcile,
     RecoverBlock,
     ServePool,
     Stop,
@@ -152,6 +153,8 @@ class DataProcess:
                 self._workers.check()
             case Recheck():
                 self._workers.verify_again(command)
+            case Reconcile():
+                self._workers.reconcile(command)
             case LeaveVolume(storage_id, reason):
                 self._store.trouble.leave(self._store.volumes[storage_id], reason)
             case BalanceBandwidth(bytes_per_second):

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from queue import SimpleQueue
 
 from howdah import errors
-from howdah.datanode.channel.messages import DeletionEnded, Recheck
+from howdah.datanode.channel.messages import DeletionEnded, Recheck, Reconcile
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.volumes.volumes import Volume
 from howdah.transfer.blocks import ExtendedBlock
@@ -36,11 +36,13 @@ class VolumeWorkers:
         self._check_timeout_s = check_timeout_s
         self._lock = threading.Lock()
         self._checking: set[str] = set()
+        self._to_reconcile: SimpleQueue[Reconcile] = SimpleQueue()
         self._queues: dict[str, SimpleQueue[ExtendedBlock | Recheck]] = {
             volume.storage_id: SimpleQueue() for volume in store.volumes.all
         }
 
     def start(self) -> None:
+        threading.Thread(target=self._reconcile, name="reconciler", daemon=True).start()
         for volume in self._store.volumes.all:
             threading.Thread(
                 target=self._work, args=(volume,), name=f"deletions of {volume.path}", daemon=True
@@ -89,6 +91,36 @@ class VolumeWorkers:
         replica = self._store.find(item.block)
         if replica is not None:
             self._queues[replica.volume_id].put(item)
+
+    # --- differences of disk and memory ---
+
+    def reconcile(self, order: Reconcile) -> None:
+        """Look at these replicas again, one after the other."""
+        self._to_reconcile.put(order)
+
+    def _reconcile(self) -> None:
+        # One thread for all volumes: a replica that was moved to another one is about both.
+        while True:
+            order = self._to_reconcile.get()
+            settled = 0
+            for block_id, strays in order.differences:
+                try:
+                    settled += self._store.reconciler.settle(
+                        order.pool_id, block_id, order.storage_id, strays
+                    )
+                except OSError as error:
+                    # Or else the next comparison finds it again.
+                    log.error("block %d of %s: %s", block_id, order.pool_id, error)
+                    volume = self._store.volumes[order.storage_id]
+                    self._store.disk_failed(volume, error)
+                except Exception:
+                    log.exception("block %d of %s: a defect", block_id, order.pool_id)
+            log.info(
+                "%d of %d differences of disk and memory in %s were none",
+                len(order.differences) - settled,
+                len(order.differences),
+                order.pool_id,
+            )
 
     # --- checks ---
 

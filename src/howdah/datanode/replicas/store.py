@@ -43,6 +43,7 @@ from howdah.datanode.replicas.files import (
     sync_files,
 )
 from howdah.datanode.replicas.open_replica import OpenReplica
+from howdah.datanode.replicas.reconciler import Reconciler
 from howdah.datanode.replicas.replicas import Replica, ReplicaMap
 from howdah.datanode.replicas.scan import quarantine, replica_paths
 from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
@@ -76,6 +77,7 @@ class BlockStore:
         self.short_circuit = ShortCircuitRegistry()
         """Local readers with files of their own; told before a finalized replica changes."""
         self.trouble = Trouble(replicas, self._lock, self.short_circuit, notify, self._served)
+        self.reconciler = Reconciler(volumes, replicas, self._lock, self.short_circuit, notify)
 
     # --- pools ---
 

@@ -208,6 +208,7 @@ class Volume:
         try:
             for pool_id in pools:
                 os.stat(self.rbw_path(pool_id))
+                os.stat(self.finalized_path(pool_id))
             fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
             try:
                 os.pwrite(fd, b"probe", 0)

@@ -1,0 +1,238 @@
+"""Brings the map and the files of one block together again where they differ (shell).
+
+`reconciliation` decides. Everything is looked at anew while nobody changes files of the
+volumes that it is about, since writers and deletions have gone on since the difference was
+seen: most differences are gone by then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterable
+from stat import S_ISREG
+
+from howdah import errors
+from howdah.datanode.channel.messages import (
+    CorruptFound,
+    Event,
+    ReplicaDeleted,
+    ReplicaReceived,
+    ReplicaSuspect,
+)
+from howdah.datanode.replicas.reconciliation import (
+    NOTHING,
+    BlockFile,
+    Known,
+    Memory,
+    MetaFile,
+    Outcome,
+    judge,
+)
+from howdah.datanode.replicas.replicas import Replica, ReplicaMap
+from howdah.datanode.replicas.scan import quarantine, replica_paths
+from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
+from howdah.datanode.replicas.states import ReplicaState
+from howdah.datanode.volumes import block_files
+from howdah.datanode.volumes.volumes import Volume, VolumeSet
+from howdah.transfer.meta_header import META_HEADER_BYTES, decode_meta_header
+
+log = logging.getLogger(__name__)
+
+
+class Reconciler:
+    """Of one datanode."""
+
+    def __init__(
+        self,
+        volumes: VolumeSet,
+        replicas: ReplicaMap,
+        lock: threading.Lock,
+        short_circuit: ShortCircuitRegistry,
+        notify: Callable[[Event], None],
+    ) -> None:
+        """`lock` is that of the map."""
+        self._volumes = volumes
+        self._replicas = replicas
+        self._lock = lock
+        self._short_circuit = short_circuit
+        self._notify = notify
+
+    def settle(self, pool_id: str, block_id: int, storage_id: str, strays: Iterable[str]) -> bool:
+        """Whether disk and memory differed. `strays` are files of the block that were seen in
+        another directory of the volume than theirs. Raises `OSError`."""
+        volume = self._volumes[storage_id]
+        strays = tuple(strays)
+        while True:
+            replica = self._find(pool_id, block_id)
+            other = None if replica is None else self._volumes[replica.volume_id]
+            involved = [each for each in self._volumes.all if each is volume or each is other]
+            if any(each.hangs or each.failure is not None for each in involved):
+                return False
+            with contextlib.ExitStack() as stack:
+                for each in involved:
+                    # Always in the order of the volumes: nobody else has two at a time.
+                    stack.enter_context(each.changing)
+                if self._find(pool_id, block_id) is replica:
+                    return self._settle(pool_id, block_id, volume, replica, strays)
+
+    def _find(self, pool_id: str, block_id: int) -> Replica | None:
+        with self._lock:
+            return self._replicas.find(pool_id, block_id)
+
+    def _settle(
+        self,
+        pool_id: str,
+        block_id: int,
+        volume: Volume,
+        replica: Replica | None,
+        strays: tuple[str, ...],
+    ) -> bool:
+        directory = volume.finalized_directory(pool_id, block_id)
+        blocks, metas = _files(volume, pool_id, block_id, directory, strays)
+        known = None
+        if replica is not None:
+            known = Known(replica.generation_stamp, replica.length_bytes)
+        memory = self._memory(pool_id, volume, replica)
+        outcome = judge(memory, known, directory, blocks, metas)
+        if outcome.take:
+            outcome = self._without_bad_meta(outcome)
+        if outcome.is_nothing:
+            return False
+        log.warning(
+            "block %d of %s on %s is not as it was known: %s",
+            block_id,
+            pool_id,
+            volume,
+            _told(replica, outcome),
+        )
+        self._act(pool_id, block_id, volume, replica, outcome, directory)
+        return True
+
+    def _memory(self, pool_id: str, volume: Volume, replica: Replica | None) -> Memory:
+        if replica is None:
+            return Memory.NOWHERE
+        if replica.state is not ReplicaState.FINALIZED:
+            return Memory.CHANGING
+        if replica.volume_id == volume.storage_id:
+            return Memory.HERE
+        paths = replica_paths(self._volumes[replica.volume_id], pool_id, replica)
+        is_there = all(_length(path) is not None for path in paths)
+        return Memory.ELSEWHERE if is_there else Memory.LOST_ELSEWHERE
+
+    def _without_bad_meta(self, outcome: Outcome) -> Outcome:
+        """A pair whose meta file is none makes no replica."""
+        assert outcome.block is not None, "a replica is taken of a pair"
+        assert outcome.meta is not None, "a replica is taken of a pair"
+        try:
+            with open(outcome.meta.path, "rb") as file:
+                decode_meta_header(file.read(META_HEADER_BYTES))
+        except errors.ChecksumMismatch:
+            aside = (*outcome.aside, outcome.meta.path, outcome.block.path)
+            return Outcome(forget=outcome.forget, aside=aside)
+        return outcome
+
+    def _act(
+        self,
+        pool_id: str,
+        block_id: int,
+        volume: Volume,
+        replica: Replica | None,
+        outcome: Outcome,
+        directory: str,
+    ) -> None:
+        if outcome.forget:
+            assert replica is not None, "what is not known cannot be forgotten"
+            self._forget(pool_id, replica)
+        if outcome.aside:
+            quarantine(volume, pool_id, list(outcome.aside), "it makes no replica")
+        if outcome.block is None or outcome.meta is None:
+            return
+        # The meta file first: a finalized block file always has its checksums.
+        meta_path = _put(outcome.meta.path, directory)
+        block_path = _put(outcome.block.path, directory)
+        if not outcome.take:
+            return
+        taken = Replica(
+            block_id,
+            outcome.meta.generation_stamp,
+            ReplicaState.FINALIZED,
+            volume.storage_id,
+            outcome.block.length_bytes,
+        )
+        with self._lock:
+            self._replicas.add(pool_id, taken)
+        volume.count(pool_id, os.stat(block_path).st_size + os.stat(meta_path).st_size)
+        block = taken.as_block(pool_id)
+        self._notify(ReplicaReceived(block, volume.storage_id))
+        if outcome.damage:
+            log.error("%r of %s is corrupt: %s", taken, pool_id, outcome.damage)
+            self._notify(CorruptFound(block, volume.storage_id, None, outcome.damage))
+        else:
+            # Nobody knows where it comes from.
+            self._notify(ReplicaSuspect(block, volume.storage_id))
+
+    def _forget(self, pool_id: str, replica: Replica) -> None:
+        volume = self._volumes[replica.volume_id]
+        with self._lock:
+            self._replicas.remove(pool_id, replica.block_id)
+            self._short_circuit.revoke(pool_id, replica.block_id)
+        volume.count(pool_id, -_files_bytes(replica))
+        self._notify(ReplicaDeleted(replica.as_block(pool_id), volume.storage_id))
+
+
+def _files(
+    volume: Volume, pool_id: str, block_id: int, directory: str, strays: tuple[str, ...]
+) -> tuple[list[BlockFile], list[MetaFile]]:
+    """What there is of the block now: in its directory, and of the strays."""
+    above = f"{volume.finalized_path(pool_id)}/"
+    paths = [path for path in strays if path.startswith(above)]
+    with contextlib.suppress(FileNotFoundError):
+        paths += [f"{directory}/{name}" for name in os.listdir(directory)]
+    blocks: list[BlockFile] = []
+    metas: list[MetaFile] = []
+    for path in dict.fromkeys(paths):
+        name = os.path.basename(path)
+        length = _length(path)
+        if length is None:
+            continue
+        meta = block_files.parse_meta_file_name(name)
+        if meta is not None and name == block_files.meta_file_name(block_id, meta[1]):
+            metas.append(MetaFile(path, meta[1]))
+        elif name == block_files.block_file_name(block_id):
+            blocks.append(BlockFile(path, length))
+    return blocks, metas
+
+
+def _length(path: str) -> int | None:
+    """None if there is no such file. Raises `OSError`: of a file that cannot be looked at nobody
+    knows whether it is there."""
+    try:
+        stat = os.stat(path, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    return stat.st_size if S_ISREG(stat.st_mode) else None
+
+
+def _put(path: str, directory: str) -> str:
+    target = f"{directory}/{os.path.basename(path)}"
+    if target != path:
+        os.makedirs(directory, exist_ok=True)
+        os.rename(path, target)
+        log.info("moved %s to %s, where it belongs", path, target)
+    return target
+
+
+def _files_bytes(replica: Replica) -> int:
+    """What its files took, if its checksums were those of the default."""
+    return replica.length_bytes + replica.length_bytes // 128 + META_HEADER_BYTES
+
+
+def _told(replica: Replica | None, outcome: Outcome) -> str:
+    if outcome.take:
+        return f"{replica!r} is replaced" if outcome.forget else "it is taken in"
+    if outcome.forget:
+        return f"{replica!r} is given up"
+    return "files are moved" if outcome != NOTHING else "nothing is done"
