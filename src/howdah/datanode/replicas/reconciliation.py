@@ -24,7 +24,6 @@ files of one kind that in the right directory. Others go to the quarantine.
 from __future__ import annotations
 
 import enum
-import os.path
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -116,7 +115,7 @@ def judge(
     if block is None or meta is None:
         return Outcome(forget=is_here, aside=everything)
     extra = tuple(path for path in everything if path not in (block.path, meta.path))
-    is_in_place = all(os.path.dirname(each) == directory for each in (block.path, meta.path))
+    is_in_place = all(_directory(each) == directory for each in (block.path, meta.path))
     found = Known(meta.generation_stamp, block.length_bytes)
     if is_here and known == found:
         pair = (None, None) if is_in_place else (block, meta)
@@ -132,5 +131,9 @@ def judge(
     return Outcome(has_old, extra, block, meta, take=True, damage=damage)
 
 
+def _directory(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
 def _rank(path: str, directory: str) -> tuple[bool, str]:
-    return os.path.dirname(path) != directory, path
+    return _directory(path) != directory, path
