@@ -98,6 +98,8 @@ class InMemoryDatanode:
     commands: list[datanode_namenode_pb2.DatanodeCommandProto] = field(default_factory=list)
     lease_id: int = 0
     """For its next full report, if it has asked for a lease and got one."""
+    kind: types_pb2.StorageTypeProto = types_pb2.DISK
+    """Of all its volumes."""
     heard: datanode_namenode_pb2.NNHAStatusHeartbeatProto | None = None
     """What the last answer to a heartbeat said of the namenode's role."""
 
@@ -162,7 +164,7 @@ class InMemoryDatanode:
                         capacity=self.capacity_bytes // count,
                         dfsUsed=self.used_bytes // count,
                         remaining=(self.capacity_bytes - self.used_bytes) // count,
-                        storage=_storage(storage_id),
+                        storage=_storage(storage_id, self.kind),
                     )
                     for storage_id in self.replicas
                 ],
@@ -186,7 +188,9 @@ class InMemoryDatanode:
             )
             reports.append(
                 datanode_namenode_pb2.StorageBlockReportProto(
-                    storage=_storage(storage_id), numberOfBlocks=count, blocksBuffers=buffers
+                    storage=_storage(storage_id, self.kind),
+                    numberOfBlocks=count,
+                    blocksBuffers=buffers,
                 )
             )
         lease_id, self.lease_id = self.lease_id, 0
@@ -315,7 +319,7 @@ class InMemoryDatanode:
                 blocks=[
                     proto.StorageReceivedDeletedBlocksProto(
                         storageUuid=storage_id,
-                        storage=_storage(storage_id),
+                        storage=_storage(storage_id, self.kind),
                         blocks=[
                             proto.ReceivedDeletedBlockInfoProto(
                                 block=types_pb2.BlockProto(
@@ -436,12 +440,22 @@ class InMemoryNamenode:
         self.log += self.core.take_outbox()
 
     def join(
-        self, name: str, *, ip: str | None = None, rack: str = "/default-rack", volumes: int = 1
+        self,
+        name: str,
+        *,
+        ip: str | None = None,
+        rack: str = "/default-rack",
+        volumes: int = 1,
+        kind: types_pb2.StorageTypeProto = types_pb2.DISK,
     ) -> InMemoryDatanode:
         """A new datanode, which has registered and reported that it holds nothing."""
         address = ip or f"10.0.0.{len(self.nodes) + 1}"
         node = InMemoryDatanode(
-            self, name, address, {f"DS-{name}-{number}": {} for number in range(volumes)}
+            self,
+            name,
+            address,
+            {f"DS-{name}-{number}": {} for number in range(volumes)},
+            kind=kind,
         )
         table = {**self.racks, address: rack}
         self.racks = table
@@ -517,9 +531,9 @@ def outcome(answer: Message | Deferred) -> Message | None:
     return told[0]
 
 
-def _storage(storage_id: str) -> types_pb2.DatanodeStorageProto:
+def _storage(storage_id: str, kind: types_pb2.StorageTypeProto) -> types_pb2.DatanodeStorageProto:
     return types_pb2.DatanodeStorageProto(
         storageUuid=storage_id,
-        storageType=types_pb2.DISK,
+        storageType=kind,
         state=types_pb2.DatanodeStorageProto.NORMAL,
     )

@@ -31,7 +31,12 @@ def status() -> NamenodeStatus:
         durable_txid=119,
         inodes=7,
         blocks=3,
-        under_replicated_blocks=1,
+        under_replicated_blocks=6,
+        last_replica_blocks=2,
+        misplaced_blocks=3,
+        excess_blocks=4,
+        timed_out_blocks=5,
+        scheduled_blocks=7,
         corrupt_blocks=0,
         missing_blocks=2,
         open_files=1,
@@ -200,3 +205,19 @@ def test_journals_are_told_with_the_nodes_that_are_left_out(status: NamenodeStat
     ]
     page = respond(Request("GET", "/"), told).decode()
     assert "LEFT OUT until the next segment begins: it is down" in page
+
+
+def test_the_queues_of_the_block_manager_are_shown_by_hadoops_names(status: NamenodeStatus) -> None:
+    (bean,) = (b for b in beans(status) if str(b["name"]).endswith("name=FSNamesystem"))
+    wanted = {
+        "LowRedundancyBlocks": 6,
+        "UnderReplicatedBlocks": 6,
+        "LowRedundancyReplicatedBlocks": 6,
+        "HighestPriorityLowRedundancyReplicatedBlocks": 2,
+        "BadlyDistributedBlocks": 3,
+        "BadlyDistBlocks": 3,
+        "ExcessBlocks": 4,
+        "NumTimedOutPendingReconstructions": 5,
+        "ScheduledReplicationBlocks": 7,
+    }
+    assert {name: bean[name] for name in wanted} == wanted

@@ -287,6 +287,7 @@ class DatanodeRegistry:
         self.expiry_ms: Final = expiry_ms
         self.stale_ms: Final = stale_ms
         self._by_uuid: dict[str, Datanode] = {}
+        self._by_ip: dict[str, dict[Datanode, None]] = {}
 
     def __iter__(self) -> Iterator[Datanode]:
         return iter(self._by_uuid.values())
@@ -301,9 +302,9 @@ class DatanodeRegistry:
         return self._by_uuid.get(uuid)
 
     def by_ip(self, ip: str) -> Datanode | None:
-        """A live node at that address, if there is one."""
-        for node in self._by_uuid.values():
-            if node.alive and node.identity.ip == ip:
+        """A live node at that address, if there is one: each new block asks."""
+        for node in self._by_ip.get(ip, ()):
+            if node.alive:
                 return node
         return None
 
@@ -343,9 +344,13 @@ class DatanodeRegistry:
             self.lose(old)
             self._watcher.forget(old)
             del self._by_uuid[old.identity.uuid]
+            self._leave_address(old)
         if identity.uuid not in self._by_uuid:
             self._by_uuid[identity.uuid] = Datanode(identity, location, now_ms)
         node = self._by_uuid[identity.uuid]
+        if node.identity.ip != identity.ip:
+            self._leave_address(node)
+        self._by_ip.setdefault(identity.ip, {})[node] = None
         node.identity = identity
         node.location = location
         node.alive = True
@@ -357,6 +362,13 @@ class DatanodeRegistry:
             storage.reported = False
         self._watcher.note(node)
         return node, displaced
+
+    def _leave_address(self, node: Datanode) -> None:
+        ip = node.identity.ip
+        there = self._by_ip.get(ip, {})
+        there.pop(node, None)
+        if not there:
+            self._by_ip.pop(ip, None)
 
     def heartbeat(
         self, node: Datanode, reports: Iterable[StorageReport], xceivers: int, now_ms: int

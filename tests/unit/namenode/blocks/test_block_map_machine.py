@@ -27,6 +27,7 @@ from howdah.namenode.blocks import block_map as blocks
 from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.blocks.datanodes import Datanode
 from howdah.namenode.blocks.hosts import HostEntry, HostOrder, Hosts
+from howdah.namenode.blocks.policies import BY_DEFAULT, Policy
 from howdah.namenode.blocks.redundancy import Need
 from howdah.namenode.blocks.replica_reports import ReportedReplica
 from howdah.namenode.calls.administration import Administration
@@ -53,6 +54,8 @@ nodes = st.integers(0, NODES - 1)
 class BlockMapMachine(RuleBasedStateMachine):
     min_replication = 1
     min_maintenance = 1
+    racks = 2
+    policy = BY_DEFAULT
 
     @initialize()
     def start(self) -> None:
@@ -70,12 +73,15 @@ class BlockMapMachine(RuleBasedStateMachine):
                 lease_hard_limit_ms=1 << 40,
                 leaving_interval_ms=1000,
                 maintenance_replication=self.min_maintenance,
+                placement=self.policy,
             )
         )
         # What the host files say, by the numbers of datanodes.
         self.ordered: dict[int, HostOrder] = {}
         self.nodes = [
-            self.namenode.join(f"dn{number}", rack=f"/r{number % 2}", volumes=1 + number % 2)
+            self.namenode.join(
+                f"dn{number}", rack=f"/r{number % self.racks}", volumes=1 + number % 2
+            )
             for number in range(NODES)
         ]
         self.down: set[str] = set()
@@ -722,14 +728,15 @@ class BlockMapMachine(RuleBasedStateMachine):
         assert counts.low_redundancy == counts.too_few + counts.misplaced
 
     def is_badly_placed(self, block: Block) -> bool:
-        """Whether its replicas are on one rack only, and there are others."""
+        """Whether its replicas are on fewer racks than they should be, and there are others."""
         serving = {n.location for n in self.core.datanodes if n.alive and n.in_service}
         there = {
             storage.node.location
             for storage in block.replicas
             if storage.node.in_service or storage.node.admin_state.is_maintenance
         }
-        return len(there) < min(2, self.wanted(block), len(serving))
+        most = self.racks if self.policy.spreads else 2
+        return len(there) < min(most, self.wanted(block), len(serving))
 
     # What must always hold.
 
@@ -862,9 +869,14 @@ class BlockMapMachineTwo(BlockMapMachine):
     min_maintenance = 2
 
 
+class BlockMapMachineSpread(BlockMapMachine):
+    racks = 3
+    policy = Policy(spreads=True)
+
+
 @pytest.mark.torture
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("machine", [BlockMapMachine, BlockMapMachineTwo])
+@pytest.mark.parametrize("machine", [BlockMapMachine, BlockMapMachineTwo, BlockMapMachineSpread])
 def test_long_interleavings(machine: type[RuleBasedStateMachine]) -> None:
     run_state_machine_as_test(
         machine, settings=settings(QUICK, max_examples=1000, stateful_step_count=80)
@@ -881,6 +893,8 @@ TestBlockMap = BlockMapMachine.TestCase
 TestBlockMap.settings = QUICK
 TestBlockMapOfTwo = BlockMapMachineTwo.TestCase
 TestBlockMapOfTwo.settings = QUICK
+TestBlockMapSpread = BlockMapMachineSpread.TestCase
+TestBlockMapSpread.settings = QUICK
 
 
 class Chosen:

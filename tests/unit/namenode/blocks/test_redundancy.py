@@ -234,3 +234,32 @@ def test_replicas_of_a_block_that_only_a_snapshot_has_are_kept_too(kept: Any, no
     assert kept.truncate("/d/f", 10)
     kept.set_replication("/d/f", 1)
     assert deletions(nodes) == 0
+
+
+def test_a_round_orders_copies_of_so_many_blocks_for_each_node(
+    client: Any, nodes: Nodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that are given up cost nothing: a block that nothing can be done about takes no
+    other block's place."""
+    namenode = client.namenode
+    monkeypatch.setattr(namenode.core.reconstruction, "_blocks_per_node", 1)
+    for number in range(20):
+        client.write(f"/f{number}", 10, replication=3)
+        client.set_replication(f"/f{number}", 4)
+    namenode.tick()
+    assert namenode.core.reconstruction.pending_count == 0
+    namenode.join("new")
+    namenode.tick()
+    assert namenode.core.reconstruction.pending_count == 4
+
+
+def test_fewer_than_a_third_of_the_expected_replicas_are_very_few(client: Any) -> None:
+    nodes = [client.namenode.join(f"dn{n}") for n in range(7)]
+    block = client.write("/f", 10, replication=7).blocks[0]
+    for node, expected in zip(
+        nodes,
+        ["low", "low", "low", "low", "very_low", "last_replica", "missing"],
+        strict=True,
+    ):
+        node.drop(block.block_id)
+        assert counts(client.namenode) == BlockCounts(**{expected: 1})

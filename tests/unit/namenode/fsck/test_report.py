@@ -10,6 +10,7 @@ import pytest
 from howdah import errors
 from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.blocks.hosts import HostEntry, HostOrder, Hosts
+from howdah.namenode.blocks.policies import Policy
 from howdah.namenode.calls.administration import Administration
 from howdah.namenode.calls.core import Settings
 from howdah.namenode.fsck.options import Options, parse_options, user_of
@@ -515,3 +516,24 @@ def test_who_asks_is_the_first_name() -> None:
     assert user_of({"ugi": "alice,staff,web"}) == "alice"
     assert user_of({"ugi": "alice", "user.name": "bob"}) == "bob"
     assert user_of({}) == "dr.who"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [Settings("", min_block_size_bytes=512, block_size_bytes=1024, placement=Policy(domains=3))],
+)
+def test_a_block_in_too_few_upgrade_domains_is_named(
+    fsck: Any, client: Any, nodes: list[InMemoryDatanode], namenode: InMemoryNamenode
+) -> None:
+    client.write("/f", 10, replication=3)
+    block = only_block(namenode, "/f")
+    orders = [
+        HostOrder(HostEntry(node.ip, frozenset((node.ip,))), upgrade_domain="u1") for node in nodes
+    ]
+    Administration(namenode.core).apply_hosts(Hosts.ordered(orders))
+    said = fsck("/")
+    assert (
+        f"/f:  Replica placement policy is violated for {POOL_ID}:{block.name}. The block has 3 "
+        "replicas. But it only has 1 upgrade domains [u1].\n"
+    ) in said
+    assert figure(said, "Mis-replicated blocks") == "1"

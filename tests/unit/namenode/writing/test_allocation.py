@@ -486,3 +486,41 @@ def test_a_writer_cannot_go_back_behind_what_it_synced(client: Any, nodes: Nodes
         client.complete("/a", block.b)
     with pytest.raises(errors.RemoteError, match="cannot be abandoned"):
         client.abandon("/a", block.b)
+
+
+# Where it goes, as the writer says.
+
+
+def placed(block: types_pb2.LocatedBlockProto) -> set[str]:
+    return {place.id.datanodeUuid for place in block.locs}
+
+
+def test_a_writer_on_a_datanode_may_want_no_replica_there(client: Any, nodes: Nodes) -> None:
+    client.address = nodes[0].ip
+    client.create("/here", replication=2)
+    assert nodes[0].uuid in placed(client.add_block("/here"))
+    client.create("/elsewhere", replication=2)
+    block = client.add_block("/elsewhere", flags=[pb.NO_LOCAL_WRITE])
+    assert placed(block) == {nodes[1].uuid, nodes[2].uuid}
+    client.create("/all", replication=3)
+    assert len(placed(client.add_block("/all", flags=[pb.NO_LOCAL_WRITE]))) == 3
+
+
+def test_a_writer_on_a_datanode_may_ask_to_be_taken_for_anybody(client: Any, nodes: Nodes) -> None:
+    client.address = nodes[0].ip
+    found = set()
+    for number in range(30):
+        client.create(f"/f{number}", replication=1)
+        found |= placed(client.add_block(f"/f{number}", flags=[pb.IGNORE_CLIENT_LOCALITY]))
+    assert found == {node.uuid for node in nodes}
+
+
+def test_a_writer_outside_gets_its_first_replica_on_its_rack(client: Any) -> None:
+    namenode = client.namenode
+    for number in range(6):
+        namenode.join(f"dn{number}", rack=f"/r{number % 3}")
+    namenode.racks = {**namenode.racks, client.address: "/r1"}
+    namenode.core.racks = type(namenode.core.racks)(namenode.racks)
+    for number in range(10):
+        client.create(f"/f{number}", replication=1)
+        assert placed(client.add_block(f"/f{number}")) <= {"dn1", "dn4"}
