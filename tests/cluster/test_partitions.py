@@ -5,10 +5,9 @@ A cut loses packets; it refuses nothing. So nobody knows of it but by silence.
 
 from __future__ import annotations
 
-import random
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -25,6 +24,7 @@ from howdah.testing.internal.failover.load import (
 )
 from howdah.testing.internal.failover.network import PartitionedCluster
 from howdah.testing.internal.failover.recording import Kind, record
+from howdah.testing.internal.failover.weather import DATANODES, JOURNAL_NODES, Weather
 from howdah.testing.internal.linearizability import check
 from howdah.testing.waiting import wait_until
 
@@ -32,8 +32,6 @@ pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="who has a connection is asked of Linux"
 )
 
-JOURNAL_NODES = [f"journalnode{number}" for number in range(3)]
-DATANODES = [f"datanode{number}" for number in range(3)]
 SOON_S = 1.0
 """A namenode that is cut off is not waited for longer than that."""
 
@@ -142,46 +140,6 @@ def test_a_journal_node_that_everybody_loses_is_missed_by_nobody_and_comes_back(
 
 
 # -- torture -----------------------------------------------------------------------------
-
-
-class Weather:
-    """What may befall a network, at random."""
-
-    LONGEST_S = 5.0
-
-    def __init__(self, cluster: PartitionedCluster, seed: int) -> None:
-        self._cluster = cluster
-        self._dice = random.Random(seed)
-        self._pause = threading.Event()
-
-    def storm(self) -> None:
-        """Some cuts at once, for a while; then all is whole, and served again."""
-        network = self._cluster.network
-        for one, other in [self._sides() for _ in range(self._dice.choice((1, 1, 2)))]:
-            silenced = self._dice.choice([*Silenced])
-            print(f"cut {one} from {other}, silenced: {silenced}", flush=True)
-            network.cut(one, other, silenced)
-        self._pause.wait(self._dice.uniform(0, self.LONGEST_S))
-        network.heal()
-        trouble.mend(self._cluster)
-
-    def _sides(self) -> tuple[Sequence[str], Sequence[str]]:
-        dice = self._dice
-        namenodes = sorted(self._cluster.ha_states())
-        places = sorted(self._cluster.network.places)
-        active = self._cluster.active(timeout_s=TIMEOUT_S)
-        some_nodes = dice.sample(JOURNAL_NODES, dice.randint(1, 3))
-        return dice.choice(
-            [
-                ([active], [place for place in places if place != active]),
-                ([active], some_nodes),
-                ([active], [CLIENTS, *DATANODES]),
-                ([active], [name for name in namenodes if name != active]),
-                (namenodes, some_nodes),
-                (namenodes, [dice.choice(DATANODES)]),
-                (dice.sample(places, 2), places),
-            ]
-        )
 
 
 @pytest.mark.torture

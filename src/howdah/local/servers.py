@@ -73,7 +73,7 @@ class Detached:
     def start(self, name: str, arguments: Sequence[str], log: Path) -> int:
         with log.open("ab") as output:
             process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "howdah", *arguments],
+                self._command(name, arguments),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -82,6 +82,10 @@ class Detached:
             )
         self._started[process.pid] = process
         return process.pid
+
+    def _command(self, name: str, arguments: Sequence[str]) -> list[str]:
+        """What is run; it must become the server, so that the process is known by its number."""
+        return [sys.executable, "-P", "-m", "howdah", *arguments]
 
     def exit_status(self, pid: int) -> int | None:
         process = self._started.get(pid)

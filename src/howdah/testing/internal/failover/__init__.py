@@ -6,4 +6,6 @@
 - `trouble`    servers are killed, stopped and lost
 - `network`    a cluster whose servers can be cut off from each other; `links` is what is
                between them
+- `hosts`      the same on network namespaces, where root allows
+- `weather`    what befalls these networks at random
 """

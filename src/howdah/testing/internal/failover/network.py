@@ -30,7 +30,7 @@ from howdah.local.nameservice import Nameservice
 from howdah.local.ports import LOOPBACK
 from howdah.local.servers import environment
 from howdah.testing.internal.failover.links import CLIENTS, Silenced, place_of
-from howdah.testing.minicluster import MiniCluster
+from howdah.testing.internal.failover.weather import CutCluster
 
 
 class Network:
@@ -133,7 +133,7 @@ class LinkedLayout(Layout):
                 yield from addresses.items()
 
 
-class PartitionedCluster(MiniCluster):
+class PartitionedCluster(CutCluster):
     """Several namenodes, and a `network` between them, journal nodes, datanodes and clients."""
 
     network: Network
