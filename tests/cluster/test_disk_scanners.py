@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import random
 import shutil
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,6 +66,12 @@ def is_removed(directory: Path) -> bool:
     """Remove it; not, while somebody makes files in it."""
     shutil.rmtree(directory, ignore_errors=True)
     return not directory.exists()
+
+
+def bean(cluster: MiniCluster, name: str) -> Any:
+    url = f"{cluster.http}/jmx?qry=Hadoop:service=NameNode,name={name}"
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return json.load(answer)["beans"][0]
 
 
 def is_whole(cluster: MiniCluster, path: str) -> bool:
@@ -138,6 +147,12 @@ def test_a_volume_that_is_wiped_is_left_and_what_it_had_is_replaced(
     for path in ("/wiped", "/meanwhile"):
         with fs.open(path) as file:
             assert file.read() == DATA
+    figures = bean(cluster, "FSNamesystemState")
+    assert (figures["VolumeFailuresTotal"], figures["EstimatedCapacityLostTotal"] > 0) == (1, True)
+    nodes = json.loads(bean(cluster, "NameNodeInfo")["LiveNodes"]).values()
+    assert [node["failedStorageIDs"] for node in nodes if node["volfails"]] == [
+        [str(victim.volume)]
+    ]
     assert all(
         each.volume != victim.volume for found in replicas_of(cluster, "/wiped") for each in found
     )

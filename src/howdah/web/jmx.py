@@ -203,7 +203,7 @@ def _namesystem(status: NamenodeStatus) -> Bean:
         "NumDeadDataNodes": len(_dead(status)),
         **_admin_counts(status),
         "NumStaleStorages": 0,
-        "VolumeFailuresTotal": sum(node.failed_volumes for node in _live(status)),
+        **_volume_failures(status),
         "Snapshots": status.snapshots,
         "SnapshottableDirectories": status.snapshottable_directories,
     }
@@ -227,7 +227,15 @@ def _namesystem_state(status: NamenodeStatus) -> Bean:
         "NumDeadDataNodes": len(_dead(status)),
         "NumStaleDataNodes": sum(node.stale for node in _live(status)),
         **_admin_counts(status),
-        "VolumeFailuresTotal": sum(node.failed_volumes for node in _live(status)),
+        **_volume_failures(status),
+    }
+
+
+def _volume_failures(status: NamenodeStatus) -> Bean:
+    live = _live(status)
+    return {
+        "VolumeFailuresTotal": sum(node.failed_volumes for node in live),
+        "EstimatedCapacityLostTotal": sum(node.lost_capacity_bytes for node in live),
     }
 
 
@@ -317,6 +325,18 @@ def _live_node(node: NodeStatus) -> Bean:
         "blockPoolUsed": node.pool_used_bytes,
         "blockPoolUsedPercent": _percent(node.pool_used_bytes, node.capacity_bytes),
         "volfails": node.failed_volumes,
+        **_failures(node),
+    }
+
+
+def _failures(node: NodeStatus) -> Bean:
+    """Only of a node that has some."""
+    if not node.failed_locations:
+        return {}
+    return {
+        "failedStorageIDs": list(node.failed_locations),
+        "lastVolumeFailureDate": node.last_volume_failure_ms,
+        "estimatedCapacityLostTotal": node.lost_capacity_bytes,
     }
 
 

@@ -37,6 +37,10 @@ class NodeStatus:
     non_dfs_used_bytes: int = 0
     pool_used_bytes: int = 0
     failed_volumes: int = 0
+    failed_locations: Sequence[str] = ()
+    last_volume_failure_ms: int = 0
+    lost_capacity_bytes: int = 0
+    """What its failed volumes had room for."""
     admin_state: str = "NORMAL"
     """As `AdminState` names it."""
     low_redundancy_blocks: int = 0

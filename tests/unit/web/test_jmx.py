@@ -112,6 +112,29 @@ def test_figures_count_live_datanodes_only(status: NamenodeStatus) -> None:
     assert figures["NameNodeStatus"]["HostAndPort"] == "nn:8020"
 
 
+def test_failed_volumes_are_told_with_what_they_had_room_for(status: NamenodeStatus) -> None:
+    live, dead = status.datanodes
+    failed = replace(
+        live,
+        failed_volumes=1,
+        failed_locations=("/disk3",),
+        last_volume_failure_ms=1_700_000_000_000,
+        lost_capacity_bytes=1 << 40,
+    )
+    figures = {
+        bean["name"].rpartition("=")[2]: bean
+        for bean in beans(replace(status, datanodes=[failed, dead]))
+    }
+    for name in ("FSNamesystem", "FSNamesystemState"):
+        assert figures[name]["VolumeFailuresTotal"] == 1
+        assert figures[name]["EstimatedCapacityLostTotal"] == 1 << 40
+    (told,) = json.loads(figures["NameNodeInfo"]["LiveNodes"]).values()
+    assert told["volfails"] == 1
+    assert told["failedStorageIDs"] == ["/disk3"]
+    assert told["lastVolumeFailureDate"] == 1_700_000_000_000
+    assert told["estimatedCapacityLostTotal"] == 1 << 40
+
+
 def test_datanodes_that_leave_are_counted_and_told_with_what_keeps_them(
     status: NamenodeStatus,
 ) -> None:

@@ -14,9 +14,10 @@ encoded from it without the data process noticing.
 from __future__ import annotations
 
 import threading
+import time
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from howdah.datanode.channel.gauges import Gauges
@@ -45,6 +46,17 @@ _SUMS_PART = 128
 
 
 @dataclass(frozen=True, slots=True)
+class VolumeFailures:
+    """What a heartbeat says of volumes that cannot be used: VolumeFailureSummary in Hadoop."""
+
+    locations: tuple[str, ...]
+    last_ms: int
+    """When the last one failed, in Unix milliseconds."""
+    lost_bytes: int
+    """What they had room for, as far as that is known."""
+
+
+@dataclass(frozen=True, slots=True)
 class VolumeState:
     """A volume as a heartbeat describes it."""
 
@@ -60,8 +72,17 @@ class VolumeState:
 class Inventory:
     """Replicas and volumes as the keeper knows them. Any thread may ask."""
 
-    def __init__(self, volumes: VolumeSet, replicas: ReplicaMap, gauges: Gauges) -> None:
+    def __init__(
+        self,
+        volumes: VolumeSet,
+        replicas: ReplicaMap,
+        gauges: Gauges,
+        unusable: Sequence[str] = (),
+    ) -> None:
+        """`unusable` are directories that failed before they became volumes."""
         self.volumes = volumes
+        self._unusable = tuple(unusable)
+        self._last_failure_ms = time.time_ns() // 1_000_000
         self._replicas = replicas
         self._gauges = gauges
         self._lock = threading.Lock()
@@ -92,6 +113,7 @@ class Inventory:
                         del self._deletions[key]
                 case VolumeFailed(storage_id, reason):
                     self.volumes[storage_id].failure = reason
+                    self._last_failure_ms = time.time_ns() // 1_000_000
                     for pool_id, replica in self._replicas.of_volume(storage_id):
                         self._drop(pool_id, replica.block_id)
                 case _:
@@ -182,6 +204,15 @@ class Inventory:
                 for replica in replicas
                 if replica is not None
             }
+
+    def failures(self) -> VolumeFailures | None:
+        """None if every volume works."""
+        failed = [volume for volume in self.volumes.all if volume.failure is not None]
+        locations = (*self._unusable, *(volume.path for volume in failed))
+        if not locations:
+            return None
+        lost_bytes = sum(volume.capacity_bytes for volume in failed)
+        return VolumeFailures(locations, self._last_failure_ms, lost_bytes)
 
     def states(self, pool_id: str) -> list[VolumeState]:
         """Every volume as it is now. One that can't even be asked counts as failed; one that

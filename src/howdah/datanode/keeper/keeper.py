@@ -131,7 +131,12 @@ class Keeper:
             time.monotonic() - started_s,
         )
         gauges = Gauges(len(volumes.all))
-        self._inventory = Inventory(volumes, replicas, gauges)
+        self._inventory = Inventory(
+            volumes,
+            replicas,
+            gauges,
+            [reason.partition(": ")[0] for reason in directories.unusable],
+        )
         self._link, data_end = Link.pair()
         inheritance = Inheritance(
             data_listener,

@@ -153,7 +153,6 @@ class NamenodeActor:
         self._reports = ReportSchedule(settings.report_s)
         self._refusal_pause_s = settings.refusal_pause_s
         self._is_served = False
-        self._last_failure_ms = 0
         self._registration = pb.DatanodeRegistrationProto()
         self._thread = threading.Thread(target=self._run, name=f"namenode {self.name}", daemon=True)
 
@@ -191,7 +190,6 @@ class NamenodeActor:
             self._changed.notify()
 
     def volume_failed(self) -> None:
-        self._last_failure_ms = time.time_ns() // 1_000_000
         self.report_now(full=False)
 
     # --- the thread ---
@@ -356,7 +354,7 @@ class NamenodeActor:
             connections=self._gauges.connections,
             copies=self._gauges.copies,
             want_report_lease=self._reports.wants_lease(now_s),
-            last_failure_ms=self._last_failure_ms,
+            failures=self._inventory.failures(),
         )
         answer = self._call("sendHeartbeat", request, pb.HeartbeatResponseProto)
         self._heartbeat_due_s = now_s + self._settings.heartbeat_s

@@ -13,7 +13,7 @@ from howdah.datanode.channel.messages import (
     ReplicaOpened,
     ReplicaReceived,
 )
-from howdah.datanode.keeper.inventory import VolumeState
+from howdah.datanode.keeper.inventory import VolumeFailures, VolumeState
 from howdah.datanode.volumes.volumes import Volume
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
@@ -101,23 +101,22 @@ def heartbeat(
     connections: int,
     copies: int,
     want_report_lease: bool,
-    last_failure_ms: int,
+    failures: VolumeFailures | None,
 ) -> pb.HeartbeatRequestProto:
-    failed = [state for state in states if state.failure is not None]
     request = pb.HeartbeatRequestProto(
         registration=who,
         reports=storage_reports(states),
         xmitsInProgress=copies,
         xceiverCount=connections,
-        failedVolumes=len(failed),
+        failedVolumes=0 if failures is None else len(failures.locations),
         requestFullBlockReportLease=want_report_lease,
     )
-    if failed:
+    if failures is not None:
         request.volumeFailureSummary.CopyFrom(
             pb.VolumeFailureSummaryProto(
-                failedStorageLocations=[state.volume.path for state in failed],
-                lastVolumeFailureDate=last_failure_ms,
-                estimatedCapacityLostTotal=0,
+                failedStorageLocations=failures.locations,
+                lastVolumeFailureDate=failures.last_ms,
+                estimatedCapacityLostTotal=failures.lost_bytes,
             )
         )
     return request

@@ -92,6 +92,8 @@ class Volume:
         self.storage_type = storage_type
         self.reserved_bytes = reserved_bytes
         self.failure: str | None = None
+        self.capacity_bytes = 0
+        """As it was when it was asked last; 0 before."""
         self.changing = Turn()
         """Held by whoever makes, renames or removes files of replicas."""
         self._asking = Turn()
@@ -185,7 +187,7 @@ class Volume:
         with self._lock:
             used = sum(self._used_bytes.values())
             promised = self._promised_bytes + promised_elsewhere_bytes
-        capacity = max(total - self.reserved_bytes, 0)
+        capacity = self.capacity_bytes = max(total - self.reserved_bytes, 0)
         others = max(total - stat.f_bfree * stat.f_frsize - used, 0)
         still_reserved = max(self.reserved_bytes - others, 0)
         remaining = min(capacity - used, free - still_reserved) - promised

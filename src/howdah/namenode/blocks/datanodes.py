@@ -111,6 +111,17 @@ class Storage:
 
 
 @dataclass(frozen=True, slots=True)
+class VolumeFailures:
+    """Volumes of a datanode that cannot be used (VolumeFailureSummary in Hadoop)."""
+
+    locations: tuple[str, ...] = ()
+    last_ms: int = 0
+    """When the last one failed, in Unix milliseconds."""
+    lost_bytes: int = 0
+    """What they had room for, by the datanode's estimate."""
+
+
+@dataclass(frozen=True, slots=True)
 class Transfer:
     """An order to copy a replica to other nodes' storages."""
 
@@ -183,6 +194,7 @@ class Datanode:
         "to_transfer",
         "transfers_running",
         "upgrade_domain",
+        "volume_failures",
         "xceivers",
     )
 
@@ -201,6 +213,7 @@ class Datanode:
         self.new_bandwidth: int | None = None
         """Bytes a second for balancing that the next heartbeat's answer sets."""
         self.storages: dict[str, Storage] = {}
+        self.volume_failures = VolumeFailures()
         self.xceivers = 0
         self.transfers_running = 0
         self.cache_capacity_bytes = 0

@@ -27,7 +27,13 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.blocks.datanode_claims import address_of, check_sound
-from howdah.namenode.blocks.datanodes import Datanode, DatanodeIdentity, StorageReport, Transfer
+from howdah.namenode.blocks.datanodes import (
+    Datanode,
+    DatanodeIdentity,
+    StorageReport,
+    Transfer,
+    VolumeFailures,
+)
 from howdah.namenode.blocks.replica_reports import ReplicaState, ReportedReplica
 from howdah.namenode.blocks.report_leases import ReportLeases
 from howdah.namenode.calls.core import Core
@@ -49,6 +55,9 @@ _HA_STATES: Final = {
     "OBSERVER": pb.NNHAStatusHeartbeatProto.OBSERVER,
 }
 """As heartbeats name the states in which they are answered."""
+_MOST_FAILURES: Final = 1000
+"""Failed volumes of a datanode that are remembered."""
+_MOST_MS: Final = (1 << 63) - 1
 MAX_VOLUME_BYTES: Final = 1 << 50
 REPORT_OVERDUE_MS: Final = 600_000
 """So long after its registration a datanode that does not ask for a report's lease is told to
@@ -223,6 +232,7 @@ class DatanodeProtocol:
                 node.identity.uuid, self._is_alive, core.clock.monotonic_ms()
             )
         node.transfers_running = request.xmitsInProgress
+        node.volume_failures = _volume_failures(request.volumeFailureSummary)
         gone = core.datanodes.heartbeat(
             node,
             [_storage_report(report) for report in request.reports],
@@ -512,6 +522,14 @@ def _log_registration(node: Datanode, before: tuple[bool, int] | None) -> None:
         node.identity.software_version,
         node.location,
         how,
+    )
+
+
+def _volume_failures(proto: pb.VolumeFailureSummaryProto) -> VolumeFailures:
+    return VolumeFailures(
+        tuple(proto.failedStorageLocations[:_MOST_FAILURES]),
+        min(proto.lastVolumeFailureDate, _MOST_MS),
+        min(proto.estimatedCapacityLostTotal, MAX_VOLUME_BYTES),
     )
 
 

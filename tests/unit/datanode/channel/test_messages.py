@@ -328,9 +328,18 @@ def test_a_heartbeat_tells_of_failed_volumes(inventory: Inventory) -> None:
         connections=3,
         copies=2,
         want_report_lease=True,
-        last_failure_ms=77,
+        failures=inventory.failures(),
     )
     assert request.IsInitialized()
     assert (request.xceiverCount, request.xmitsInProgress, request.failedVolumes) == (3, 2, 1)
     assert request.volumeFailureSummary.failedStorageLocations == ["/nowhere/0"]
-    assert request.volumeFailureSummary.lastVolumeFailureDate == 77
+    assert request.volumeFailureSummary.lastVolumeFailureDate > 0
+
+
+def test_a_heartbeat_tells_what_a_failed_volume_had_room_for(inventory: Inventory) -> None:
+    assert inventory.failures() is None
+    inventory.volumes["DS-0"].capacity_bytes = 1000
+    inventory.apply(VolumeFailed("DS-0", "unplugged"))
+    failures = inventory.failures()
+    assert failures is not None
+    assert (failures.locations, failures.lost_bytes) == (("/nowhere/0",), 1000)
