@@ -26,6 +26,7 @@ SCRIPTS = (
     "startup",
     "namenode",
     "block_reports",
+    "blocks",
     "transfer",
     "sync",
     "recovery",

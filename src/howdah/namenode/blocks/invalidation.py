@@ -25,7 +25,7 @@ checks. There may be millions of them, so the queue holds two numbers for each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 from howdah.namenode.blocks.datanodes import CorruptReplica, Datanode, Invalidated, Storage
@@ -53,6 +53,8 @@ class Invalidation:
         self._redundancy = redundancy
         self._count_again = count_again
         self._mark_corrupt = mark_corrupt
+        # By block the datanodes that have an order for a replica of it (`invalidated`).
+        self._ordered: dict[int, tuple[Datanode, ...]] = {}
         self.is_ordering = True
         """Whether orders are made: by an active namenode only."""
 
@@ -66,7 +68,7 @@ class Invalidation:
             return
         node = storage.node
         if block_id not in self._blocks:
-            node.invalidated.pop(block_id, None)
+            self._end(node, block_id)
             node.orphaned.add(block_id & _UNSIGNED, generation_stamp & _UNSIGNED)
             return
         old = node.invalidated.get(block_id)
@@ -75,6 +77,21 @@ class Invalidation:
         is_sent = block_id in node.maybe_invalidated or (old is not None and old.is_sent)
         node.maybe_invalidated.discard(block_id)
         node.invalidated[block_id] = Invalidated(storage, generation_stamp, is_excess, is_sent)
+        if old is None:
+            self._ordered[block_id] = (*self._ordered.get(block_id, ()), node)
+
+    def ordered(self, block_id: int) -> tuple[Datanode, ...]:
+        """The datanodes that have an order to delete a replica of the block."""
+        return self._ordered.get(block_id, ())
+
+    def _end(self, node: Datanode, block_id: int) -> None:
+        if node.invalidated.pop(block_id, None) is None:
+            return
+        left = tuple(other for other in self._ordered[block_id] if other is not node)
+        if left:
+            self._ordered[block_id] = left
+        else:
+            del self._ordered[block_id]
 
     def invalidate_orphaned(self, storage: Storage, block_id: int, generation_stamp: int) -> None:
         """A replica was reported whose block belongs to no file."""
@@ -94,7 +111,7 @@ class Invalidation:
             invalidated.is_queued = False
             block = self._blocks.get(block_id)
             if block is None:
-                del node.invalidated[block_id]
+                self._end(node, block_id)
             elif self._must_stay(block, invalidated):
                 self._revoke(node, block, invalidated)
                 continue
@@ -115,7 +132,7 @@ class Invalidation:
 
     def _revoke(self, node: Datanode, block: Block, invalidated: Invalidated) -> None:
         block_id, storage = block.block_id, invalidated.storage
-        del node.invalidated[block_id]
+        self._end(node, block_id)
         if invalidated.is_sent:
             node.maybe_invalidated.add(block_id)
         if storage.failed or node.storages.get(storage.storage_id) is not storage:
@@ -135,16 +152,12 @@ class Invalidation:
         self._revoke(node, block, invalidated)
         return True
 
-    def revoke_excess(self, block: Block, nodes: Iterable[Datanode], *, sent: bool) -> None:
+    def revoke_excess(self, block: Block, *, sent: bool) -> None:
         """The block has too few replicas: revoke orders for its excess replicas. With `sent`,
         also orders that were sent already."""
-        for node in nodes:
-            invalidated = node.invalidated.get(block.block_id)
-            if (
-                invalidated is None
-                or not invalidated.is_excess
-                or (invalidated.is_sent and not sent)
-            ):
+        for node in self.ordered(block.block_id):
+            invalidated = node.invalidated[block.block_id]
+            if not invalidated.is_excess or (invalidated.is_sent and not sent):
                 continue
             if invalidated.generation_stamp == block.generation_stamp and self._must_stay(
                 block, invalidated
@@ -159,19 +172,19 @@ class Invalidation:
             if invalidated.storage is storage
         }
 
-    def send_again(self, block: Block, nodes: Iterable[Datanode]) -> None:
+    def send_again(self, block: Block) -> None:
         """A copy of the block needs the place of an invalidated replica: queue the orders again
         that were sent. The answer to the heartbeat may have been lost with its orders, and
         only a full report would say so."""
-        for node in nodes:
-            invalidated = node.invalidated.get(block.block_id)
-            if invalidated is not None and not invalidated.is_queued:
+        for node in self.ordered(block.block_id):
+            invalidated = node.invalidated[block.block_id]
+            if not invalidated.is_queued:
                 invalidated.is_queued = True
                 node.to_invalidate.append(block.block_id)
 
     def forget(self, node: Datanode, block_id: int) -> None:
         """The replica is deleted, or was replaced."""
-        node.invalidated.pop(block_id, None)
+        self._end(node, block_id)
         node.maybe_invalidated.discard(block_id)
 
     def storage_reported(self, node: Datanode) -> None:
@@ -191,7 +204,8 @@ class Invalidation:
         node.maybe_invalidated.update(
             block_id for block_id, d in node.invalidated.items() if d.is_sent
         )
-        node.invalidated.clear()
+        for block_id in list(node.invalidated):
+            self._end(node, block_id)
         node.to_invalidate.clear()
         node.orphaned.clear()
 

@@ -302,15 +302,10 @@ class Reconstruction:
 
     def _find_missing(self, block_ids: list[int]) -> None:
         """A datanode with orders to delete replicas of these blocks may still have them."""
-        nodes = self._deleting()
-        if nodes:
-            for block_id in block_ids:
-                block = self._map.blocks.get(block_id)
-                if block is not None and not block.replica_count:
-                    self._map.invalidation.revoke_excess(block, nodes, sent=True)
-
-    def _deleting(self) -> list[Datanode]:
-        return [node for node in self._registry if node.alive and node.invalidated]
+        for block_id in block_ids:
+            block = self._map.blocks.get(block_id)
+            if block is not None and not block.replica_count:
+                self._map.invalidation.revoke_excess(block, sent=True)
 
     def registered(self, node: Datanode) -> None:
         """The node has registered: pending copies from it and to it will not arrive."""
@@ -401,9 +396,7 @@ class Reconstruction:
 
     def _reconstruct(self, block: Block, now_ms: int) -> None:
         """The block has too few replicas: order copies of a good one."""
-        nodes = self._deleting()
-        if nodes:
-            self._map.invalidation.revoke_excess(block, nodes, sent=False)
+        self._map.invalidation.revoke_excess(block, sent=False)
         needs = self._map.redundancy
         counts = needs.counts(block)
         lacking = needs.required(block, counts) - counts.live - self._awaited_count(block, now_ms)
@@ -464,7 +457,7 @@ class Reconstruction:
         block_id = block.block_id
         if now_ms >= self._resend_ms.setdefault(block_id, now_ms + self._pending_timeout_ms):
             self._resend_ms[block_id] = now_ms + self._pending_timeout_ms
-            self._map.invalidation.send_again(block, self._deleting())
+            self._map.invalidation.send_again(block)
 
     def _source(self, block: Block) -> Datanode | None:
         """A holder that has few copies to send; one that is about to leave only where no
@@ -486,12 +479,12 @@ class Reconstruction:
     def _unfit(self, block: Block) -> set[str]:
         """Nodes that cannot take a copy: those with a replica, be it corrupt or invalidated, and
         those of the last pipeline that have yet to report theirs."""
-        due = {*self._map.awaited_reports(block), *(s.node for s in block.replicas)}
-        return {
-            node.identity.uuid
-            for node in self._registry
-            if node in due or _is_in_the_way(node, block)
+        nodes = {
+            *self._map.awaited_reports(block),
+            *self._map.invalidation.ordered(block.block_id),
+            *(storage.node for storage in (*block.replicas, *block.corrupt)),
         }
+        return {node.identity.uuid for node in nodes}
 
     def _invalidate_excess(self, block: Block, now_ms: int) -> None:
         """Invalidate excess replicas: those that were moved elsewhere, then as `excess` chooses

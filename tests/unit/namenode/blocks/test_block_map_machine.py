@@ -793,6 +793,15 @@ class BlockMapMachine(RuleBasedStateMachine):
                 assert not node.invalidated.keys() & storage.block_ids
 
     @invariant()
+    def orders_are_found_by_their_blocks(self) -> None:
+        invalidation = self.core.blocks.invalidation
+        for block_id in {i for node in self.core.datanodes for i in node.invalidated}:
+            ordered = [node for node in self.core.datanodes if block_id in node.invalidated]
+            assert sorted(n.identity.uuid for n in invalidation.ordered(block_id)) == sorted(
+                n.identity.uuid for n in ordered
+            )
+
+    @invariant()
     def complete_blocks_have_no_pipeline(self) -> None:
         for block in self.core.namespace.blocks.values():
             assert block.state is not BlockState.COMPLETE or not block.expected
