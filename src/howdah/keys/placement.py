@@ -58,3 +58,19 @@ DFS_NAMENODE_REDUNDANCY_CONSIDERLOADBYSTORAGETYPE = boolean(
     False,
     "Whether a datanode's load is compared with those that have the wanted type of storage.",
 )
+DFS_NAMENODE_BLOCK_PLACEMENT_POLICY_EXCLUDE_SLOW_NODES_ENABLED = boolean(
+    "dfs.namenode.block-placement-policy.exclude-slow-nodes.enabled",
+    False,
+    "Whether datanodes that others find slow get new replicas last.",
+)
+DFS_NAMENODE_MAX_SLOWPEER_COLLECT_NODES = integer(
+    "dfs.namenode.max.slowpeer.collect.nodes",
+    5,
+    "At most so many datanodes count as slow.",
+    minimum=0,
+)
+DFS_NAMENODE_AVOID_READ_SLOW_DATANODE = boolean(
+    "dfs.namenode.avoid.read.slow.datanode",
+    False,
+    "Whether datanodes that others find slow are offered to readers last.",
+)

@@ -1,20 +1,30 @@
-"""What a datanode claims about itself, and which claims the namenode accepts (pure).
+"""What a datanode claims about itself and others, and which claims are accepted (pure).
 
 Datanodes are not authenticated. So a datanode is where it calls from, and what could not
 be true of any is refused.
+
+Datanodes that measure each other name in their heartbeats those that are much slower than the
+rest (Hadoop's `SlowPeerTracker`). Such a claim holds for three of the intervals at which they
+are made. Slow is who is named by the most others, a few datanodes at most: if many are slow,
+none of them is to be avoided.
 """
 
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterable
 from typing import Final
 
 from howdah import errors
+from howdah.namenode.blocks.datanodes import Datanode
 from howdah.proto import types_pb2
 
 MAX_UUID_CHARACTERS: Final = 256
 MAX_HOSTNAME_CHARACTERS: Final = 255
 MAX_PORT: Final = 65535
+
+SLOW_FOR_MS: Final = 3 * 30 * 60_000
+"""Three times Hadoop's `dfs.datanode.outliers.report.interval`."""
 
 
 def address_of(peer: str, claimed: str) -> str:
@@ -55,3 +65,41 @@ def check_sound(claimed: types_pb2.DatanodeIDProto, ip: str) -> None:
         raise errors.DisallowedDatanode(
             f"the datanode {claimed.datanodeUuid} at {ip} says that it listens at the ports {ports}"
         )
+
+
+class SlowPeers:
+    """Who was found slow by whom."""
+
+    def __init__(self, most: int = 5) -> None:
+        """At most so many datanodes are slow at a time."""
+        self._most = most
+        # Of each datanode that was named: by whose uuid, and when last.
+        self._reports: dict[Datanode, dict[str, int]] = {}
+        self._slow: frozenset[Datanode] = frozenset()
+        self._holds_until_ms = 0
+
+    def reported(self, reporter: Datanode, slow: Iterable[Datanode], now_ms: int) -> None:
+        """A datanode finds others slow."""
+        for node in slow:
+            if node is not reporter:
+                self._reports.setdefault(node, {})[reporter.identity.uuid] = now_ms
+                self._holds_until_ms = now_ms
+
+    def slow(self, now_ms: int) -> frozenset[Datanode]:
+        """Those that are slow now."""
+        if self._reports and now_ms >= self._holds_until_ms:
+            self._renew(now_ms)
+        return self._slow
+
+    def _renew(self, now_ms: int) -> None:
+        oldest_ms = now_ms - SLOW_FOR_MS
+        for node, reports in list(self._reports.items()):
+            valid = {uuid: at_ms for uuid, at_ms in reports.items() if at_ms > oldest_ms}
+            if valid and node.alive:
+                self._reports[node] = valid
+            else:
+                del self._reports[node]
+        named = sorted(self._reports, key=lambda node: len(self._reports[node]), reverse=True)
+        self._slow = frozenset(named[: self._most])
+        times = [at_ms for reports in self._reports.values() for at_ms in reports.values()]
+        self._holds_until_ms = min(times, default=0) + SLOW_FOR_MS

@@ -333,6 +333,17 @@ class DatanodeRegistry:
                 return node
         return None
 
+    def at(self, address: str) -> Datanode | None:
+        """The live node that listens at an address and port, whichever of its ports that is: so
+        datanodes name each other."""
+        ip, _, port = address.rpartition(":")
+        for node in self._by_ip.get(ip, ()):
+            own = node.identity
+            ports = (own.transfer_port, own.info_port, own.ipc_port, own.info_secure_port)
+            if node.alive and port in map(str, ports):
+                return node
+        return None
+
     def known(self, uuid: str, address: str) -> Datanode:
         """The live node of that uuid. Raises UnregisteredNode: it must register (again)."""
         node = self._by_uuid.get(uuid)

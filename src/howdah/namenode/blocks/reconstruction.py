@@ -137,15 +137,18 @@ class Reconstruction:
         blocks_per_node: int = 2,
         streams: Streams | None = None,
         kinds_of: Callable[[Block, int], Kinds] = lambda block, replicas: ((), ()),
+        avoid: Callable[[int], Callable[[Datanode], bool]] | None = None,
     ) -> None:
         """A round looks at `max_blocks_per_round` of each queue, and orders copies of
-        `blocks_per_node` blocks for each live datanode. `kinds_of` says on which types of
+        `blocks_per_node` blocks for each live datanode. `avoid` gives at a time the question
+        whether a node gets copies last; without it stale ones do. `kinds_of` says on which types of
         storage so many replicas of a block should be, and which to take in their place."""
         self._map = block_map
         self._registry = registry
         self._placement = placement
         self._blocks_per_node = blocks_per_node
         self._kinds_of = kinds_of
+        self._avoid = avoid or (lambda now_ms: lambda node: registry.is_stale(node, now_ms))
         # What is left of a look at all blocks because the places changed, and as of which
         # change.
         self._rescan: Iterator[int] | None = None
@@ -388,7 +391,7 @@ class Reconstruction:
                 removable=[s.node for s in live] if len(live) >= expected else [],
                 kinds=[*kinds, *fallbacks],
                 excluded=excluded,
-                avoid=lambda node: self._registry.is_stale(node, now_ms),
+                avoid=self._avoid(now_ms),
             )
             if target is not None:
                 self._order(block, source, [target], now_ms)
@@ -432,7 +435,7 @@ class Reconstruction:
             fallbacks=fallbacks,
             present=[storage.node for storage in live],
             excluded=self._unfit(block) | self._failed.get(block.block_id, set()),
-            avoid=lambda node: self._registry.is_stale(node, now_ms),
+            avoid=self._avoid(now_ms),
         )
         if not chosen:
             # Next time the targets that failed are tried again. Where only holders of corrupt

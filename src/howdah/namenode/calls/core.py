@@ -16,13 +16,14 @@ Time and random numbers come from outside: `Clock` and `Dice`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from howdah import errors
 from howdah.namenode.blocks.block_map import BlockMap
-from howdah.namenode.blocks.datanodes import DatanodeRegistry
+from howdah.namenode.blocks.datanode_claims import SlowPeers
+from howdah.namenode.blocks.datanodes import Datanode, DatanodeRegistry
 from howdah.namenode.blocks.hosts import Hosts
 from howdah.namenode.blocks.membership import Membership, MembershipSettings
 from howdah.namenode.blocks.network import Dice, Network
@@ -107,6 +108,10 @@ class Settings:
     placement: Policy = BY_DEFAULT
     load: LoadRule | None = TWICE_THE_MEAN
     """Which nodes are too busy for new replicas; None: load is nothing."""
+    avoid_slow_for_writing: bool = False
+    avoid_slow_for_reading: bool = False
+    max_slow_nodes: int = 5
+    """No more datanodes count as slow, though others find them slow."""
     identity_ms: int = 300_000
     """How long the groups of a user are remembered."""
     storage_policies_enabled: bool = True
@@ -187,6 +192,7 @@ class Core:
             self.placement,
         )
         self.hosts = Hosts()
+        self.slow_peers = SlowPeers(settings.max_slow_nodes)
         self.reconstruction = Reconstruction(
             self.blocks,
             self.datanodes,
@@ -194,6 +200,7 @@ class Core:
             pending_timeout_ms=settings.pending_copy_ms,
             blocks_per_node=settings.copies_per_node,
             streams=Streams(settings.max_streams, max(settings.max_streams, settings.most_streams)),
+            avoid=self.gets_blocks_last,
             kinds_of=lambda block, replicas: storage_policies.kinds_on_repair(
                 namespace.file_of(block), replicas
             ),
@@ -640,6 +647,16 @@ class Core:
             yield
             if self.safe_mode.on or not self.writable:
                 return
+
+    def gets_blocks_last(self, now_ms: int) -> Callable[[Datanode], bool]:
+        """The question whether a datanode gets replicas only where there is no other: one that is
+        stale, or one that others find slow, if these are to be avoided."""
+        slow: Collection[Datanode] = ()
+        if self.settings.avoid_slow_for_writing:
+            slow = self.slow_peers.slow(now_ms)
+        if not slow:
+            return lambda node: self.datanodes.is_stale(node, now_ms)
+        return lambda node: node in slow or self.datanodes.is_stale(node, now_ms)
 
     def _lacks_nothing(self) -> bool:
         """Whether no block lacks a replica, and no copy is under way."""

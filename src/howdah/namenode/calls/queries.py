@@ -5,7 +5,7 @@ Hadoop's `FSDirStatAndListingOp`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from dataclasses import dataclass
 from typing import Final
 
@@ -236,6 +236,9 @@ class Queries:
         if len(places) < 2:
             return places
         now_ms = core.clock.monotonic_ms()
+        slow: Collection[Datanode] = ()
+        if core.settings.avoid_slow_for_reading:
+            slow = core.slow_peers.slow(now_ms)
         client = core.datanodes.by_ip(client_ip)
         name = client.identity.uuid if client is not None else client_ip
         location = client.location if client is not None else core.racks.client_location(client_ip)
@@ -243,7 +246,8 @@ class Queries:
         def rank(storage: Storage) -> tuple[int, bool, int]:
             node = storage.node
             far = topology.distance(location, name, node.location, node.identity.uuid)
-            return LEAVING_LAST[node.admin_state], core.datanodes.is_stale(node, now_ms), far
+            is_last = node in slow or core.datanodes.is_stale(node, now_ms)
+            return LEAVING_LAST[node.admin_state], is_last, far
 
         by_node = {storage.node: storage for storage in places}
         nodes = list(by_node)

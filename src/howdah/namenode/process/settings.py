@@ -87,6 +87,11 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
             if conf.get(keys.DFS_NAMENODE_REDUNDANCY_CONSIDERLOAD)
             else None
         ),
+        avoid_slow_for_writing=conf.get(
+            keys.DFS_NAMENODE_BLOCK_PLACEMENT_POLICY_EXCLUDE_SLOW_NODES_ENABLED
+        ),
+        avoid_slow_for_reading=conf.get(keys.DFS_NAMENODE_AVOID_READ_SLOW_DATANODE),
+        max_slow_nodes=conf.get(keys.DFS_NAMENODE_MAX_SLOWPEER_COLLECT_NODES),
         copies_per_node=conf.get(keys.DFS_NAMENODE_REPLICATION_WORK_MULTIPLIER_PER_ITERATION),
         identity_ms=_ms(conf.get(keys.HADOOP_SECURITY_GROUPS_CACHE_SECS)),
         storage_policies_enabled=conf.get(keys.DFS_STORAGE_POLICY_ENABLED),

@@ -131,8 +131,14 @@ class DatanodeMethods:
     def get_slow_datanode_report(
         self, request: pb.GetSlowDatanodeReportRequestProto, caller: Caller
     ) -> pb.GetSlowDatanodeReportResponseProto:
-        """Datanodes do not measure each other here, so that none is known to be slow."""
-        return pb.GetSlowDatanodeReportResponseProto()
+        """Those that other datanodes find slow: Hadoop's datanodes measure each other, where
+        that is switched on."""
+        slow = self._core.slow_peers.slow(self._core.clock.monotonic_ms())
+        return pb.GetSlowDatanodeReportResponseProto(
+            datanodeInfoProto=[
+                self._described(node) for node in self._core.datanodes if node in slow
+            ]
+        )
 
     def refresh_nodes(self, request: pb.RefreshNodesRequestProto, caller: Caller) -> Deferred:
         def apply(hosts: Hosts) -> pb.RefreshNodesResponseProto:

@@ -231,6 +231,11 @@ class DatanodeProtocol:
             answer.fullBlockReportLeaseId = self._report_leases.request(
                 node.identity.uuid, self._is_alive, core.clock.monotonic_ms()
             )
+        now_ms = core.clock.monotonic_ms()
+        if request.slowPeers:
+            named = (core.datanodes.at(report.dataNodeId) for report in request.slowPeers)
+            core.slow_peers.reported(node, [peer for peer in named if peer is not None], now_ms)
+        answer.isSlownode = node in core.slow_peers.slow(now_ms)
         node.transfers_running = request.xmitsInProgress
         node.volume_failures = _volume_failures(request.volumeFailureSummary)
         gone = core.datanodes.heartbeat(

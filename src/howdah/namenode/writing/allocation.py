@@ -183,7 +183,7 @@ class Writing:
             spare_writer=wishes.spare_writer,
             favored=[node for name in wishes.favored if (node := core.datanodes.named(name))],
             excluded=wishes.excluded,
-            avoid=lambda node: core.datanodes.is_stale(node, now_ms),
+            avoid=core.gets_blocks_last(now_ms),
         )
         if len(chosen) < file.replication:
             allowed, excluded = {*kinds, *fallbacks}, wishes.excluded

@@ -67,7 +67,7 @@ class PipelineCalls:
             fallbacks=fallbacks,
             present=[storage.node for storage in present],
             excluded=excluded,
-            avoid=lambda node: core.datanodes.is_stale(node, now_ms),
+            avoid=core.gets_blocks_last(now_ms),
         )
         return known, [*present, *chosen]
 
