@@ -307,6 +307,7 @@ class FakeNamenode:
         self.files: dict[str, FakeFile] = {}
         self.calls: list[tuple[Any, ...]] = []
         self.incomplete_answers = 0
+        self.complete_errors: list[errors.HowdahError] = []
         self.add_block_errors: list[errors.HowdahError] = []
         self.block_flags: list[CreateFlag] = []
         self.spares: list[FakeDatanode] = []
@@ -413,6 +414,8 @@ class FakeNamenode:
         self, path: str, client_name: str, last: ExtendedBlock | None, file_id: int
     ) -> bool:
         self.calls.append(("complete", last))
+        if self.complete_errors:
+            raise self.complete_errors.pop(0)
         if self.incomplete_answers:
             self.incomplete_answers -= 1
             return False

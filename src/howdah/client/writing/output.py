@@ -307,12 +307,20 @@ class DFSOutputStream:
         return AbortableResult(already_closed)
 
     def _complete(self, last: ExtendedBlock | None) -> None:
+        """complete, which has to wait for the same as addBlock."""
         delays = self._settings.next_block_delays_s()
-        while not self._namenode.complete(self.path, self._client_name, last, self._file.file_id):
-            delay_s = next(delays, None)
-            if delay_s is None:
-                raise errors.NotReplicatedYet(
+        while True:
+            refusal: errors.HowdahError
+            try:
+                if self._namenode.complete(self.path, self._client_name, last, self._file.file_id):
+                    return
+                refusal = errors.NotReplicatedYet(
                     f"Cannot close {self.path}: its last block "
                     f"{last.name if last else '(none)'} has not enough replicas yet"
                 )
+            except errors.SafeMode as error:
+                refusal = error
+            delay_s = next(delays, None)
+            if delay_s is None:
+                raise refusal
             time.sleep(delay_s)

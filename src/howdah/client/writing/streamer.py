@@ -317,7 +317,8 @@ class Streamer:
     def _ask_for_block(
         self, previous: ExtendedBlock | None, excluded: Sequence[DatanodeAddress]
     ) -> LocatedBlock:
-        """addBlock; while the block before is short of replicas the namenode says wait."""
+        """addBlock; while the block before is short of replicas the namenode says wait, and one
+        that was started just now is in safe mode until its datanodes have reported."""
         delays = self._settings.next_block_delays_s()
         while True:
             try:
@@ -330,7 +331,7 @@ class Streamer:
                     self._flags,
                     self._favored_nodes,
                 )
-            except errors.NotReplicatedYet:
+            except (errors.NotReplicatedYet, errors.SafeMode):
                 delay_s = next(delays, None)
                 if delay_s is None:
                     raise

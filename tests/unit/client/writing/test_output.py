@@ -430,6 +430,26 @@ def test_a_block_is_asked_for_again_while_the_one_before_is_short_of_replicas(
     assert cluster.namenode.names().count("addBlock") == 3
 
 
+@pytest.mark.req("FS-003", "AP-036")
+def test_an_open_file_goes_on_when_a_namenode_that_was_just_started_has_left_safe_mode(
+    cluster: FakeCluster,
+) -> None:
+    cluster.namenode.add_block_errors = [errors.SafeMode("just started")] * 2
+    cluster.namenode.complete_errors = [errors.SafeMode("just started")] * 3
+    with cluster.create() as out:
+        out.write(b"x")
+    names = cluster.namenode.names()
+    assert (names.count("addBlock"), names.count("complete")) == (3, 4)
+
+
+def test_safe_mode_that_does_not_end_is_said(cluster: FakeCluster) -> None:
+    out = cluster.create(next_block_retries=1)
+    out.write(b"x")
+    cluster.namenode.complete_errors = [errors.SafeMode("by an administrator")] * 1_000
+    with pytest.raises(errors.SafeMode, match="by an administrator"):
+        out.close()
+
+
 def close_connection(header: object, connection: Any) -> bool:
     return True
 

@@ -340,7 +340,7 @@ def test_an_active_without_room_for_its_log_is_in_safe_mode_until_it_is_none_any
                 await asyncio.sleep(0.001)
 
         await until(True)
-        with pytest.raises(errors.SafeMode, match="Resources are low"):
+        with pytest.raises(errors.RetriableError, match="Resources are low"):
             await mkdir(active, "/b")
         request = ha_pb2.MonitorHealthRequestProto()
         with pytest.raises(errors.HealthCheckFailed, match="no resources available"):
