@@ -134,6 +134,7 @@ SHELLS = {
 }
 # These packages are shells, but for what is named here.
 PURE = {
+    "balancer": {"iteration", "nodes", "pairing", "rounds", "utilization"},
     "client": {
         "blocks",
         "create_flags",
@@ -259,6 +260,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "web": BOTTOM,
     "client": BOTTOM | {"rpc", "transfer"},
     "fs": BOTTOM | {"client", "rpc", "transfer"},
+    "balancer": BOTTOM | {"fs", "rpc", "transfer"},
     "fsspec": BOTTOM | {"fs"},
     "java": {"errors"},
     "spark": BOTTOM | {"fs", "storage", "transfer"},
@@ -281,6 +283,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "cli": BOTTOM
     | {
+        "balancer",
         "datanode",
         "failover",
         "fs",
@@ -301,7 +304,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 # The rooms of each package, from the bottom to the top: a room imports only rooms that
 # stand before it. A module that lies in no room stands where its imports let it.
 ROOMS = {
-    "cli": ("arguments", "dfs", "dfsadmin", "fsck"),
+    "cli": ("arguments", "dfs", "dfsadmin", "fsck", "balancer"),
     "cli.dfs": ("shell", "copying", "commands"),
     "client": ("settings", "namenodes", "reading", "shortcircuit", "writing"),
     "datanode": (

@@ -69,7 +69,7 @@ COMMANDS: dict[str, Command] = {
     "storagepolicies": Command(
         "say and set on which storages paths belong", "howdah.cli.storagepolicies:main"
     ),
-    "balancer": Command("even out the datanodes", None),
+    "balancer": Command("even out the datanodes", "howdah.cli.balancer:main"),
     "cacheadmin": Command("manage the block cache", None),
     "compact": Command("make small files fewer and larger", "howdah.cli.compact:main"),
     "debug": Command("look into block files, recover leases", "howdah.cli.debug:main"),

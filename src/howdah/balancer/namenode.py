@@ -1,0 +1,209 @@
+"""What a balancer asks of a namenode, and the file by which there is only one balancer.
+
+NameNodeConnector in Hadoop. Of several namenodes the active one is asked: a call of
+ClientProtocol finds out which that is, and the calls of NamenodeProtocol go to the same address.
+
+The file `/system/balancer.id` is open for writing as long as the balancer runs. Who finds it
+tries to append to it: as long as its writer lives, that fails, and another balancer is running.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+from google.protobuf.message import Message
+
+from howdah import errors
+from howdah.balancer.nodes import BlockPlaces, Group, NodeReport, StorageFigures
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.options import CreateFlag
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import datanode_namenode_pb2 as server_pb
+from howdah.proto import namenode_pb2, types_pb2
+from howdah.rpc.client import RpcClient
+from howdah.throttle import Throttle
+from howdah.transfer.blocks import DatanodeAddress, StorageType, signed64
+
+log = logging.getLogger(__name__)
+
+M = TypeVar("M", bound=Message)
+
+PROTOCOL: Final = "org.apache.hadoop.hdfs.server.protocol.NamenodeProtocol"
+ID_PATH: Final = "/system/balancer.id"
+_ATTEMPTS: Final = 5
+_WRONG_ONE: Final = (errors.StandbyError, errors.Unreachable, errors.RetriableError)
+
+
+class AnotherOneRuns(errors.RemoteError):
+    """Somebody else balances this namespace."""
+
+    java_class = "java.io.IOException"
+
+
+class BalancedNamenode:
+    """One namespace. Thread-safe. Close it after use."""
+
+    def __init__(self, fs: HdfsFileSystem, *, lists_per_s: int = 0) -> None:
+        self._fs = fs
+        self._namenode = fs.client.namenode
+        self._lock = threading.Lock()
+        self._rpc: RpcClient | None = None
+        self._throttle = Throttle(lists_per_s)
+        self.uri = fs.uri
+        version = self._ask(
+            "versionRequest", server_pb.VersionRequestProto(), server_pb.VersionResponseProto
+        )
+        self.pool_id = version.info.blockPoolID
+
+    def close(self) -> None:
+        with self._lock:
+            if self._rpc is not None:
+                self._rpc.close()
+
+    # --- questions ---
+
+    def reports(self) -> list[NodeReport]:
+        """All live datanodes."""
+        answer = self._namenode.call(
+            "getDatanodeStorageReport",
+            pb.GetDatanodeStorageReportRequestProto(type=pb.LIVE),
+            pb.GetDatanodeStorageReportResponseProto,
+        )
+        return [_node_report(each) for each in answer.datanodeStorageReports]
+
+    def is_upgrading(self) -> bool:
+        """Whether an upgrade, or a rolling one, waits to be finalized."""
+        finalized = self._ask(
+            "isUpgradeFinalized",
+            namenode_pb2.IsUpgradeFinalizedRequestProto(),
+            namenode_pb2.IsUpgradeFinalizedResponseProto,
+        )
+        rolling = self._namenode.call(
+            "rollingUpgrade",
+            pb.RollingUpgradeRequestProto(action=pb.QUERY),
+            pb.RollingUpgradeResponseProto,
+        )
+        is_rolling = rolling.HasField("rollingUpgradeInfo") and not (
+            rolling.rollingUpgradeInfo.finalizeTime
+        )
+        return not finalized.isUpgradeFinalized or is_rolling
+
+    def blocks(
+        self, source: Group, size_bytes: int, min_block_bytes: int, hot_interval_ms: int
+    ) -> list[BlockPlaces]:
+        """Blocks of which the group has replicas, of about that size together."""
+        with self._lock:
+            delay_s = self._throttle.delay_s(1, time.monotonic())
+        time.sleep(delay_s)
+        answer = self._ask(
+            "getBlocks",
+            namenode_pb2.GetBlocksRequestProto(
+                datanode=source.node.id_to_proto(),
+                size=size_bytes,
+                minBlockSize=min_block_bytes,
+                timeInterval=hot_interval_ms,
+                storageType=source.storage_type.name,
+            ),
+            namenode_pb2.GetBlocksResponseProto,
+        )
+        try:
+            return [block for each in answer.blocks.blocks if (block := _block_places(each))]
+        except ValueError as error:
+            raise errors.ProtocolViolation(
+                f"blocks of {source} with places that mean nothing: {error}"
+            ) from error
+
+    def _ask(self, method: str, request: Message, response_type: type[M]) -> M:
+        """A call of NamenodeProtocol at the active namenode."""
+        attempt = 0
+        while True:
+            try:
+                return self._connected().call(method, request, response_type)
+            except _WRONG_ONE as error:
+                attempt += 1
+                if attempt == _ATTEMPTS:
+                    raise
+                log.info("%s failed, the active namenode is looked for: %s", method, error)
+                # This goes on until it has found the active namenode, or has had enough.
+                self._namenode.call(
+                    "getFsStats",
+                    pb.GetFsStatusRequestProto(),
+                    pb.GetFsStatsResponseProto,
+                )
+
+    def _connected(self) -> RpcClient:
+        address = self._namenode.address
+        with self._lock:
+            if self._rpc is None or self._rpc.address != address:
+                if self._rpc is not None:
+                    self._rpc.close()
+                self._rpc = RpcClient(address, PROTOCOL, user=self._fs.user)
+            return self._rpc
+
+    # --- only one ---
+
+    @contextmanager
+    def alone(self, path: str = ID_PATH) -> Iterator[None]:
+        """In this context no other balancer runs. Raises `AnotherOneRuns`."""
+        fs = self._fs
+        try:
+            if fs.exists(path):
+                fs.append(path).close()
+                fs.delete(path)
+            out = fs.create(path, flags=CreateFlag.SHOULD_REPLICATE)
+        except (errors.AlreadyBeingCreated, errors.RecoveryInProgress, errors.PathExists) as error:
+            raise AnotherOneRuns("Another Balancer is running.") from error
+        try:
+            out.write(socket.gethostname().encode())
+            out.hflush()
+            yield
+        finally:
+            with contextlib.suppress(errors.HowdahError):
+                # Its lease may be lost by now; the file is deleted all the same.
+                out.close()
+            fs.delete(path)
+
+
+def _node_report(told: pb.DatanodeStorageReportProto) -> NodeReport:
+    node = DatanodeAddress.from_proto(told.datanodeInfo)
+    storages = []
+    for report in told.storageReports:
+        try:
+            kind = StorageType(report.storage.storageType)
+        except ValueError:
+            log.warning("%s has a storage of unknown type: it is left out", node)
+            continue
+        if not report.failed:
+            storages.append(
+                StorageFigures(
+                    kind, report.capacity, report.dfsUsed, report.remaining, report.blockPoolUsed
+                )
+            )
+    return NodeReport(
+        node,
+        node.location or "/default-rack",
+        tuple(storages),
+        told.datanodeInfo.adminState == types_pb2.DatanodeInfoProto.NORMAL,
+    )
+
+
+def _block_places(told: server_pb.BlockWithLocationsProto) -> BlockPlaces | None:
+    """None for a block group of an erasure-coded file: its parts are not moved here."""
+    if told.HasField("indices"):
+        return None
+    return BlockPlaces(
+        signed64(told.block.blockId),
+        told.block.genStamp,
+        told.block.numBytes,
+        tuple(
+            (uuid, StorageType(kind))
+            for uuid, kind in zip(told.datanodeUuids, told.storageTypes, strict=True)
+        ),
+    )

@@ -1,0 +1,137 @@
+"""What `howdah balancer` prints: Hadoop's table, JSON, and progress on a terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from datetime import datetime
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Final
+
+from howdah.balancer.rounds import Result, Status
+from howdah.balancer.running import Progress
+
+HEAD: Final = (
+    "Time Stamp               Iteration#  Bytes Already Moved  Bytes Left To Move  "
+    "Bytes Being Moved  NameNode"
+)
+_PREFIXES: Final = "KMGTPE"
+_MONTHS: Final = "Jan,Feb,Mar,Apr,May,Jun,Jul,Aug,Sep,Oct,Nov,Dec"
+_PROGRESS_S: Final = 0.5
+
+
+def byte_text(count: int) -> str:
+    """As Hadoop's StringUtils.byteDesc.
+
+    >>> byte_text(0), byte_text(1 << 20), byte_text(1536 * 1024)
+    ('0 B', '1 MB', '1.50 MB')
+    """
+    if count < 1024:
+        return f"{count} B"
+    power = min((count.bit_length() - 1) // 10, len(_PREFIXES))
+    unit = 1 << 10 * power
+    if count % unit == 0:
+        return f"{count // unit} {_PREFIXES[power - 1]}B"
+    value = (Decimal(count) / unit).quantize(Decimal("0.01"), rounding=ROUND_HALF_UP)
+    if value >= 1024 and power < len(_PREFIXES):
+        return f"{value / 1024:.2f} {_PREFIXES[power]}B"
+    return f"{value} {_PREFIXES[power - 1]}B"
+
+
+def time_text(span_ms: float) -> str:
+    """`812.0 milliseconds`, `9.5 seconds`, `1.25 minutes`."""
+    for unit, length_ms, below_ms in (
+        ("milliseconds", 1, 1000),
+        ("seconds", 1000, 60_000),
+        ("minutes", 60_000, 3_600_000),
+    ):
+        if span_ms < below_ms:
+            return f"{span_ms / length_ms} {unit}"
+    return f"{span_ms / 3_600_000} hours"
+
+
+def moment(now: datetime) -> str:
+    """`Nov 23, 2026, 3:26:00 AM`, as Java writes it in English."""
+    month = _MONTHS.split(",")[now.month - 1]
+    half = "AM" if now.hour < 12 else "PM"
+    return f"{month} {now.day}, {now.year}, {now.hour % 12 or 12}:{now:%M:%S} {half}"
+
+
+class Output:
+    """Text or JSON on standard output, progress on standard error where that is a terminal."""
+
+    def __init__(self, *, is_json: bool) -> None:
+        self._is_json = is_json
+        self._shows_progress = sys.stderr.isatty()
+        self._shown_s = 0.0
+        self._began_s = time.monotonic()
+
+    def head(self) -> None:
+        if not self._is_json:
+            print(HEAD, flush=True)
+
+    def iteration(self, uri: str, result: Result) -> None:
+        self._clear()
+        if self._is_json:
+            self._json(
+                iteration=result.number,
+                namenode=uri,
+                status=result.status.name,
+                bytesAlreadyMoved=result.moved_bytes,
+                bytesLeftToMove=result.left_bytes,
+                bytesBeingMoved=result.planned_bytes,
+                blocksMoved=result.moved_blocks,
+            )
+            return
+        if result.status is Status.NO_MOVE_BLOCK:
+            print("No block can be moved. Exiting...")
+        print(
+            f"{moment(datetime.now()):<24} {result.number:>10}  "
+            f"{byte_text(result.moved_bytes):>19}  {byte_text(result.left_bytes):>18}  "
+            f"{byte_text(result.planned_bytes):>17}  {result.moved_blocks:>17}  {uri}",
+            flush=True,
+        )
+
+    def idle(self, iterations: int) -> None:
+        self.say(f"No block has been moved for {iterations} iterations. Exiting...")
+
+    def say(self, line: str) -> None:
+        self._clear()
+        if not self._is_json:
+            print(line, flush=True)
+
+    def end(self, status: Status, error: str = "") -> None:
+        span_s = time.monotonic() - self._began_s
+        if self._is_json:
+            self._json(
+                status=status.name,
+                exitCode=status.exit_code,
+                seconds=round(span_s, 3),
+                **({"error": error} if error else {}),
+            )
+            return
+        if error:
+            self.say(f"{error}.  Exiting ...")
+        self.say(f"{moment(datetime.now()):<24} Balancing took {time_text(int(span_s * 1000))}")
+
+    def progress(self, progress: Progress) -> None:
+        now_s = time.monotonic()
+        if not self._shows_progress or now_s - self._shown_s < _PROGRESS_S:
+            return
+        self._shown_s = now_s
+        sys.stderr.write(
+            f"\r\x1b[K{byte_text(progress.moved_bytes)} of {byte_text(progress.planned_bytes)} "
+            f"moved, {progress.running} moves under way"
+        )
+        sys.stderr.flush()
+
+    def _clear(self) -> None:
+        if self._shows_progress and self._shown_s:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._shown_s = 0.0
+
+    @staticmethod
+    def _json(**values: object) -> None:
+        print(json.dumps(values), flush=True)
