@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -14,12 +16,13 @@ from howdah.balancer.nodes import (
     BlockPlaces,
     Group,
     GroupKey,
+    NodeLists,
     NodeReport,
     StorageFigures,
 )
 from howdah.balancer.pairing import pair
 from howdah.balancer.rounds import Result, Rounds, Status
-from howdah.balancer.utilization import Rules, survey
+from howdah.balancer.utilization import Policy, Rules, survey
 from howdah.transfer.blocks import DatanodeAddress, StorageType
 
 CAPACITY = 1000
@@ -196,3 +199,281 @@ def test_balancing_ends_and_keeps_the_rules(world: World, threshold: float, limi
     assert result.status in (Status.SUCCESS, Status.NO_MOVE_BLOCK, Status.NO_MOVE_PROGRESS)
     if result.moved_blocks == 0:
         assert after.left_bytes == before
+
+
+# --- single rules ---
+
+
+def node_report(
+    number: int, used: int, capacity: int = CAPACITY, *, rack: str = "/r", **more: Any
+) -> NodeReport:
+    storage = StorageFigures(StorageType.DISK, capacity, used, capacity - used, used // 2)
+    return NodeReport(address(number), rack, (storage,), **more)
+
+
+def names(groups: Iterable[Group]) -> list[str]:
+    return [group.node.uuid for group in groups]
+
+
+def test_groups_are_sorted_by_their_distance_from_the_mean() -> None:
+    reports = [node_report(n, used) for n, used in enumerate([900, 550, 450, 100])]
+    overview = survey(reports, Rules(threshold=10))
+    assert names(overview.over) == ["uuid-0"]
+    assert names(overview.above) == ["uuid-1"]
+    assert names(overview.below) == ["uuid-2"]
+    assert names(overview.under) == ["uuid-3"]
+    assert overview.left_bytes == 300
+    assert [group.most_bytes for group in overview.groups] == [400, 50, 50, 400]
+
+
+def test_a_difference_of_just_the_threshold_is_balanced() -> None:
+    overview = survey([node_report(0, 600), node_report(1, 400)], Rules(threshold=10))
+    assert overview.is_balanced
+    assert not overview.over + overview.under
+
+
+def test_who_is_not_in_service_or_left_out_counts_for_nothing() -> None:
+    reports = [
+        node_report(0, 600),
+        node_report(1, 400),
+        node_report(2, 1000, in_service=False),
+        node_report(3, 1000),
+    ]
+    rules = Rules(lists=NodeLists(excluded=frozenset({"10.0.0.3"})))
+    assert survey(reports, rules).is_balanced
+    rules = Rules(lists=NodeLists(included=frozenset({"dn0", "dn1:9866"})))
+    assert survey(reports, rules).is_balanced
+    assert not survey(reports, Rules()).is_balanced
+
+
+def test_sources_and_targets_may_be_named() -> None:
+    reports = [node_report(n, used) for n, used in enumerate([900, 900, 100, 100])]
+    rules = Rules(lists=NodeLists(sources=frozenset({"dn0"}), excluded_targets=frozenset({"dn3"})))
+    overview = survey(reports, rules)
+    assert names(overview.over) == ["uuid-0"]
+    assert names(overview.under) == ["uuid-2"]
+
+
+def test_the_block_pool_may_be_what_is_evened_out() -> None:
+    reports = [node_report(0, 1000), node_report(1, 0)]
+    overview = survey(reports, Rules(policy=Policy.BLOCKPOOL, threshold=20))
+    assert overview.groups[0].utilization == 50.0
+    assert overview.left_bytes == 50
+
+
+def test_only_so_many_of_the_fullest_take_part() -> None:
+    reports = [node_report(n, used) for n, used in enumerate([700, 900, 800, 0, 0])]
+    overview = survey(reports, Rules(most_over_utilized=2))
+    assert names(overview.over) == ["uuid-1", "uuid-2"]
+    tasks = pair(overview, random.Random(1), keeps_order=True)
+    assert tasks[0].source.node.uuid == "uuid-1"
+
+
+def test_types_of_storage_are_evened_out_each_for_itself() -> None:
+    def both(number: int, disk: int, ssd: int) -> NodeReport:
+        storages = tuple(
+            StorageFigures(kind, CAPACITY, used, CAPACITY - used, used)
+            for kind, used in ((StorageType.DISK, disk), (StorageType.SSD, ssd))
+        )
+        return NodeReport(address(number), "/r", storages)
+
+    overview = survey([both(0, 900, 100), both(1, 100, 900)], Rules())
+    tasks = pair(overview, random.Random(1))
+    assert {(t.source.key, t.target.key, t.size_bytes) for t in tasks} == {
+        (("uuid-0", StorageType.DISK), ("uuid-1", StorageType.DISK), 400),
+        (("uuid-1", StorageType.SSD), ("uuid-0", StorageType.SSD), 400),
+    }
+
+
+def test_memory_is_not_balanced() -> None:
+    storage = StorageFigures(StorageType.RAM_DISK, CAPACITY, CAPACITY, 0, CAPACITY)
+    reports = [NodeReport(address(0), "/r", (storage,)), node_report(1, 0)]
+    assert survey(reports, Rules()).is_balanced
+
+
+def test_pairs_within_a_rack_come_first() -> None:
+    reports = [
+        node_report(0, 900, rack="/a"),
+        node_report(1, 100, rack="/b"),
+        node_report(2, 100, rack="/a"),
+        node_report(3, 900, rack="/b"),
+    ]
+    for seed in range(20):
+        tasks = pair(survey(reports, Rules()), random.Random(seed))
+        assert {(t.source.node.uuid, t.target.node.uuid) for t in tasks} == {
+            ("uuid-0", "uuid-2"),
+            ("uuid-3", "uuid-1"),
+        }
+
+
+def test_a_target_takes_no_more_than_it_has_room_for() -> None:
+    full = StorageFigures(StorageType.DISK, CAPACITY, 0, 30, 0)
+    reports = [node_report(0, 900), NodeReport(address(1), "/r", (full,))]
+    (task,) = pair(survey(reports, Rules()), random.Random(1))
+    assert task.size_bytes == 30
+
+
+# --- one iteration ---
+
+
+class Bench:
+    """Two datanodes, or more, and an iteration between the first and the second."""
+
+    def __init__(self, *used: int, racks: tuple[str, ...] = (), **limits: int) -> None:
+        reports = [node_report(n, u, rack=racks[n] if racks else "/r") for n, u in enumerate(used)]
+        overview = survey(reports, Rules())
+        self.recent = RecentMoves(1000)
+        self.subject = Iteration(
+            pair(overview, random.Random(1)),
+            overview.groups,
+            {report.node.uuid: report.rack for report in reports},
+            Limits(**limits),
+            self.recent,
+            0,
+        )
+
+    def begin(self, now_ms: int = 0) -> list[Move]:
+        """The moves that begin when the lists that were asked for are there."""
+        return [action for action in self.subject.next(now_ms) if isinstance(action, Move)]
+
+    def asked(self, now_ms: int = 0) -> list[ListBlocks]:
+        return [a for a in self.subject.next(now_ms) if isinstance(a, ListBlocks)]
+
+    def list(self, source: Group, *blocks: tuple[int, tuple[int, ...]], length: int = 10) -> None:
+        self.subject.listed(
+            source,
+            [
+                BlockPlaces(
+                    block_id, 1, length, tuple((f"uuid-{n}", StorageType.DISK) for n in places)
+                )
+                for block_id, places in blocks
+            ],
+            0,
+        )
+
+
+def test_a_source_asks_for_twice_what_it_is_to_give() -> None:
+    bench = Bench(900, 100)
+    (asked,) = bench.asked()
+    assert (asked.source.node.uuid, asked.size_bytes) == ("uuid-0", 800)
+    assert bench.asked() == [], "not twice"
+
+
+def test_a_block_that_the_target_has_is_not_moved() -> None:
+    bench = Bench(900, 100)
+    (asked,) = bench.asked()
+    bench.list(asked.source, (1, (0, 1)), (2, (0,)), (3, (1,)))
+    assert [move.block.block_id for move in bench.begin()] == [2]
+
+
+@pytest.mark.parametrize(
+    ("racks", "places", "moves"),
+    [
+        (("/a", "/b", "/c"), (0, 2), True),
+        (("/a", "/a", "/b"), (0, 2), True),
+        (("/a", "/b", "/b"), (0, 2), False),
+        (("/a", "/b", "/a"), (0, 2), True),
+    ],
+)
+def test_a_move_never_costs_a_rack(
+    racks: tuple[str, ...], places: tuple[int, ...], moves: bool
+) -> None:
+    bench = Bench(900, 100, 500, racks=racks)
+    (asked,) = bench.asked()
+    bench.list(asked.source, (1, places))
+    assert bool(bench.begin()) is moves
+
+
+def test_the_proxy_is_one_in_the_targets_rack() -> None:
+    bench = Bench(900, 100, 500, 500, racks=("/a", "/b", "/a", "/b"))
+    (asked,) = bench.asked()
+    bench.list(asked.source, (1, (0, 2, 3)))
+    (move,) = bench.begin()
+    assert (move.source.node.uuid, move.proxy.uuid) == ("uuid-0", "uuid-3")
+
+
+def test_a_datanode_takes_part_in_so_many_moves_at_a_time() -> None:
+    bench = Bench(900, 100, moves_per_node=2)
+    (asked,) = bench.asked()
+    bench.list(asked.source, *((n, (0,)) for n in range(10)))
+    first, _ = bench.begin()
+    assert bench.begin() == []
+    bench.subject.ended(first, is_success=True, now_ms=1)
+    assert len(bench.begin()) == 1
+
+
+def test_after_a_failure_both_ends_have_some_peace() -> None:
+    bench = Bench(900, 100, moves_per_node=1)
+    (asked,) = bench.asked()
+    bench.list(asked.source, *((n, (0,)) for n in range(10)))
+    (move,) = bench.begin()
+    bench.subject.ended(move, is_success=False, now_ms=5)
+    assert move.block.block_id not in bench.recent, "it may be tried again"
+    assert bench.begin(10_004) == []
+    assert len(bench.begin(10_005)) == 1
+    assert (bench.subject.moved_blocks, bench.subject.failed_blocks) == (0, 1)
+
+
+def test_no_move_begins_when_the_time_is_over() -> None:
+    bench = Bench(900, 100, iteration_ms=100, moves_per_node=1)
+    (asked,) = bench.asked()
+    bench.list(asked.source, (1, (0,)), (2, (0,)))
+    (move,) = bench.begin()
+    assert bench.subject.next(100) == []
+    assert not bench.subject.is_over(100), "one is under way"
+    bench.subject.ended(move, is_success=True, now_ms=101)
+    bench.subject.listing_failed(asked.source, 101)
+    assert bench.subject.is_over(101)
+
+
+def test_a_source_without_blocks_is_done() -> None:
+    bench = Bench(900, 100)
+    (asked,) = bench.asked()
+    assert not bench.subject.is_over(0)
+    bench.subject.listing_failed(asked.source, 0)
+    assert bench.subject.next(0) == []
+    assert bench.subject.is_over(0)
+
+
+def test_a_block_is_not_moved_twice_in_a_while() -> None:
+    recent = RecentMoves(1000)
+    recent.add(1, 0)
+    recent.add(2, 500)
+    recent.forget_old(1000)
+    assert 1 not in recent
+    assert 2 in recent
+    assert len(recent) == 1
+
+
+def test_a_block_that_would_do_more_harm_than_good_stays() -> None:
+    bench = Bench(600, 380)
+    (asked,) = bench.asked()
+    bench.list(asked.source, (1, (0,)), length=220)
+    assert bench.begin() == []
+    bench.list(asked.source, (2, (0,)), length=219)
+    assert len(bench.begin()) == 1
+
+
+# --- rounds ---
+
+
+def test_an_upgrade_stops_it_unless_told_otherwise() -> None:
+    result = Rounds().surveyed(5, is_upgrading=True)
+    assert result is not None
+    assert (result.status, result.status.exit_code) == (Status.UNFINALIZED_UPGRADE, 249)
+    assert Rounds(runs_during_upgrade=True).surveyed(5, is_upgrading=True) is None
+
+
+def test_it_ends_after_some_iterations_that_move_nothing() -> None:
+    rounds = Rounds(2)
+    outcomes = [rounds.moved(9, 5, moved, 1).status for moved in (0, 5, 0, 0)]
+    assert outcomes == [Status.IN_PROGRESS] * 3 + [Status.NO_MOVE_PROGRESS]
+    endless = Rounds(-1)
+    assert {endless.moved(9, 5, 0, 0).status for _ in range(50)} == {Status.IN_PROGRESS}
+
+
+def test_without_pairs_there_is_nothing_to_move() -> None:
+    rounds = Rounds()
+    assert rounds.paired(9, 1) is None
+    result = rounds.paired(9, 0)
+    assert result == Result(0, Status.NO_MOVE_BLOCK, 9, 0, 0, 0)
