@@ -166,6 +166,8 @@ PURE = {
         "scanners.cursor",
         "scanners.volume_schedule",
         "volumes.block_files",
+        "volumes.choosing",
+        "volumes.reserve",
     },
     "fs": {"capabilities", "typed_data.codec", "glob", "path_handle", "status"},
     "spark": {

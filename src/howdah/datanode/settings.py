@@ -6,12 +6,16 @@ by hand, and a typo in a key fails at the start and not in a thread.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from howdah import errors, keys
 from howdah.config import Configuration, check_protection
 from howdah.datanode.replicas.page_cache import DEFAULT_POLICY, CachePolicy
 from howdah.datanode.replicas.writers import STOP_TIMEOUT_S
+from howdah.datanode.volumes.choosing import AVAILABLE_SPACE, ChoosingPolicy
+from howdah.datanode.volumes.reserve import Reserve, reserve_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +38,6 @@ class DataSettings:
     """Where readers on this machine connect; `_PORT` in it is still to be replaced."""
     check_timeout_s: float = 600.0
     """How long a volume may take to prove itself."""
-    reserved_bytes: int = 0
-    """Bytes of each volume that are left to others."""
     balance_bandwidth: int = 100 << 20
     """Bytes a second that balancing may take."""
     balance_moves: int = 100
@@ -78,7 +80,6 @@ class DataSettings:
             balance_moves=conf.get(keys.DFS_DATANODE_BALANCE_MAX_CONCURRENT_MOVES),
             block_pinning=conf.get(keys.DFS_DATANODE_BLOCK_PINNING_ENABLED),
             check_timeout_s=conf.get(keys.DFS_DATANODE_DISK_CHECK_TIMEOUT),
-            reserved_bytes=conf.get(keys.DFS_DATANODE_DU_RESERVED),
         )
 
 
@@ -112,6 +113,33 @@ class ScanSettings:
             ),
             directory_threads=conf.get(keys.DFS_DATANODE_DIRECTORYSCAN_THREADS),
         )
+
+
+def choosing_policy(conf: Configuration) -> ChoosingPolicy:
+    """How a volume is chosen for a new replica."""
+    return ChoosingPolicy(
+        by_space=conf.get(keys.DFS_DATANODE_FSDATASET_VOLUME_CHOOSING_POLICY) == AVAILABLE_SPACE,
+        additional_bytes=conf.get(keys.DFS_DATANODE_ROUND_ROBIN_ADDITIONAL_AVAILABLE_SPACE),
+        threshold_bytes=conf.get(keys.DFS_DATANODE_BALANCED_SPACE_THRESHOLD),
+        fraction=conf.get(keys.DFS_DATANODE_BALANCED_SPACE_PREFERENCE_FRACTION),
+    )
+
+
+def reserves(conf: Configuration) -> Callable[[str, Path], Reserve]:
+    """What a volume leaves to others, by its storage type and directory. Raises
+    `InvalidConfiguration` when it is called."""
+
+    def reserve(kind: str, path: Path) -> Reserve:
+        return reserve_of(
+            conf.raw,
+            keys.DFS_DATANODE_DU_RESERVED.name,
+            keys.DFS_DATANODE_DU_RESERVED_PCT.name,
+            conf.get(keys.DFS_DATANODE_DU_RESERVED_CALCULATOR),
+            kind,
+            str(path),
+        )
+
+    return reserve
 
 
 def _restart_notice_ms(conf: Configuration) -> int:

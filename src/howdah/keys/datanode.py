@@ -5,6 +5,8 @@ from __future__ import annotations
 from howdah.kinds import (
     address,
     boolean,
+    choice,
+    decimal,
     duration,
     integer,
     listing,
@@ -36,6 +38,47 @@ DFS_DATANODE_DATA_DIR_PERM = string(
 )
 DFS_DATANODE_DU_RESERVED = size(
     "dfs.datanode.du.reserved", "0", "Bytes on each volume that are left to others."
+)
+DFS_DATANODE_DU_RESERVED_PCT = integer(
+    "dfs.datanode.du.reserved.pct",
+    0,
+    "The same in percent, for the calculators that go by it.",
+    minimum=0,
+    maximum=100,
+)
+_CALCULATOR = "org.apache.hadoop.hdfs.server.datanode.fsdataset.impl.ReservedSpaceCalculator$"
+DFS_DATANODE_DU_RESERVED_CALCULATOR = choice(
+    "dfs.datanode.du.reserved.calculator",
+    f"{_CALCULATOR}ReservedSpaceCalculatorAbsolute",
+    [
+        f"{_CALCULATOR}ReservedSpaceCalculator{kind}"
+        for kind in ("Absolute", "Percentage", "Conservative", "Aggressive")
+    ],
+    "What counts: the bytes, the percentage, the larger or the smaller one of both.",
+)
+_POLICY = "org.apache.hadoop.hdfs.server.datanode.fsdataset."
+DFS_DATANODE_FSDATASET_VOLUME_CHOOSING_POLICY = choice(
+    "dfs.datanode.fsdataset.volume.choosing.policy",
+    f"{_POLICY}RoundRobinVolumeChoosingPolicy",
+    [f"{_POLICY}{kind}VolumeChoosingPolicy" for kind in ("RoundRobin", "AvailableSpace")],
+    "Which volume gets a new replica: each in turn, or rather one with much room.",
+)
+DFS_DATANODE_ROUND_ROBIN_ADDITIONAL_AVAILABLE_SPACE = size(
+    "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space",
+    "0",
+    "What a volume must have left besides, to have its turn.",
+)
+DFS_DATANODE_BALANCED_SPACE_THRESHOLD = size(
+    "dfs.datanode.available-space-volume-choosing-policy.balanced-space-threshold",
+    "10737418240",
+    "Volumes whose room differs by less are about equal.",
+)
+DFS_DATANODE_BALANCED_SPACE_PREFERENCE_FRACTION = decimal(
+    "dfs.datanode.available-space-volume-choosing-policy.balanced-space-preference-fraction",
+    "0.75f",
+    "How much rather one with much room is taken; 0.5 makes no difference.",
+    minimum=0,
+    maximum=1,
 )
 DFS_DATANODE_FAILED_VOLUMES_TOLERATED = integer(
     "dfs.datanode.failed.volumes.tolerated",

@@ -50,22 +50,19 @@ dfs.client.write.byte-array-manager.count-threshold dfs.client.write.byte-array-
 dfs.client.write.recover.lease.on.close.exception dfs.cluster.administrators
 dfs.content-summary.sleep-microsec dfs.data.transfer.protection
 dfs.data.transfer.saslproperties.resolver.class
-dfs.datanode.available-space-volume-choosing-policy.balanced-space-preference-fraction
-dfs.datanode.available-space-volume-choosing-policy.balanced-space-threshold
 dfs.datanode.block-pinning.enabled dfs.datanode.block.id.layout.upgrade.threads
 dfs.datanode.bp-ready.timeout dfs.datanode.cache.revocation.polling.ms
 dfs.datanode.cache.revocation.timeout.ms dfs.datanode.cached-dfsused.check.interval.ms
 dfs.datanode.data.read.bandwidthPerSec dfs.datanode.data.transfer.bandwidthPerSec
 dfs.datanode.data.write.bandwidthPerSec dfs.datanode.directoryscan.max.notify.count
 dfs.datanode.disk.check.min.gap dfs.datanode.disk.check.timeout dfs.datanode.dns.interface
-dfs.datanode.dns.nameserver dfs.datanode.du.reserved.calculator dfs.datanode.du.reserved.pct
-dfs.datanode.ec.reconstruct.read.bandwidthPerSec dfs.datanode.ec.reconstruct.write.bandwidthPerSec
+dfs.datanode.dns.nameserver dfs.datanode.ec.reconstruct.read.bandwidthPerSec
+dfs.datanode.ec.reconstruct.write.bandwidthPerSec
 dfs.datanode.ec.reconstruction.stripedread.buffer.size
 dfs.datanode.ec.reconstruction.stripedread.timeout.millis dfs.datanode.ec.reconstruction.threads
 dfs.datanode.ec.reconstruction.validation dfs.datanode.ec.reconstruction.xmits.weight
 dfs.datanode.fileio.profiling.sampling.percentage dfs.datanode.fixed.volume.size
-dfs.datanode.fsdataset.factory dfs.datanode.fsdataset.volume.choosing.policy
-dfs.datanode.fsdatasetasyncdisk.max.threads.per.volume
+dfs.datanode.fsdataset.factory dfs.datanode.fsdatasetasyncdisk.max.threads.per.volume
 dfs.datanode.fsdatasetcache.max.threads.per.volume dfs.datanode.http.internal-proxy.port
 dfs.datanode.https.address dfs.datanode.httpserver.filter.handlers dfs.datanode.kerberos.principal
 dfs.datanode.keytab.file dfs.datanode.lazywriter.interval.sec
@@ -82,7 +79,6 @@ dfs.datanode.processcommands.threshold dfs.datanode.ram.disk.replica.tracker
 dfs.datanode.reconcile.blocks.batch.interval dfs.datanode.reconcile.blocks.batch.size
 dfs.datanode.replica.cache.expiry.time dfs.datanode.replica.cache.root.dir
 dfs.datanode.reserve-for-archive.default.percentage
-dfs.datanode.round-robin-volume-choosing-policy.additional-available-space
 dfs.datanode.same-disk-tiering.capacity-ratio.percentage dfs.datanode.same-disk-tiering.enabled
 dfs.datanode.shared.file.descriptor.paths dfs.datanode.slow.io.warning.threshold.ms
 dfs.datanode.slowdisk.low.threshold.ms dfs.datanode.slowpeer.low.threshold.ms

@@ -26,7 +26,16 @@ from pathlib import Path
 from howdah import errors
 from howdah.datanode.keeper import pool_upgrade
 from howdah.datanode.keeper.reports import Namespace
-from howdah.datanode.volumes.volumes import DISK_FULL, Volume, VolumeSet, is_about_the_disk
+from howdah.datanode.volumes.choosing import ChoosingPolicy
+from howdah.datanode.volumes.reserve import Reserve
+from howdah.datanode.volumes.volumes import (
+    DISK_FULL,
+    NO_RESERVE,
+    ROUND_ROBIN_POLICY,
+    Volume,
+    VolumeSet,
+    is_about_the_disk,
+)
 from howdah.storage.layout import StorageDirectory, StorageLock, StorageState
 from howdah.storage.version import (
     BlockPoolVersion,
@@ -55,6 +64,7 @@ class DataDirectories:
         locks: list[StorageLock],
         unusable: list[str],
         *,
+        policy: ChoosingPolicy = ROUND_ROBIN_POLICY,
         rolls_back: bool = False,
     ) -> None:
         self._rolls_back = rolls_back
@@ -64,7 +74,7 @@ class DataDirectories:
         self._locks = locks
         self.unusable = unusable
         """Directories that failed before they became volumes, with the reason."""
-        self.volumes = VolumeSet([directory.volume for directory in directories])
+        self.volumes = VolumeSet([directory.volume for directory in directories], policy)
         self.uuid = self._common_uuid()
 
     @classmethod
@@ -72,11 +82,13 @@ class DataDirectories:
         cls,
         paths: Sequence[tuple[str, Path]],
         *,
-        reserved_bytes: int = 0,
+        reserve: Callable[[str, Path], Reserve] = lambda kind, path: NO_RESERVE,
+        policy: ChoosingPolicy = ROUND_ROBIN_POLICY,
         tolerated: int = 0,
         rolls_back: bool = False,
     ) -> DataDirectories:
-        """Find and lock `paths`, each with the name of its storage type.
+        """Find and lock `paths`, each with the name of its storage type. `reserve` says what
+        is left to others there.
 
         With `rolls_back` they follow a namenode that was rolled back.
 
@@ -90,7 +102,7 @@ class DataDirectories:
             for kind, path in paths:
                 storage = StorageDirectory(path)
                 try:
-                    directories.append(_find(storage, StorageType[kind], reserved_bytes))
+                    directories.append(_find(storage, StorageType[kind], reserve(kind, path)))
                     locks.append(storage.lock())
                 except errors.HowdahError:
                     raise
@@ -104,7 +116,7 @@ class DataDirectories:
                     f"{len(unusable)} of {len(paths)} data directories cannot be used, and "
                     f"dfs.datanode.failed.volumes.tolerated is {tolerated}: {'; '.join(unusable)}"
                 )
-            return cls(directories, locks, unusable, rolls_back=rolls_back)
+            return cls(directories, locks, unusable, policy=policy, rolls_back=rolls_back)
         except BaseException:
             for lock in locks:
                 lock.release()
@@ -206,7 +218,7 @@ class DataDirectories:
             lock.release()
 
 
-def _find(storage: StorageDirectory, kind: StorageType, reserved_bytes: int) -> _Directory:
+def _find(storage: StorageDirectory, kind: StorageType, reserve: Reserve) -> _Directory:
     with contextlib.suppress(FileNotFoundError):
         # A disk that can't be read is a failed volume; what `state` refuses is a mistake.
         os.listdir(storage.root)
@@ -228,7 +240,7 @@ def _find(storage: StorageDirectory, kind: StorageType, reserved_bytes: int) -> 
         case _:
             storage.create()
     storage_id = version.storage_id if version else new_storage_id(secrets.randbelow)
-    return _Directory(storage, Volume(str(storage.root), storage_id, kind, reserved_bytes), version)
+    return _Directory(storage, Volume(str(storage.root), storage_id, kind, reserve), version)
 
 
 def _is_blank(storage: StorageDirectory) -> bool:

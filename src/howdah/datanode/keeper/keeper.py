@@ -52,7 +52,7 @@ from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.replicas.scan import scan_all
 from howdah.datanode.scanners.directory_scanner import DirectoryScanner
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
-from howdah.datanode.settings import DataSettings, ScanSettings
+from howdah.datanode.settings import DataSettings, ScanSettings, choosing_policy, reserves
 from howdah.datanode.transfer.data_server import listen
 from howdah.datanode.transfer.short_circuit_socket import effective_path, listen_local
 from howdah.datanode.volumes.volumes import VolumeSet
@@ -90,7 +90,8 @@ class Keeper:
         paths = self._conf.get(keys.DFS_DATANODE_DATA_DIR)
         directories = DataDirectories.open(
             paths,
-            reserved_bytes=self._settings.reserved_bytes,
+            reserve=reserves(self._conf),
+            policy=choosing_policy(self._conf),
             tolerated=self._tolerated,
             rolls_back=self._rolls_back,
         )

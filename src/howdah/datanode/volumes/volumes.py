@@ -3,9 +3,9 @@
 FsVolumeImpl and FsVolumeList in Hadoop.
 
 A volume knows where its block files lie, how much room it has, and whether it
-still works. A new replica goes to the next volume of the wanted storage type
-that has room for a whole block (round-robin, as Hadoop's default does; the
-storage id that a client names is a hint which Hadoop's default ignores too).
+still works. A new replica goes to a volume of the wanted storage type that has room
+for a whole block, by the policies of `choosing` (the storage id that a client names is
+a hint which Hadoop's default ignores too).
 
 A disk that is full is not a broken disk. Any other error makes the volume prove
 itself with a small write: one bad sector, or one missing file, costs a replica, a
@@ -19,14 +19,17 @@ from __future__ import annotations
 
 import errno
 import os
+import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from howdah import errors
 from howdah.datanode.volumes import block_files
+from howdah.datanode.volumes.choosing import ChoosingPolicy, group
+from howdah.datanode.volumes.reserve import Reserve
 from howdah.storage.atomic import fsync_directory
 from howdah.transfer.blocks import StorageType
 
@@ -44,6 +47,10 @@ def is_about_the_disk(error: OSError) -> bool:
 
 HANGS_AFTER_S = 5.0
 """A call to a disk that takes longer is one to go round, though it may come back."""
+
+
+NO_RESERVE = Reserve()
+ROUND_ROBIN_POLICY = ChoosingPolicy()
 
 
 class Turn:
@@ -85,12 +92,14 @@ class Volume:
         path: str,
         storage_id: str,
         storage_type: StorageType = StorageType.DISK,
-        reserved_bytes: int = 0,
+        reserve: Reserve = NO_RESERVE,
     ) -> None:
         self.path = path
         self.storage_id = storage_id
         self.storage_type = storage_type
-        self.reserved_bytes = reserved_bytes
+        self.reserve = reserve
+        self.reserved_bytes = reserve.of(0)
+        """As of the last time that it was asked how full it is."""
         self.failure: str | None = None
         self.capacity_bytes = 0
         """As it was when it was asked last; 0 before."""
@@ -184,6 +193,7 @@ class Volume:
             stat = os.statvfs(self.path)
         total = stat.f_blocks * stat.f_frsize
         free = stat.f_bavail * stat.f_frsize
+        self.reserved_bytes = self.reserve.of(total)
         with self._lock:
             used = sum(self._used_bytes.values())
             promised = self._promised_bytes + promised_elsewhere_bytes
@@ -226,12 +236,15 @@ class Volume:
 class VolumeSet:
     """All volumes of the datanode, failed ones included."""
 
-    def __init__(self, volumes: Sequence[Volume]) -> None:
+    def __init__(
+        self, volumes: Sequence[Volume], policy: ChoosingPolicy = ROUND_ROBIN_POLICY
+    ) -> None:
         assert volumes, "a datanode has at least one volume"
         self.all = tuple(volumes)
         self._by_id = {volume.storage_id: volume for volume in volumes}
         self._lock = threading.Lock()
-        self._next: dict[StorageType, int] = {}
+        self.policy = policy
+        self._next: dict[tuple[StorageType, str], int] = {}
         self.on_hang: Callable[[], None] = lambda: None
         """Called when a volume was passed over because it hangs."""
 
@@ -259,28 +272,50 @@ class VolumeSet:
                 f"No more available volumes: this datanode has no working volume "
                 f"of type {storage_type.name}"
             )
-        with self._lock:
-            start = self._next.get(storage_type, 0) % len(candidates)
-            self._next[storage_type] = start + 1
-        most = -1
         broken: list[str] = []
-        for index in range(len(candidates)):
-            volume = candidates[(start + index) % len(candidates)]
+
+        def remaining_of(volume: Volume) -> int | None:
             if volume.hangs:
                 broken.append(f"{volume.path}: it has not answered for {HANGS_AFTER_S:g} s")
                 self.on_hang()
-                continue
+                return None
             try:
-                remaining = volume.usage().remaining_bytes
+                return volume.usage().remaining_bytes
             except OSError as error:
                 broken.append(f"{volume.path}: {error}")
                 on_error(volume, error)
-                continue
-            if remaining >= max(needed_bytes, 1):
-                return volume
-            most = max(most, remaining)
+                return None
+
+        known: dict[Volume, int | None] = {}
+        name = "all"
+        if self.policy.by_space:
+            known = {volume: remaining_of(volume) for volume in candidates}
+            answering = [(volume, left) for volume, left in known.items() if left is not None]
+            chosen = group(
+                self.policy, [left for _, left in answering], needed_bytes, random.random()
+            )
+            name, candidates = chosen.name, [answering[n][0] for n in chosen.members]
+        most = -1
+        for volume in self._in_turn(storage_type, name, candidates):
+            remaining = known[volume] if volume in known else remaining_of(volume)
+            if remaining is not None:
+                if self.policy.has_room(remaining, needed_bytes):
+                    return volume
+                most = max(most, remaining)
         raise errors.DiskOutOfSpace(
             f"Out of space: The volume of type {storage_type.name} with the most available space "
             f"(={max(most, 0)} B) is less than the block size (={needed_bytes} B)."
             + (f" Not readable: {'; '.join(broken)}" if broken else "")
         )
+
+    def _in_turn(
+        self, storage_type: StorageType, name: str, candidates: list[Volume]
+    ) -> Iterator[Volume]:
+        """All of them, beginning with the one behind that with which it began last."""
+        if not candidates:
+            return
+        with self._lock:
+            start = self._next.get((storage_type, name), 0) % len(candidates)
+            self._next[storage_type, name] = start + 1
+        for index in range(len(candidates)):
+            yield candidates[(start + index) % len(candidates)]

@@ -12,6 +12,7 @@ import pytest
 from howdah import errors
 from howdah.datanode.channel.messages import ReplicaDeleted, VolumeFailed
 from howdah.datanode.process.volume_workers import VolumeWorkers
+from howdah.datanode.volumes.reserve import Reserve
 from howdah.datanode.volumes.volumes import Volume, VolumeSet, is_about_the_disk
 from howdah.testing.waiting import wait_until
 from howdah.transfer.blocks import StorageType
@@ -188,7 +189,7 @@ def test_blocks_go_to_volumes_of_the_wanted_type(tmp_path: Path) -> None:
 
 def test_a_volume_without_room_is_passed_over(tmp_path: Path) -> None:
     volumes = volumes_of(tmp_path, StorageType.DISK, StorageType.DISK)
-    volumes.all[0].reserved_bytes = 1 << 62
+    volumes.all[0].reserve = Reserve(1 << 62)
     for _ in range(3):
         assert volumes.choose(StorageType.DISK, 1, never).storage_id == "DS-1"
     volumes.all[1].promise(1 << 62)
@@ -206,7 +207,7 @@ def test_room_that_is_promised_elsewhere_counts(tmp_path: Path) -> None:
 def test_what_others_use_counts_against_what_is_reserved_for_them(tmp_path: Path) -> None:
     volume = volumes_of(tmp_path, StorageType.DISK).all[0]
     plain = volume.usage()
-    volume.reserved_bytes = min(plain.non_dfs_used_bytes, 1 << 20)
+    volume.reserve = Reserve(min(plain.non_dfs_used_bytes, 1 << 20))
     usage = volume.usage()
     # As much is used by others already, so nothing more is kept free for them.
     assert usage.non_dfs_used_bytes <= plain.non_dfs_used_bytes
