@@ -16,6 +16,11 @@ from pathlib import Path
 import pytest
 
 from howdah import errors
+from howdah.balancer.iteration import Move
+from howdah.balancer.namenode import BalancedNamenode
+from howdah.balancer.nodes import Group
+from howdah.balancer.target import move
+from howdah.balancer.utilization import Rules, survey
 from howdah.cli.main import main
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
@@ -301,3 +306,39 @@ def test_a_block_is_recovered_whoever_is_the_primary(mixed: Mixed) -> None:
         for length in (len(data), 70_001):
             assert ours.count(f"is committed: {length} bytes at 2 nodes") == 1
         assert ours.count("is done here") == 4
+
+
+def test_replicas_are_moved_between_hadoops_datanode_and_ours(mixed: Mixed) -> None:
+    cluster = mixed.cluster
+    with mixed.hadoops_datanode(), cluster.connect() as fs:
+        assert isinstance(fs, HdfsFileSystem)
+        delete_all(fs)
+        data = os.urandom(BLOCK)
+        with fs.create("/moved", replication=1, block_size=BLOCK) as out:
+            out.write(data)
+        namenode = BalancedNamenode(fs)
+        for _ in range(2):
+            groups = survey(namenode.reports(), Rules()).groups
+            listed = [namenode.blocks(group, BLOCK, 1, 0) for group in groups]
+            (source,) = (group for group, blocks in zip(groups, listed, strict=True) if blocks)
+            (goal,) = (group for group in groups if group is not source)
+            (block,) = (block for blocks in listed for block in blocks)
+            move(
+                Move(block, source, goal, source.node),
+                namenode.pool_id,
+                socket_timeout_s=_START_S,
+                use_hostname=False,
+            )
+
+            def has_moved(goal: Group = goal) -> bool:
+                return fs.block_locations("/moved")[0].names == (goal.node.transfer_address,)
+
+            wait_until(has_moved, _START_S, "the namenode has the replica only where it was moved")
+            wait_until(
+                lambda: sum(len(replicas_on(cluster, name)) for name in ("datanode0", OTHER)) == 2,
+                _START_S,
+                "the replica at the source is deleted",
+            )
+            with fs.open("/moved") as stream:
+                assert stream.read() == data
+        namenode.close()

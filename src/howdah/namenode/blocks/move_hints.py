@@ -7,12 +7,12 @@ chosen anew, and the move might be undone.
 
 A hint is kept while the block has replicas in excess, and no longer: if another replica was lost
 meanwhile, nothing is in excess. It is followed unless that would leave the block on fewer racks
-than before the move.
+than before the move, or otherwise worse placed by the policy in use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from howdah.namenode.blocks.datanodes import Datanode, Storage
@@ -43,10 +43,15 @@ class MoveHints:
         self._by_block.clear()
 
     def victim(
-        self, block_id: int, candidates: Iterable[Storage], racks: Mapping[str, int]
+        self,
+        block_id: int,
+        candidates: Iterable[Storage],
+        racks: Mapping[str, int],
+        lacking_without: Callable[[Storage], int],
     ) -> Storage | None:
         """The storage among the `candidates` whose replica a hint gives up. `racks` are the
-        replicas in service on each rack. The hint is used up."""
+        replicas in service on each rack; `lacking_without` says of how many places the policy
+        finds too few if that replica goes. The hint is used up."""
         hints = self._by_block.get(block_id)
         if not hints:
             return None
@@ -54,8 +59,10 @@ class MoveHints:
         for index, (source, target) in enumerate(hints):
             storage = by_node.get(source)
             # The rack keeps another replica, or the move has brought the block to a new rack.
-            if storage is not None and (
-                racks.get(source.location, 0) > 1 or racks.get(target.node.location, 0) == 1
+            if (
+                storage is not None
+                and (racks.get(source.location, 0) > 1 or racks.get(target.node.location, 0) == 1)
+                and lacking_without(storage) <= lacking_without(target)
             ):
                 del hints[index]
                 return storage

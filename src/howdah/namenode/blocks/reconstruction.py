@@ -515,8 +515,14 @@ class Reconstruction:
             if storage.node.pending_deletions < MAX_PENDING_DELETIONS
             and not (spare_certain and self._map.invalidation.is_certain(storage, block_id))
         ]
+
+        def lacking_without(storage: Storage) -> int:
+            return self._placement.lacking(
+                [node for node in standing if node is not storage.node], expected
+            )
+
         racks = Counter(storage.node.location for storage in live)
-        moved = self._map.redundancy.move_hints.victim(block_id, found, racks)
+        moved = self._map.redundancy.move_hints.victim(block_id, found, racks, lacking_without)
         if moved is not None:
             return moved
         wanted, _ = self._kinds_of(block, expected)
@@ -524,9 +530,7 @@ class Reconstruction:
             block_id,
             found,
             live,
-            lacking_without=lambda storage: self._placement.lacking(
-                [node for node in standing if node is not storage.node], expected
-            ),
+            lacking_without=lacking_without,
             wanted_kinds=wanted,
             now_ms=now_ms,
         )
