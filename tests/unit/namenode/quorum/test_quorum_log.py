@@ -233,6 +233,9 @@ def test_of_files_only_what_is_known_to_be_committed_is_read(quorum: Quorum) -> 
     journal = quorum.log().take_over()
     write(journal, 1, 3)
     write(journal, 4, 9, ends=False)
+    wait_until(
+        lambda: all(node.acknowledged_txid == 9 for node in journal.reports()), 10, "all have it"
+    )
     journal.close()
     for number in range(3):
         quorum.stop(number)
