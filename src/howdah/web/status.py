@@ -33,6 +33,8 @@ class NodeStatus:
     info_address: str = ""
     version: str = ""
     stale: bool = False
+    stale_storages: int = 0
+    """Volumes that have not reported in full since the datanode registered."""
     connections: int = 0
     non_dfs_used_bytes: int = 0
     pool_used_bytes: int = 0
@@ -108,6 +110,8 @@ class NamenodeStatus:
     misplaced_blocks: int = 0
     """Under-replicated ones that have enough replicas, on too few racks."""
     excess_blocks: int = 0
+    postponed_blocks: int = 0
+    """Replicas too many that are to be deleted; blocks of which none can be deleted yet."""
     timed_out_blocks: int = 0
     """Blocks whose copies did not arrive in time, since the start."""
     scheduled_blocks: int = 0

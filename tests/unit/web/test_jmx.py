@@ -35,6 +35,7 @@ def status() -> NamenodeStatus:
         last_replica_blocks=2,
         misplaced_blocks=3,
         excess_blocks=4,
+        postponed_blocks=8,
         timed_out_blocks=5,
         scheduled_blocks=7,
         corrupt_blocks=0,
@@ -240,6 +241,7 @@ def test_the_queues_of_the_block_manager_are_shown_by_hadoops_names(status: Name
         "BadlyDistributedBlocks": 3,
         "BadlyDistBlocks": 3,
         "ExcessBlocks": 4,
+        "PostponedMisreplicatedBlocks": 8,
         "NumTimedOutPendingReconstructions": 5,
         "ScheduledReplicationBlocks": 7,
     }

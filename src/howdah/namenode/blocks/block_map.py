@@ -639,7 +639,7 @@ class BlockMap:
             return
         invalidated = node.invalidated.get(block_id)
         if invalidated is not None and invalidated.is_excess:
-            invalidated.is_excess = False
+            self.invalidation.found_corrupt(invalidated)
             self._add_corrupt(
                 invalidated.storage, block, CorruptReplica(generation_stamp, found_by_reader=True)
             )

@@ -55,6 +55,8 @@ class Invalidation:
         self._mark_corrupt = mark_corrupt
         # By block the datanodes that have an order for a replica of it (`invalidated`).
         self._ordered: dict[int, tuple[Datanode, ...]] = {}
+        self.excess = 0
+        """Orders for replicas that are good, but one too many."""
         self.is_ordering = True
         """Whether orders are made: by an active namenode only."""
 
@@ -77,6 +79,7 @@ class Invalidation:
         is_sent = block_id in node.maybe_invalidated or (old is not None and old.is_sent)
         node.maybe_invalidated.discard(block_id)
         node.invalidated[block_id] = Invalidated(storage, generation_stamp, is_excess, is_sent)
+        self.excess += is_excess - (old is not None and old.is_excess)
         if old is None:
             self._ordered[block_id] = (*self._ordered.get(block_id, ()), node)
 
@@ -84,9 +87,16 @@ class Invalidation:
         """The datanodes that have an order to delete a replica of the block."""
         return self._ordered.get(block_id, ())
 
+    def found_corrupt(self, invalidated: Invalidated) -> None:
+        """The replica, whose order remains, is none of the good ones."""
+        self.excess -= invalidated.is_excess
+        invalidated.is_excess = False
+
     def _end(self, node: Datanode, block_id: int) -> None:
-        if node.invalidated.pop(block_id, None) is None:
+        ended = node.invalidated.pop(block_id, None)
+        if ended is None:
             return
+        self.excess -= ended.is_excess
         left = tuple(other for other in self._ordered[block_id] if other is not node)
         if left:
             self._ordered[block_id] = left

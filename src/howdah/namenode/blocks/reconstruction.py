@@ -102,6 +102,9 @@ class BlockCounts:
     misplaced: int = 0
     """Enough replicas, badly distributed."""
     excess: int = 0
+    """Replicas that are one too many, and that datanodes are to delete."""
+    postponed: int = 0
+    """Blocks with replicas too many, of which none can be deleted yet."""
 
     @property
     def too_few(self) -> int:
@@ -209,7 +212,8 @@ class Reconstruction:
             very_low=lengths[Need.VERY_LOW],
             low=lengths[Need.LOW],
             misplaced=lengths[Need.MISPLACED],
-            excess=lengths[Need.EXCESS],
+            excess=self._map.invalidation.excess,
+            postponed=len(needs.postponed),
         )
 
     def work(self, now_ms: int) -> Generator[None, None, None]:
@@ -355,6 +359,7 @@ class Reconstruction:
         ):
             self._map.redundancy.settle(block)
             return
+        self._map.redundancy.postponed.add(block.block_id)
         uncertain = expected - self._map.invalidation.count_certain(block)
         if len(live) > expected and uncertain > 0 and all(storage.reported for storage in live):
             # Orders that were sent before may still delete any of the excess replicas. None is

@@ -128,6 +128,8 @@ class Redundancy:
         self.changed: set[int] = set()
         """Blocks that changed since they were last sorted."""
         self.queues: Final[tuple[BlockQueue, ...]] = tuple(BlockQueue() for _ in Need)
+        self.postponed: Final[set[int]] = set()
+        """Blocks with replicas too many, of which none could be deleted when they had their turn."""
         self.corrupt: Final[set[int]] = set()
         """Blocks with corrupt replicas."""
         self.missing_single: Final[set[int]] = set()
@@ -242,6 +244,8 @@ class Redundancy:
         return need
 
     def _move(self, block_id: int, need: Need | None, *, is_new: bool) -> None:
+        if self.postponed and need is not Need.EXCESS:
+            self.postponed.discard(block_id)
         for kind, queue in enumerate(self.queues):
             if kind == need:
                 if is_new or block_id not in queue:

@@ -30,6 +30,7 @@ from howdah.namenode.blocks.hosts import HostEntry, HostOrder, Hosts
 from howdah.namenode.blocks.policies import BY_DEFAULT, Policy
 from howdah.namenode.blocks.redundancy import Need
 from howdah.namenode.blocks.replica_reports import ReportedReplica
+from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.administration import Administration
 from howdah.namenode.calls.core import Settings
 from howdah.namenode.inodes.inodes import Block, BlockState, File
@@ -508,6 +509,13 @@ class BlockMapMachine(RuleBasedStateMachine):
         node.heartbeat()
         node.report()
 
+    @rule(number=nodes, rack=st.integers(0, 2))
+    def move_to_another_rack(self, number: int, rack: int) -> None:
+        """The operator has changed the table of racks, and a datanode is started again."""
+        self.namenode.racks = {**self.namenode.racks, self.nodes[number].ip: f"/r{rack}"}
+        self.core.racks = RackMap(self.namenode.racks)
+        self.come_back(number)
+
     # The host files.
 
     @rule(number=nodes, what=st.sampled_from(["serve", "leave", "rest", "rest for a while"]))
@@ -726,6 +734,7 @@ class BlockMapMachine(RuleBasedStateMachine):
             len(found[need]) for need in (Need.MISSING, Need.HIGHEST, Need.VERY_LOW, Need.LOW)
         )
         assert counts.low_redundancy == counts.too_few + counts.misplaced
+        assert self.core.blocks.redundancy.postponed <= extra
 
     def is_badly_placed(self, block: Block) -> bool:
         """Whether its replicas are on fewer racks than they should be, and there are others."""
@@ -735,7 +744,7 @@ class BlockMapMachine(RuleBasedStateMachine):
             for storage in block.replicas
             if storage.node.in_service or storage.node.admin_state.is_maintenance
         }
-        most = self.racks if self.policy.spreads else 2
+        most = NODES if self.policy.spreads else 2
         return len(there) < min(most, self.wanted(block), len(serving))
 
     # What must always hold.
@@ -800,6 +809,9 @@ class BlockMapMachine(RuleBasedStateMachine):
             assert sorted(n.identity.uuid for n in invalidation.ordered(block_id)) == sorted(
                 n.identity.uuid for n in ordered
             )
+        assert invalidation.excess == sum(
+            order.is_excess for node in self.core.datanodes for order in node.invalidated.values()
+        )
 
     @invariant()
     def complete_blocks_have_no_pipeline(self) -> None:

@@ -263,3 +263,35 @@ def test_fewer_than_a_third_of_the_expected_replicas_are_very_few(client: Any) -
     ):
         node.drop(block.block_id)
         assert counts(client.namenode) == BlockCounts(**{expected: 1})
+
+
+def test_excess_that_may_not_go_yet_is_postponed(client: Any, nodes: Nodes) -> None:
+    """A storage that has not reported in full since its node is back may lose the others'."""
+    namenode = client.namenode
+    block = client.write("/f", 10, replication=3).blocks[0]
+    for node in nodes:
+        node.register()
+        node.heartbeat()
+    client.set_replication("/f", 1)
+    namenode.tick()
+    assert (counts(namenode).postponed, counts(namenode).excess) == (1, 0)
+    for node in nodes:
+        node.report()
+    namenode.tick()
+    assert (counts(namenode).postponed, counts(namenode).excess) == (0, 2)
+    for node in nodes:
+        if block.block_id in node.known.invalidated:
+            node.heartbeat()
+            node.drop(block.block_id)
+    assert counts(namenode) == BlockCounts()
+
+
+def test_a_block_that_is_deleted_is_postponed_no_more(client: Any, nodes: Nodes) -> None:
+    client.write("/f", 10, replication=3)
+    for node in nodes:
+        node.register()
+    client.set_replication("/f", 1)
+    client.namenode.tick()
+    assert counts(client.namenode).postponed == 1
+    client.delete("/f")
+    assert counts(client.namenode) == BlockCounts()
