@@ -384,6 +384,29 @@ def test_replica_too_many_is_dropped_when_a_dead_datanode_comes_back(
     wait_until(lambda: len(fs.block_locations(path)[0].names) == 3)
 
 
+@pytest.mark.req("FS-015", "FS-143")
+def test_replicas_on_one_rack_are_spread_when_the_other_rack_is_back(
+    cluster: MiniCluster, fs: FileSystem, path: str, casualty: list[str]
+) -> None:
+    casualty += ["datanode1", "datanode3"]
+    for name in casualty:
+        cluster.kill(name)
+    wait_until(lambda: len(fs.datanode_report("dead")) == 2)
+    data = content(MIB)
+    write(fs, path, data, replication=2)
+    assert {r.datanode for r in only_block(cluster, path)} == {"datanode0", "datanode2"}
+    while casualty:
+        cluster.restart(casualty.pop())
+
+    def racks() -> list[str]:
+        (block,) = fs.block_locations(path)
+        return sorted(place.split("/")[1] for place in block.topology_paths)
+
+    wait_until(lambda: racks() == ["a", "b"], 30, "a replica on each rack")
+    wait_for_replicas(cluster, path, data, 2)
+    assert read(fs, path) == data
+
+
 @pytest.mark.req("FS-003", "FS-013")
 def test_two_of_three_datanodes_may_die_at_once(
     cluster: MiniCluster, fs: FileSystem, path: str, casualty: list[str]

@@ -129,7 +129,7 @@ class Redundancy:
         """Blocks that changed since they were last sorted."""
         self.queues: Final[tuple[BlockQueue, ...]] = tuple(BlockQueue() for _ in Need)
         self.postponed: Final[set[int]] = set()
-        """Blocks with replicas too many, of which none could be deleted when they had their turn."""
+        """Blocks with replicas too many, of which none could be deleted at their last turn."""
         self.corrupt: Final[set[int]] = set()
         """Blocks with corrupt replicas."""
         self.missing_single: Final[set[int]] = set()
