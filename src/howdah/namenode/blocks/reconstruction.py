@@ -70,6 +70,10 @@ SLICE_COPIES: Final = 4
 SCAN_BLOCKS: Final = 100_000
 """Blocks that one round looks at because the racks have changed: some 0.2 s, in slices."""
 
+SPREAD_LOOKS: Final = 20_000
+"""At so many datanodes one round looks for better places: where all other racks are full, each
+badly placed block costs a look at all of their nodes, and none is helped."""
+
 MAX_CUTS: Final = 10_000
 """Blocks with excess or corrupt replicas that one round handles."""
 
@@ -240,16 +244,24 @@ class Reconstruction:
                 self._remove_excess(block, now_ms)
             if number % SLICE_BLOCKS == 0:
                 yield
+        yield from self._copy(now_ms)
+
+    def _copy(self, now_ms: int) -> Generator[None, None, None]:
+        """Order copies, of a limited number of blocks. Those that have no turn are next."""
         left = self._blocks_per_node * len(self._registry.live())
         for need in TO_COPY:
-            for number, block_id in enumerate(queues[need].take(self._max_blocks), 1):
+            queue, looks = self._map.redundancy.queues[need], self._placement.looks
+            turns = min(self._max_blocks, len(queue))
+            for taken in range(0, turns, SLICE_COPIES):
+                for block_id in queue.take(min(SLICE_COPIES, turns - taken)):
+                    block = self._map.blocks.get(block_id)
+                    if block is not None and left > 0:
+                        left -= self._mend(block, self._sort(block_id), now_ms)
                 if left <= 0:
                     return
-                block = self._map.blocks.get(block_id)
-                if block is not None:
-                    left -= self._mend(block, self._sort(block_id), now_ms)
-                if number % SLICE_COPIES == 0:
-                    yield
+                if need is Need.MISPLACED and self._placement.looks - looks > SPREAD_LOOKS:
+                    return
+                yield
 
     def sort(self) -> Generator[None, None, None]:
         """Put the blocks that changed into their queues; in slices."""

@@ -270,3 +270,21 @@ def test_a_copy_to_another_rack_that_fails_is_ordered_again_elsewhere() -> None:
     assert len(second) == 1
     assert not first & second
     assert cluster.namenode.core.reconstruction.timed_out == 1
+
+
+def test_full_racks_are_not_looked_at_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All blocks have their turn, in several rounds."""
+    monkeypatch.setattr(reconstruction, "SPREAD_LOOKS", 8)
+    cluster = Cluster(["/a", "/a", *["/b"] * 4])
+    blocks = [cluster.write(f"/f{n}", on=[0, 1]) for n in range(12)]
+    full = [storage for node in cluster.nodes[2:] for storage in node.known.storages.values()]
+    for storage in full:
+        storage.remaining_bytes = 0
+    placement = cluster.namenode.core.placement
+    before = placement.looks
+    cluster.namenode.tick(1000)
+    assert placement.looks - before == 4 * reconstruction.SLICE_COPIES
+    for storage in full:
+        storage.remaining_bytes = 1 << 30
+    cluster.settle()
+    assert all(cluster.racks(block) == ["/a", "/b"] for block in blocks)
