@@ -109,6 +109,9 @@ def test_a_sync_and_a_close_that_wait_both_fail_with_the_pipeline(cluster: FakeC
     wait_until(lambda: bool(cluster.datanodes[0].packets), PATIENCE_S)
     closer = Running(out.close)
     wait_until(lambda: out.closed, PATIENCE_S)
+    # All at once, or the pipeline would be built anew with those that are left.
+    for node in cluster.datanodes:
+        node.refuse_connections()
     for node in cluster.datanodes:
         node.stop()
     cluster.datanodes[0].let_acks_go.set()

@@ -101,7 +101,7 @@ def begun(journal: QuorumJournal) -> QuorumJournal:
 def test_a_node_that_hangs_holds_up_nobody(nodes: dict[str, Scripted]) -> None:
     nodes["b"].go_on.clear()
     journal = begun(taken_over(nodes))
-    assert nodes["b"].asked == [GetState()]
+    wait_until(lambda: nodes["b"].asked == [GetState()], 10, "it is asked as well")
     first_ms = journal.lease_until_ms()
     wait_until(lambda: journal.lease_until_ms() > first_ms, 10, "the others renew the lease")
     nodes["b"].go_on.set()
