@@ -1,8 +1,8 @@
 """What the log says of blocks in trouble (pure).
 
 `ClusterLog.work` is called every now and then. It tells when blocks are missing, have bad
-replicas, or have had too few for a while; again at intervals as long as that lasts, with
-one of them as an example; and when it is over.
+replicas, or have had too few, or on too few racks, for a while; again at intervals as long as
+that lasts, with one of them as an example; and when it is over.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ class ClusterLog:
         self._missing = _Trouble(0)
         self._corrupt = _Trouble(0)
         self._low = _Trouble(PATIENCE_MS)
+        self._misplaced = _Trouble(PATIENCE_MS)
 
     def work(self) -> list[str]:
         """What is worth a line now."""
@@ -85,6 +86,14 @@ class ClusterLog:
                 "{} with too few replicas, of which "
                 f"{counts.last_replica} have one only; they are copied, where there is room",
                 "all blocks have as many replicas as they are to have again",
+            ),
+            *self._look(
+                self._misplaced,
+                counts.misplaced,
+                needs.queues[Need.MISPLACED],
+                "{} with enough replicas, but on too few racks; they are spread, where other racks "
+                "have room",
+                "all blocks are on as many racks as they are to be again",
             ),
         ]
 

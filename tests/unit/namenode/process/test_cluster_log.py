@@ -128,6 +128,23 @@ def test_too_few_replicas_are_told_when_it_lasts(
     )
 
 
+def test_blocks_that_stay_on_too_few_racks_are_told(
+    client: Any, nodes: Nodes, cluster_log: ClusterLog
+) -> None:
+    block = client.write("/a", 10, replication=3).blocks[0]
+    nodes[1].drop(block.block_id)
+    client.set_replication("/a", 2)
+    assert cluster_log.work() == []
+    pass_time(client.namenode, PATIENCE_MS)
+    (line,) = cluster_log.work()
+    assert line.startswith(
+        "1 block(s) with enough replicas, but on too few racks; they are spread, where other racks "
+        f"have room; for example {block.name} of /a at "
+    )
+    nodes[1].store(block.block_id, block.generation_stamp, 10)
+    assert cluster_log.work() == ["all blocks are on as many racks as they are to be again"]
+
+
 def test_what_is_mended_soon_is_not_told(
     client: Any, nodes: Nodes, cluster_log: ClusterLog
 ) -> None:
