@@ -34,6 +34,7 @@ SCRIPTS = (
     "short_circuit",
     "scale",
     "fsck",
+    "balancer",
     "distcp",
     "compaction",
     "listing",

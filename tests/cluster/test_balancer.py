@@ -158,3 +158,42 @@ def test_the_bandwidth_of_all_datanodes_is_set_while_they_run(
             wait_until(is_set, TIMEOUT_S)
     finally:
         assert main([*admin, "-setBalancerBandwidth", "100m"]) == 0
+
+
+# --- the mover ---
+
+
+def test_replicas_follow_a_policy_that_has_changed(capsys: pytest.CaptureFixture[str]) -> None:
+    conf = {
+        "dfs.replication": 2,
+        "dfs.heartbeat.interval": "200ms",
+        "dfs.namenode.redundancy.interval.seconds": "200ms",
+    }
+    with (
+        MiniCluster(datanodes=2, volumes=("DISK", "ARCHIVE"), conf=conf) as cluster,
+        cluster.connect() as fs,
+    ):
+        assert isinstance(fs, HdfsFileSystem)
+        command = ["mover", "--conf", str(cluster.conf_dir)]
+        for path in ("/cold/a", "/cold/deep/b", "/hot/c"):
+            with fs.create(path) as out:
+                out.write(content(1))
+
+        def types(path: str) -> list[str]:
+            return [kind for block in fs.block_locations(path) for kind in block.storage_types]
+
+        assert main(command) == 0
+        assert "0 replicas (0 B) moved" in capsys.readouterr().out, "all is where it belongs"
+        fs.set_storage_policy("/cold", "COLD")
+        assert main([*command, "-p", "/cold"]) == 0
+        said = capsys.readouterr().out
+        assert "4 replicas (8 MB) moved, 0 failed, 0 without a place" in said
+        assert "Mover Successful: all blocks satisfy the specified storage policy." in said
+        for path, kind in (("/cold/a", "ARCHIVE"), ("/cold/deep/b", "ARCHIVE"), ("/hot/c", "DISK")):
+            assert types(path) == [kind] * 2
+            with fs.open(path) as stream:
+                assert stream.read() == content(1)
+        fs.set_storage_policy("/hot", "ALL_SSD")
+        assert main(command) == 254
+        assert "Some blocks can't be moved. Exiting..." in capsys.readouterr().out
+        assert not fs.exists("/system/mover.id")

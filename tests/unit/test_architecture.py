@@ -134,7 +134,7 @@ SHELLS = {
 }
 # These packages are shells, but for what is named here.
 PURE = {
-    "balancer": {"iteration", "nodes", "pairing", "rounds", "utilization"},
+    "balancer": {"iteration", "nodes", "pairing", "rounds", "utilization", "violations"},
     "client": {
         "blocks",
         "create_flags",

@@ -1,8 +1,9 @@
-"""Evens out how full datanodes are: the balancer.
+"""Moves replicas: the balancer evens out how full datanodes are, the mover follows policies.
 
-Hadoop's `org.apache.hadoop.hdfs.server.balancer`. Pure, from the bottom: `nodes` has what is known
-of datanodes and blocks, `utilization` sorts storages by how full they are, `pairing` decides how
-many bytes go from which to which, `iteration` which replicas, in which order, and `rounds` when
-to stop. Shells: `namenode` asks the namenode, `target` asks a datanode for a move, `running` has
-the threads and the clock. Knows nothing of words and output, which are `howdah.cli.balancer`.
+Hadoop's `org.apache.hadoop.hdfs.server.balancer` and `mover`. Pure, from the bottom: `nodes` has
+what is known of datanodes and blocks, `utilization` sorts storages by how full they are, `pairing`
+decides how many bytes go from which to which, `iteration` which replicas, in which order, and
+`rounds` when to stop; `violations` has what the mover is to move. Shells: `namenode` asks the
+namenode, `target` asks a datanode for a move, `running` has the balancer's threads and clock,
+`mover` the mover's. Knows nothing of words and output, which are `howdah.cli.balancer`.
 """

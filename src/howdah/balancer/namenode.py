@@ -150,8 +150,9 @@ class BalancedNamenode:
     # --- only one ---
 
     @contextmanager
-    def alone(self, path: str = ID_PATH) -> Iterator[None]:
-        """In this context no other balancer runs. Raises `AnotherOneRuns`."""
+    def alone(self, path: str = ID_PATH, name: str = "Balancer") -> Iterator[None]:
+        """In this context no other balancer runs, or mover if that is the `name`. Raises
+        `AnotherOneRuns`."""
         fs = self._fs
         try:
             if fs.exists(path):
@@ -159,7 +160,7 @@ class BalancedNamenode:
                 fs.delete(path)
             out = fs.create(path, flags=CreateFlag.SHOULD_REPLICATE)
         except (errors.AlreadyBeingCreated, errors.RecoveryInProgress, errors.PathExists) as error:
-            raise AnotherOneRuns("Another Balancer is running.") from error
+            raise AnotherOneRuns(f"Another {name} is running.") from error
         try:
             out.write(socket.gethostname().encode())
             out.hflush()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from howdah import keys
 from howdah.balancer.iteration import Limits
@@ -29,8 +29,17 @@ class BalancerSettings:
     excess deleted."""
     service_interval_s: float = 300.0
     service_retries: int = 5
+    mover_retries: int = 10
+    """Iterations of a mover of which every move failed, one after the other, before it ends."""
     socket_timeout_s: float = 60.0
     use_hostname: bool = False
+
+    @classmethod
+    def of_mover(cls, conf: Configuration) -> BalancerSettings:
+        """The mover has a limit of moves of its own."""
+        settings = cls.of(conf)
+        moves = conf.get(keys.DFS_MOVER_MOVERTHREADS)
+        return replace(settings, limits=replace(settings.limits, moves=moves))
 
     @classmethod
     def of(cls, conf: Configuration) -> BalancerSettings:
@@ -53,6 +62,7 @@ class BalancerSettings:
             + conf.get(keys.DFS_NAMENODE_REDUNDANCY_INTERVAL_SECONDS),
             service_interval_s=conf.get(keys.DFS_BALANCER_SERVICE_INTERVAL),
             service_retries=conf.get(keys.DFS_BALANCER_SERVICE_RETRIES_ON_EXCEPTION),
+            mover_retries=conf.get(keys.DFS_MOVER_RETRY_MAX_ATTEMPTS),
             socket_timeout_s=conf.get(keys.DFS_CLIENT_SOCKET_TIMEOUT),
             use_hostname=conf.get(keys.DFS_CLIENT_USE_DATANODE_HOSTNAME),
         )

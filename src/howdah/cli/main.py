@@ -70,6 +70,9 @@ COMMANDS: dict[str, Command] = {
         "say and set on which storages paths belong", "howdah.cli.storagepolicies:main"
     ),
     "balancer": Command("even out the datanodes", "howdah.cli.balancer:main"),
+    "mover": Command(
+        "move replicas to the storages of their policies", "howdah.cli.balancer.mover:main"
+    ),
     "cacheadmin": Command("manage the block cache", None),
     "compact": Command("make small files fewer and larger", "howdah.cli.compact:main"),
     "debug": Command("look into block files, recover leases", "howdah.cli.debug:main"),
@@ -102,7 +105,6 @@ COMMANDS: dict[str, Command] = {
     "groups": Command("print the groups of users", None),
     "httpfs": Command("run a gateway over HTTP", None),
     "jmxget": Command("print values of JMX beans", None),
-    "mover": Command("move replicas to the storages of their policies", None),
     "nfs3": Command("run an NFS gateway", None),
     "oiv_legacy": Command("show an image of Hadoop 2.3 or older", None),
     "portmap": Command("run a port mapper for NFS", None),

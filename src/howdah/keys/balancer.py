@@ -1,4 +1,4 @@
-"""Keys of the balancer."""
+"""Keys of the balancer and the mover."""
 
 from __future__ import annotations
 
@@ -59,5 +59,14 @@ DFS_NAMENODE_GET_BLOCKS_MAX_QPS = integer(
     "dfs.namenode.get-blocks.max-qps",
     20,
     "Lists of blocks that a balancer asks for in a second; 0 is no limit.",
+    minimum=0,
+)
+DFS_MOVER_MOVERTHREADS = integer(
+    "dfs.mover.moverThreads", 1000, "Moves of the mover at a time, over all datanodes.", minimum=1
+)
+DFS_MOVER_RETRY_MAX_ATTEMPTS = integer(
+    "dfs.mover.retry.max.attempts",
+    10,
+    "Iterations of the mover that move nothing but fail, one after the other, before it ends.",
     minimum=0,
 )

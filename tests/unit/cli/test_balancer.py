@@ -15,6 +15,7 @@ from howdah.balancer.rounds import Result, Status
 from howdah.balancer.running import Progress
 from howdah.balancer.utilization import Policy
 from howdah.cli import balancer
+from howdah.cli.balancer import mover
 from howdah.cli.balancer.output import HEAD, Output, byte_text, moment, time_text
 from howdah.cli.balancer.words import Wanted, WrongWords, parse_words
 from howdah.cli.main import main
@@ -213,3 +214,38 @@ def test_all_nameservices_are_balanced_where_the_default_is_one_of_them() -> Non
     assert balancer._uris(Configuration(conf)) == ["hdfs://one", "hdfs://two"]
     conf["fs.defaultFS"] = "hdfs://elsewhere:8020"
     assert balancer._uris(Configuration(conf)) == ["hdfs://elsewhere:8020"]
+
+
+# --- the mover ---
+
+
+def test_the_mover_looks_at_everything_unless_paths_are_named(tmp_path: Path) -> None:
+    paths = tmp_path / "paths"
+    paths.write_text("/a\n/b\n")
+    assert mover.parse_words([]) == ["/"]
+    assert mover.parse_words(["-p", "/a", "/b"]) == ["/a", "/b"]
+    assert mover.parse_words(["-f", str(paths)]) == ["/a", "/b"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "complaint"),
+    [
+        (["/a"], "args = "),
+        (["-p"], "args = "),
+        (["-p", "a"], "The path a is not absolute"),
+        (["-f", "/no/such/file"], "Failed to read the list of paths"),
+    ],
+)
+def test_wrong_words_of_the_mover_are_named(
+    argv: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["mover", *argv]) == 251
+    assert complaint in capsys.readouterr().err
+
+
+def test_the_mover_wants_an_hdfs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mover", "-fs", "file:///"]) == 251
+    out = capsys.readouterr().out
+    assert "is no HDFS" in out
+    assert "Mover took" in out
+    assert main(["mover", "-help"]) == 0

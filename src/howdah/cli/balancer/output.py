@@ -61,7 +61,9 @@ def moment(now: datetime) -> str:
 class Output:
     """Text or JSON on standard output, progress on standard error where that is a terminal."""
 
-    def __init__(self, *, is_json: bool) -> None:
+    def __init__(self, *, is_json: bool, what: str = "Balancing") -> None:
+        """`what` took some time, in the end."""
+        self._what = what
         self._is_json = is_json
         self._shows_progress = sys.stderr.isatty()
         self._shown_s = 0.0
@@ -93,6 +95,12 @@ class Output:
             flush=True,
         )
 
+    def facts(self, line: str, **values: object) -> None:
+        """A line of text, or the same as an object."""
+        self.say(line)
+        if self._is_json:
+            self._json(**values)
+
     def idle(self, iterations: int) -> None:
         self.say(f"No block has been moved for {iterations} iterations. Exiting...")
 
@@ -113,7 +121,7 @@ class Output:
             return
         if error:
             self.say(f"{error}.  Exiting ...")
-        self.say(f"{moment(datetime.now()):<24} Balancing took {time_text(int(span_s * 1000))}")
+        self.say(f"{moment(datetime.now()):<24} {self._what} took {time_text(int(span_s * 1000))}")
 
     def progress(self, progress: Progress) -> None:
         now_s = time.monotonic()

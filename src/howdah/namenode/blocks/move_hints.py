@@ -12,7 +12,7 @@ than before the move, or otherwise worse placed by the policy in use.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from howdah.namenode.blocks.datanodes import Datanode, Storage
@@ -29,6 +29,10 @@ class MoveHints:
 
     def __len__(self) -> int:
         return len(self._by_block)
+
+    def __iter__(self) -> Iterator[int]:
+        """The blocks, by id."""
+        return iter(self._by_block)
 
     def note(self, block_id: int, source: Datanode, target: Storage) -> None:
         """A replica at `target` has come, for which the one of `source` may go."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from howdah import errors
 from howdah.namenode.blocks.movable import Dice, movable_blocks
@@ -29,6 +29,8 @@ from howdah.rpc.service import Caller, Deferred, Service, Slices
 log = logging.getLogger(__name__)
 
 FirstAndLast = tuple[int, int]
+_SLICE_BLOCKS: Final = 500
+"""Blocks that are written into an answer in one go: some milliseconds."""
 
 
 class CheckpointSource(Protocol):
@@ -108,17 +110,21 @@ class NamenodeProtocol:
         answer = pb.GetBlocksResponseProto()
         # The field is required, and may be empty.
         answer.blocks.SetInParent()
-        for block in found:
-            answer.blocks.blocks.add(
-                block=types_pb2.BlockProto(
-                    blockId=block.block_id & LONG_MASK,
-                    genStamp=block.generation_stamp,
-                    numBytes=block.length_bytes,
-                ),
-                datanodeUuids=[storage.node.identity.uuid for storage in block.replicas],
-                storageUuids=[storage.storage_id for storage in block.replicas],
-                storageTypes=[storage.storage_type for storage in block.replicas],
-            )
+        for number, block_id in enumerate([block.block_id for block in found], 1):
+            block = core.namespace.blocks.get(block_id)
+            if block is not None:
+                answer.blocks.blocks.add(
+                    block=types_pb2.BlockProto(
+                        blockId=block_id & LONG_MASK,
+                        genStamp=block.generation_stamp,
+                        numBytes=block.length_bytes,
+                    ),
+                    datanodeUuids=[storage.node.identity.uuid for storage in block.replicas],
+                    storageUuids=[storage.storage_id for storage in block.replicas],
+                    storageTypes=[storage.storage_type for storage in block.replicas],
+                )
+            if number % _SLICE_BLOCKS == 0:
+                yield
         return answer
 
     def _read_in_the_last(self, interval_ms: int) -> Callable[[Block], bool]:

@@ -599,6 +599,26 @@ class BlockMapMachine(RuleBasedStateMachine):
                 storage_id=there,
             )
 
+    @rule(number=nodes, other=nodes, hinted=nodes, data=st.data())
+    def move_for_balance(self, number: int, other: int, hinted: int, data: st.DataObject) -> None:
+        """A balancer has a replica copied; one node, or a wrong one, is to lose its own for it."""
+        giver, taker = self.up(number), self.up(other)
+        block = self.block(data)
+        if giver is None or taker is None or block is None:
+            return
+        held = [r[block.block_id] for r in giver.replicas.values() if block.block_id in r]
+        is_rotten = (giver.uuid, block.block_id) in self.rotten
+        if not held or not held[0].finalized or is_rotten:
+            return
+        if any(block.block_id in replicas for replicas in taker.replicas.values()):
+            return
+        taker.store(
+            block.block_id,
+            held[0].generation_stamp,
+            held[0].length_bytes,
+            delete_hint=self.nodes[hinted].uuid,
+        )
+
     @rule(number=nodes, data=st.data())
     def rot(self, number: int, data: st.DataObject) -> None:
         """A reader finds a corrupt replica, and says so."""
@@ -812,6 +832,12 @@ class BlockMapMachine(RuleBasedStateMachine):
         assert invalidation.excess == sum(
             order.is_excess for node in self.core.datanodes for order in node.invalidated.values()
         )
+
+    @invariant()
+    def hints_of_moves_are_of_blocks_that_may_have_too_many_replicas(self) -> None:
+        redundancy = self.core.blocks.redundancy
+        hinted = set(redundancy.move_hints)
+        assert hinted <= redundancy.changed | set(redundancy.queues[Need.EXCESS])
 
     @invariant()
     def complete_blocks_have_no_pipeline(self) -> None:
