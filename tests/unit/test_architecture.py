@@ -330,6 +330,7 @@ ROOMS = {
         "writing",
         "fsck",
         "protocols",
+        "audit",
         "journal",
         "quorum",
         "checkpoints",

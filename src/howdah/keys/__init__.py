@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from howdah.keys.audit import *
 from howdah.keys.balancer import *
 from howdah.keys.blocks import *
 from howdah.keys.client import *

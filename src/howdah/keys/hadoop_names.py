@@ -111,8 +111,7 @@ dfs.journalnode.rpc-bind-host dfs.journalnode.sync.interval dfs.lock.suppress.wa
 dfs.metrics.percentiles.intervals dfs.mover.address dfs.mover.kerberos.principal
 dfs.mover.keytab.enabled dfs.mover.keytab.file dfs.mover.max-no-move-interval
 dfs.mover.movedWinWidth dfs.mover.moverThreads dfs.mover.retry.max.attempts
-dfs.namenode.access-control-enforcer-reporting-threshold-ms dfs.namenode.audit.log.debug.cmdlist
-dfs.namenode.audit.log.token.tracking.id dfs.namenode.audit.log.with.remote.port
+dfs.namenode.access-control-enforcer-reporting-threshold-ms
 dfs.namenode.audit.loggers dfs.namenode.available-space-block-placement-policy.balance-local-node
 dfs.namenode.available-space-block-placement-policy.balanced-space-preference-fraction
 dfs.namenode.available-space-block-placement-policy.balanced-space-tolerance
@@ -298,8 +297,7 @@ ha.failover-controller.new-active.rpc-timeout.ms ha.health-monitor.check-interva
 ha.health-monitor.connect-retry-interval.ms ha.health-monitor.rpc-timeout.ms
 ha.health-monitor.rpc.connect.max.retries ha.health-monitor.sleep-after-disconnect.ms
 ha.zookeeper.acl ha.zookeeper.auth ha.zookeeper.parent-znode ha.zookeeper.quorum
-ha.zookeeper.session-timeout.ms hadoop.caller.context.enabled hadoop.caller.context.max.size
-hadoop.caller.context.separator hadoop.caller.context.signature.max.size
+ha.zookeeper.session-timeout.ms
 hadoop.common.configuration.version hadoop.domainname.resolver.impl hadoop.fuse.connection.timeout
 hadoop.fuse.timer.period hadoop.hdfs.configuration.version hadoop.htrace.span.receiver.classes
 hadoop.http.authentication.cookie.domain hadoop.http.authentication.kerberos.endpoint.whitelist

@@ -181,6 +181,7 @@ class _Connection(asyncio.Protocol):
         self._reading_paused = False
         self._closing = False
         self._address = "?"
+        self._port = 0
         self._handshake: asyncio.TimerHandle | None = None
         self._heard_s = 0.0
         self._in_flight = 0
@@ -191,7 +192,8 @@ class _Connection(asyncio.Protocol):
         # uvloop's transports are Transports by their methods, not by their class.
         self._transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
-        self._address = str(peer[0]) if peer else "?"
+        if peer:
+            self._address, self._port = str(peer[0]), int(peer[1])
         most = self._server.max_connections
         if most and len(self._server.connections) >= most:
             log.warning("%s is turned away: %d connections are open", self._address, most)
@@ -351,7 +353,7 @@ class _Connection(asyncio.Protocol):
 
     def _dispatch(self, call: Call) -> None:
         try:
-            answer = self._server.registry.dispatch(call, self._address)
+            answer = self._server.registry.dispatch(call, self._address, self._port)
         except errors.HowdahError as error:
             self._finish(call, error)
         except Exception as error:  # noqa: BLE001 - one call's defect must not end the server

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Collection, Generator, Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from google.protobuf.descriptor import FieldDescriptor, ServiceDescriptor
 from google.protobuf.message import DecodeError, Message
@@ -39,6 +39,9 @@ class Caller:
     call_id: int
     retry_count: int
     address: str
+    port: int = 0
+    context: tuple[str, bytes] | None = None
+    """What the client says of itself (Hadoop's CallerContext): a text and its signature."""
 
 
 class Deferred:
@@ -51,9 +54,10 @@ class Deferred:
       yet asks `withdrawn` and may leave the work undone.
     """
 
-    __slots__ = ("_listener", "_outcome", "withdrawn")
+    __slots__ = ("_listener", "_observer", "_outcome", "withdrawn")
 
     def __init__(self) -> None:
+        self._observer: Callable[[Message | errors.HowdahError], None] | None = None
         self._outcome: Message | errors.HowdahError | None = None
         self._listener: Callable[[Message | errors.HowdahError], None] | None = None
         self.withdrawn = False
@@ -66,6 +70,8 @@ class Deferred:
         """Answer, or fail with an error. A second time is a defect of the owner."""
         assert self._outcome is None, "a call is answered once"
         self._outcome = outcome
+        if self._observer is not None:
+            self._observer(outcome)
         if self._listener is not None:
             self._listener(outcome)
 
@@ -95,6 +101,12 @@ class Deferred:
         self._listener = listener
         if self._outcome is not None:
             listener(self._outcome)
+
+    def observed_by(self, observer: Callable[[Message | errors.HowdahError], None]) -> None:
+        """Tell `observer` of the outcome before anybody else, also if nobody waits any more."""
+        self._observer = observer
+        if self._outcome is not None:
+            observer(self._outcome)
 
     def withdraw(self) -> None:
         """Nobody waits any more."""
@@ -201,17 +213,40 @@ def unanswered(descriptor: ServiceDescriptor, *implementations: object) -> list[
     ]
 
 
+class Observer(Protocol):
+    """Sees what calls were answered, in the order in which they were."""
+
+    def watches(self, protocol: str, method: str) -> bool:
+        """Whether it wants to see the calls of a method."""
+
+    def answered(
+        self,
+        method: str,
+        request: Message,
+        caller: Caller,
+        outcome: Message | errors.HowdahError,
+    ) -> None:
+        """A call that it watches has its answer, which nobody has been told yet."""
+
+
 class Registry:
     """The protocols that a server answers."""
 
-    def __init__(self, services: Iterable[Service], guard: Guard | None = None) -> None:
+    def __init__(
+        self,
+        services: Iterable[Service],
+        guard: Guard | None = None,
+        observer: Observer | None = None,
+    ) -> None:
         """`guard` sees every call before its handler, with protocol, method and request; it
-        raises what the caller is told where the call is not to be served."""
+        raises what the caller is told where the call is not to be served. `observer` sees the
+        answers, and the errors that are one."""
         self.services = {service.protocol: service for service in services}
         self._guard = guard
+        self._observer = observer
 
-    def dispatch(self, call: Call, address: str) -> Answer:
-        """Run the call's handler.
+    def dispatch(self, call: Call, address: str, port: int = 0) -> Answer:
+        """Run the call's handler. `address` and `port` are the caller's.
 
         Raises RpcNoSuchProtocol, RpcNoSuchMethod, ProtocolViolation for a request
         that cannot be parsed, and whatever the handler raises.
@@ -249,7 +284,24 @@ class Registry:
                 raise errors.RpcServerError(
                     f"the field {field} of the request of {call.method} is not UTF-8"
                 )
-        caller = Caller(call.user, call.client_id, call.call_id, call.retry_count, address)
+        caller = Caller(
+            call.user,
+            call.client_id,
+            call.call_id,
+            call.retry_count,
+            address,
+            port,
+            call.context,
+        )
+        observer = self._observer
+        if observer is None or not observer.watches(call.protocol, call.method):
+            return self._handle(call, handler, request, caller)
+        return _observed(
+            lambda: self._handle(call, handler, request, caller),
+            lambda outcome: observer.answered(call.method, request, caller, outcome),
+        )
+
+    def _handle(self, call: Call, handler: Handler, request: Message, caller: Caller) -> Answer:
         guard = self._guard
         if guard is None:
             return handler(request, caller)
@@ -258,6 +310,36 @@ class Registry:
         if isinstance(answer, Message | Deferred):
             return answer
         return _guarded(answer, lambda: guard(call.protocol, call.method, request))
+
+
+def _observed(
+    handle: Callable[[], Answer], tell: Callable[[Message | errors.HowdahError], None]
+) -> Answer:
+    """The answer of a call; `tell` sees it as soon as it is one."""
+    try:
+        answer = handle()
+    except errors.HowdahError as error:
+        tell(error)
+        raise
+    if isinstance(answer, Message):
+        tell(answer)
+        return answer
+    if isinstance(answer, Deferred):
+        answer.observed_by(tell)
+        return answer
+    return _observed_slices(answer, tell)
+
+
+def _observed_slices(
+    slices: Slices, tell: Callable[[Message | errors.HowdahError], None]
+) -> Slices:
+    try:
+        message = yield from slices
+    except errors.HowdahError as error:
+        tell(error)
+        raise
+    tell(message)
+    return message
 
 
 def _guarded(slices: Slices, check: Callable[[], None]) -> Slices:

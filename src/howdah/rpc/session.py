@@ -59,6 +59,8 @@ class Call:
     user: str
     state_id: int | None = None
     """The last transaction that the caller has seen; None from those who do not say."""
+    context: tuple[str, bytes] | None = None
+    """What the client says of itself (CallerContext): a text and its signature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,9 @@ class Close:
 
 
 Event = Call | Reply | Close
+
+_Header = tuple[bytes, int, int | None, tuple[str, bytes] | None]
+"""Of a call's header, without the call's id: the client, retries, state and context."""
 
 
 class State(enum.Enum):
@@ -110,7 +115,7 @@ class ServerSession:
         self._head = b""
         self._max_frame_bytes = max_frame_bytes
         self._frames = wire.FrameBuffer(min(max_frame_bytes, MAX_FIRST_FRAME_BYTES))
-        self._headers: dict[bytes, tuple[bytes, int, int | None]] = {}
+        self._headers: dict[bytes, _Header] = {}
         self._methods: dict[bytes, tuple[str, int, str]] = {}
 
     @property
@@ -199,7 +204,7 @@ class ServerSession:
                     "only whole protocol buffer calls are understood"
                 )
             state_id = header.stateId if header.HasField("stateId") else None
-            known = (header.clientId, header.retryCount, state_id)
+            known = (header.clientId, header.retryCount, state_id, _context_of(header))
             # A state is another one in every call.
             if split is not None and split[0] == call_id and state_id is None:
                 _remember(self._headers, split[1], known)
@@ -214,7 +219,7 @@ class ServerSession:
     def _read_call(
         self,
         call_id: int,
-        header: tuple[bytes, int, int | None],
+        header: _Header,
         payload: bytes,
         position: int,
         events: list[Event],
@@ -226,7 +231,7 @@ class ServerSession:
             method = (said.declaringClassProtocolName, said.clientProtocolVersion, said.methodName)
             _remember(self._methods, raw, method)
         body, _ = wire.read_delimited(payload, position)
-        client_id, retry_count, state_id = header
+        client_id, retry_count, state_id, context = header
         protocol, version, name = method
         events.append(
             Call(
@@ -239,6 +244,7 @@ class ServerSession:
                 body,
                 self.user,
                 state_id,
+                context,
             )
         )
 
@@ -300,6 +306,16 @@ class ServerSession:
     def _end(self, events: list[Event], reason: str) -> None:
         self.state = State.CLOSED
         events.append(Close(reason))
+
+
+def _context_of(header: rpc_pb2.RpcRequestHeaderProto) -> tuple[str, bytes] | None:
+    if not header.HasField("callerContext"):
+        return None
+    context = header.callerContext
+    text: str | bytes = context.context
+    # What is no UTF-8 comes out of the parser as bytes.
+    shown = text if isinstance(text, str) else text.decode("utf-8", "replace")
+    return shown, context.signature
 
 
 V = TypeVar("V")

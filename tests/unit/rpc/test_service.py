@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 import pytest
 from google.protobuf.message import Message
 from hypothesis import given, settings
@@ -10,7 +12,15 @@ from hypothesis import strategies as st
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc import wire
-from howdah.rpc.service import Caller, Deferred, Registry, Service, snake_case, undecodable
+from howdah.rpc.service import (
+    Caller,
+    Deferred,
+    Registry,
+    Service,
+    Slices,
+    snake_case,
+    undecodable,
+)
 from howdah.rpc.session import Call
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
@@ -245,3 +255,118 @@ def test_answer_that_nobody_waits_for_is_told_to_nobody() -> None:
     deferred.settle(MADE)
     assert deferred.withdrawn
     assert told == []
+
+
+# -- who sees the answers ------------------------------------------------------------------
+
+
+class Seen:
+    """An observer that keeps what it sees of one method."""
+
+    def __init__(self, method: str) -> None:
+        self._method = method
+        self.outcomes: list[object] = []
+
+    def watches(self, protocol: str, method: str) -> bool:
+        return (protocol, method) == (PROTOCOL, self._method)
+
+    def answered(
+        self,
+        method: str,
+        request: Message,
+        caller: Caller,
+        outcome: Message | errors.HowdahError,
+    ) -> None:
+        assert isinstance(request, pb.MkdirsRequestProto)
+        assert (method, caller.port, caller.context) == ("mkdirs", 77, ("job", b""))
+        self.outcomes.append(outcome)
+
+
+MADE = pb.MkdirsResponseProto(result=True)
+
+
+class Making:
+    """Answers as it is told to."""
+
+    def __init__(self, answer: object) -> None:
+        self._answer = answer
+
+    def mkdirs(self, request: pb.MkdirsRequestProto, caller: Caller) -> object:
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return self._answer
+
+
+def observed(answer: object, watched: str = "mkdirs") -> tuple[Seen, object]:
+    seen = Seen(watched)
+    service = Service(PROTOCOL, 1, DESCRIPTOR, Making(answer), refused=ALL - {"mkdirs"})
+    registry = Registry([service], lambda protocol, method, request: None, seen)
+    body = pb.MkdirsRequestProto(
+        src="/a", masked={"perm": 0o755}, createParent=True
+    ).SerializeToString()
+    call = Call(3, b"c" * 16, 1, PROTOCOL, 1, "mkdirs", body, "alice", None, ("job", b""))
+    try:
+        return seen, registry.dispatch(call, "10.0.0.1", 77)
+    except errors.HowdahError as error:
+        return seen, error
+
+
+def test_answer_and_error_are_seen_once() -> None:
+    assert observed(MADE)[0].outcomes == [MADE]
+    denied = errors.AccessDenied("no")
+    seen, outcome = observed(denied)
+    assert seen.outcomes == [denied]
+    assert outcome is denied
+
+
+def test_answer_of_another_method_is_not_seen() -> None:
+    assert observed(MADE, "delete")[0].outcomes == []
+
+
+def test_long_answer_is_seen_at_its_end() -> None:
+    def slices() -> Slices:
+        yield
+        return MADE
+
+    seen, answer = observed(slices())
+    assert isinstance(answer, Generator)
+    next(answer)
+    assert seen.outcomes == []
+    with pytest.raises(StopIteration) as end:
+        next(answer)
+    assert (seen.outcomes, end.value.value) == ([MADE], MADE)
+
+
+def test_long_answer_that_fails_is_seen() -> None:
+    denied = errors.AccessDenied("no")
+
+    def slices() -> Slices:
+        yield
+        raise denied
+
+    seen, answer = observed(slices())
+    assert isinstance(answer, Generator)
+    next(answer)
+    with pytest.raises(errors.AccessDenied):
+        next(answer)
+    assert seen.outcomes == [denied]
+
+
+@pytest.mark.parametrize("withdrawn", [False, True])
+def test_late_answer_is_seen_before_anybody_hears_of_it(withdrawn: bool) -> None:
+    answer = Deferred()
+    seen, found = observed(answer)
+    assert found is answer
+    heard: list[object] = []
+    answer.when_settled(lambda outcome: heard.append((outcome, list(seen.outcomes))))
+    if withdrawn:
+        answer.withdraw()
+    answer.settle(MADE)
+    assert seen.outcomes == [MADE]
+    assert heard == ([] if withdrawn else [(MADE, [MADE])])
+
+
+def test_answer_that_is_settled_already_is_seen() -> None:
+    answer = Deferred()
+    answer.settle(MADE)
+    assert observed(answer)[0].outcomes == [MADE]

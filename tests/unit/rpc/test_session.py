@@ -71,6 +71,36 @@ def test_call_says_who_wants_what() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("context", "told"),
+    [
+        (b"\x0a\x05job_1", ("job_1", b"")),
+        (b"\x0a\x05job_1\x12\x03sig", ("job_1", b"sig")),
+        (b"\x0a\x02\xc3\x28", ("\ufffd(", b"")),
+    ],
+)
+def test_call_says_in_which_context_it_is_made(context: bytes, told: tuple[str, bytes]) -> None:
+    session = ready()
+    for number in (9, 10):
+        header = rpc_pb2.RpcRequestHeaderProto(
+            rpcKind=rpc_pb2.RPC_PROTOCOL_BUFFER,
+            rpcOp=rpc_pb2.RpcRequestHeaderProto.RPC_FINAL_PACKET,
+            callId=number,
+            clientId=CLIENT_ID,
+        ).SerializeToString()
+        header += b"\x3a" + bytes([len(context)]) + context
+        name = rpc_pb2.RequestHeaderProto(
+            methodName="getFileInfo", declaringClassProtocolName=PROTOCOL, clientProtocolVersion=1
+        )
+        body = pb.GetFileInfoRequestProto(src="/x")
+        frame = wire.frame(
+            bytes([len(header)]) + header, wire.delimited(name), wire.delimited(body)
+        )
+        (event,) = session.receive(frame)
+        assert isinstance(event, Call)
+        assert event.context == told
+
+
 @given(st.lists(st.integers(0, 2000), max_size=20))
 def test_any_cut_of_the_stream_gives_the_same_calls(places: list[int]) -> None:
     stream = GREETING + b"".join(call(f"/{number}", number) for number in range(4))

@@ -28,6 +28,8 @@ import uvloop
 
 from howdah import daemons, defects, errors, exposure, keys
 from howdah.config import Configuration, namenode_address
+from howdah.namenode.audit.configured import audit_log
+from howdah.namenode.audit.lines import Shown
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.trash import TrashEmptier
 from howdah.namenode.calls.tree import TreeCalls
@@ -221,6 +223,7 @@ class Namenode:
             lambda: self.context.is_active and storage.is_upgrade_finalized(),
             ha_state=lambda: self.context.state.name,
         )
+        self._audit = audit_log(conf, self.client.PROTOCOL, core.clock.wall_ms, self._shown)
         self.registry = Registry(
             [
                 self.client.service(),
@@ -240,6 +243,7 @@ class Namenode:
                 self.context,
                 checks_get_blocks=conf.get(keys.DFS_NAMENODE_GET_BLOCKS_CHECK_OPERATION),
             ),
+            self._audit,
         )
         self._rpc = RpcServer(
             self.registry,
@@ -306,12 +310,16 @@ class Namenode:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
         loop.set_exception_handler(note_defect)
+        if self._audit is not None:
+            self._audit.start()
         self.roles.become(HAState.ACTIVE if self.ha is None else HAState.STANDBY)
         try:
             await self._serve_until_stopped(ready_file)
         finally:
             self._end_role()
             await self._rpc.stop()
+            if self._audit is not None:
+                self._audit.close()
         if self._failure is not None:
             log.critical("the namenode ends: %s", self._failure)
             return 1
@@ -339,6 +347,14 @@ class Namenode:
         shared = self.log_writer.shared
         if shared is not None and shared.lost is not None:
             self._fail(f"another namenode writes the shared log: {shared.lost}")
+
+    def _shown(self, path: str) -> Shown | None:
+        """What the audit log shows of the inode at a path."""
+        try:
+            inode = self.core.resolve(path).inode
+        except errors.HowdahError:
+            return None  # gone by its number, or no path at all
+        return None if inode is None else Shown(inode.owner, inode.group, inode.mode)
 
     def _trouble(self) -> str:
         """Why this namenode should not be the active one; empty if nothing speaks against it."""

@@ -56,9 +56,9 @@ class Observed:
         """The methods that this namenode is asked from now on."""
         dispatch, found = namenode.registry.dispatch, []
 
-        def noting(call: object, address: str) -> object:
+        def noting(call: object, *caller: object) -> object:
             found.append(call.method)  # type: ignore[attr-defined]
-            return dispatch(call, address)  # type: ignore[arg-type]
+            return dispatch(call, *caller)  # type: ignore[arg-type]
 
         namenode.registry.dispatch = noting  # type: ignore[method-assign,assignment]
         return found

@@ -1,0 +1,219 @@
+"""Which calls of clients are in the audit log, and under which names (pure).
+
+As Hadoop 3.5.0 has it (`logAuditEvent` in FSNamesystem, call by call):
+
+1. A call that was done has a line with `allowed=true`. Calls of an open file (`addBlock`,
+   `complete`, `renewLease` …) have none, and no call of another server.
+2. A call that was refused for want of a permission has a line with `allowed=false`, and no
+   `perm`. A call that failed otherwise has none. A `delete` of what is not there says
+   `allowed=false`; an old `rename` and a `setReplication` that did nothing have no line.
+3. `src` and `dst` are as the caller wrote them. A call that is about no path has `null`.
+4. Calls that change one inode show its owner, group and mode afterwards.
+
+What differs: a call that is answered from the retry cache has a line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from google.protobuf.message import Message
+
+from howdah.proto import client_namenode_pb2 as pb
+
+_RESET: Final = (1 << 64) - 1
+_DONT_SET: Final = (1 << 63) - 1
+"""Quotas as they are on the wire: -1 as an unsigned number, and Java's largest long."""
+
+
+class Subject(NamedTuple):
+    """What a line says of a call: the command, and the paths; None for `null`."""
+
+    cmd: str
+    src: str | None = None
+    dst: str | None = None
+
+
+# Requests are protobuf's, whose fields the type checker cannot see by the name of a method.
+Describe = Callable[[Any, Any], Subject]
+"""The subject of a request; with its answer, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What is logged of a method. `shown` is the path whose owner, group and mode are shown,
+    `is_allowed` whether an answer means that the call was done; None: it has no line. Only where
+    `keeps_answer` is set does `describe` get the answer."""
+
+    describe: Describe
+    shown: Callable[[Any], str] | None = None
+    is_allowed: Callable[[Any], bool | None] | None = None
+    keeps_answer: bool = False
+
+
+def _plain(cmd: str) -> Rule:
+    subject = Subject(cmd)
+    return Rule(lambda request, answer: subject)
+
+
+def _path(cmd: str, field: str = "src", *, shows: bool = False) -> Rule:
+    def path(request: Any) -> str:
+        found: str = getattr(request, field)
+        return found
+
+    return Rule(lambda request, answer: Subject(cmd, path(request)), path if shows else None)
+
+
+def _list(texts: Any) -> str:
+    """As Java shows an array."""
+    return f"[{', '.join(texts)}]"
+
+
+def _snapshot(root: str, name: str) -> str:
+    return f"{root.rstrip('/')}/.snapshot/{name}"
+
+
+def _create_snapshot(request: Any, answer: Any) -> Subject:
+    if answer is None:
+        return Subject("createSnapshot", request.snapshotRoot)
+    return Subject("createSnapshot", request.snapshotRoot, answer.snapshotPath)
+
+
+def _rename_snapshot(request: Any, answer: Any) -> Subject:
+    return Subject(
+        "renameSnapshot",
+        _snapshot(request.snapshotRoot, request.snapshotOldName),
+        _snapshot(request.snapshotRoot, request.snapshotNewName),
+    )
+
+
+def _delete_snapshot(request: Any, answer: Any) -> Subject:
+    return Subject("deleteSnapshot", _snapshot(request.snapshotRoot, request.snapshotName))
+
+
+def _snapshot_diff(request: Any, answer: Any) -> Subject:
+    root = request.snapshotRoot
+    ends = (request.fromSnapshot, request.toSnapshot)
+    return Subject("computeSnapshotDiff", *(_snapshot(root, end) if end else root for end in ends))
+
+
+def _rename2(request: Any, answer: Any) -> Subject:
+    given = (("OVERWRITE", request.overwriteDest), ("TO_TRASH", request.moveToTrash))
+    options = [name for name, is_given in given if is_given] or ["NONE"]
+    return Subject(f"rename (options={_list(options)})", request.src, request.dst)
+
+
+def _quota(request: Any, answer: Any) -> Subject:
+    names, space = request.namespaceQuota, request.storagespaceQuota
+    if (names, space) == (_RESET, _DONT_SET):
+        cmd = "clearQuota"
+    elif (names, space) == (_DONT_SET, _RESET):
+        cmd = "clearSpaceQuota"
+    else:
+        cmd = "setQuota" if space == _DONT_SET else "setSpaceQuota"
+    return Subject(cmd, request.path)
+
+
+_RESTORE: Final = {"check": "checkRestoreFailedStorage", "true": "enableRestoreFailedStorage"}
+
+
+def _restore(request: Any, answer: Any) -> Subject:
+    return Subject(_RESTORE.get(request.arg, "disableRestoreFailedStorage"))
+
+
+def _safe_mode(request: Any, answer: Any) -> Subject:
+    return Subject(pb.SafeModeActionProto.Name(request.action).lower())
+
+
+def _rolling_upgrade(request: Any, answer: Any) -> Subject:
+    action = pb.RollingUpgradeActionProto.Name(request.action).lower()
+    return Subject(f"{action}RollingUpgrade")
+
+
+RULES: Final[Mapping[str, Rule]] = {
+    # Names and attributes.
+    "getFileInfo": _path("getfileinfo"),
+    "getFileLinkInfo": _path("getfileinfo"),
+    "getLocatedFileInfo": _path("open"),
+    "getLinkTarget": _path("getfileinfo", "path"),
+    "getListing": _path("listStatus"),
+    "getBatchedListing": Rule(lambda r, _: Subject("listStatus", _list(r.paths))),
+    "getContentSummary": _path("contentSummary", "path"),
+    "getQuotaUsage": _path("quotaUsage", "path"),
+    "checkAccess": _path("checkAccess", "path"),
+    "mkdirs": _path("mkdirs", shows=True),
+    "rename": Rule(
+        lambda r, _: Subject("rename", r.src, r.dst),
+        lambda r: str(r.dst),
+        lambda a: True if a.result else None,
+    ),
+    "rename2": Rule(_rename2, lambda r: str(r.dst)),
+    "delete": Rule(lambda r, _: Subject("delete", r.src), None, lambda a: a.result),
+    "createSymlink": Rule(
+        lambda r, _: Subject("createSymlink", r.link, r.target), lambda r: str(r.link)
+    ),
+    "setPermission": _path("setPermission", shows=True),
+    "setOwner": _path("setOwner", shows=True),
+    "setTimes": _path("setTimes", shows=True),
+    "setReplication": Rule(
+        lambda r, _: Subject("setReplication", r.src), None, lambda a: True if a.result else None
+    ),
+    "setQuota": Rule(_quota),
+    "getAclStatus": _path("getAclStatus"),
+    "modifyAclEntries": _path("modifyAclEntries", shows=True),
+    "removeAclEntries": _path("removeAclEntries", shows=True),
+    "removeDefaultAcl": _path("removeDefaultAcl", shows=True),
+    "removeAcl": _path("removeAcl", shows=True),
+    "setAcl": _path("setAcl", shows=True),
+    "getXAttrs": _path("getXAttrs"),
+    "listXAttrs": _path("listXAttrs"),
+    "setXAttr": _path("setXAttr", shows=True),
+    "removeXAttr": _path("removeXAttr", shows=True),
+    "setStoragePolicy": _path("setStoragePolicy", shows=True),
+    "unsetStoragePolicy": _path("unsetStoragePolicy", shows=True),
+    "satisfyStoragePolicy": _path("satisfyStoragePolicy", shows=True),
+    # Files.
+    "getBlockLocations": _path("open"),
+    "isFileClosed": _path("isFileClosed"),
+    "create": _path("create", shows=True),
+    "append": _path("append"),
+    "truncate": _path("truncate", shows=True),
+    "concat": Rule(lambda r, _: Subject("concat", _list(r.srcs), r.trg), lambda r: str(r.trg)),
+    "listOpenFiles": _plain("listOpenFiles"),
+    # Snapshots.
+    "getSnapshottableDirListing": _plain("listSnapshottableDirectory"),
+    "getSnapshotListing": _path("ListSnapshot", "snapshotRoot"),
+    "getSnapshotDiffReport": Rule(_snapshot_diff),
+    "getSnapshotDiffReportListing": Rule(_snapshot_diff),
+    "allowSnapshot": _path("allowSnapshot", "snapshotRoot"),
+    "disallowSnapshot": _path("disallowSnapshot", "snapshotRoot"),
+    "createSnapshot": Rule(_create_snapshot, keeps_answer=True),
+    "renameSnapshot": Rule(_rename_snapshot),
+    "deleteSnapshot": Rule(_delete_snapshot),
+    # Of features that are absent: what is asked of them is answered.
+    "getErasureCodingPolicies": _plain("getErasureCodingPolicies"),
+    "getErasureCodingCodecs": _plain("getErasureCodingCodecs"),
+    "getErasureCodingPolicy": _path("getErasureCodingPolicy"),
+    "getEZForPath": _path("getEZForPath", shows=True),
+    # The cluster and this namenode.
+    "metaSave": _plain("metaSave"),
+    "getDatanodeReport": _plain("datanodeReport"),
+    "getDatanodeStorageReport": _plain("getDatanodeStorageReport"),
+    "getSlowDatanodeReport": _plain("slowDataNodesReport"),
+    "saveNamespace": _plain("saveNamespace"),
+    "rollEdits": _plain("rollEditLog"),
+    "restoreFailedStorage": Rule(_restore),
+    "refreshNodes": _plain("refreshNodes"),
+    "finalizeUpgrade": _plain("finalizeUpgrade"),
+    "setBalancerBandwidth": _plain("setBalancerBandwidth"),
+    "setSafeMode": Rule(_safe_mode),
+    "rollingUpgrade": Rule(_rolling_upgrade),
+}
+"""By the method of ClientProtocol."""
+
+
+def subject_of(method: str, request: Message, answer: Message | None) -> Subject:
+    """What the line of a call says."""
+    return RULES[method].describe(request, answer)
