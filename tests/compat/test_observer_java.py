@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,9 +37,9 @@ def test_java_reads_what_it_wrote_from_an_observer(
         await become(observer, HAState.OBSERVER)
         dispatch = observer.registry.dispatch
 
-        def noting(call: Call, address: str) -> Answer:
+        def noting(call: Call, *caller: Any) -> Answer:
             asked.append(call.method)
-            return dispatch(call, address)
+            return dispatch(call, *caller)
 
         monkeypatch.setattr(observer.registry, "dispatch", noting)
         return await asyncio.to_thread(hadoop_run, READER, site, str(DIRECTORIES))
