@@ -78,6 +78,9 @@ SHELLS = {
     },
     "model": set[str](),
     "namenode": {
+        "audit.configured",
+        "audit.files",
+        "audit.log",
         "checkpoints",
         "ha.active",
         "ha.log_writer",

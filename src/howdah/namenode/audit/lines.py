@@ -10,7 +10,6 @@ writes strings: a line break in a name is no line break here.
 from __future__ import annotations
 
 import ipaddress
-import time
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -56,8 +55,9 @@ class LineFormat:
     quiet_commands: frozenset[str] = frozenset()
     """Commands without lines (`dfs.namenode.audit.log.debug.cmdlist`)."""
 
-    def line(self, record: Record) -> str | None:
-        """The line of a call, with its end; None for a command that is not to be logged."""
+    def line(self, record: Record, stamp: str) -> str | None:
+        """The line of a call, with its end; None for a command that is not to be logged. `stamp`
+        is the time of the record, as `2026-11-23 03:40:35,123`."""
         subject = subject_of(record.method, record.request, record.answer)
         if subject.cmd in self.quiet_commands:
             return None
@@ -77,7 +77,7 @@ class LineFormat:
         context = self._context(caller)
         if context:
             parts.append(f"callerContext={context}")
-        return f"{_time(record.wall_ms)} INFO FSNamesystem.audit: " + "\t".join(parts) + "\n"
+        return f"{stamp} INFO FSNamesystem.audit: " + "\t".join(parts) + "\n"
 
     def _context(self, caller: Caller) -> str:
         """The context that a client gave, cut as configured; with the client's port, if wanted."""
@@ -153,9 +153,3 @@ def _permission(shown: Shown | None) -> str:
     if shown.mode & 0o1000:
         bits[8] = "t" if shown.mode & 1 else "T"
     return f"{shown.owner}:{shown.group}:{''.join(bits)}"
-
-
-def _time(wall_ms: int) -> str:
-    """As log4j's ISO8601: the local time, with a comma before the milliseconds."""
-    seconds, millis = divmod(wall_ms, 1000)
-    return f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(seconds))},{millis:03}"

@@ -16,6 +16,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable
 from typing import Final, Protocol
 
@@ -67,6 +68,7 @@ class AuditLog:
         self._left_out = 0
         self._is_failing = False
         self._ends = threading.Event()
+        self._second, self._shown_second = -1, ""
         self._thread = threading.Thread(target=self._run, name="audit log", daemon=True)
 
     def start(self) -> None:
@@ -131,7 +133,7 @@ class AuditLog:
                 if record is None:
                     ends = True
                     break
-                line = self._form.line(record)
+                line = self._form.line(record, self._stamp(record.wall_ms))
                 if line is not None:
                     lines.append(line)
                 if len(lines) >= MOST_AT_ONCE:
@@ -143,6 +145,14 @@ class AuditLog:
             if lines:
                 self._write(lines)
         self._output.close()
+
+    def _stamp(self, wall_ms: int) -> str:
+        """As log4j's ISO8601: the local time, with a comma before the milliseconds."""
+        seconds, millis = divmod(wall_ms, 1000)
+        if seconds != self._second:
+            self._second = seconds
+            self._shown_second = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
+        return f"{self._shown_second},{millis:03}"
 
     def _write(self, lines: list[str]) -> None:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,17 @@ def test_answer_false_is_no_success() -> None:
     log.close()
     assert output.paths == ["/d"]
     assert "allowed=false" in output.data.decode()
+
+
+def test_lines_have_the_local_time_to_the_millisecond() -> None:
+    output = Kept()
+    now_ms = 1_795_405_235_007
+    log = AuditLog("P", LineFormat(), output, lambda: now_ms, lambda path: None)
+    log.start()
+    mkdirs(log, "/a")
+    log.close()
+    local = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now_ms // 1000))
+    assert output.data.decode().startswith(f"{local},007 INFO FSNamesystem.audit: allowed=true")
 
 
 def test_only_calls_of_its_protocol_are_watched() -> None:
