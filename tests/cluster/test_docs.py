@@ -27,9 +27,12 @@ from howdah.cli.main import COMMANDS
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.journal_uri import JournalUri
+from howdah.namenode.audit.lines import LineFormat, Record, Shown
 from howdah.namenode.blocks.datanodes import DatanodeIdentity
 from howdah.namenode.process.background import read_hosts
 from howdah.nameservices import namenode_ids
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.rpc.service import Caller
 from howdah.testing import MiniCluster
 
 HERE = Path(__file__).parents[2]
@@ -107,9 +110,20 @@ def test_every_block_of_the_guides_has_a_test() -> None:
     assert kinds["docs/command-line.md"] == []
     assert kinds["README.md"] == ["sh", "sh", "python", "python", "python", ""]
     assert kinds["docs/operating.md"] == [
-        *("sh", "sh", "sh", "sh", "xml", "sh", "sh", "xml", "json", "xml")
+        *("sh", "sh", "sh", "sh", "xml", "sh", "sh", "xml", "json", "xml", "")
     ]
     assert set(kinds["docs/python.md"]) == set(kinds["docs/testing.md"]) == {"python"}
+
+
+def test_line_of_the_audit_log_is_one() -> None:
+    (block,) = (each for each in blocks_of("docs/operating.md") if not each.language)
+    stamp, _, rest = block.code.partition(" INFO ")
+    said = dict(part.split("=", 1) for part in rest.partition(": ")[2].rstrip("\n").split("\t"))
+    request = pb.MkdirsRequestProto(src=said["src"])
+    caller = Caller("ann", b"", 0, 0, said["ip"].removeprefix("/"))
+    shown = Shown("ann", "staff", 0o755)
+    record = Record(0, True, said["cmd"], request, None, caller, shown)
+    assert LineFormat().line(record, stamp) == block.code
 
 
 # --- Python -----------------------------------------------------------------------------------
