@@ -15,7 +15,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     """Run a journal node until SIGTERM."""
     parser = server_arguments("journalnode")
     options = parser.parse_args(argv)
-    log_to_stderr(options.log_level)
+    log_to_stderr(options.log_level, options.log)
     check_configuration(conf)
     from howdah.journalnode.server import run
 

@@ -40,7 +40,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     options = parser.parse_args(argv)
     if options.checkpoint not in (_NO_CHECKPOINT, _IF_DUE, "force"):
         raise UsageError("-checkpoint takes no argument but force")
-    log_to_stderr(options.log_level)
+    log_to_stderr(options.log_level, options.log)
     check_configuration(conf)
     if options.checkpoint == _NO_CHECKPOINT and not options.geteditsize:
         from howdah.namenode.process.secondary import run

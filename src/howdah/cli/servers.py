@@ -7,6 +7,7 @@ serve.
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
@@ -24,6 +25,7 @@ _log = logging.getLogger(__name__)
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+LOG_FORMS = ("text", "json")
 
 
 class _LineFormatter(logging.Formatter):
@@ -33,10 +35,35 @@ class _LineFormatter(logging.Formatter):
         return super().format(record).replace("\n", "\n    ")
 
 
-def log_to_stderr(level: str) -> None:
-    """Send every record to stderr, with times in UTC."""
+class _JsonFormatter(logging.Formatter):
+    """A JSON object a record, in a line: `time`, `level`, `logger`, `message`, `process`,
+    `thread`; of an exception `error` (its class), and `traceback`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        seconds = self.formatTime(record, "%Y-%m-%dT%H:%M:%S")
+        said: dict[str, object] = {
+            "time": f"{seconds}.{int(record.msecs):03}Z",
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+            "process": record.process,
+            "thread": record.threadName,
+        }
+        if record.exc_info and record.exc_info[0] is not None:
+            said["error"] = record.exc_info[0].__name__
+            said["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(said)
+
+
+def log_to_stderr(level: str, form: str = "text") -> None:
+    """Send every record to stderr, with times in UTC; `form` is one of `LOG_FORMS`.
+
+    Raises `UsageError` for another one, which the environment may name.
+    """
+    if form not in LOG_FORMS:
+        raise UsageError(f"HOWDAH_LOG is {form}, and can be {' or '.join(LOG_FORMS)}")
     handler = logging.StreamHandler(sys.stderr)
-    formatter = _LineFormatter(LOG_FORMAT)
+    formatter = _JsonFormatter() if form == "json" else _LineFormatter(LOG_FORMAT)
     formatter.converter = time.gmtime
     formatter.default_msec_format = "%s,%03dZ"
     handler.setFormatter(formatter)
@@ -65,6 +92,12 @@ def server_arguments(name: str) -> Arguments:
         choices=LOG_LEVELS,
         default=os.environ.get("HOWDAH_LOG_LEVEL", "INFO"),
         help="what is logged (default: HOWDAH_LOG_LEVEL, else INFO)",
+    )
+    parser.add_argument(
+        "--log",
+        choices=LOG_FORMS,
+        default=os.environ.get("HOWDAH_LOG", "text"),
+        help="a line of text for each record, or a JSON object (default: HOWDAH_LOG, else text)",
     )
     return parser
 
@@ -139,7 +172,7 @@ def namenode(argv: list[str], conf: Configuration) -> int:
             "rolling upgrades are not supported: stop the namenode, and start it with -upgrade; "
             "one that Hadoop has begun has to be finalized or rolled back there"
         )
-    log_to_stderr(options.log_level)
+    log_to_stderr(options.log_level, options.log)
     check_configuration(conf)
     if options.upgrade or options.upgradeOnly or options.rollback or options.finalize:
         from howdah.namenode.nameservice.place import alone
@@ -203,7 +236,7 @@ def datanode(argv: list[str], conf: Configuration) -> int:
     )
     parser.add_argument("-regular", action="store_true", help="as without it")
     options = parser.parse_args(argv)
-    log_to_stderr(options.log_level)
+    log_to_stderr(options.log_level, options.log)
     check_configuration(conf)
     from howdah.datanode.server import run
 
@@ -223,5 +256,5 @@ def zookeeper(argv: list[str], conf: Configuration) -> int:
         address = parse_address(options.address)
     except ValueError as error:
         raise UsageError(f"--address {options.address}: {error}") from error
-    log_to_stderr(options.log_level)
+    log_to_stderr(options.log_level, options.log)
     return run_zookeeper(options.dir.absolute(), address, options.ready_file)

@@ -33,7 +33,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     options = parser.parse_args(argv)
     if not options.formatZK and (options.force or options.nonInteractive):
         raise UsageError("-force and -nonInteractive go with -formatZK")
-    log_to_stderr(options.log_level)
+    log_to_stderr(options.log_level, options.log)
     check_configuration(conf)
     if options.formatZK:
         return _format(conf, force=options.force, asks=not options.nonInteractive)

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import json
 import logging
+import os
+import re
 from pathlib import Path
 
 import pytest
@@ -140,6 +143,54 @@ def test_log_has_one_line_a_record(capsys: pytest.CaptureFixture[str]) -> None:
         logging.getLogger("x").exception("failed")
     starts = [line for line in capsys.readouterr().err.splitlines() if not line.startswith(" ")]
     assert len(starts) == 1
+
+
+def test_log_is_json_if_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    log_to_stderr("INFO", "json")
+    logging.getLogger("howdah.x").warning("of %s\n\udcff", "/a")
+    try:
+        raise ValueError("first\nsecond")
+    except ValueError:
+        logging.getLogger("x").exception("failed")
+    plain, failed = map(json.loads, capsys.readouterr().err.splitlines())
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", plain.pop("time"))
+    assert plain == {
+        "level": "WARNING",
+        "logger": "howdah.x",
+        "message": "of /a\n\udcff",
+        "process": os.getpid(),
+        "thread": "MainThread",
+    }
+    assert (failed["error"], failed["message"]) == ("ValueError", "failed")
+    assert failed["traceback"].endswith("ValueError: first\nsecond")
+
+
+@pytest.mark.parametrize("chosen", [["--log", "json"], []])
+def test_servers_log_in_the_form_that_is_chosen(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    chosen: list[str],
+) -> None:
+    if not chosen:
+        monkeypatch.setenv("HOWDAH_LOG", "json")
+    name = f"dfs.namenode.name.dir={tmp_path}/name"
+    assert main(["namenode", "-format", *chosen, "-D", name]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert [json.loads(line)["level"] for line in lines if "formatted" in line] == ["INFO"]
+
+
+def test_form_of_logs_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["datanode", "--log", "xml"]) != 0
+    assert "xml" in capsys.readouterr().err
+
+
+def test_environment_that_names_no_form_of_logs_is_refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOWDAH_LOG", "xml")
+    assert main(["datanode"]) != 0
+    assert "HOWDAH_LOG is xml, and can be text or json" in capsys.readouterr().err
 
 
 def test_format_can_be_forbidden(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
