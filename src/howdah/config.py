@@ -62,13 +62,15 @@ class Configuration:
     67108864
     """
 
-    __slots__ = ("_parsed", "_settings")
+    __slots__ = ("_files", "_given", "_parsed", "_settings")
 
     def __init__(self, values: Mapping[str, str] | None = None, *, source: str = "code") -> None:
         self._settings: dict[str, Setting] = {}
         self._parsed: dict[str, Any] = {}
+        self._files: tuple[Path | None, tuple[Path, ...]] = None, ()
         for name, value in (values or {}).items():
             self._settings[current_name(name)] = Setting(value, source)
+        self._given = dict(self._settings)
 
     @classmethod
     def load(
@@ -101,15 +103,27 @@ class Configuration:
                     _read_into(conf._settings, conf_dir / file_name)
         for path in files:
             _read_into(conf._settings, path)
+        conf._files = conf_dir, tuple(files)
         return conf.with_values(overrides or {}, source="command line")
 
     def with_values(self, values: Mapping[str, str], *, source: str = "code") -> Configuration:
         """A copy in which `values` win over everything, final settings too."""
         copy = Configuration()
-        copy._settings = dict(self._settings)
-        for name, value in values.items():
-            copy._settings[current_name(name)] = Setting(value, source)
+        copy._settings, copy._files = dict(self._settings), self._files
+        given = {current_name(name): Setting(value, source) for name, value in values.items()}
+        copy._settings.update(given)
+        copy._given = {**self._given, **given}
         return copy
+
+    def reloaded(self) -> Configuration:
+        """As it is when its files are read anew; what was given beside them stays as it was.
+
+        Raises what `load` does."""
+        conf_dir, files = self._files
+        fresh = Configuration.load(conf_dir, files=files, environment=False)
+        fresh._settings.update(self._given)
+        fresh._given = dict(self._given)
+        return fresh
 
     def get(self, key: Key[T]) -> T:
         """The typed value of a known key, its default where nothing is set."""

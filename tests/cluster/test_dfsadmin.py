@@ -212,7 +212,7 @@ def test_who_is_excluded_leaves_and_comes_back(run: Run, cluster: MiniCluster) -
 @pytest.mark.parametrize(
     "words",
     [
-        ("-reconfig", "datanode", "127.0.0.1:1", "start"),
+        ("-reconfig", "namenode", "127.0.0.1:1", "start"),
         ("-refresh", "127.0.0.1:1", "anything"),
         ("-rollingUpgrade", "prepare"),
     ],

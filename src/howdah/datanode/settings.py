@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from howdah import errors, keys
 from howdah.config import Configuration, check_protection
@@ -16,6 +17,11 @@ from howdah.datanode.replicas.page_cache import DEFAULT_POLICY, CachePolicy
 from howdah.datanode.replicas.writers import STOP_TIMEOUT_S
 from howdah.datanode.volumes.choosing import AVAILABLE_SPACE, ChoosingPolicy
 from howdah.datanode.volumes.reserve import Reserve, reserve_of
+
+RECONFIGURABLE: Final = tuple(
+    sorted((keys.DFS_DATANODE_DATA_DIR.name, keys.DFS_DATANODE_BALANCE_BANDWIDTHPERSEC.name))
+)
+"""What a running datanode takes from its files when an administrator says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +125,15 @@ def choosing_policy(conf: Configuration) -> ChoosingPolicy:
     """How a volume is chosen for a new replica."""
     return ChoosingPolicy(
         by_space=conf.get(keys.DFS_DATANODE_FSDATASET_VOLUME_CHOOSING_POLICY) == AVAILABLE_SPACE,
-        additional_bytes=conf.get(keys.DFS_DATANODE_ROUND_ROBIN_ADDITIONAL_AVAILABLE_SPACE),
-        threshold_bytes=conf.get(keys.DFS_DATANODE_BALANCED_SPACE_THRESHOLD),
-        fraction=conf.get(keys.DFS_DATANODE_BALANCED_SPACE_PREFERENCE_FRACTION),
+        additional_bytes=conf.get(
+            keys.DFS_DATANODE_ROUND_ROBIN_VOLUME_CHOOSING_POLICY_ADDITIONAL_AVAILABLE_SPACE
+        ),
+        threshold_bytes=conf.get(
+            keys.DFS_DATANODE_AVAILABLE_SPACE_VOLUME_CHOOSING_POLICY_BALANCED_SPACE_THRESHOLD
+        ),
+        fraction=conf.get(
+            keys.DFS_DATANODE_AVAILABLE_SPACE_VOLUME_CHOOSING_POLICY_BALANCED_SPACE_PREFERENCE_FRACTION
+        ),
     )
 
 

@@ -63,17 +63,17 @@ DFS_DATANODE_FSDATASET_VOLUME_CHOOSING_POLICY = choice(
     [f"{_POLICY}{kind}VolumeChoosingPolicy" for kind in ("RoundRobin", "AvailableSpace")],
     "Which volume gets a new replica: each in turn, or rather one with much room.",
 )
-DFS_DATANODE_ROUND_ROBIN_ADDITIONAL_AVAILABLE_SPACE = size(
+DFS_DATANODE_ROUND_ROBIN_VOLUME_CHOOSING_POLICY_ADDITIONAL_AVAILABLE_SPACE = size(
     "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space",
     "0",
     "What a volume must have left besides, to have its turn.",
 )
-DFS_DATANODE_BALANCED_SPACE_THRESHOLD = size(
+DFS_DATANODE_AVAILABLE_SPACE_VOLUME_CHOOSING_POLICY_BALANCED_SPACE_THRESHOLD = size(
     "dfs.datanode.available-space-volume-choosing-policy.balanced-space-threshold",
     "10737418240",
     "Volumes whose room differs by less are about equal.",
 )
-DFS_DATANODE_BALANCED_SPACE_PREFERENCE_FRACTION = decimal(
+DFS_DATANODE_AVAILABLE_SPACE_VOLUME_CHOOSING_POLICY_BALANCED_SPACE_PREFERENCE_FRACTION = decimal(
     "dfs.datanode.available-space-volume-choosing-policy.balanced-space-preference-fraction",
     "0.75f",
     "How much rather one with much room is taken; 0.5 makes no difference.",

@@ -297,3 +297,23 @@ def test_default_filesystem_without_a_port_is_at_8020() -> None:
 def test_default_filesystem_of_another_kind_names_no_namenode() -> None:
     with pytest.raises(InvalidConfiguration, match="names no namenode"):
         namenode_address(Configuration())
+
+
+def test_files_are_read_anew_and_what_was_given_beside_them_stays(tmp_path: Path) -> None:
+    site = tmp_path / "hdfs-site.xml"
+
+    def write(blocksize: str, replication: str) -> None:
+        site.write_text(
+            "<configuration>"
+            f"<property><name>dfs.blocksize</name><value>{blocksize}</value></property>"
+            f"<property><name>dfs.replication</name><value>{replication}</value></property>"
+            "</configuration>"
+        )
+
+    write("1m", "2")
+    conf = Configuration.load(tmp_path, {"dfs.replication": "5"}).with_values({"a.b": "c"})
+    write("2m", "3")
+    fresh = conf.reloaded()
+    assert (conf.get(keys.DFS_BLOCKSIZE), fresh.get(keys.DFS_BLOCKSIZE)) == (1 << 20, 2 << 20)
+    assert (fresh.get(keys.DFS_REPLICATION), fresh.raw("a.b")) == (5, "c")
+    assert fresh.reloaded().get(keys.DFS_REPLICATION) == 5

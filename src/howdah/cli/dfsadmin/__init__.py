@@ -11,7 +11,16 @@ from typing import Final
 
 import howdah
 from howdah.cli.arguments.usage import UsageError
-from howdah.cli.dfsadmin import datanodes, image, namenode, quotas, report, snapshots, upgrade
+from howdah.cli.dfsadmin import (
+    datanodes,
+    image,
+    namenode,
+    quotas,
+    reconfiguration,
+    report,
+    snapshots,
+    upgrade,
+)
 from howdah.cli.dfsadmin.command import EXIT_FAILURE, Cluster, Command, Failed
 from howdah.config import Configuration
 from howdah.errors import HowdahError
@@ -25,6 +34,7 @@ COMMANDS: Final[dict[str, Command]] = {
     **quotas.COMMANDS,
     **snapshots.COMMANDS,
     **datanodes.COMMANDS,
+    **reconfiguration.COMMANDS,
 }
 
 
@@ -57,7 +67,7 @@ def main(argv: list[str], conf: Configuration) -> int:
         return EXIT_FAILURE
     except Failed as error:
         print(error, file=sys.stderr)
-        return EXIT_FAILURE
+        return error.exit_code
     except HowdahError as error:
         print(f"{name[1:]}: {str(error).partition(chr(10))[0]}", file=sys.stderr)
         return EXIT_FAILURE

@@ -22,6 +22,10 @@ EXIT_FAILURE: Final = 255
 class Failed(Exception):
     """A failure whose message stands alone, without the command's name before it."""
 
+    def __init__(self, message: str, exit_code: int = EXIT_FAILURE) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
 
 @dataclass(frozen=True, slots=True)
 class Cluster:

@@ -17,7 +17,7 @@ _PLACE: Final = "<datanode_host:ipc_port>"
 
 
 @contextlib.contextmanager
-def _datanode(place: str, cluster: Cluster) -> Iterator[DatanodeAdministration]:
+def datanode_at(place: str, cluster: Cluster) -> Iterator[DatanodeAdministration]:
     host, _, port = place.rpartition(":")
     if not host or not (port.isascii() and port.isdigit() and int(port) < 65536):
         raise UsageError(f"Not a host:port pair: {place}")
@@ -29,7 +29,7 @@ def _datanode(place: str, cluster: Cluster) -> Iterator[DatanodeAdministration]:
 
 
 def _info(words: list[str], cluster: Cluster) -> None:
-    with _datanode(words[0], cluster) as datanode:
+    with datanode_at(words[0], cluster) as datanode:
         try:
             info = datanode.info()
         except errors.Unreachable as error:
@@ -41,7 +41,7 @@ def _info(words: list[str], cluster: Cluster) -> None:
 
 
 def _volumes(words: list[str], cluster: Cluster) -> None:
-    with _datanode(words[0], cluster) as datanode:
+    with datanode_at(words[0], cluster) as datanode:
         volumes = datanode.volumes()
     print(f"Active Volumes : {len(volumes)}")
     for volume in volumes:
@@ -60,13 +60,13 @@ def _volumes(words: list[str], cluster: Cluster) -> None:
 def _shutdown(words: list[str], cluster: Cluster) -> None:
     if words[1:] not in ([], ["upgrade"]):
         raise UsageError
-    with _datanode(words[0], cluster) as datanode:
+    with datanode_at(words[0], cluster) as datanode:
         datanode.shutdown(for_upgrade=len(words) > 1)
     print(f"Submitted a shutdown request to datanode {words[0]}")
 
 
 def _evict_writers(words: list[str], cluster: Cluster) -> None:
-    with _datanode(words[0], cluster) as datanode:
+    with datanode_at(words[0], cluster) as datanode:
         datanode.evict_writers()
     print(f"Requested writer eviction to datanode {words[0]}")
 
@@ -83,7 +83,7 @@ def _trigger_block_report(words: list[str], cluster: Cluster) -> None:
         raise UsageError("You must specify a host:port pair.")
     if len(rest) > 1:
         raise UsageError(f"Can't understand arguments: {' '.join(rest[1:])}")
-    with _datanode(rest[0], cluster) as datanode:
+    with datanode_at(rest[0], cluster) as datanode:
         datanode.trigger_block_report(incremental=incremental, namenode=namenode)
     kind = "an incremental" if incremental else "a full"
     to = f" to namenode {namenode}" if namenode else ""
@@ -93,34 +93,22 @@ def _trigger_block_report(words: list[str], cluster: Cluster) -> None:
 def _delete_block_pool(words: list[str], cluster: Cluster) -> None:
     if words[2:] not in ([], ["force"]):
         raise UsageError
-    with _datanode(words[0], cluster) as datanode:
+    with datanode_at(words[0], cluster) as datanode:
         datanode.delete_block_pool(words[1], force=len(words) > 2)
 
 
 def _refresh_namenodes(words: list[str], cluster: Cluster) -> None:
-    with _datanode(words[0], cluster) as datanode:
+    with datanode_at(words[0], cluster) as datanode:
         datanode.refresh_namenodes()
 
 
 def _balancer_bandwidth(words: list[str], cluster: Cluster) -> None:
-    with _datanode(words[0], cluster) as datanode:
+    with datanode_at(words[0], cluster) as datanode:
         try:
             bandwidth = datanode.balancer_bandwidth()
         except errors.Unreachable as error:
             raise errors.Unreachable(f"Datanode unreachable. {error}") from error
     print(f"Balancer bandwidth is {bandwidth} bytes per second.")
-
-
-def _reconfigure(words: list[str], cluster: Cluster) -> None:
-    if words[0] not in ("namenode", "datanode") or words[2] not in (
-        "start",
-        "status",
-        "properties",
-    ):
-        raise UsageError
-    raise errors.UnsupportedOperation(
-        f"a {words[0]} does not change its configuration while it runs: stop it and start it anew"
-    )
 
 
 def _refresh(words: list[str], cluster: Cluster) -> None:
@@ -178,12 +166,5 @@ COMMANDS: Final = {
         "Have a server refresh what it has under that name; none has anything.",
         _refresh,
         2,
-    ),
-    "-reconfig": Command(
-        "<namenode|datanode> <host:ipc_port|livenodes|decomnodes> <start|status|properties>",
-        "Change settings of a running server; not supported, start it anew.",
-        _reconfigure,
-        3,
-        3,
     ),
 }

@@ -16,11 +16,17 @@ _WORD = struct.Struct("=q")
 _CONNECTIONS, _COPIES, _FIRST_VOLUME = 0, 1, 2
 
 
+SPARE = 256
+"""Volumes that can be added, removed ones included."""
+
+
 class Gauges:
     """Made by the keeper; set by the data process."""
 
     def __init__(self, volumes: int) -> None:
-        self._memory = mmap.mmap(-1, (_FIRST_VOLUME + volumes) * _WORD.size)
+        """`volumes` there are at the start; so many may come while it runs as `SPARE` says."""
+        self.volumes = volumes + SPARE
+        self._memory = mmap.mmap(-1, (_FIRST_VOLUME + self.volumes) * _WORD.size)
 
     def _get(self, index: int) -> int:
         value: int = _WORD.unpack_from(self._memory, index * _WORD.size)[0]

@@ -86,6 +86,8 @@ class ReportAsked:
     """An administrator asks for a block report now."""
 
     incremental: bool
+    namenode: str = ""
+    """Its address, if only that one is to have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,18 @@ class ShutdownAsked:
     """An administrator asks the datanode to stop."""
 
     for_upgrade: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReconfigurationAsked:
+    """An administrator asks for a new look at the configuration."""
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeRemoved:
+    """The volume is used no more, as it was ordered; nothing of it is left in memory."""
+
+    storage_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +144,8 @@ Event = (
     | VolumeFailed
     | ReportAsked
     | ShutdownAsked
+    | ReconfigurationAsked
+    | VolumeRemoved
     | PoolServed
     | BlockSynchronized
 )
@@ -222,6 +238,55 @@ class LeaveVolume:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundReplica:
+    """A replica that lies on a volume; `state` is the number of a `ReplicaState`."""
+
+    block: ExtendedBlock
+    state: int
+    last_sum: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class AddVolume:
+    """A volume that is ready to be used, and what was found on it."""
+
+    path: str
+    storage_id: str
+    storage_type: StorageType
+    reserve: tuple[int, int, str]
+    """Bytes, percent, and which of them counts."""
+    number: int
+    """Where its gauge is."""
+    used_bytes: tuple[tuple[str, int], ...]
+    """By block pool."""
+    replicas: tuple[FoundReplica, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveVolume:
+    """The volume is taken out of the configuration: nobody is to use it."""
+
+    storage_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyChange:
+    """What became of a changed setting; `error` is empty where it is in effect."""
+
+    name: str
+    old: str
+    new: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reconfigured:
+    """The new look at the configuration has come to its end."""
+
+    changes: tuple[PropertyChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class BalanceBandwidth:
     """So many bytes a second may be moved for balancing, until the datanode ends."""
 
@@ -245,6 +310,9 @@ Command = (
     | Recheck
     | Reconcile
     | LeaveVolume
+    | AddVolume
+    | RemoveVolume
+    | Reconfigured
     | BalanceBandwidth
     | Stop
 )

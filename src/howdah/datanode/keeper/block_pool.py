@@ -71,6 +71,11 @@ class BlockPool:
         return None if namespace is None else namespace.pool_id
 
     @property
+    def namespace(self) -> Namespace | None:
+        """None until a namenode has said it."""
+        return self._namespace
+
+    @property
     def active(self) -> str | None:
         """The active namenode."""
         return self._claim.active

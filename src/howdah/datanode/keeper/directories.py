@@ -19,7 +19,7 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,7 +71,9 @@ class DataDirectories:
         self._formatting = threading.Lock()
         self._owners: dict[str, str] = {}
         self._directories = directories
-        self._locks = locks
+        self._locks_of = {
+            directory.volume: lock for directory, lock in zip(directories, locks, strict=True)
+        }
         self.unusable = unusable
         """Directories that failed before they became volumes, with the reason."""
         self.volumes = VolumeSet([directory.volume for directory in directories], policy)
@@ -170,11 +172,50 @@ class DataDirectories:
                 failed.append((volume, f"it cannot join {namespace.pool_id}: {error}"))
 
         with self._formatting:
-            for directory in self._directories:
+            directories = tuple(self._directories)
+            for directory in directories:
                 attempt(directory, self._tie_to_cluster)
-        for directory in self._directories:
+        for directory in directories:
             attempt(directory, self._make_pool)
         return failed
+
+    def add(
+        self, kind: str, path: Path, reserve: Reserve, namespaces: Iterable[Namespace]
+    ) -> Volume:
+        """One more, while the datanode runs. It joins the `namespaces` that are served.
+
+        Raises `StorageLocked`, `InconsistentStorage` or the disk's `OSError`; then it is as
+        if nobody had tried.
+        """
+        storage = StorageDirectory(path)
+        directory = _find(storage, StorageType[kind], reserve)
+        version = directory.version
+        if version is not None and version.datanode_uuid != self.uuid:
+            raise errors.InconsistentStorage(
+                f"{path} belongs to datanode {version.datanode_uuid}, and this is {self.uuid}"
+            )
+        lock = storage.lock()
+        try:
+            for namespace in namespaces:
+                with self._formatting:
+                    self._tie_to_cluster(directory, namespace)
+                self._make_pool(directory, namespace)
+        except BaseException:
+            lock.release()
+            raise
+        with self._formatting:
+            self._directories.append(directory)
+            self._locks_of[directory.volume] = lock
+        return directory.volume
+
+    def remove(self, volume: Volume) -> None:
+        """Nothing is done there any more; another process may have it."""
+        with self._formatting:
+            gone = [each for each in self._directories if each.volume is volume]
+            self._directories = [each for each in self._directories if each.volume is not volume]
+            lock = self._locks_of.pop(volume, None)
+        if gone and lock is not None:
+            lock.release()
 
     def _tie_to_cluster(self, directory: _Directory, namespace: Namespace) -> None:
         if directory.version is None:
@@ -214,7 +255,7 @@ class DataDirectories:
             pool_upgrade.finalize(StorageDirectory(Path(volume.pool_path(pool_id))))
 
     def close(self) -> None:
-        for lock in self._locks:
+        for lock in self._locks_of.values():
             lock.release()
 
 

@@ -88,11 +88,11 @@ class Inventory:
         self._lock = threading.Lock()
         # Orders to delete replicas that have not come to their end: (pool, block, stamp).
         self._deletions: Counter[tuple[str, int, int]] = Counter()
-        self._askers = [self._asker(number, volume) for number, volume in enumerate(volumes.all)]
+        self._askers = {volume: self._asker(volume) for volume in volumes.all}
 
-    def _asker(self, number: int, volume: Volume) -> UsageAsker:
+    def _asker(self, volume: Volume) -> UsageAsker:
         def ask() -> Usage:
-            return volume.usage(self._gauges.promised_bytes(number))
+            return volume.usage(self._gauges.promised_bytes(volume.number))
 
         return UsageAsker(f"usage of {volume.path}", ask)
 
@@ -118,6 +118,25 @@ class Inventory:
                         self._drop(pool_id, replica.block_id)
                 case _:
                     return
+
+    def add(self, volume: Volume, replicas: Iterable[tuple[str, Replica]]) -> None:
+        """A volume that is used from now on, with the replicas that were found there; their bytes
+        are counted already."""
+        with self._lock:
+            for pool_id, replica in replicas:
+                self._replicas.add_pool(pool_id)
+                if self._replicas.find(pool_id, replica.block_id) is None:
+                    self._replicas.add(pool_id, replica)
+            self._askers[volume] = self._asker(volume)
+            self.volumes.add(volume)
+
+    def remove(self, volume: Volume) -> None:
+        """A volume that is not used any more, though it may work."""
+        with self._lock:
+            self.volumes.remove(volume)
+            volume.failure = volume.failure or "it was taken out of the configuration"
+            for pool_id, replica in self._replicas.of_volume(volume.storage_id):
+                self._replicas.remove(pool_id, replica.block_id)
 
     def will_delete(self, blocks: Iterable[ExtendedBlock]) -> None:
         """These replicas are ordered to be deleted, and the data process will be told."""
@@ -217,15 +236,12 @@ class Inventory:
     def states(self, pool_id: str) -> list[VolumeState]:
         """Every volume as it is now. One that can't even be asked counts as failed; one that
         hangs is as it was, unless it has hung since the start."""
-        working = [
-            (volume, asker)
-            for volume, asker in zip(self.volumes.all, self._askers, strict=True)
-            if volume.failure is None
-        ]
+        volumes = self.volumes.all
+        working = [(volume, self._askers[volume]) for volume in volumes if volume.failure is None]
         answers = ask_all([asker for _, asker in working])
         told = {volume: answer for (volume, _), answer in zip(working, answers, strict=True)}
         states = []
-        for volume in self.volumes.all:
+        for volume in volumes:
             usage, failure, hangs = None, volume.failure, False
             if volume in told:
                 answer = told[volume]

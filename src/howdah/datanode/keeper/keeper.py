@@ -34,6 +34,7 @@ from howdah.datanode.channel.messages import (
     DeletionEnded,
     Message,
     PoolServed,
+    ReconfigurationAsked,
     ReplicaDeleted,
     ReplicaOpened,
     ReplicaReceived,
@@ -42,11 +43,13 @@ from howdah.datanode.channel.messages import (
     ShutdownAsked,
     Stop,
     VolumeFailed,
+    VolumeRemoved,
 )
 from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.keeper.namenode_actor import ActorSettings
 from howdah.datanode.keeper.nameservices import Nameservices
+from howdah.datanode.keeper.reconfiguration import Reconfiguration
 from howdah.datanode.process.data_process import DataProcess, Inheritance
 from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.replicas.scan import scan_all
@@ -179,6 +182,16 @@ class Keeper:
         )
         for volume in volumes.working():
             self._scanners.add(volume)
+        self._reconfiguration = Reconfiguration(
+            conf,
+            directories,
+            self._inventory,
+            self._scanners,
+            gauges=gauges.volumes,
+            namespaces=self._nameservices.namespaces,
+            command=self._command,
+            report=lambda: self._nameservices.report_now(full=True),
+        )
         self._nameservices.start()
         self._directory_scanner.start()
 
@@ -288,8 +301,12 @@ class Keeper:
                 too_many = self._too_many_failures(self._inventory.volumes)
                 if too_many:
                     self.stop(too_many, 1)
-            case ReportAsked(incremental):
-                self._nameservices.report_now(full=not incremental)
+            case ReportAsked(incremental, namenode):
+                self._nameservices.report_now(full=not incremental, namenode=namenode)
+            case ReconfigurationAsked():
+                self._reconfiguration.start()
+            case VolumeRemoved(storage_id):
+                self._reconfiguration.removed(storage_id)
             case PoolServed(pool_id):
                 self._nameservices.pool_served(pool_id)
                 self._scanners.pool_served(pool_id)

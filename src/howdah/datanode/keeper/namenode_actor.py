@@ -142,7 +142,7 @@ class NamenodeActor:
         self._changed = threading.Condition()
         self._news = IncrementalReports(
             self.name,
-            {volume.storage_id: volume for volume in inventory.volumes.all},
+            inventory.volumes.by_id,
             node,
             self._call,
             self._reports_refused,

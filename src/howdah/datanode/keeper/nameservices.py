@@ -25,6 +25,7 @@ from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.incremental_reports import News
 from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.keeper.namenode_actor import ActorSettings, NamenodeActor
+from howdah.datanode.keeper.reports import Namespace
 from howdah.kinds import Address
 from howdah.transfer.blocks import DatanodeAddress
 
@@ -155,9 +156,16 @@ class Nameservices:
         for nameservice in self.all:
             nameservice.pool.served(pool_id)
 
-    def report_now(self, *, full: bool) -> None:
+    def namespaces(self) -> list[Namespace]:
+        """Those that are served."""
+        found = (nameservice.pool.namespace for nameservice in self.all)
+        return [namespace for namespace in found if namespace is not None]
+
+    def report_now(self, *, full: bool, namenode: str = "") -> None:
+        """`namenode` is the address of the only one that is to have it."""
         for actor in self._actors():
-            actor.report_now(full=full)
+            if namenode in ("", actor.name):
+                actor.report_now(full=full)
 
     def volume_failed(self) -> None:
         for actor in self._actors():

@@ -20,6 +20,7 @@ from typing import NoReturn
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.link import Link, LinkClosed
 from howdah.datanode.channel.messages import (
+    AddVolume,
     BalanceBandwidth,
     CheckVolumes,
     Command,
@@ -31,11 +32,15 @@ from howdah.datanode.channel.messages import (
     PoolServed,
     Recheck,
     Reconcile,
+    Reconfigured,
     RecoverBlock,
+    RemoveVolume,
     ServePool,
     Stop,
     Transfer,
 )
+from howdah.datanode.process import reconfiguration
+from howdah.datanode.process.hot_swap import add_volume, connect_gauge, remove_volume
 from howdah.datanode.process.ipc import ClientDatanodeProtocol, service
 from howdah.datanode.process.volume_workers import VolumeWorkers
 from howdah.datanode.recovery import inter_datanode
@@ -98,9 +103,11 @@ class DataProcess:
             getpass.getuser(),
             balance_bandwidth=lambda: self._server.balancing.bytes_per_s,
         )
+        self._gauges = inheritance.gauges
         self._recoveries = RecoveryWorker(self._store, inheritance.settings, self._tell)
         services = [
             service(self._protocol),
+            reconfiguration.service(self._protocol),
             inter_datanode.service(InterDatanodeProtocol(self._store)),
         ]
         self._ipc = ThreadedRpcServer(inheritance.ipc_listener, Registry(services))
@@ -111,10 +118,8 @@ class DataProcess:
     def _connect_gauges(self, gauges: Gauges) -> None:
         self._server.on_count = gauges.set_connections
         self._copies.on_count = gauges.set_copies
-        for number, volume in enumerate(self._store.volumes.all):
-            volume.on_promise = lambda count, number=number: gauges.set_promised_bytes(
-                number, count
-            )
+        for volume in self._store.volumes.all:
+            connect_gauge(volume, gauges)
 
     def run(self) -> NoReturn:
         """Until the keeper says so, or is gone."""
@@ -155,6 +160,12 @@ class DataProcess:
                 self._workers.verify_again(command)
             case Reconcile():
                 self._workers.reconcile(command)
+            case AddVolume():
+                add_volume(self._store, self._workers, self._gauges, command)
+            case RemoveVolume(storage_id):
+                remove_volume(self._store, self._workers, storage_id)
+            case Reconfigured(changes):
+                self._protocol.reconfiguration.ended(changes)
             case LeaveVolume(storage_id, reason):
                 self._store.trouble.leave(self._store.volumes[storage_id], reason)
             case BalanceBandwidth(bytes_per_second):

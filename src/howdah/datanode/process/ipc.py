@@ -13,7 +13,9 @@ from typing import Final
 from howdah import __version__, errors
 from howdah.datanode.channel.messages import Event, ReportAsked, ShutdownAsked
 from howdah.datanode.process.pool_removal import remove_pool
+from howdah.datanode.process.reconfiguration import ReconfigurationTask
 from howdah.datanode.replicas.store import BlockStore
+from howdah.datanode.settings import RECONFIGURABLE
 from howdah.proto import client_datanode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Caller, Service
@@ -25,9 +27,6 @@ _UNSIGNED = (1 << 64) - 1
 
 REFUSED: Final = frozenset(
     {
-        "getReconfigurationStatus",
-        "startReconfiguration",
-        "listReconfigurableProperties",
         "submitDiskBalancerPlan",
         "cancelDiskBalancerPlan",
         "queryDiskBalancerPlan",
@@ -53,6 +52,7 @@ class ClientDatanodeProtocol:
         self._store = store
         self._notify = notify
         self._owner = owner
+        self.reconfiguration = ReconfigurationTask(notify)
         self._started_s = time.monotonic()
 
     def get_replica_visible_length(
@@ -104,7 +104,7 @@ class ClientDatanodeProtocol:
         self, request: pb.TriggerBlockReportRequestProto, caller: Caller
     ) -> pb.TriggerBlockReportResponseProto:
         self._check_administrator(caller, "triggerBlockReport")
-        self._notify(ReportAsked(request.incremental))
+        self._notify(ReportAsked(request.incremental, request.nnAddress))
         return pb.TriggerBlockReportResponseProto()
 
     def shutdown_datanode(
@@ -148,6 +148,25 @@ class ClientDatanodeProtocol:
         except OSError as error:
             raise errors.RemoteError(f"cannot delete {request.blockPool}: {error}") from error
         return pb.DeleteBlockPoolResponseProto()
+
+    def start_reconfiguration(
+        self, request: pb.StartReconfigurationRequestProto, caller: Caller
+    ) -> pb.StartReconfigurationResponseProto:
+        self._check_administrator(caller, "startReconfiguration")
+        self.reconfiguration.start()
+        return pb.StartReconfigurationResponseProto()
+
+    def get_reconfiguration_status(
+        self, request: pb.GetReconfigurationStatusRequestProto, caller: Caller
+    ) -> pb.GetReconfigurationStatusResponseProto:
+        self._check_administrator(caller, "getReconfigurationStatus")
+        return self.reconfiguration.status()
+
+    def list_reconfigurable_properties(
+        self, request: pb.ListReconfigurablePropertiesRequestProto, caller: Caller
+    ) -> pb.ListReconfigurablePropertiesResponseProto:
+        self._check_administrator(caller, "listReconfigurableProperties")
+        return pb.ListReconfigurablePropertiesResponseProto(name=RECONFIGURABLE)
 
     def refresh_namenodes(
         self, request: pb.RefreshNamenodesRequestProto, caller: Caller

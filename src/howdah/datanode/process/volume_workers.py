@@ -37,16 +37,28 @@ class VolumeWorkers:
         self._lock = threading.Lock()
         self._checking: set[str] = set()
         self._to_reconcile: SimpleQueue[Reconcile] = SimpleQueue()
-        self._queues: dict[str, SimpleQueue[ExtendedBlock | Recheck]] = {
+        self._queues: dict[str, SimpleQueue[ExtendedBlock | Recheck | None]] = {
             volume.storage_id: SimpleQueue() for volume in store.volumes.all
         }
 
     def start(self) -> None:
         threading.Thread(target=self._reconcile, name="reconciler", daemon=True).start()
         for volume in self._store.volumes.all:
-            threading.Thread(
-                target=self._work, args=(volume,), name=f"deletions of {volume.path}", daemon=True
-            ).start()
+            self._start(volume)
+
+    def add_volume(self, volume: Volume) -> None:
+        """Work for this one, too; it is not used yet."""
+        self._queues[volume.storage_id] = SimpleQueue()
+        self._start(volume)
+
+    def _start(self, volume: Volume) -> None:
+        threading.Thread(
+            target=self._work, args=(volume,), name=f"deletions of {volume.path}", daemon=True
+        ).start()
+
+    def remove_volume(self, volume: Volume) -> None:
+        """Do nothing more for this one."""
+        self._queues[volume.storage_id].put(None)
 
     # --- deletions ---
 
@@ -70,6 +82,8 @@ class VolumeWorkers:
         queue = self._queues[volume.storage_id]
         while True:
             item = queue.get()
+            if item is None:
+                return
             try:
                 if isinstance(item, Recheck):
                     self._store.verify_again(item.block, item.start, item.stop)

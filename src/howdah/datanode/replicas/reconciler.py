@@ -37,6 +37,7 @@ from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
+from howdah.transfer.blocks import ExtendedBlock
 from howdah.transfer.meta_header import META_HEADER_BYTES, decode_meta_header
 
 log = logging.getLogger(__name__)
@@ -52,8 +53,10 @@ class Reconciler:
         lock: threading.Lock,
         short_circuit: ShortCircuitRegistry,
         notify: Callable[[Event], None],
+        is_held: Callable[[ExtendedBlock], bool],
     ) -> None:
-        """`lock` is that of the map."""
+        """`lock` is that of the map. `is_held` says whether somebody has a block to write."""
+        self._is_held = is_held
         self._volumes = volumes
         self._replicas = replicas
         self._lock = lock
@@ -114,7 +117,8 @@ class Reconciler:
     def _memory(self, pool_id: str, volume: Volume, replica: Replica | None) -> Memory:
         if replica is None:
             return Memory.NOWHERE
-        if replica.state is not ReplicaState.FINALIZED:
+        is_held = self._is_held(replica.as_block(pool_id))
+        if replica.state is not ReplicaState.FINALIZED or is_held:
             return Memory.CHANGING
         if replica.volume_id == volume.storage_id:
             return Memory.HERE

@@ -77,7 +77,14 @@ class BlockStore:
         self.short_circuit = ShortCircuitRegistry()
         """Local readers with files of their own; told before a finalized replica changes."""
         self.trouble = Trouble(replicas, self._lock, self.short_circuit, notify, self._served)
-        self.reconciler = Reconciler(volumes, replicas, self._lock, self.short_circuit, notify)
+        self.reconciler = Reconciler(
+            volumes,
+            replicas,
+            self._lock,
+            self.short_circuit,
+            notify,
+            lambda block: self.writers.of(block) is not None,
+        )
 
     # --- pools ---
 
@@ -469,6 +476,16 @@ class BlockStore:
 
     def corrupt(self, pool_id: str, replica: Replica, reason: str) -> None:
         self.trouble.corrupt(pool_id, replica, reason)
+
+    def admit(self, pool_id: str, replica: Replica) -> None:
+        """It was found on a volume that is new here. If the block has a replica already, the next
+        comparison of disk and memory settles which one stays."""
+        with self._lock:
+            self._replicas.add_pool(pool_id)
+            if self._replicas.find(pool_id, replica.block_id) is None:
+                self._replicas.add(pool_id, replica)
+            else:
+                log.warning("%r of %s is left aside: there is one already", replica, pool_id)
 
     def suspect(self, pool_id: str, replica: Replica) -> None:
         """Who read it had an error that may be the replica's fault."""

@@ -103,8 +103,9 @@ class Trouble:
         if trouble is not None:
             self.leave(volume, str(trouble))
 
-    def leave(self, volume: Volume, reason: str) -> None:
-        """The volume is not used any more, nor is what lies on it."""
+    def leave(self, volume: Volume, reason: str, *, tell: bool = True) -> None:
+        """The volume is not used any more, nor is what lies on it. Not to `tell` is for one that
+        has not failed."""
         with self._lock:
             if volume.failure is not None:
                 return
@@ -113,5 +114,7 @@ class Trouble:
             for pool_id, replica in lost:
                 self._replicas.remove(pool_id, replica.block_id)
                 self._short_circuit.revoke(pool_id, replica.block_id)
-        log.error("volume %s has failed with %d replicas: %s", volume, len(lost), reason)
-        self._notify(VolumeFailed(volume.storage_id, reason))
+        level = logging.ERROR if tell else logging.INFO
+        log.log(level, "volume %s is left with %d replicas: %s", volume, len(lost), reason)
+        if tell:
+            self._notify(VolumeFailed(volume.storage_id, reason))

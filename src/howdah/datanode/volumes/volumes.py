@@ -100,6 +100,8 @@ class Volume:
         self.reserve = reserve
         self.reserved_bytes = reserve.of(0)
         """As of the last time that it was asked how full it is."""
+        self.number = 0
+        """Among all volumes that there have been since the start."""
         self.failure: str | None = None
         self.capacity_bytes = 0
         """As it was when it was asked last; 0 before."""
@@ -241,7 +243,10 @@ class VolumeSet:
     ) -> None:
         assert volumes, "a datanode has at least one volume"
         self.all = tuple(volumes)
-        self._by_id = {volume.storage_id: volume for volume in volumes}
+        for number, volume in enumerate(volumes):
+            volume.number = number
+        self.by_id = {volume.storage_id: volume for volume in volumes}
+        """Removed ones included: there may be threads that are busy with them."""
         self._lock = threading.Lock()
         self.policy = policy
         self._next: dict[tuple[StorageType, str], int] = {}
@@ -249,7 +254,18 @@ class VolumeSet:
         """Called when a volume was passed over because it hangs."""
 
     def __getitem__(self, storage_id: str) -> Volume:
-        return self._by_id[storage_id]
+        return self.by_id[storage_id]
+
+    def add(self, volume: Volume) -> None:
+        """Use this one, too; its number is one that none has had."""
+        with self._lock:
+            self.by_id[volume.storage_id] = volume
+            self.all = (*self.all, volume)
+
+    def remove(self, volume: Volume) -> None:
+        """Use it no more."""
+        with self._lock:
+            self.all = tuple(each for each in self.all if each is not volume)
 
     def working(self) -> list[Volume]:
         return [volume for volume in self.all if volume.failure is None]

@@ -302,6 +302,31 @@ class DatanodeAdministration:
         )
         self._rpc.call("triggerBlockReport", request, datanode_pb.TriggerBlockReportResponseProto)
 
+    def start_reconfiguration(self) -> None:
+        """Have it read its configuration anew; `RemoteError` while it is about to."""
+        self._rpc.call(
+            "startReconfiguration",
+            datanode_pb.StartReconfigurationRequestProto(),
+            datanode_pb.StartReconfigurationResponseProto,
+        )
+
+    def reconfiguration_status(self) -> datanode_pb.GetReconfigurationStatusResponseProto:
+        """Of the last time; `startTime` is 0 where there was none."""
+        return self._rpc.call(
+            "getReconfigurationStatus",
+            datanode_pb.GetReconfigurationStatusRequestProto(),
+            datanode_pb.GetReconfigurationStatusResponseProto,
+        )
+
+    def reconfigurable_properties(self) -> list[str]:
+        """What it takes from its configuration while it runs."""
+        answer = self._rpc.call(
+            "listReconfigurableProperties",
+            datanode_pb.ListReconfigurablePropertiesRequestProto(),
+            datanode_pb.ListReconfigurablePropertiesResponseProto,
+        )
+        return list(answer.name)
+
     def delete_block_pool(self, pool_id: str, *, force: bool) -> None:
         request = datanode_pb.DeleteBlockPoolRequestProto(blockPool=pool_id, force=force)
         self._rpc.call("deleteBlockPool", request, datanode_pb.DeleteBlockPoolResponseProto)

@@ -65,10 +65,14 @@ class Invalidation:
     def invalidate(
         self, storage: Storage, block_id: int, generation_stamp: int, *, is_excess: bool = False
     ) -> None:
-        """Queue an order to delete the replica. The replica no longer counts."""
-        if not self.is_ordering:
-            return
+        """Queue an order to delete the replica. The replica no longer counts.
+
+        Not of a storage that is out of reach: its node could never report that it is done, and
+        would get no other replica of the block."""
         node = storage.node
+        is_there = node.storages.get(storage.storage_id) is storage and not storage.failed
+        if not self.is_ordering or not is_there:
+            return
         if block_id not in self._blocks:
             self._end(node, block_id)
             node.orphaned.add(block_id & _UNSIGNED, generation_stamp & _UNSIGNED)

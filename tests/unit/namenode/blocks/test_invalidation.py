@@ -265,3 +265,14 @@ def test_any_number_of_a_replica_is_told_as_it_came(client: Any, nodes: Nodes, n
         address=node.ip,
     )
     assert told(node) == [number]
+
+
+def test_no_order_is_kept_for_a_storage_that_is_out_of_reach(
+    client: Any, nodes: Nodes, block: Block
+) -> None:
+    storage = next(iter(block.replicas))
+    node = storage.node
+    del node.storages[storage.storage_id]
+    block_map = nodes[0].namenode.core.blocks
+    block_map.invalidation.invalidate(storage, block.block_id, block.generation_stamp)
+    assert (dict(node.invalidated), list(node.to_invalidate)) == ({}, [])

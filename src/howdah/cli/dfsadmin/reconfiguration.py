@@ -1,0 +1,100 @@
+"""`dfsadmin -reconfig`: have running datanodes read their configuration anew."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Final
+
+from howdah import errors
+from howdah.cli.arguments.usage import UsageError
+from howdah.cli.dfsadmin.command import Cluster, Command, Failed
+from howdah.cli.dfsadmin.datanodes import datanode_at
+from howdah.fs.hdfs.administration import DatanodeAdministration
+from howdah.wording import java_date
+
+_KINDS: Final = {"livenodes": "LIVE", "decomnodes": "DECOMMISSIONING"}
+Ask = Callable[[DatanodeAdministration, str], None]
+
+
+def _start(datanode: DatanodeAdministration, place: str) -> None:
+    datanode.start_reconfiguration()
+    print(f"Started reconfiguration task on node [{place}].")
+
+
+def _status(datanode: DatanodeAdministration, place: str) -> None:
+    status = datanode.reconfiguration_status()
+    said = f"Reconfiguring status for node [{place}]: "
+    if not status.startTime:
+        print(f"{said}no task was found.")
+        return
+    said += f"started at {java_date(status.startTime)}"
+    if not status.HasField("endTime"):
+        print(f"{said} and is still running.")
+        return
+    print(f"{said} and finished at {java_date(status.endTime)}.")
+    for change in status.changes:
+        what = "FAILED: Change" if change.errorMessage else "SUCCESS: Changed"
+        print(
+            f'{what} property {change.name}\n\tFrom: "{change.oldValue}"\n\tTo: "{change.newValue}"'
+        )
+        if change.errorMessage:
+            print(f"\tError: {change.errorMessage}")
+
+
+def _properties(datanode: DatanodeAdministration, place: str) -> None:
+    names = datanode.reconfigurable_properties()
+    print(f"Node [{place}] Reconfigurable properties:")
+    for name in names:
+        print(name)
+
+
+_OPERATIONS: Final[dict[str, tuple[Ask, str, str]]] = {
+    "start": (_start, "reconfiguring", "Starting of reconfiguration task"),
+    "status": (_status, "reloading configuration", "Retrieval of reconfiguration status"),
+    "properties": (_properties, "reconfiguration", "Retrieval of reconfigurable properties"),
+}
+
+
+def _reconfigure(words: list[str], cluster: Cluster) -> None:
+    kind, place, operation = words
+    if kind not in ("namenode", "datanode") or operation not in _OPERATIONS:
+        raise UsageError
+    if kind == "namenode":
+        raise errors.UnsupportedOperation(
+            "a namenode does not change its configuration while it runs: stop it and start it anew"
+        )
+    ask, failing, several = _OPERATIONS[operation]
+    if place not in _KINDS:
+        with datanode_at(place, cluster) as datanode:
+            try:
+                ask(datanode, place)
+            except errors.HowdahError as error:
+                raise Failed(f"Node [{place}] {failing}: {error}.", 1) from error
+        return
+    failed = 0
+    nodes = cluster.administration.datanodes(_KINDS[place])
+    for node in nodes:
+        address = f"{node.id.ipAddr}:{node.id.ipcPort}"
+        with datanode_at(address, cluster) as datanode:
+            try:
+                ask(datanode, address)
+            except errors.HowdahError as error:
+                failed += 1
+                print(f"Node [{address}] {failing}: {error}.", file=sys.stderr)
+    print(f"{several} successful on {len(nodes) - failed} nodes, failed on {failed} nodes.")
+    if failed:
+        raise Failed(f"{failed} of {len(nodes)} nodes could not be asked", 1)
+
+
+COMMANDS: Final = {
+    "-reconfig": Command(
+        "<namenode|datanode> <host:ipc_port|livenodes|decomnodes> <start|status|properties>",
+        "Have a running datanode, or all of them, take what has changed in their configuration:\n"
+        "begin with that, ask how it went, or ask for what can be changed. Volumes come and go so\n"
+        "(`dfs.datanode.data.dir`). A namenode is to be started anew.",
+        _reconfigure,
+        3,
+        3,
+    ),
+}

@@ -1,0 +1,210 @@
+"""A new look at the configuration while the datanode runs: `dfsadmin -reconfig datanode`.
+
+ReconfigurableBase, and DataNode.refreshVolumes, in Hadoop. The files of the configuration are
+read anew, and what has changed of `RECONFIGURABLE` takes effect. What cannot keeps its old value,
+and the administrator is told why.
+
+A volume is added in this order: its directory is found, locked and formatted, and joins the
+namespaces that are served; its replicas are found; the data process uses it; then the keeper
+counts it and a full report names it. One that goes leaves the data process first. A directory
+that changes its storage type is refused.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from howdah import errors, keys
+from howdah.config import Configuration
+from howdah.datanode.channel.messages import (
+    AddVolume,
+    BalanceBandwidth,
+    Command,
+    FoundReplica,
+    PropertyChange,
+    Reconfigured,
+    RemoveVolume,
+)
+from howdah.datanode.keeper.directories import DataDirectories
+from howdah.datanode.keeper.inventory import Inventory
+from howdah.datanode.keeper.reports import Namespace
+from howdah.datanode.replicas.replicas import Replica, ReplicaMap
+from howdah.datanode.replicas.scan import scan_pool
+from howdah.datanode.scanners.volume_scanner import VolumeScanners
+from howdah.datanode.settings import RECONFIGURABLE, reserves
+from howdah.datanode.volumes.volumes import Volume, VolumeSet
+
+log = logging.getLogger(__name__)
+
+DATA_DIR: Final = keys.DFS_DATANODE_DATA_DIR.name
+BANDWIDTH: Final = keys.DFS_DATANODE_BALANCE_BANDWIDTHPERSEC.name
+REMOVAL_TIMEOUT_S: Final = 60.0
+
+
+class Reconfiguration:
+    """Of one datanode."""
+
+    def __init__(
+        self,
+        conf: Configuration,
+        directories: DataDirectories,
+        inventory: Inventory,
+        scanners: VolumeScanners,
+        *,
+        gauges: int,
+        namespaces: Callable[[], Sequence[Namespace]],
+        command: Callable[[Command], None],
+        report: Callable[[], None],
+    ) -> None:
+        """`gauges`: how many volumes there can be from the start to the end. `namespaces` are
+        those that are served; `report` has namenodes told of all replicas."""
+        self._conf = conf
+        self._in_effect = {name: conf.raw(name) or "" for name in RECONFIGURABLE}
+        self._directories = directories
+        self._inventory = inventory
+        self._scanners = scanners
+        self._gauges = gauges
+        self._namespaces = namespaces
+        self._command = command
+        self._report = report
+        self._next_number = len(inventory.volumes.all)
+        self._changed = threading.Condition()
+        self._removed: set[str] = set()
+
+    def start(self) -> None:
+        """Take the look, on a thread of its own."""
+        threading.Thread(target=self._run, name="reconfiguration", daemon=True).start()
+
+    def removed(self, storage_id: str) -> None:
+        """The data process does not use this volume any more."""
+        with self._changed:
+            self._removed.add(storage_id)
+            self._changed.notify_all()
+
+    def _run(self) -> None:
+        try:
+            changes = self._look()
+        except Exception as error:
+            log.exception("the new look at the configuration failed on a defect")
+            changes = (PropertyChange("", "", "", repr(error)),)
+        self._command(Reconfigured(changes))
+
+    def _look(self) -> tuple[PropertyChange, ...]:
+        try:
+            fresh = self._conf.reloaded()
+            fresh.check_values()
+        except (errors.HowdahError, OSError) as error:
+            log.error("the configuration cannot be read anew: %s", error)
+            return (PropertyChange(DATA_DIR, self._in_effect[DATA_DIR], "", str(error)),)
+        changes = []
+        for name in RECONFIGURABLE:
+            old, new = self._in_effect[name], fresh.raw(name) or ""
+            if old == new:
+                continue
+            problem = ""
+            try:
+                self._apply(name, fresh)
+                self._in_effect[name] = new
+            except (errors.HowdahError, OSError) as error:
+                problem = str(error)
+                log.error("%s cannot be changed to %s: %s", name, new, error)
+            changes.append(PropertyChange(name, old, new, problem))
+        return tuple(changes)
+
+    def _apply(self, name: str, fresh: Configuration) -> None:
+        if name == BANDWIDTH:
+            bandwidth = fresh.get(keys.DFS_DATANODE_BALANCE_BANDWIDTHPERSEC)
+            self._command(BalanceBandwidth(bandwidth))
+        else:
+            self._swap(fresh)
+
+    # --- volumes ---
+
+    def _swap(self, fresh: Configuration) -> None:
+        """Raises what keeps a volume from being added; the others are added and removed."""
+        wanted = {str(path): kind for kind, path in fresh.get(keys.DFS_DATANODE_DATA_DIR)}
+        present = {volume.path: volume for volume in self._inventory.volumes.all}
+        for path, kind in wanted.items():
+            volume = present.get(path)
+            if volume is not None and volume.storage_type.name != kind:
+                raise errors.InvalidConfiguration(
+                    f"Changing storage type is not allowed: {path} is {volume.storage_type.name}"
+                )
+        kept = [v for v in present.values() if v.path in wanted and v.failure is None]
+        added = [path for path in wanted if path not in present]
+        if not kept and not added:
+            raise errors.InvalidConfiguration("No directory is specified.")
+        failures = []
+        for path in added:
+            try:
+                self._add(wanted[path], Path(path), fresh)
+            except (errors.HowdahError, OSError) as error:
+                log.error("%s cannot be added: %s", path, error)
+                failures.append(f"{path}: {error}")
+        if failures and not kept and len(failures) == len(added):
+            raise errors.InvalidConfiguration("; ".join(failures))
+        for volume in present.values():
+            if volume.path not in wanted:
+                self._remove(volume)
+        self._report()
+        if failures:
+            raise errors.InvalidConfiguration("; ".join(failures))
+
+    def _add(self, kind: str, path: Path, fresh: Configuration) -> None:
+        if self._next_number >= self._gauges:
+            raise errors.InvalidConfiguration(
+                "too many volumes have been added since the start: start the datanode anew"
+            )
+        reserve = reserves(fresh)(kind, path)
+        volume = self._directories.add(kind, path, reserve, self._namespaces())
+        found = ReplicaMap()
+        alone = VolumeSet([volume])
+        volume.number = self._next_number
+        self._next_number += 1
+        for namespace in self._namespaces():
+            scan_pool(alone, namespace.pool_id, found)
+        if volume.failure is not None:
+            self._directories.remove(volume)
+            raise errors.InconsistentStorage(volume.failure)
+        replicas = [
+            (pool_id, replica) for pool_id in found.pools() for replica in found.of_pool(pool_id)
+        ]
+        pools = tuple((pool, volume.pool_used_bytes(pool)) for pool in found.pools())
+        self._command(
+            AddVolume(
+                volume.path,
+                volume.storage_id,
+                volume.storage_type,
+                (reserve.absolute_bytes, reserve.percent, reserve.calculator),
+                volume.number,
+                pools,
+                tuple(_found(pool_id, replica) for pool_id, replica in replicas),
+            )
+        )
+        self._inventory.add(volume, replicas)
+        self._scanners.add(volume)
+        log.info("%s is added with %d replicas", volume, len(replicas))
+
+    def _remove(self, volume: Volume) -> None:
+        self._scanners.remove(volume.storage_id)
+        self._command(RemoveVolume(volume.storage_id))
+        with self._changed:
+            is_gone = self._changed.wait_for(
+                lambda: volume.storage_id in self._removed, REMOVAL_TIMEOUT_S
+            )
+            self._removed.discard(volume.storage_id)
+        if not is_gone:
+            raise errors.RemoteError(
+                f"the data process still uses {volume.path} after {REMOVAL_TIMEOUT_S:g} s"
+            )
+        self._inventory.remove(volume)
+        self._directories.remove(volume)
+        log.info("%s is removed", volume)
+
+
+def _found(pool_id: str, replica: Replica) -> FoundReplica:
+    return FoundReplica(replica.as_block(pool_id), int(replica.state), replica.tail[1])

@@ -1,0 +1,59 @@
+"""Volumes that come and go while the data process runs (`dfsadmin -reconfig`).
+
+FsDatasetImpl.addVolume and removeVolumes in Hadoop. The keeper has made a volume ready and
+found its replicas; here it becomes one of those that are used. One that goes is left as a
+failed one is: who writes there loses the replica and goes on elsewhere.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from howdah.datanode.channel.gauges import Gauges
+from howdah.datanode.channel.messages import AddVolume, VolumeRemoved
+from howdah.datanode.process.volume_workers import VolumeWorkers
+from howdah.datanode.replicas.replicas import Replica
+from howdah.datanode.replicas.states import ReplicaState
+from howdah.datanode.replicas.store import BlockStore
+from howdah.datanode.volumes.reserve import Reserve
+from howdah.datanode.volumes.volumes import Volume
+
+log = logging.getLogger(__name__)
+
+
+def connect_gauge(volume: Volume, gauges: Gauges) -> None:
+    """The keeper sees from now on how much room is promised there."""
+    number = volume.number
+    volume.on_promise = lambda count: gauges.set_promised_bytes(number, count)
+
+
+def add_volume(store: BlockStore, workers: VolumeWorkers, gauges: Gauges, order: AddVolume) -> None:
+    volume = Volume(order.path, order.storage_id, order.storage_type, Reserve(*order.reserve))
+    volume.number = order.number
+    connect_gauge(volume, gauges)
+    for pool_id, count_bytes in order.used_bytes:
+        volume.count(pool_id, count_bytes)
+    workers.add_volume(volume)
+    store.volumes.add(volume)
+    for found in order.replicas:
+        block = found.block
+        store.admit(
+            block.pool_id,
+            Replica(
+                block.block_id,
+                block.generation_stamp,
+                ReplicaState(found.state),
+                volume.storage_id,
+                block.length_bytes,
+                found.last_sum,
+            ),
+        )
+    log.info("%s is used from now on, with %d replicas", volume, len(order.replicas))
+
+
+def remove_volume(store: BlockStore, workers: VolumeWorkers, storage_id: str) -> None:
+    volume = store.volumes[storage_id]
+    store.trouble.leave(volume, "it was taken out of the configuration", tell=False)
+    store.volumes.remove(volume)
+    workers.remove_volume(volume)
+    store.tell(VolumeRemoved(storage_id))

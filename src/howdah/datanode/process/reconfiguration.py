@@ -1,0 +1,63 @@
+"""What administrators are told of a new look at the configuration (ReconfigurableBase in Hadoop).
+
+The keeper takes the look and acts (`keeper.reconfiguration`); one look is taken at a time.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from howdah import errors
+from howdah.datanode.channel.messages import Event, PropertyChange, ReconfigurationAsked
+from howdah.proto import client_datanode_pb2 as pb
+from howdah.rpc.service import Service
+
+PROTOCOL = "org.apache.hadoop.hdfs.protocol.ReconfigurationProtocol"
+
+
+class ReconfigurationTask:
+    """The last one. Any thread may call any method."""
+
+    def __init__(self, notify: Callable[[Event], None]) -> None:
+        self._notify = notify
+        self._lock = threading.Lock()
+        self._started_ms = self._ended_ms = 0
+        self._changes: tuple[PropertyChange, ...] = ()
+
+    def start(self) -> None:
+        """Raises `RemoteError` while another one is under way."""
+        with self._lock:
+            if self._started_ms and not self._ended_ms:
+                raise errors.RemoteError("Another reconfiguration task is running.")
+            self._started_ms, self._ended_ms, self._changes = _now_ms(), 0, ()
+        self._notify(ReconfigurationAsked())
+
+    def ended(self, changes: tuple[PropertyChange, ...]) -> None:
+        with self._lock:
+            self._ended_ms, self._changes = _now_ms(), changes
+
+    def status(self) -> pb.GetReconfigurationStatusResponseProto:
+        with self._lock:
+            answer = pb.GetReconfigurationStatusResponseProto(startTime=self._started_ms)
+            if self._ended_ms:
+                answer.endTime = self._ended_ms
+                for change in self._changes:
+                    answer.changes.add(
+                        name=change.name,
+                        oldValue=change.old,
+                        newValue=change.new,
+                        errorMessage=change.error or None,
+                    )
+            return answer
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def service(implementation: object) -> Service:
+    """The three calls alone, as Hadoop's datanodes offer them besides."""
+    descriptor = pb.DESCRIPTOR.services_by_name["ReconfigurationProtocolService"]
+    return Service(PROTOCOL, 1, descriptor, implementation)
