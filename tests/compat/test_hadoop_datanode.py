@@ -6,12 +6,14 @@ takes its directories, address and all; then ours takes them back.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -63,9 +65,20 @@ class Mixed:
                 "Hadoop's datanode serves",
             )
             assert process.poll() is None, self._log.read_text()[-3000:]
+            wait_until(self._have_reported, _START_S, "all volumes have reported in full")
             yield process
         self.cluster.start(OTHER)
         self.cluster.wait_ready()
+
+    def _have_reported(self) -> bool:
+        """Until then the namenode deletes no other replica for one on such a volume."""
+        return self.figure("NumStaleStorages") == 0
+
+    def figure(self, name: str) -> int:
+        """Of the namenode."""
+        bean = "Hadoop:service=NameNode,name=FSNamesystem"
+        with urlopen(f"{self.cluster.http}/jmx?qry={bean}", timeout=20) as answer:
+            return int(json.load(answer)["beans"][0][name])
 
     @contextmanager
     def java(self) -> Iterator[subprocess.Popen[bytes]]:
@@ -338,6 +351,12 @@ def test_replicas_are_moved_between_hadoops_datanode_and_ours(mixed: Mixed) -> N
                 lambda: sum(len(replicas_on(cluster, name)) for name in ("datanode0", OTHER)) == 2,
                 _START_S,
                 "the replica at the source is deleted",
+            )
+            # Until then the namenode takes a new replica there for the old one.
+            wait_until(
+                lambda: mixed.figure("ExcessBlocks") == 0,
+                _START_S,
+                "the namenode knows that the replica at the source is deleted",
             )
             with fs.open("/moved") as stream:
                 assert stream.read() == data
