@@ -59,7 +59,9 @@ from howdah.transfer.ops import (
     VERSION,
     BlockChecksum,
     CachingHints,
+    CopyBlock,
     Op,
+    ReplaceBlock,
     Stage,
     TransferBlock,
     encode_request,
@@ -77,6 +79,8 @@ MESSAGES: Final[dict[Op, type[Message]]] = {
     Op.READ_BLOCK: data_transfer_pb2.OpReadBlockProto,
     Op.TRANSFER_BLOCK: data_transfer_pb2.OpTransferBlockProto,
     Op.BLOCK_CHECKSUM: data_transfer_pb2.OpBlockChecksumProto,
+    Op.COPY_BLOCK: data_transfer_pb2.OpCopyBlockProto,
+    Op.REPLACE_BLOCK: data_transfer_pb2.OpReplaceBlockProto,
     Op.REQUEST_SHORT_CIRCUIT_FDS: data_transfer_pb2.OpRequestShortCircuitAccessProto,
     Op.RELEASE_SHORT_CIRCUIT_FDS: data_transfer_pb2.ReleaseShortCircuitAccessRequestProto,
 }
@@ -94,6 +98,8 @@ class Target:
         self.lab = lab
         self.node = lab.node(DataSettings(socket_timeout_s=10, keepalive_s=1))
         self._ids = itertools.count(1)
+        self.others: list[Any] = []
+        """Further datanodes, which requests name."""
         self._descriptors = descriptors()
 
     def fresh(self) -> Any:
@@ -138,7 +144,8 @@ class Target:
     def harm(self, caplog: pytest.LogCaptureFixture) -> str:
         """What a request has done that it must not do, or nothing."""
         node = self.node
-        node.wait_idle()
+        for each in (node, *self.others):
+            each.wait_idle()
         replicas = list(node.replicas.of_pool(self.lab.POOL))
         listed = [
             ListedReplica(r.block_id, r.length_bytes, r.generation_stamp, r.state) for r in replicas
@@ -251,6 +258,28 @@ def test_a_write_with_any_number(
             source=NOBODY,
         )
 
+    sweep(target, make, caplog)
+
+
+def test_a_copy_for_a_move_with_any_number(
+    target: Target, caplog: pytest.LogCaptureFixture
+) -> None:
+    sweep(target, lambda: CopyBlock(target.finalized()), caplog)
+
+
+def test_a_move_with_any_number(target: Target, caplog: pytest.LogCaptureFixture) -> None:
+    lab = target.lab
+    proxy = lab.node(DataSettings(socket_timeout_s=10, keepalive_s=1))
+    target.others.append(proxy)
+
+    def make() -> Any:
+        block = target.fresh()
+        lab.write_block(proxy, block, DATA)
+        proxy.wait_idle()
+        return ReplaceBlock(block.with_length(len(DATA)), "somebody", proxy.address)
+
+    assert target.send(*message_of(make()))
+    target.harm(caplog)
     sweep(target, make, caplog)
 
 
