@@ -52,7 +52,7 @@ def _properties(datanode: DatanodeAdministration, place: str) -> None:
 _OPERATIONS: Final[dict[str, tuple[Ask, str, str]]] = {
     "start": (_start, "reconfiguring", "Starting of reconfiguration task"),
     "status": (_status, "reloading configuration", "Retrieval of reconfiguration status"),
-    "properties": (_properties, "reconfiguration", "Retrieval of reconfigurable properties"),
+    "properties": (_properties, "reconfiguration", ""),
 }
 
 
@@ -72,6 +72,9 @@ def _reconfigure(words: list[str], cluster: Cluster) -> None:
             except errors.HowdahError as error:
                 raise Failed(f"Node [{place}] {failing}: {error}.", 1) from error
         return
+    if operation == "properties":
+        # Hadoop's program asks one node only, too.
+        raise UsageError(f"Does not contain a valid host:port authority: {place}")
     failed = 0
     nodes = cluster.administration.datanodes(_KINDS[place])
     for node in nodes:
