@@ -44,6 +44,9 @@ _MAIN = {
     "datanode": "org.apache.hadoop.hdfs.server.datanode.DataNode",
 }
 
+# A datanode's pages are at a port that nothing asks for, and not at the same one for all.
+_ARGUMENTS = {"datanode": ["-D", "dfs.datanode.http.address=127.0.0.1:0"]}
+
 
 class NoPeer(Exception):
     """There is no Hadoop here to measure against; the message says why."""
@@ -124,7 +127,9 @@ class ApacheCluster:
     def start(self) -> None:
         """Start the servers on what their directories hold, and do not wait for them."""
         names = self.layout.names[: self._datanodes + 1]
-        self._processes = {name: self._run(name, []) for name in names}
+        self._processes = {
+            name: self._run(name, _ARGUMENTS.get(role_of(name), [])) for name in names
+        }
 
     def kill(self) -> None:
         for process in self._processes.values():

@@ -137,7 +137,8 @@ class FileSystem(AttributeOperations, PythonFiles):
 
     @abstractmethod
     def mkdir(self, path: PathLike, permission: int | None = None) -> bool:
-        """Make one directory, whose parent must exist; raises `PathExists` if it is there."""
+        """Make one directory, whose parent must exist. If it is there already, `PathExists` is
+        raised, but not on HDFS: its namenodes answer as if they had made it."""
 
     @abstractmethod
     def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
