@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1ahowdah/proto/refresh.proto\x12\x06howdah\"\x1f\n\x1dRefreshServiceAclRequestProto\" \n\x1eRefreshServiceAclResponseProto\")\n\'RefreshUserToGroupsMappingsRequestProto\"*\n(RefreshUserToGroupsMappingsResponseProto\"1\n/RefreshSuperUserGroupsConfigurationRequestProto\"2\n0RefreshSuperUserGroupsConfigurationResponseProto\"\x1e\n\x1cRefreshCallQueueRequestProto\"\x1f\n\x1dRefreshCallQueueResponseProto2\x8f\x01\n)RefreshAuthorizationPolicyProtocolService\x12\x62\n\x11refreshServiceAcl\x12%.howdah.RefreshServiceAclRequestProto\x1a&.howdah.RefreshServiceAclResponseProto2\xc2\x02\n\"RefreshUserMappingsProtocolService\x12\x80\x01\n\x1brefreshUserToGroupsMappings\x12/.howdah.RefreshUserToGroupsMappingsRequestProto\x1a\x30.howdah.RefreshUserToGroupsMappingsResponseProto\x12\x98\x01\n#refreshSuperUserGroupsConfiguration\x12\x37.howdah.RefreshSuperUserGroupsConfigurationRequestProto\x1a\x38.howdah.RefreshSuperUserGroupsConfigurationResponseProto2\x82\x01\n\x1fRefreshCallQueueProtocolService\x12_\n\x10refreshCallQueue\x12$.howdah.RefreshCallQueueRequestProto\x1a%.howdah.RefreshCallQueueResponseProto')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1ahowdah/proto/refresh.proto\x12\x06howdah\"\x1f\n\x1dRefreshServiceAclRequestProto\" \n\x1eRefreshServiceAclResponseProto\")\n\'RefreshUserToGroupsMappingsRequestProto\"*\n(RefreshUserToGroupsMappingsResponseProto\"1\n/RefreshSuperUserGroupsConfigurationRequestProto\"2\n0RefreshSuperUserGroupsConfigurationResponseProto\"\x1e\n\x1cRefreshCallQueueRequestProto\"\x1f\n\x1dRefreshCallQueueResponseProto\",\n\x1cGetGroupsForUserRequestProto\x12\x0c\n\x04user\x18\x01 \x02(\t\"/\n\x1dGetGroupsForUserResponseProto\x12\x0e\n\x06groups\x18\x01 \x03(\t2\x8f\x01\n)RefreshAuthorizationPolicyProtocolService\x12\x62\n\x11refreshServiceAcl\x12%.howdah.RefreshServiceAclRequestProto\x1a&.howdah.RefreshServiceAclResponseProto2\xc2\x02\n\"RefreshUserMappingsProtocolService\x12\x80\x01\n\x1brefreshUserToGroupsMappings\x12/.howdah.RefreshUserToGroupsMappingsRequestProto\x1a\x30.howdah.RefreshUserToGroupsMappingsResponseProto\x12\x98\x01\n#refreshSuperUserGroupsConfiguration\x12\x37.howdah.RefreshSuperUserGroupsConfigurationRequestProto\x1a\x38.howdah.RefreshSuperUserGroupsConfigurationResponseProto2\x82\x01\n\x1fRefreshCallQueueProtocolService\x12_\n\x10refreshCallQueue\x12$.howdah.RefreshCallQueueRequestProto\x1a%.howdah.RefreshCallQueueResponseProto2\x81\x01\n\x1eGetUserMappingsProtocolService\x12_\n\x10getGroupsForUser\x12$.howdah.GetGroupsForUserRequestProto\x1a%.howdah.GetGroupsForUserResponseProto')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -47,10 +47,16 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_REFRESHCALLQUEUEREQUESTPROTO']._serialized_end=325
   _globals['_REFRESHCALLQUEUERESPONSEPROTO']._serialized_start=327
   _globals['_REFRESHCALLQUEUERESPONSEPROTO']._serialized_end=358
-  _globals['_REFRESHAUTHORIZATIONPOLICYPROTOCOLSERVICE']._serialized_start=361
-  _globals['_REFRESHAUTHORIZATIONPOLICYPROTOCOLSERVICE']._serialized_end=504
-  _globals['_REFRESHUSERMAPPINGSPROTOCOLSERVICE']._serialized_start=507
-  _globals['_REFRESHUSERMAPPINGSPROTOCOLSERVICE']._serialized_end=829
-  _globals['_REFRESHCALLQUEUEPROTOCOLSERVICE']._serialized_start=832
-  _globals['_REFRESHCALLQUEUEPROTOCOLSERVICE']._serialized_end=962
+  _globals['_GETGROUPSFORUSERREQUESTPROTO']._serialized_start=360
+  _globals['_GETGROUPSFORUSERREQUESTPROTO']._serialized_end=404
+  _globals['_GETGROUPSFORUSERRESPONSEPROTO']._serialized_start=406
+  _globals['_GETGROUPSFORUSERRESPONSEPROTO']._serialized_end=453
+  _globals['_REFRESHAUTHORIZATIONPOLICYPROTOCOLSERVICE']._serialized_start=456
+  _globals['_REFRESHAUTHORIZATIONPOLICYPROTOCOLSERVICE']._serialized_end=599
+  _globals['_REFRESHUSERMAPPINGSPROTOCOLSERVICE']._serialized_start=602
+  _globals['_REFRESHUSERMAPPINGSPROTOCOLSERVICE']._serialized_end=924
+  _globals['_REFRESHCALLQUEUEPROTOCOLSERVICE']._serialized_start=927
+  _globals['_REFRESHCALLQUEUEPROTOCOLSERVICE']._serialized_end=1057
+  _globals['_GETUSERMAPPINGSPROTOCOLSERVICE']._serialized_start=1060
+  _globals['_GETUSERMAPPINGSPROTOCOLSERVICE']._serialized_end=1189
 # @@protoc_insertion_point(module_scope)

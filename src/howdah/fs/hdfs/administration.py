@@ -35,6 +35,7 @@ _log = logging.getLogger(__name__)
 AUTHORIZATION_PROTOCOL = "org.apache.hadoop.security.authorize.RefreshAuthorizationPolicyProtocol"
 USER_MAPPINGS_PROTOCOL = "org.apache.hadoop.security.RefreshUserMappingsProtocol"
 CALL_QUEUE_PROTOCOL = "org.apache.hadoop.ipc.RefreshCallQueueProtocol"
+GROUPS_PROTOCOL = "org.apache.hadoop.tools.GetUserMappingsProtocol"
 DATANODE_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
 
 
@@ -190,7 +191,7 @@ class Administration:
     # Settings that are read anew.
 
     def refresh_service_acl(self) -> None:
-        self._refresh(
+        self._other(
             AUTHORIZATION_PROTOCOL,
             "refreshServiceAcl",
             refresh_pb2.RefreshServiceAclRequestProto(),
@@ -198,7 +199,7 @@ class Administration:
         )
 
     def refresh_user_to_groups_mappings(self) -> None:
-        self._refresh(
+        self._other(
             USER_MAPPINGS_PROTOCOL,
             "refreshUserToGroupsMappings",
             refresh_pb2.RefreshUserToGroupsMappingsRequestProto(),
@@ -206,7 +207,7 @@ class Administration:
         )
 
     def refresh_super_user_groups_configuration(self) -> None:
-        self._refresh(
+        self._other(
             USER_MAPPINGS_PROTOCOL,
             "refreshSuperUserGroupsConfiguration",
             refresh_pb2.RefreshSuperUserGroupsConfigurationRequestProto(),
@@ -214,19 +215,33 @@ class Administration:
         )
 
     def refresh_call_queue(self) -> None:
-        self._refresh(
+        self._other(
             CALL_QUEUE_PROTOCOL,
             "refreshCallQueue",
             refresh_pb2.RefreshCallQueueRequestProto(),
             refresh_pb2.RefreshCallQueueResponseProto,
         )
 
-    def _refresh(
-        self, protocol: str, method: str, request: Message, response_type: type[M]
-    ) -> None:
+    def groups_of(self, user: str) -> list[str]:
+        """The groups of a user, as the namenode knows them; none of one unknown to it.
+
+        Raises IllegalArgument for an empty name, RpcNoSuchProtocol where the server does
+        not tell groups.
+        """
+        return list(
+            self._other(
+                GROUPS_PROTOCOL,
+                "getGroupsForUser",
+                refresh_pb2.GetGroupsForUserRequestProto(user=user),
+                refresh_pb2.GetGroupsForUserResponseProto,
+            ).groups
+        )
+
+    def _other(self, protocol: str, method: str, request: Message, response_type: type[M]) -> M:
+        """A call of another protocol than ClientProtocol, at the same address."""
         rpc = RpcClient(self._namenode.address, protocol, user=self._namenode.user)
         try:
-            rpc.call(method, request, response_type)
+            return rpc.call(method, request, response_type)
         finally:
             rpc.close()
 

@@ -204,6 +204,7 @@ CATEGORIES: Final[Mapping[str, Mapping[str, Category | ByRequest]]] = {
         "refreshSuperUserGroupsConfiguration": UNCHECKED,
     },
     refresh.CALL_QUEUE: {"refreshCallQueue": UNCHECKED},
+    refresh.GROUPS: {"getGroupsForUser": UNCHECKED},
 }
 
 

@@ -42,7 +42,8 @@ class Groups:
             return known
         try:
             gid = pwd.getpwnam(user).pw_gid
-        except KeyError:
+        except (KeyError, ValueError):
+            # A name that no system can have, as one with a zero byte, is a ValueError.
             return ()
         names = []
         for member_of in os.getgrouplist(user, gid):

@@ -237,7 +237,7 @@ class Namenode:
                     ha_settings(conf),
                     partial(serving_process, self.log_writer, this_process()),
                 ).service(),
-                *refresh_services(core),
+                *refresh_services(core, known_groups.once_known),
             ],
             CategoryGate(
                 self.context,

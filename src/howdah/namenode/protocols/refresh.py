@@ -4,24 +4,32 @@ Hadoop has a protocol for each kind of them. Of what they are about the namenode
 the groups of users; the rest it refuses, and says what there is not. As in Hadoop
 anybody may ask, who passes the authorization of services, of which there is none here:
 all that it changes is when the namenode looks something up.
+
+`GetUserMappingsProtocol` stands beside them: it tells anybody the groups of any user, as the
+namenode knows them, in every role.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from howdah import errors
 from howdah.namenode.calls.core import Core
 from howdah.proto import refresh_pb2 as pb
-from howdah.rpc.service import Caller, Service
+from howdah.rpc.service import Caller, Deferred, Service
 
 AUTHORIZATION: Final = "org.apache.hadoop.security.authorize.RefreshAuthorizationPolicyProtocol"
 USER_MAPPINGS: Final = "org.apache.hadoop.security.RefreshUserMappingsProtocol"
 CALL_QUEUE: Final = "org.apache.hadoop.ipc.RefreshCallQueueProtocol"
+GROUPS: Final = "org.apache.hadoop.tools.GetUserMappingsProtocol"
+
+OnceKnown = Callable[[str, Callable[[errors.HowdahError | None], None]], None]
+"""Calls back when the groups of a user are known, or with the reason why they are not."""
 
 
 class Refreshing:
-    """The methods of all three protocols."""
+    """The methods of the three protocols that have settings read anew."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -52,15 +60,47 @@ class Refreshing:
         )
 
 
-def refresh_services(core: Core) -> list[Service]:
-    """All three protocols, as a server offers them."""
+class UserMappings:
+    """Hadoop's GetUserMappingsProtocol."""
+
+    def __init__(self, core: Core, once_known: OnceKnown) -> None:
+        self._core = core
+        self._once_known = once_known
+
+    def get_groups_for_user(
+        self, request: pb.GetGroupsForUserRequestProto, caller: Caller
+    ) -> Deferred:
+        """The groups of a user, none of one whom the system does not know.
+
+        The answer waits for the look-up, which may ask a directory service. Raises
+        IllegalArgument for an empty name, with Hadoop's text.
+        """
+        if not request.user:
+            raise errors.IllegalArgument("Null user")
+        answer = Deferred()
+
+        def tell(_: None) -> pb.GetGroupsForUserResponseProto:
+            who = self._core.permissions.identity(request.user)
+            return pb.GetGroupsForUserResponseProto(groups=who.groups)
+
+        self._once_known(request.user, answer.fed_by("getGroupsForUser", tell))
+        return answer
+
+
+def refresh_services(core: Core, once_known: OnceKnown) -> list[Service]:
+    """All four protocols, as a server offers them."""
     refreshing = Refreshing(core)
     services = pb.DESCRIPTOR.services_by_name
     return [
-        Service(protocol, 1, services[name], refreshing)
-        for protocol, name in (
-            (AUTHORIZATION, "RefreshAuthorizationPolicyProtocolService"),
-            (USER_MAPPINGS, "RefreshUserMappingsProtocolService"),
-            (CALL_QUEUE, "RefreshCallQueueProtocolService"),
-        )
+        *(
+            Service(protocol, 1, services[name], refreshing)
+            for protocol, name in (
+                (AUTHORIZATION, "RefreshAuthorizationPolicyProtocolService"),
+                (USER_MAPPINGS, "RefreshUserMappingsProtocolService"),
+                (CALL_QUEUE, "RefreshCallQueueProtocolService"),
+            )
+        ),
+        Service(
+            GROUPS, 1, services["GetUserMappingsProtocolService"], UserMappings(core, once_known)
+        ),
     ]

@@ -13,7 +13,7 @@ from howdah import errors
 from howdah.namenode.blocks.hosts import Hosts
 from howdah.namenode.calls.administration import Done
 from howdah.namenode.calls.core import Settings
-from howdah.namenode.protocols.refresh import Refreshing
+from howdah.namenode.protocols.refresh import Refreshing, UserMappings
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as datanode_pb
 from howdah.proto import refresh_pb2
@@ -259,6 +259,42 @@ def test_who_may_ask_about_datanodes(
     refused = pytest.raises(errors.AccessDenied, match="Superuser privilege")
     with refused if is_superusers else contextlib.nullcontext():
         client.call(method, request_, user="mallory")
+
+
+def groups_of(client: Any, user: str, when_known: Any) -> Any:
+    mappings = UserMappings(client.namenode.core, when_known)
+    return mappings.get_groups_for_user(
+        refresh_pb2.GetGroupsForUserRequestProto(user=user), Caller("zoe", b"", -1, 0, "10.9.9.9")
+    )
+
+
+def told(answer: Any) -> Any:
+    outcomes: list[Any] = []
+    answer.when_settled(outcomes.append)
+    return outcomes[0] if outcomes else None
+
+
+def test_anybody_is_told_the_groups_of_any_user(client: Any) -> None:
+    client.namenode.groups["amy"] = ("staff", "ops")
+    for user, groups in (("amy", ["staff", "ops"]), ("nobody-here", [])):
+        answer = groups_of(client, user, lambda _, go_on: go_on(None))
+        assert list(told(answer).groups) == groups
+
+
+def test_groups_are_told_when_they_are_known_or_cannot_be(client: Any) -> None:
+    waiting: dict[str, Any] = {}
+    found, failed = (groups_of(client, user, waiting.__setitem__) for user in ("amy", "bob"))
+    client.namenode.groups["amy"] = ("staff",)
+    assert told(found) is None
+    waiting["amy"](None)
+    waiting["bob"](errors.RetriableError("no answer"))
+    assert list(told(found).groups) == ["staff"]
+    assert isinstance(told(failed), errors.RetriableError)
+
+
+def test_groups_of_no_name_are_refused(client: Any) -> None:
+    with pytest.raises(errors.IllegalArgument, match="Null user"):
+        groups_of(client, "", None)
 
 
 def test_what_there_is_not_is_not_refreshed(client: Any) -> None:

@@ -34,7 +34,7 @@ def services() -> list[Service]:
         HAService(
             namenode.core, lambda: "ACTIVE", lambda: "", None, HASettings(False, False)
         ).service(),
-        *refresh_services(namenode.core),
+        *refresh_services(namenode.core, UNUSED),
     ]
 
 

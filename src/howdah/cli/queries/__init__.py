@@ -1,0 +1,1 @@
+"""Commands that look one thing up and print it: the groups of users, a class path."""
