@@ -309,7 +309,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 # The rooms of each package, from the bottom to the top: a room imports only rooms that
 # stand before it. A module that lies in no room stands where its imports let it.
 ROOMS = {
-    "cli": ("arguments", "dfs", "dfsadmin", "fsck", "balancer", "queries"),
+    "cli": ("arguments", "dfs", "dfsadmin", "fsck", "balancer", "queries", "completion"),
     "cli.dfs": ("shell", "copying", "commands"),
     "client": ("settings", "namenodes", "reading", "shortcircuit", "writing"),
     "datanode": (

@@ -75,6 +75,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "cacheadmin": Command("manage the block cache", None),
     "compact": Command("make small files fewer and larger", "howdah.cli.compact:main"),
+    "completion": Command("print a completion script for a shell", "howdah.cli.completion:main"),
     "debug": Command("look into block files, recover leases", "howdah.cli.debug:main"),
     "distcp": Command("copy in parallel, on Spark", "howdah.cli.distcp:main"),
     "fsck": Command("check files and their blocks", "howdah.cli.fsck:main"),
