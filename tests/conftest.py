@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import socket
 import sys
@@ -23,6 +24,10 @@ pytest_plugins = ["pytester"]
 # For two cores: a third of its time a worker waits, for servers, JVMs and time-outs.
 WORKERS = 3
 HERE = Path(__file__).parent
+
+# A checkpoint is made by a fork, here of this process, that closes all descriptors. gRPC, which
+# comes with Spark Connect's client, would start its threads anew there, miss them, and abort.
+os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
 
 # The machine is shared, with the servers under test for a start: a slow example is
 # no bug. Examples are the same in every run, so that a failure can be had again.
