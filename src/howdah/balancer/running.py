@@ -160,6 +160,7 @@ class Balancer:
         except (errors.HowdahError, OSError) as error:
             log.warning("a move from %s to %s failed: %s", move.source, move.target, error)
         except Exception:
+            # It has a thread of its own: nobody else would say why the move failed.
             log.exception("a move from %s to %s failed on a defect", move.source, move.target)
         finally:
             happened.put(_Ended(move, is_success))
@@ -177,6 +178,7 @@ class Balancer:
         except (errors.HowdahError, OSError) as error:
             log.warning("the namenode does not list blocks of %s: %s", asked.source, error)
         except Exception:
+            # As above; the iteration goes on with what others list.
             log.exception("listing blocks of %s failed on a defect", asked.source)
         finally:
             happened.put(_Listed(asked, blocks))

@@ -128,6 +128,7 @@ class VolumeWorkers:
                     volume = self._store.volumes[order.storage_id]
                     self._store.disk_failed(volume, error)
                 except Exception:
+                    # The only thread for these, and the next comparison finds it again.
                     log.exception("block %d of %s: a defect", block_id, order.pool_id)
             log.info(
                 "%d of %d differences of disk and memory in %s were none",

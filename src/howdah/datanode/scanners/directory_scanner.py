@@ -100,6 +100,7 @@ class DirectoryScanner:
             try:
                 self.scan()
             except Exception:
+                # The only thread for this, and the next comparison may succeed.
                 log.exception("comparing disk and memory failed on a defect")
             took_s = time.monotonic() - started_s
             self._wait(max(self._settings.directory_interval_s - took_s, 0.0))

@@ -116,6 +116,7 @@ class VolumeScanner:
                 try:
                     self._step()
                 except Exception:
+                    # The only thread of this volume; what comes after the replica may be read.
                     log.exception("the verification of %s failed on a defect", self.volume)
                     self._wait(_LONGEST_WAIT_S)
             if self.volume.failure is None:

@@ -6,8 +6,8 @@
    and does not keep it for long.
 2. The queue is bounded. A disk that hangs must not stop the namenode: records that do not fit are
    left out, and the namenode's log says how many.
-3. If the file cannot be written, the lines of that moment are lost, the namenode's log says how
-   many, and the thread goes on with the next ones.
+3. If the file cannot be written, the lines of that moment are lost, and the thread goes on with
+   the next ones. When the file can be written again, the namenode's log says how many are lost.
 4. `close` writes what is in the queue, for some seconds.
 """
 
@@ -66,7 +66,7 @@ class AuditLog:
         self._most = most
         self._queue: queue.SimpleQueue[Record | None] = queue.SimpleQueue()
         self._left_out = 0
-        self._is_failing = False
+        self._lost = 0
         self._ends = threading.Event()
         self._second, self._shown_second = -1, ""
         self._thread = threading.Thread(target=self._run, name="audit log", daemon=True)
@@ -144,6 +144,8 @@ class AuditLog:
                     break
             if lines:
                 self._write(lines)
+        if self._lost:
+            log.error("%d lines of the audit log are lost", self._lost)
         self._output.close()
 
     def _stamp(self, wall_ms: int) -> str:
@@ -158,15 +160,12 @@ class AuditLog:
         try:
             self._output.write("".join(lines).encode())
         except OSError as error:
-            if not self._is_failing:
+            if not self._lost:
                 log.error(
-                    "the audit log cannot be written: %s; %d lines are lost, and further ones "
-                    "until it can be",
-                    error,
-                    len(lines),
+                    "the audit log cannot be written: %s; lines are lost until it can be", error
                 )
-            self._is_failing = True
+            self._lost += len(lines)
         else:
-            if self._is_failing:
-                log.warning("the audit log is written again")
-            self._is_failing = False
+            if self._lost:
+                log.warning("the audit log is written again; %d lines are lost", self._lost)
+            self._lost = 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from howdah.journalnode.acceptor import RequestInfo
 from howdah.journalnode.journal import Journal
-from howdah.journalnode.journal_storage import Sink
+from howdah.journalnode.journal_storage import Fetcher, Sink
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
 from howdah.storage.edits.segment_scan import encode_header
@@ -32,8 +32,8 @@ def no_fetching(url: str, sink: Sink) -> None:
     raise AssertionError(f"nothing is fetched here: {url}")
 
 
-def journal_at(root: Path, fetcher: object = None) -> Journal:
-    return Journal(root.name, root, fetcher or no_fetching, CACHE_BYTES)  # type: ignore[arg-type]
+def journal_at(root: Path, fetcher: Fetcher = no_fetching) -> Journal:
+    return Journal(root.name, root, fetcher, CACHE_BYTES)
 
 
 class Writer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import logging
 import threading
 import time
@@ -139,19 +140,38 @@ def test_disk_that_hangs_stops_nobody_and_what_is_left_out_is_counted(
     assert told[-1] == "3 calls were left out of the audit log"
 
 
-def test_disk_that_fails_costs_the_lines_of_that_moment(
+def has_failed(output: Kept, left: int) -> bool:
+    return output.failures == left
+
+
+def test_disk_that_fails_costs_the_lines_of_that_moment_which_are_counted(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    output = Kept()
+    output.failures = 2
+    log = audit(output)
+    log.start()
+    for left in (1, 0):
+        mkdirs(log, "/lost")
+        wait_until(functools.partial(has_failed, output, left), 10)
+    mkdirs(log, "/kept")
+    log.close()
+    assert output.paths == ["/kept"]
+    told = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
+    assert len(told) == 2
+    assert "No space left" in told[0]
+    assert told[1] == "the audit log is written again; 2 lines are lost"
+
+
+def test_lines_that_are_lost_at_the_end_are_counted(caplog: pytest.LogCaptureFixture) -> None:
     output = Kept()
     output.failures = 1
     log = audit(output)
     log.start()
     mkdirs(log, "/lost")
-    wait_until(lambda: not output.failures, 10)
-    mkdirs(log, "/kept")
     log.close()
-    assert output.paths == ["/kept"]
-    assert any("No space left" in record.message for record in caplog.records)
+    assert output.paths == []
+    assert caplog.records[-1].message == "1 lines of the audit log are lost"
 
 
 def test_file_that_has_its_size_gets_a_number(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ A reader takes the note first and reads then, so what it finds is at least what 
 
 from __future__ import annotations
 
+import abc
 import hashlib
 import random
 import threading
@@ -119,7 +120,7 @@ def breach(fs: FileSystem, note: Note) -> str | None:
     return None
 
 
-class _Client(threading.Thread):
+class _Client(threading.Thread, abc.ABC):
     """Does something again and again until it is told to stop, or fails."""
 
     def __init__(self, name: str, connect: Connect, manifest: Manifest, seed: int) -> None:
@@ -146,8 +147,8 @@ class _Client(threading.Thread):
         except Exception as error:  # noqa: BLE001
             self._manifest.fail(f"{self.name}, {doing}: {type(error).__name__}: {error}")
 
-    def _round(self, fs: FileSystem, number: int) -> None:
-        raise NotImplementedError
+    @abc.abstractmethod
+    def _round(self, fs: FileSystem, number: int) -> None: ...
 
 
 class FileWriter(_Client):

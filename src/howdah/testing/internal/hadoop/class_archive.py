@@ -46,7 +46,9 @@ def merge(lists: Iterable[str]) -> str:
 
 
 def _lists_of_servers(jars: str, scratch: Path) -> list[Path]:
-    listing = lambda name: [f"-XX:DumpLoadedClassList={scratch / name}"]  # noqa: E731
+    def listing(name: str) -> list[str]:
+        return [f"-XX:DumpLoadedClassList={scratch / name}"]
+
     with MixedCluster(jars, _SERVERS, java_options=listing) as cluster:
         with cluster.connect() as fs, fs.create("/file") as out:
             out.write(b"content")
