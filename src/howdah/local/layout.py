@@ -295,6 +295,9 @@ class Layout:
         if self.nameservice is not None:
             values |= ha.QUICK_CLIENT
             fixed |= self.nameservice.client_values()
+        else:  # fsck goes to the namenode's web server
+            (namenode,) = self.namenodes
+            fixed[keys.DFS_NAMENODE_HTTP_ADDRESS.name] = namenode.http
         return Configuration({**values, **self.values, **fixed})
 
     def server_conf(self, name: str) -> Configuration:

@@ -144,6 +144,8 @@ def test_address_of_the_namenode_may_be_fixed(tmp_path: Path, key: str) -> None:
     plan = Layout.plan(tmp_path, values={key: value})
     assert plan.uri == "hdfs://127.0.0.1:4711"
     assert plan.client_conf().get(keys.FS_DEFAULTFS) == plan.uri
+    # fsck asks there.
+    assert plan.client_conf().raw("dfs.namenode.http-address") == plan.namenodes[0].http
 
 
 def test_port_zero_is_chosen(tmp_path: Path) -> None:
