@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import shutil
+import errno
+import io
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -43,6 +43,17 @@ def small_disks(size_bytes: int) -> Iterator[Callable[[Path], Path]]:
 def fill(disk: Path) -> Path:
     """Take all room of a disk, as somebody else's file; its path."""
     hog = disk / "hog"
-    with hog.open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, shutil.disk_usage(disk).free)
+    with hog.open("wb", buffering=0) as file:
+        # Until there is none, as others may write meanwhile.
+        while _is_written(file, bytes(MIB)):
+            pass
     return hog
+
+
+def _is_written(file: io.FileIO, data: bytes) -> bool:
+    try:
+        return bool(file.write(data))
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        return False
