@@ -387,6 +387,14 @@ class DatanodeRegistry:
         self._watcher.note(node)
         return node, displaced
 
+    def relocate(self, node: Datanode, location: str) -> bool:
+        """The node is there. False if that was known, or nobody knows the node any more."""
+        if node.location == location or self._by_uuid.get(node.identity.uuid) is not node:
+            return False
+        node.location = location
+        self._watcher.note(node)
+        return True
+
     def _leave_address(self, node: Datanode) -> None:
         ip = node.identity.ip
         there = self._by_ip.get(ip, {})

@@ -8,17 +8,24 @@ writing files is the shell's part: `AdministrationFiles` does it while other cal
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from functools import partial
 from typing import Final, Protocol
 
 from howdah import errors
+from howdah.namenode.blocks.datanodes import Datanode
 from howdah.namenode.blocks.hosts import Hosts
 from howdah.namenode.blocks.redundancy import Need
+from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.metasave import metasave
 from howdah.namenode.inodes import paths
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Caller
+
+log = logging.getLogger(__name__)
 
 MAX_CORRUPT_FILES: Final = 100
 SLICE_BLOCKS: Final = 10_000
@@ -26,11 +33,19 @@ SLICE_BLOCKS: Final = 10_000
 Done = Callable[[errors.HowdahError | None], None]
 
 
+@dataclass(frozen=True, slots=True)
+class NodeFiles:
+    """What files say of datanodes: which may take part, and where they are."""
+
+    hosts: Hosts
+    racks: RackMap
+
+
 class AdministrationFiles(Protocol):
     """What waits for files and name servers, beside the loop."""
 
-    def read_hosts(self, done: Callable[[Hosts | errors.HowdahError], None]) -> None:
-        """Read both host files anew, and call back on the loop."""
+    def read_node_files(self, done: Callable[[NodeFiles | errors.HowdahError], None]) -> None:
+        """Read the host files and the table of racks anew, and call back on the loop."""
 
     def read_events(
         self, from_txid: int, done: Callable[[pb.EventsListProto | errors.HowdahError], None]
@@ -59,12 +74,12 @@ class Administration:
 
     # Datanodes.
 
-    def read_hosts(
-        self, caller: Caller, done: Callable[[Hosts | errors.HowdahError], None]
+    def read_node_files(
+        self, caller: Caller, done: Callable[[NodeFiles | errors.HowdahError], None]
     ) -> None:
-        """Read the host files; `apply_hosts` is what to do with them."""
+        """Read them; `apply_hosts` and `apply_racks` are what to do with them."""
         self.check_superuser(caller, "refresh the datanodes")
-        self._files("refresh the datanodes").read_hosts(done)
+        self._files("refresh the datanodes").read_node_files(done)
 
     def apply_hosts(self, hosts: Hosts) -> None:
         """From now on these are the lists."""
@@ -80,6 +95,34 @@ class Administration:
                 core.datanodes.lose(node)
                 core.blocks.node_gone(node)
         core.update_safe_mode()
+
+    def apply_racks(self, racks: RackMap) -> None:
+        """From now on datanodes are where this says, those that are here already as well. A
+        node whose place has to be asked for moves when the answer comes.
+
+        Hadoop's namenode reads its table once, and wants a restart for another one."""
+        core = self._core
+        core.racks = racks
+        for node in core.datanodes.live():
+            identity = node.identity
+            location = racks.known_location(identity.ip, identity.hostname)
+            if location is not None:
+                self._relocate(node, location)
+            else:
+                racks.look_up(identity.ip, partial(self._relocate, node))
+
+    def _relocate(self, node: Datanode, location: str | errors.HowdahError) -> None:
+        before = node.location
+        if not isinstance(location, str):
+            log.warning("datanode %s stays on rack %s: %s", node.name, before, location)
+        elif self._core.datanodes.relocate(node, location):
+            log.info(
+                "datanode %s is on rack %s, no more on %s; blocks are looked at again, and those "
+                "that are badly placed now are spread",
+                node.name,
+                location,
+                before,
+            )
 
     def set_balancer_bandwidth(self, caller: Caller, bytes_per_second: int) -> None:
         """Each live datanode is told so with its next heartbeat."""

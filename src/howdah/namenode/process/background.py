@@ -18,7 +18,8 @@ from typing import TypeVar
 from howdah import defects, errors, keys
 from howdah.config import Configuration
 from howdah.namenode.blocks.hosts import Hosts, parse_combined, parse_hosts
-from howdah.namenode.calls.administration import Done
+from howdah.namenode.blocks.topology import RackMap
+from howdah.namenode.calls.administration import Done, NodeFiles
 from howdah.namenode.journal.journal import SegmentSource
 from howdah.namenode.journal.watching import Watching
 from howdah.proto import client_namenode_pb2 as pb
@@ -75,17 +76,20 @@ class BackgroundFiles:
         edits_directories: Callable[[], list[Path]],
         durable_txid: Callable[[], int],
         shared: SegmentSource | None = None,
+        read_racks: Callable[[], RackMap] = RackMap,
     ) -> None:
         """`edits_directories` are those that work; `shared` is the log that other namenodes
-        write as well."""
+        write as well; `read_racks` reads where datanodes are, and may raise
+        InvalidConfiguration."""
         self._conf = conf
+        self._read_racks = read_racks
         self._watching = Watching(
             edits_directories, conf.get(keys.DFS_NAMENODE_INOTIFY_MAX_EVENTS_PER_RPC), shared
         )
         self._durable_txid = durable_txid
 
-    def read_hosts(self, done: Callable[[Hosts | errors.HowdahError], None]) -> None:
-        run_in_background(lambda: read_hosts(self._conf), done)
+    def read_node_files(self, done: Callable[[NodeFiles | errors.HowdahError], None]) -> None:
+        run_in_background(lambda: NodeFiles(read_hosts(self._conf), self._read_racks()), done)
 
     def read_events(
         self, from_txid: int, done: Callable[[pb.EventsListProto | errors.HowdahError], None]

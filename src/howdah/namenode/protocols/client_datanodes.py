@@ -7,8 +7,7 @@ BlockManager.
 from __future__ import annotations
 
 from howdah.namenode.blocks.datanodes import Datanode
-from howdah.namenode.blocks.hosts import Hosts
-from howdah.namenode.calls.administration import Administration
+from howdah.namenode.calls.administration import Administration, NodeFiles
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.queries import Queries
 from howdah.namenode.protocols import messages
@@ -141,12 +140,13 @@ class DatanodeMethods:
         )
 
     def refresh_nodes(self, request: pb.RefreshNodesRequestProto, caller: Caller) -> Deferred:
-        def apply(hosts: Hosts) -> pb.RefreshNodesResponseProto:
-            self._administration.apply_hosts(hosts)
+        def apply(files: NodeFiles) -> pb.RefreshNodesResponseProto:
+            self._administration.apply_hosts(files.hosts)
+            self._administration.apply_racks(files.racks)
             return pb.RefreshNodesResponseProto()
 
         answer = Deferred()
-        self._administration.read_hosts(caller, answer.fed_by("refreshNodes", apply))
+        self._administration.read_node_files(caller, answer.fed_by("refreshNodes", apply))
         return answer
 
     def set_balancer_bandwidth(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
+from howdah import errors
 from howdah.namenode.blocks import reconstruction
 from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.blocks.hosts import HostEntry, HostOrder, Hosts
 from howdah.namenode.blocks.policies import BY_DEFAULT, Policy
+from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.administration import Administration
 from howdah.namenode.calls.core import Settings
 from howdah.namenode.inodes.inodes import Block
@@ -200,6 +202,41 @@ def test_a_rack_without_room_keeps_nobody_from_the_others() -> None:
     block = cluster.write("/f", on=[0, 1, 2])
     cluster.settle()
     assert cluster.racks(block) == ["/a", "/a", "/b"]
+
+
+def test_blocks_are_spread_anew_when_their_nodes_turn_out_to_be_on_other_racks() -> None:
+    cluster = Cluster(["/a", "/b", "/b", "/b"])
+    block = cluster.write("/f", on=[0, 1, 2])
+    assert cluster.settle() == []
+    table = dict(zip([node.ip for node in cluster.nodes], ["/a", "/a", "/a", "/b"], strict=True))
+    Administration(cluster.namenode.core).apply_racks(RackMap(table))
+    assert cluster.settle() == ["copied", "deleted"]
+    assert cluster.racks(block) == ["/a", "/a", "/b"]
+
+
+def test_a_node_whose_rack_has_to_be_asked_for_moves_when_the_answer_comes() -> None:
+    cluster = Cluster(["/a", "/b"])
+    racks = Asked()
+    Administration(cluster.namenode.core).apply_racks(racks)
+    first, second = cluster.nodes
+    assert [first.known.location, second.known.location] == ["/a", "/b"]
+    racks.answers[first.ip]("/c")
+    racks.answers[second.ip](errors.RemoteError("the script is out of order"))
+    assert [first.known.location, second.known.location] == ["/c", "/b"]
+
+
+class Asked(RackMap):
+    """Knows nothing, and takes down who asks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers: dict[str, Callable[[str | errors.HowdahError], None]] = {}
+
+    def known_location(self, ip: str, hostname: str = "") -> None:
+        return None
+
+    def look_up(self, ip: str, done: Callable[[str | errors.HowdahError], None]) -> None:
+        self.answers[ip] = done
 
 
 def test_excess_is_cut_so_that_racks_are_kept() -> None:

@@ -11,7 +11,8 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.namenode.blocks.hosts import Hosts
-from howdah.namenode.calls.administration import Done
+from howdah.namenode.blocks.topology import RackMap
+from howdah.namenode.calls.administration import Done, NodeFiles
 from howdah.namenode.calls.core import Settings
 from howdah.namenode.protocols.refresh import Refreshing, UserMappings
 from howdah.proto import client_namenode_pb2 as pb
@@ -69,10 +70,10 @@ class Files:
 
     def __init__(self) -> None:
         self.written: dict[str, str] = {}
-        self.hosts: Hosts | errors.HowdahError = Hosts()
+        self.nodes: NodeFiles | errors.HowdahError = NodeFiles(Hosts(), RackMap())
 
-    def read_hosts(self, done: Callable[[Hosts | errors.HowdahError], None]) -> None:
-        done(self.hosts)
+    def read_node_files(self, done: Callable[[NodeFiles | errors.HowdahError], None]) -> None:
+        done(self.nodes)
 
     def write_log_file(self, name: str, text: str, done: Done) -> None:
         self.written[name] = text
@@ -92,7 +93,7 @@ def test_refreshing_nodes_is_answered_when_the_files_were_read(client: Any, file
 
 
 def test_files_that_cannot_be_used_are_the_answer(client: Any, files: Files) -> None:
-    files.hosts = errors.InvalidConfiguration("dfs.hosts: no such file")
+    files.nodes = errors.InvalidConfiguration("dfs.hosts: no such file")
     answer = client.call("refreshNodes", pb.RefreshNodesRequestProto())
     with pytest.raises(errors.InvalidConfiguration, match="no such file"):
         outcome(answer)
