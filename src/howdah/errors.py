@@ -428,6 +428,20 @@ class ChecksumMismatch(HowdahError, OSError):
     java_class = "org.apache.hadoop.fs.ChecksumException"
 
 
+class DiskBalancerError(HowdahError, OSError):
+    """A datanode refuses a plan, or a question about one. `result` is why, in a word of Hadoop's
+    DiskBalancerException.Result; it stays with the server that raises it."""
+
+    java_class = "org.apache.hadoop.hdfs.server.diskbalancer.DiskBalancerException"
+    result = ""
+
+    @classmethod
+    def of(cls, result: str, message: str) -> Self:
+        error = cls(message)
+        error.result = result
+        return error
+
+
 class BlockMissing(HowdahError, OSError):
     """No live replica of a block could be read; the message names file, block and nodes."""
 

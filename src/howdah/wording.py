@@ -78,6 +78,11 @@ def java_date(wall_ms: int) -> str:
     return f"{day} {month} {moment:%d %H:%M:%S %Z} {moment.year}"
 
 
+def file_date(moment: datetime) -> str:
+    """A time as part of a name: `2026-Nov-21-06-30-04`."""
+    return f"{moment.year}-{_MONTHS[moment.month - 1]}-{moment:%d-%H-%M-%S}"
+
+
 # Not by strftime, which would ask the locale.
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS: Final = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from howdah.cli.main import main
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
+from howdah.testing.internal import volumes as volume_files
 from howdah.testing.internal.replicas import blocks_of
 from howdah.testing.waiting import wait_until
 
@@ -52,15 +52,7 @@ def run(cluster: MiniCluster, capsys: pytest.CaptureFixture[str]) -> Run:
 
 def set_volumes(cluster: MiniCluster, *volumes: str) -> None:
     """What the files of datanode0 say."""
-    (site,) = (cluster.dir / "datanode0").rglob("hdfs-site.xml")
-    text = site.read_text()
-    changed, count = re.subn(
-        r"(<name>dfs\.datanode\.data\.dir</name>\s*<value>)[^<]*",
-        lambda found: found[1] + ",".join(volumes),
-        text,
-    )
-    assert count == 1
-    site.write_text(changed)
+    volume_files.set_volumes(cluster, "datanode0", ",".join(volumes))
 
 
 def reconfigure(cluster: MiniCluster, run: Run) -> str:

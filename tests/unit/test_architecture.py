@@ -76,6 +76,7 @@ SHELLS = {
         "sync",
         "upgrading",
     },
+    "diskbalancer": set[str](),
     "model": set[str](),
     "namenode": {
         "audit.configured",
@@ -158,6 +159,8 @@ PURE = {
         "channel.commands",
         "channel.fault_points",
         "channel.messages",
+        "disk_balancer.checks",
+        "disk_balancer.work",
         "keeper.report_schedule",
         "recovery.block_recovery",
         "replicas.page_cache",
@@ -214,6 +217,7 @@ PURE_ENOUGH = {"howdah.transfer.checksum"}
 BOTTOM = {
     "daemons",
     "defects",
+    "diskbalancer",
     "errors",
     "exposure",
     "forks",
@@ -236,6 +240,7 @@ SERVER_MAY = BOTTOM | {"storage", "rpc", "transfer", "web"}
 MAY_IMPORT: dict[str, set[str]] = {
     "daemons": set(),
     "defects": set(),
+    "diskbalancer": {"errors"},
     "errors": set(),
     "exposure": set(),
     "forks": set(),
@@ -309,7 +314,16 @@ MAY_IMPORT: dict[str, set[str]] = {
 # The rooms of each package, from the bottom to the top: a room imports only rooms that
 # stand before it. A module that lies in no room stands where its imports let it.
 ROOMS = {
-    "cli": ("arguments", "dfs", "dfsadmin", "fsck", "balancer", "queries", "completion"),
+    "cli": (
+        "arguments",
+        "dfs",
+        "dfsadmin",
+        "fsck",
+        "balancer",
+        "diskbalancer",
+        "queries",
+        "completion",
+    ),
     "cli.dfs": ("shell", "copying", "commands"),
     "client": ("settings", "namenodes", "reading", "shortcircuit", "writing"),
     "datanode": (
@@ -318,6 +332,7 @@ ROOMS = {
         "replicas",
         "transfer",
         "recovery",
+        "disk_balancer",
         "process",
         "scanners",
         "keeper",

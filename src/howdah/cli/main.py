@@ -70,6 +70,7 @@ COMMANDS: dict[str, Command] = {
         "say and set on which storages paths belong", "howdah.cli.storagepolicies:main"
     ),
     "balancer": Command("even out the datanodes", "howdah.cli.balancer:main"),
+    "diskbalancer": Command("even out the volumes of a datanode", "howdah.cli.diskbalancer:main"),
     "mover": Command(
         "move replicas to the storages of their policies", "howdah.cli.balancer.mover:main"
     ),
@@ -100,7 +101,6 @@ COMMANDS: dict[str, Command] = {
     "crypto": Command("manage encryption zones", None),
     "dfsrouter": Command("run a router", None),
     "dfsrouteradmin": Command("manage mount tables of routers", None),
-    "diskbalancer": Command("even out the volumes of a datanode", None),
     "ec": Command("manage erasure coding", None),
     "envvars": Command("print variables of the environment", None),
     "fetchdt": Command("fetch a delegation token", None),

@@ -7,6 +7,7 @@ Rooms, from the bottom to the top; each imports only rooms above it in this list
 - `replicas`     the replicas: their states, their files, and every change of both
 - `transfer`     the data port
 - `recovery`     block recovery
+- `disk_balancer` evens out the volumes, by a plan
 - `process`      the data process
 - `scanners`     verification of what is on the disks
 - `keeper`       the keeper

@@ -13,6 +13,7 @@ from typing import Final
 
 from howdah import errors, keys
 from howdah.config import Configuration, check_protection
+from howdah.datanode.disk_balancer.work import DiskBalancerSettings, WorkRules
 from howdah.datanode.replicas.page_cache import DEFAULT_POLICY, CachePolicy
 from howdah.datanode.replicas.writers import STOP_TIMEOUT_S
 from howdah.datanode.volumes.choosing import AVAILABLE_SPACE, ChoosingPolicy
@@ -22,6 +23,9 @@ RECONFIGURABLE: Final = tuple(
     sorted((keys.DFS_DATANODE_DATA_DIR.name, keys.DFS_DATANODE_BALANCE_BANDWIDTHPERSEC.name))
 )
 """What a running datanode takes from its files when an administrator says so."""
+
+
+DEFAULT_DISK_BALANCER: Final = DiskBalancerSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,7 @@ class DataSettings:
     """Bytes a second that balancing may take."""
     balance_moves: int = 100
     """Replicas that balancing may move at a time, to here and from here."""
+    disk_balancer: DiskBalancerSettings = DEFAULT_DISK_BALANCER
     block_pinning: bool = False
     """Whether clients may pin replicas to this datanode."""
     stop_timeout_s: float = STOP_TIMEOUT_S
@@ -84,6 +89,7 @@ class DataSettings:
             restart_expiry_s=conf.get(keys.DFS_DATANODE_RESTART_REPLICA_EXPIRATION),
             balance_bandwidth=conf.get(keys.DFS_DATANODE_BALANCE_BANDWIDTHPERSEC),
             balance_moves=conf.get(keys.DFS_DATANODE_BALANCE_MAX_CONCURRENT_MOVES),
+            disk_balancer=_disk_balancer(conf),
             block_pinning=conf.get(keys.DFS_DATANODE_BLOCK_PINNING_ENABLED),
             check_timeout_s=conf.get(keys.DFS_DATANODE_DISK_CHECK_TIMEOUT),
         )
@@ -152,6 +158,18 @@ def reserves(conf: Configuration) -> Callable[[str, Path], Reserve]:
         )
 
     return reserve
+
+
+def _disk_balancer(conf: Configuration) -> DiskBalancerSettings:
+    return DiskBalancerSettings(
+        enabled=conf.get(keys.DFS_DISK_BALANCER_ENABLED),
+        plan_valid_s=conf.get(keys.DFS_DISK_BALANCER_PLAN_VALID_INTERVAL),
+        rules=WorkRules.of(
+            conf.get(keys.DFS_DISK_BALANCER_MAX_DISK_THROUGHPUTINMBPERSEC),
+            conf.get(keys.DFS_DISK_BALANCER_MAX_DISK_ERRORS),
+            conf.get(keys.DFS_DISK_BALANCER_BLOCK_TOLERANCE_PERCENT),
+        ),
+    )
 
 
 def _restart_notice_ms(conf: Configuration) -> int:

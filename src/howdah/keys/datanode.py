@@ -215,3 +215,29 @@ DFS_DATA_TRANSFER_MAX_PACKET_SIZE = size(
 DFS_DATA_TRANSFER_SERVER_TCPNODELAY = boolean(
     "dfs.data.transfer.server.tcpnodelay", True, "Nagle's algorithm off on data connections."
 )
+DFS_DISK_BALANCER_ENABLED = boolean(
+    "dfs.disk.balancer.enabled", True, "Whether a datanode takes plans to even out its volumes."
+)
+DFS_DISK_BALANCER_MAX_DISK_THROUGHPUTINMBPERSEC = integer(
+    "dfs.disk.balancer.max.disk.throughputInMBperSec",
+    10,
+    "MiB a second that such a plan may move, unless it says otherwise.",
+)
+DFS_DISK_BALANCER_MAX_DISK_ERRORS = integer(
+    "dfs.disk.balancer.max.disk.errors",
+    5,
+    "Moves from one volume to another that may fail, unless the plan says otherwise.",
+)
+DFS_DISK_BALANCER_BLOCK_TOLERANCE_PERCENT = integer(
+    "dfs.disk.balancer.block.tolerance.percent",
+    10,
+    "How far from the bytes of the plan moves may end, unless it says otherwise.",
+)
+DFS_DISK_BALANCER_PLAN_THRESHOLD_PERCENT = decimal(
+    "dfs.disk.balancer.plan.threshold.percent",
+    "10",
+    "How far from the mean a volume may be, of its room, before a plan moves anything.",
+)
+DFS_DISK_BALANCER_PLAN_VALID_INTERVAL = duration(
+    "dfs.disk.balancer.plan.valid.interval", "1d", "ms", "How old a plan may be when it is begun."
+)

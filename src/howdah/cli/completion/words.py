@@ -15,6 +15,7 @@ from howdah.cli import debug, getconf, haadmin, main, storagepolicies
 from howdah.cli.balancer import words as balancer
 from howdah.cli.dfs.shell import registry
 from howdah.cli.dfsadmin import COMMANDS as DFSADMIN
+from howdah.cli.diskbalancer import words as diskbalancer
 from howdah.cli.fsck import words as fsck
 
 SHELLS: Final = ("bash", "zsh", "fish")
@@ -26,6 +27,7 @@ _CHOICE: Final = re.compile(r"(?<![\w:-])([a-z]\w*)(?=\s*\|)|(?<=\|)\s*([a-z]\w*
 _LETTERS: Final = re.compile(r"(?<![\w-])-\[([a-z]+)\]")
 _TAKE_PATHS: Final = (
     "compact",
+    "diskbalancer",
     "distcp",
     "fsck",
     "lsSnapshot",
@@ -97,6 +99,7 @@ def lines() -> dict[str, Line]:
     own = {
         "fsck": (*fsck.FLAGS, "-blockId", "--json"),
         "balancer": options_of(balancer.USAGE),
+        "diskbalancer": options_of(diskbalancer.USAGE),
         "getconf": options_of(getconf.USAGE),
         "groups": ("--json",),
     }

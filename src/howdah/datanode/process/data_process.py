@@ -39,6 +39,7 @@ from howdah.datanode.channel.messages import (
     Stop,
     Transfer,
 )
+from howdah.datanode.disk_balancer.worker import DiskBalancer
 from howdah.datanode.process import reconfiguration
 from howdah.datanode.process.hot_swap import add_volume, connect_gauge, remove_volume
 from howdah.datanode.process.ipc import ClientDatanodeProtocol, service
@@ -102,6 +103,11 @@ class DataProcess:
             self._tell,
             getpass.getuser(),
             balance_bandwidth=lambda: self._server.balancing.bytes_per_s,
+            disk_balancer=DiskBalancer(
+                self._store,
+                inheritance.settings.disk_balancer,
+                lambda: self._server.balancing.uuid,
+            ),
         )
         self._gauges = inheritance.gauges
         self._recoveries = RecoveryWorker(self._store, inheritance.settings, self._tell)

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Final
 
 from howdah import __version__, errors
 from howdah.datanode.channel.messages import Event, ReportAsked, ShutdownAsked
+from howdah.datanode.disk_balancer.checks import Submitted
+from howdah.datanode.disk_balancer.worker import DiskBalancer
 from howdah.datanode.process.pool_removal import remove_pool
 from howdah.datanode.process.reconfiguration import ReconfigurationTask
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import RECONFIGURABLE
+from howdah.diskbalancer.plan_files import VERSION
+from howdah.diskbalancer.status import state_text
 from howdah.proto import client_datanode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Caller, Service
@@ -23,17 +26,6 @@ from howdah.transfer.blocks import ExtendedBlock
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
 _UNSIGNED = (1 << 64) - 1
-
-
-REFUSED: Final = frozenset(
-    {
-        "submitDiskBalancerPlan",
-        "cancelDiskBalancerPlan",
-        "queryDiskBalancerPlan",
-        "getDiskBalancerSetting",
-    }
-)
-"""Methods of features that this datanode does not have."""
 
 
 class ClientDatanodeProtocol:
@@ -46,8 +38,10 @@ class ClientDatanodeProtocol:
         owner: str,
         *,
         balance_bandwidth: Callable[[], int] = lambda: 0,
+        disk_balancer: DiskBalancer,
     ) -> None:
         """`balance_bandwidth`: how many bytes a second balancing may take now."""
+        self._disk_balancer = disk_balancer
         self._balance_bandwidth = balance_bandwidth
         self._store = store
         self._notify = notify
@@ -176,6 +170,43 @@ class ClientDatanodeProtocol:
             "a datanode does not change its namenodes while it runs: stop it and start it anew"
         )
 
+    def submit_disk_balancer_plan(
+        self, request: pb.SubmitDiskBalancerPlanRequestProto, caller: Caller
+    ) -> pb.SubmitDiskBalancerPlanResponseProto:
+        self._check_administrator(caller, "submitDiskBalancerPlan")
+        # Who leaves out the version has the first one, as in Hadoop.
+        version = request.planVersion if request.HasField("planVersion") else VERSION
+        self._disk_balancer.submit(
+            Submitted(request.planID, version, request.plan, request.ignoreDateCheck),
+            request.planFile,
+        )
+        return pb.SubmitDiskBalancerPlanResponseProto()
+
+    def cancel_disk_balancer_plan(
+        self, request: pb.CancelPlanRequestProto, caller: Caller
+    ) -> pb.CancelPlanResponseProto:
+        self._check_administrator(caller, "cancelDiskBalancerPlan")
+        self._disk_balancer.cancel(request.planID)
+        return pb.CancelPlanResponseProto()
+
+    def query_disk_balancer_plan(
+        self, request: pb.QueryPlanStatusRequestProto, caller: Caller
+    ) -> pb.QueryPlanStatusResponseProto:
+        self._check_administrator(caller, "queryDiskBalancerPlan")
+        status = self._disk_balancer.status()
+        return pb.QueryPlanStatusResponseProto(
+            result=status.result,
+            planID=status.plan_id,
+            currentStatus=state_text(status.entries),
+            planFile=status.plan_file,
+        )
+
+    def get_disk_balancer_setting(
+        self, request: pb.DiskBalancerSettingRequestProto, caller: Caller
+    ) -> pb.DiskBalancerSettingResponseProto:
+        self._check_administrator(caller, "getDiskBalancerSetting")
+        return pb.DiskBalancerSettingResponseProto(value=self._disk_balancer.setting(request.key))
+
     def _check_administrator(self, caller: Caller, what: str) -> None:
         if caller.user != self._owner:
             raise errors.AccessDenied(
@@ -185,4 +216,4 @@ class ClientDatanodeProtocol:
 
 def service(implementation: ClientDatanodeProtocol) -> Service:
     descriptor = pb.DESCRIPTOR.services_by_name["ClientDatanodeProtocolService"]
-    return Service(PROTOCOL, 1, descriptor, implementation, refused=REFUSED)
+    return Service(PROTOCOL, 1, descriptor, implementation)

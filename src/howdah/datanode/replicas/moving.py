@@ -1,9 +1,11 @@
-"""A replica goes to a volume of another storage type, on the same datanode.
+"""A replica goes to another volume of the same datanode.
 
-FsDatasetImpl.moveBlockAcrossStorage in Hadoop. The steps:
+FsDatasetImpl.moveBlockAcrossStorage and moveBlockAcrossVolumes in Hadoop. The steps:
 
 1. Have the replica alone: no append begins meanwhile. One that wants to ends the move.
-2. Copy both files into `tmp` of the new volume, and sync them.
+2. Copy both files into `tmp` of the new volume, sync them, and hold the copies against each
+   other. If they do not fit, the replica is told to be damaged if its own files do not fit
+   either, and stays where it is (Hadoop does not look).
 3. Rename the copies to where a finalized replica lies there, the meta file first; from here on
    the replica is the new one. Readers of the old files go on with them.
 4. Sync the new names, then delete the old files: at no time is there no replica on a disk.
@@ -23,6 +25,7 @@ from typing import Final
 from howdah import errors
 from howdah.datanode.channel.messages import ReplicaReceived
 from howdah.datanode.replicas.files import delete_files, sync_directories
+from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
@@ -51,11 +54,48 @@ def move_to_type(
     took: Callable[[int], None] = lambda _: None,
 ) -> None:
     """Move the replica of `block` to a volume of `storage_type`. `took` hears of bytes that were
-    copied, and may wait.
+    copied, and may wait; what it raises ends the move.
 
     `ReplicaNotFound` if there is no finalized one, `ReplicaExists` if it is on such a volume
-    already, `DiskOutOfSpace`, `RecoveryInProgress` if a client wants it, or the disk's `OSError`.
+    already, `DiskOutOfSpace`, `RecoveryInProgress` if a client wants it, `ChecksumMismatch`, or
+    the disk's `OSError`.
     """
+
+    def choose(old: Volume, size_bytes: int) -> Volume:
+        if old.storage_type is storage_type:
+            raise errors.ReplicaExists(f"{block} is on {storage_type.name} already, on {old}")
+        return store.volumes.choose(storage_type, size_bytes, store.disk_failed)
+
+    _claim_and_move(store, block, choose, took)
+
+
+def move_to_volume(
+    store: BlockStore,
+    block: ExtendedBlock,
+    volume: Volume,
+    took: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Move the replica of `block` to `volume`. Raises what `move_to_type` does."""
+
+    def choose(old: Volume, size_bytes: int) -> Volume:
+        if old is volume:
+            raise errors.ReplicaExists(f"{block} is on {volume} already")
+        left_bytes = volume.usage().remaining_bytes
+        if left_bytes < size_bytes:
+            raise errors.DiskOutOfSpace(
+                f"{volume} has {left_bytes} bytes left, and {block} takes {size_bytes}"
+            )
+        return volume
+
+    _claim_and_move(store, block, choose, took)
+
+
+def _claim_and_move(
+    store: BlockStore,
+    block: ExtendedBlock,
+    choose: Callable[[Volume, int], Volume],
+    took: Callable[[int], None],
+) -> None:
     holder = _Mover()
     stamp = block.generation_stamp
     replica = store.claim(block, holder, stamp)
@@ -63,15 +103,13 @@ def move_to_type(
         if replica.state is not ReplicaState.FINALIZED or replica.generation_stamp != stamp:
             raise errors.ReplicaNotFound(f"{replica!r} is no finalized replica of {block}")
         old = store.volumes[replica.volume_id]
-        if old.storage_type is storage_type:
-            raise errors.ReplicaExists(f"{replica!r} is on {storage_type.name} already, on {old}")
-        sizes = [os.path.getsize(path) for path in store.paths(block.pool_id, replica)]
-        new = store.volumes.choose(storage_type, sum(sizes), store.disk_failed)
-        new.promise(sum(sizes))
+        size_bytes = sum(os.path.getsize(path) for path in store.paths(block.pool_id, replica))
+        new = choose(old, size_bytes)
+        new.promise(size_bytes)
         try:
             _move(store, block.pool_id, replica, new, holder, took)
         finally:
-            new.promise(-sum(sizes))
+            new.promise(-size_bytes)
     finally:
         store.writers.release(block, holder)
     log.info("moved %r from %s to %s", replica, old, new)
@@ -104,6 +142,7 @@ def _move(
             replica.length_bytes,
         )
         moved.synced = replica.synced
+        _verify(store, pool_id, replica, moved, new, (copies[0], copies[1]))
         directories = store.take_place(pool_id, replica, moved, (copies[0], copies[1]))
     except BaseException:
         delete_files(tuple(path for path in copies if os.path.exists(path)))
@@ -113,9 +152,44 @@ def _move(
     store.tell(ReplicaReceived(moved.as_block(pool_id), new.storage_id))
 
 
+def _verify(
+    store: BlockStore,
+    pool_id: str,
+    replica: Replica,
+    moved: Replica,
+    new: Volume,
+    copies: tuple[str, str],
+) -> None:
+    """`ChecksumMismatch` if the copies do not fit each other."""
+    damage = _damage(moved, new, copies)
+    if not damage:
+        return
+    old = store.volumes[replica.volume_id]
+    damage_before = _damage(replica, old, store.paths(pool_id, replica))
+    if damage_before:
+        store.corrupt(pool_id, replica, damage_before)
+        raise errors.ChecksumMismatch(f"{replica!r} on {old} is not moved: {damage_before}")
+    raise errors.ChecksumMismatch(
+        f"{replica!r} on {old} is not moved: its copy on {new} is damaged: {damage}"
+    )
+
+
+def _damage(replica: Replica, volume: Volume, paths: tuple[str, str]) -> str:
+    """What is wrong with the replica whose files these are, or nothing."""
+    try:
+        with OpenReplica.of(replica, volume, paths) as opened:
+            damaged = opened.first_damaged(0)
+    except errors.ChecksumMismatch as error:
+        return error.message
+    return "" if damaged is None else f"its data does not fit its checksum at {damaged}"
+
+
 def _copy(source: str, target: str, holder: _Mover, took: Callable[[int], None]) -> None:
     """On the disk when this returns. The mode of the file, by which it is pinned, goes along."""
-    with open(source, "rb") as reader, open(target, "wb") as writer:
+    with (
+        open(source, "rb") as reader,
+        os.fdopen(os.open(target, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as writer,
+    ):
         while True:
             if holder.stopped:
                 raise errors.RecoveryInProgress(f"the move of {source} ends: {holder.stopped}")

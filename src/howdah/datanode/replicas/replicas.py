@@ -379,6 +379,9 @@ class ReplicaMap:
     def of_pool(self, pool_id: str) -> Iterator[Replica]:
         return iter(self._pools.get(pool_id, {}).values())
 
+    def ids_of_pool(self, pool_id: str) -> list[int]:
+        return list(self._pools.get(pool_id, {}))
+
     def of_volume(self, volume_id: str) -> list[tuple[str, Replica]]:
         return [
             (pool_id, replica)

@@ -124,6 +124,16 @@ class BlockStore:
         with self._lock:
             return self._replicas.find(block.pool_id, block.block_id)
 
+    def block_ids(self, pool_id: str) -> list[int]:
+        """Of all replicas in the pool, on whichever volume."""
+        with self._lock:
+            return self._replicas.ids_of_pool(pool_id)
+
+    def find_id(self, pool_id: str, block_id: int) -> Replica | None:
+        """The replica with this block id."""
+        with self._lock:
+            return self._replicas.find(pool_id, block_id)
+
     def block_counts(self) -> dict[str, int]:
         """Replicas on each volume."""
         with self._lock:
@@ -415,6 +425,12 @@ class BlockStore:
                 with self._lock:
                     self.short_circuit.revoke(pool_id, old.block_id)
                     self._check_there(pool_id, old)
+                    if volume.failure is not None:
+                        # What is added now nobody would take out again.
+                        raise errors.RemoteError(
+                            f"{old!r} stays where it is: {volume} is not used any more, "
+                            f"{volume.failure}"
+                        )
                     self._replicas.remove(pool_id, old.block_id)
                     self._replicas.add(pool_id, new)
         except errors.HowdahError:

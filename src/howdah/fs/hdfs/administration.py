@@ -22,7 +22,9 @@ from howdah.client.namenodes import providers
 from howdah.client.namenodes.target import target_of
 from howdah.client.settings.settings import ClientSettings
 from howdah.config import Configuration
-from howdah.errors import HowdahError
+from howdah.diskbalancer.plan_files import VERSION, plan_id
+from howdah.diskbalancer.status import WorkResult, WorkStatus, parse_state
+from howdah.errors import HowdahError, ProtocolViolation
 from howdah.proto import client_datanode_pb2 as datanode_pb
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import ha_pb2, refresh_pb2, types_pb2
@@ -94,6 +96,15 @@ class Administration:
     def datanodes(self, kind: str) -> list[types_pb2.DatanodeInfoProto]:
         """`kind` is a name of DatanodeReportTypeProto, such as `LIVE`."""
         return self._namenode.get_datanode_report(kind)
+
+    def storage_reports(self) -> list[pb.DatanodeStorageReportProto]:
+        """How full each volume of the datanodes is that live."""
+        answer = self._namenode.call(
+            "getDatanodeStorageReport",
+            pb.GetDatanodeStorageReportRequestProto(type=pb.LIVE),
+            pb.GetDatanodeStorageReportResponseProto,
+        )
+        return list(answer.datanodeStorageReports)
 
     def open_files(
         self, path: str = "/", *, blocking_decommission: bool = False
@@ -316,6 +327,47 @@ class DatanodeAdministration:
             incremental=incremental, nnAddress=namenode
         )
         self._rpc.call("triggerBlockReport", request, datanode_pb.TriggerBlockReportResponseProto)
+
+    # The disk balancer. Each raises `DiskBalancerError` where the datanode refuses.
+
+    def submit_disk_balancer_plan(
+        self, text: str, plan_file: str, *, skip_date_check: bool = False
+    ) -> None:
+        """Have the datanode work on a plan; `plan_file` is its name for people."""
+        request = datanode_pb.SubmitDiskBalancerPlanRequestProto(
+            planID=plan_id(text),
+            plan=text,
+            planVersion=VERSION,
+            ignoreDateCheck=skip_date_check,
+            planFile=plan_file,
+        )
+        self._rpc.call(
+            "submitDiskBalancerPlan", request, datanode_pb.SubmitDiskBalancerPlanResponseProto
+        )
+
+    def cancel_disk_balancer_plan(self, plan: str) -> None:
+        """`plan` is its id."""
+        request = datanode_pb.CancelPlanRequestProto(planID=plan)
+        self._rpc.call("cancelDiskBalancerPlan", request, datanode_pb.CancelPlanResponseProto)
+
+    def disk_balancer_status(self) -> WorkStatus:
+        """How far its plan is; `ProtocolViolation` if the answer cannot be read."""
+        answer = self._rpc.call(
+            "queryDiskBalancerPlan",
+            datanode_pb.QueryPlanStatusRequestProto(),
+            datanode_pb.QueryPlanStatusResponseProto,
+        )
+        try:
+            result = WorkResult(answer.result)
+        except ValueError as error:
+            raise ProtocolViolation(f"the datanode says that its plan is {error}") from error
+        return WorkStatus(result, answer.planID, answer.planFile, parse_state(answer.currentStatus))
+
+    def disk_balancer_setting(self, key: str) -> str:
+        request = datanode_pb.DiskBalancerSettingRequestProto(key=key)
+        return self._rpc.call(
+            "getDiskBalancerSetting", request, datanode_pb.DiskBalancerSettingResponseProto
+        ).value
 
     def start_reconfiguration(self) -> None:
         """Have it read its configuration anew; `RemoteError` while it is about to."""

@@ -9,9 +9,17 @@ from typing import Any
 import pytest
 
 from howdah import errors
+from howdah.config import Configuration
 from howdah.datanode.channel.messages import ReportAsked, ShutdownAsked
+from howdah.datanode.disk_balancer.work import DiskBalancerSettings, WorkRules
+from howdah.datanode.disk_balancer.worker import DiskBalancer
 from howdah.datanode.process.ipc import PROTOCOL, ClientDatanodeProtocol, service
+from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.data_server import listen
+from howdah.diskbalancer.plan_files import plan_id, plan_text
+from howdah.diskbalancer.planner import NodePlan
+from howdah.diskbalancer.status import WorkResult
+from howdah.fs.hdfs.administration import DatanodeAdministration
 from howdah.proto import client_datanode_pb2 as pb
 from howdah.proto import rpc_pb2
 from howdah.rpc.client import RpcClient
@@ -27,11 +35,16 @@ class Ipc:
         self.told: list[Any] = []
         listener = listen(("127.0.0.1", 0))
         self.address = listener.getsockname()
+        self.uuid = ""
+        self.disk_balancer = DiskBalancer(
+            node.store, node.settings.disk_balancer, lambda: self.uuid
+        )
         self.protocol = ClientDatanodeProtocol(
             node.store,
             self.told.append,
             "owner",
             balance_bandwidth=lambda: node.server.balancing.bytes_per_s,
+            disk_balancer=self.disk_balancer,
         )
         self.server = ThreadedRpcServer(listener, Registry([service(self.protocol)]))
         self.server.start()
@@ -122,6 +135,26 @@ def test_what_is_for_the_keeper_is_passed_on(ipc: Ipc) -> None:
             pb.TriggerBlockReportRequestProto(incremental=True),
             pb.TriggerBlockReportResponseProto,
         ),
+        (
+            "submitDiskBalancerPlan",
+            pb.SubmitDiskBalancerPlanRequestProto(planID="1", plan="{}", planFile="p"),
+            pb.SubmitDiskBalancerPlanResponseProto,
+        ),
+        (
+            "cancelDiskBalancerPlan",
+            pb.CancelPlanRequestProto(planID="1"),
+            pb.CancelPlanResponseProto,
+        ),
+        (
+            "queryDiskBalancerPlan",
+            pb.QueryPlanStatusRequestProto(),
+            pb.QueryPlanStatusResponseProto,
+        ),
+        (
+            "getDiskBalancerSetting",
+            pb.DiskBalancerSettingRequestProto(key="DiskBalancerBandwidth"),
+            pb.DiskBalancerSettingResponseProto,
+        ),
         ("getVolumeReport", pb.GetVolumeReportRequestProto(), pb.GetVolumeReportResponseProto),
     ],
 )
@@ -141,13 +174,52 @@ def test_paths_of_block_files_are_not_given_out(ipc: Ipc, lab: Lab) -> None:
         )
 
 
-def test_a_method_that_is_not_supported_is_named(ipc: Ipc) -> None:
-    with pytest.raises(errors.UnsupportedOperation, match="cancelDiskBalancerPlan"):
-        ipc.client().call(
-            "cancelDiskBalancerPlan",
-            pb.CancelPlanRequestProto(planID="1"),
-            pb.CancelPlanResponseProto,
-        )
+# The disk balancer.
+
+
+def test_a_plan_is_submitted_asked_about_and_refused(ipc: Ipc) -> None:
+    ipc.uuid = "uuid"
+    datanode = DatanodeAdministration(ipc.address, "owner")
+    text = plan_text(NodePlan("host", "uuid", 1, 1 << 60, ()))
+    assert datanode.disk_balancer_status().result is WorkResult.NO_PLAN
+    datanode.submit_disk_balancer_plan(text, "/plans/host.plan.json")
+    wait_until(lambda: datanode.disk_balancer_status().result is WorkResult.PLAN_DONE)
+    status = datanode.disk_balancer_status()
+    assert (status.plan_id, status.plan_file) == (plan_id(text), "/plans/host.plan.json")
+    assert status.entries == ()
+    datanode.cancel_disk_balancer_plan(plan_id(text))
+    assert datanode.disk_balancer_setting("DiskBalancerBandwidth") == "10"
+    with pytest.raises(errors.DiskBalancerError, match=r"^No such plan\.$"):
+        datanode.cancel_disk_balancer_plan("0")
+    old = plan_text(NodePlan("host", "uuid", 1, 0, ()))
+    with pytest.raises(errors.DiskBalancerError, match="Plan was generated more than 1d ago"):
+        datanode.submit_disk_balancer_plan(old, "/old")
+    datanode.submit_disk_balancer_plan(old, "/old", skip_date_check=True)
+    datanode.close()
+
+
+def test_a_plan_without_a_version_is_of_the_first(ipc: Ipc) -> None:
+    ipc.uuid = "uuid"
+    text = plan_text(NodePlan("host", "uuid", 1, 1 << 60, ()))
+    request = pb.SubmitDiskBalancerPlanRequestProto(planID=plan_id(text), plan=text, planFile="p")
+    ipc.client().call("submitDiskBalancerPlan", request, pb.SubmitDiskBalancerPlanResponseProto)
+    request.planVersion = 2
+    with pytest.raises(errors.DiskBalancerError, match="Invalid plan version"):
+        ipc.client().call("submitDiskBalancerPlan", request, pb.SubmitDiskBalancerPlanResponseProto)
+
+
+def test_what_a_plan_may_do_is_configured() -> None:
+    conf = Configuration(
+        {
+            "dfs.disk.balancer.enabled": "false",
+            "dfs.disk.balancer.max.disk.throughputInMBperSec": "3",
+            "dfs.disk.balancer.max.disk.errors": "0",
+            "dfs.disk.balancer.block.tolerance.percent": "4",
+            "dfs.disk.balancer.plan.valid.interval": "2h",
+        }
+    )
+    settings = DataSettings.of(conf).disk_balancer
+    assert settings == DiskBalancerSettings(False, 7200.0, WorkRules(3, 0, 4))
 
 
 # Administrators.

@@ -1,0 +1,159 @@
+"""The datanodes of a cluster, and the files of plans in it.
+
+DBNameNodeConnector and JsonNodeConnector in Hadoop: the namenode knows how full volumes are. Where
+the default filesystem is a `file:` URI, that file is a `NODE.before.json`, and plans are made for
+the cluster which it tells of, into the directory `system/diskbalancer` below the present one.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, urlsplit
+
+import howdah
+from howdah import errors, keys
+from howdah.cli.diskbalancer.words import WrongWords
+from howdah.diskbalancer.plan_files import BEFORE_NAME, PLAN_NAME, before_text, parse_before
+from howdah.diskbalancer.volumes import DiskNode, DiskVolume, VolumeSet
+from howdah.fs.hdfs.administration import Administration
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.transfer.blocks import StorageType
+from howdah.wording import file_date
+
+if TYPE_CHECKING:
+    from howdah.config import Configuration
+    from howdah.fs.api import FileSystem
+
+DEFAULT_DIRECTORY: Final = "/system/diskbalancer"
+_MOST_PLAN_BYTES: Final = 64 << 20
+
+
+def is_local(conf: Configuration) -> bool:
+    """Whether the cluster is one that a file tells of."""
+    return urlsplit(conf.get(keys.FS_DEFAULTFS)).scheme == "file"
+
+
+def nodes_of(conf: Configuration) -> list[DiskNode]:
+    """The datanodes that live. Raises `WrongWords`, `MalformedPlan`, or what the namenode says."""
+    default = conf.get(keys.FS_DEFAULTFS)
+    if is_local(conf):
+        try:
+            text = Path(unquote(urlsplit(default).path)).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise WrongWords(f"the cluster's file {default} cannot be read: {error}") from error
+        return parse_before(text)
+    with howdah.connect(conf=conf) as fs:
+        if not isinstance(fs, HdfsFileSystem):
+            raise errors.InvalidConfiguration(f"{fs.uri} is no HDFS: it has no datanodes")
+        reports = Administration(fs.client.namenode).storage_reports()
+    return [_node(report) for report in reports]
+
+
+def _node(told: pb.DatanodeStorageReportProto) -> DiskNode:
+    volumes: dict[str, list[DiskVolume]] = {}
+    for report in told.storageReports:
+        kind = _type_name(report.storage.storageType)
+        volumes.setdefault(kind, []).append(
+            DiskVolume(
+                report.storage.storageUuid,
+                kind,
+                report.capacity,
+                report.dfsUsed,
+                failed=report.failed,
+                transient=kind == StorageType.RAM_DISK.name,
+                skip=report.failed
+                or report.storage.state == types_pb2.DatanodeStorageProto.READ_ONLY_SHARED,
+            )
+        )
+    node = told.datanodeInfo.id
+    return DiskNode(
+        node.datanodeUuid,
+        node.ipAddr,
+        node.hostName,
+        node.ipcPort,
+        tuple(VolumeSet.of(str(uuid.uuid4()), kind, each) for kind, each in volumes.items()),
+    )
+
+
+def _type_name(number: int) -> str:
+    try:
+        return StorageType(number).name
+    except ValueError:
+        # One that a newer datanode has: its volumes are a set of their own.
+        return str(number)
+
+
+def names_in(told: str) -> list[str]:
+    """Of `-node`: names apart by commas, or the `file://` of a list of hosts."""
+    if not told.startswith("file://"):
+        return [name.strip() for name in told.split(",") if name.strip()]
+    path = unquote(urlsplit(told).path)
+    try:
+        lines = Path(path).read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise WrongWords(
+            f"The input host file path '{told}' is not a valid path. "
+            f"Please make sure the host file exists. {error}"
+        ) from error
+    return [name for line in lines for name in line.split("#", 1)[0].replace(",", " ").split()]
+
+
+class Files:
+    """The directory for one plan."""
+
+    def __init__(self, fs: FileSystem, directory: str) -> None:
+        self._fs = fs
+        self._directory = directory
+
+    def write_before(self, name: str, nodes: list[DiskNode]) -> str:
+        return self._write(BEFORE_NAME.format(name), before_text(nodes))
+
+    def write_plan(self, name: str, text: str) -> str:
+        return self._write(PLAN_NAME.format(name), text)
+
+    def _write(self, name: str, text: str) -> str:
+        path = f"{self._directory}/{name}"
+        with self._fs.create(path, overwrite=True) as out:
+            out.write(text.encode())
+        return path
+
+
+@contextmanager
+def files_of(conf: Configuration, told: str | None) -> Iterator[Files]:
+    """A directory that there has not been, `told` or one for this moment."""
+    directory = told or f"{DEFAULT_DIRECTORY}/{file_date(datetime.fromtimestamp(time.time()))}"
+    uri = directory if "://" in directory else None
+    if is_local(conf) and uri is None:
+        uri = "file:///"
+        directory = directory if told else os.getcwd() + directory
+    with howdah.connect(uri, conf=conf) as fs:
+        if fs.exists(directory):
+            raise WrongWords(
+                f"Another DiskBalancer files already exist at the target location. {directory}"
+            )
+        fs.mkdirs(directory)
+        yield Files(fs, directory.rstrip("/"))
+
+
+def read_file(conf: Configuration, path: str) -> str:
+    """A plan's text. `MalformedPlan` is for the caller: a file that is no text is `WrongWords`."""
+    uri = path if "://" in path else None
+    if uri is None and is_local(conf):
+        uri = "file:///"
+    with howdah.connect(uri, conf=conf) as fs, fs.open(path) as file:
+        data = file.read(_MOST_PLAN_BYTES + 1)
+    if len(data) > _MOST_PLAN_BYTES:
+        raise WrongWords(f"{path} is no plan: it has more than {_MOST_PLAN_BYTES} bytes")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise WrongWords(f"{path} is no plan: {error}") from error

@@ -1,0 +1,40 @@
+"""Volumes that come and go while a datanode of a cluster runs."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+
+from howdah.fs.hdfs.administration import DatanodeAdministration
+from howdah.testing.minicluster import MiniCluster
+from howdah.testing.waiting import wait_until
+
+_TIMEOUT_S = 60.0
+
+
+def set_volumes(cluster: MiniCluster, datanode: str, volumes: str) -> None:
+    """What the datanode's files say, as `dfs.datanode.data.dir` has it."""
+    (site,) = (cluster.dir / datanode).rglob("hdfs-site.xml")
+    text = site.read_text()
+    changed, count = re.subn(
+        r"(<name>dfs\.datanode\.data\.dir</name>\s*<value>)[^<]*",
+        lambda found: found[1] + volumes,
+        text,
+    )
+    assert count == 1
+    site.write_text(changed)
+
+
+def ipc_of(cluster: MiniCluster, datanode: str) -> tuple[str, int]:
+    """Where the datanode answers RPC."""
+    host, _, port = cluster.process(datanode).addresses["ipc"].rpartition(":")
+    return host, int(port)
+
+
+def reconfigure(cluster: MiniCluster, datanode: str) -> None:
+    """Have the datanode do what its files say; it has when this returns."""
+    with contextlib.closing(DatanodeAdministration(ipc_of(cluster, datanode))) as administration:
+        administration.start_reconfiguration()
+        wait_until(lambda: administration.reconfiguration_status().HasField("endTime"), _TIMEOUT_S)
+        for change in administration.reconfiguration_status().changes:
+            assert not change.errorMessage, change.errorMessage
