@@ -35,6 +35,7 @@ from howdah.datanode.channel.messages import (
     ReplicaReceived,
     encode,
 )
+from howdah.datanode.disk_balancer.worker import DiskBalancer
 from howdah.datanode.keeper.reports import incremental_report
 from howdah.datanode.process.ipc import ClientDatanodeProtocol, service
 from howdah.datanode.recovery import inter_datanode
@@ -374,7 +375,13 @@ class Ipc:
     def __init__(self, target: Target) -> None:
         listener = listen(("127.0.0.1", 0))
         self.address = listener.getsockname()
-        client = ClientDatanodeProtocol(target.node.store, lambda event: None, "owner")
+        store, settings = target.node.store, target.node.settings
+        client = ClientDatanodeProtocol(
+            store,
+            lambda event: None,
+            "owner",
+            disk_balancer=DiskBalancer(store, settings.disk_balancer, lambda: ""),
+        )
         services = [
             service(client),
             inter_datanode.service(InterDatanodeProtocol(target.node.store)),
