@@ -140,6 +140,22 @@ def service_addresses(conf: Configuration, nameservice: str | None) -> dict[str,
     return _of_each(conf, nameservice, service)
 
 
+def lifeline_addresses(conf: Configuration) -> dict[Address, Address]:
+    """By the address at which a namenode answers datanodes: where it takes their lifelines.
+    Namenodes without such a port are left out."""
+    found: dict[Address, Address] = {}
+    for nameservice in internal_nameservices(conf) or ("",):
+        for name, address in service_addresses(conf, nameservice).items():
+            lifeline = (
+                value_of(conf, keys.DFS_NAMENODE_LIFELINE_RPC_ADDRESS, nameservice, name)
+                if nameservice
+                else conf.get(keys.DFS_NAMENODE_LIFELINE_RPC_ADDRESS)
+            )
+            if lifeline is not None:
+                found[address] = lifeline
+    return found
+
+
 def http_addresses(conf: Configuration, nameservice: str | None) -> dict[str, Address]:
     """Where each namenode has its pages and images: else at its host, at the usual port.
 

@@ -6,7 +6,7 @@ import pytest
 
 from howdah import errors, keys, nameservices
 from howdah.config import Configuration
-from howdah.nameservices import Identity, datanode_nameservices
+from howdah.nameservices import Identity, datanode_nameservices, lifeline_addresses
 from howdah.this_host import is_this_host
 
 HA = {
@@ -181,3 +181,16 @@ def test_loopback_is_this_machine_and_a_test_network_is_not() -> None:
     assert not is_this_host("192.0.2.1")
     assert not is_this_host("")
     assert not is_this_host("a..b")
+
+
+def test_lifelines_go_to_the_namenode_that_takes_the_heartbeats() -> None:
+    values = {"fs.defaultFS": "hdfs://nn", "dfs.namenode.lifeline.rpc-address": "nn:8050"}
+    assert lifeline_addresses(Configuration(values)) == {("nn", 8020): ("nn", 8050)}
+    values = HA | {
+        "dfs.namenode.servicerpc-address.east.nn1": "e1-internal:8021",
+        "dfs.namenode.lifeline.rpc-address.east.nn1": "e1-internal:8050",
+    }
+    assert lifeline_addresses(Configuration(values)) == {
+        ("e1-internal", 8021): ("e1-internal", 8050)
+    }
+    assert lifeline_addresses(Configuration(HA)) == {}

@@ -197,6 +197,13 @@ DFS_DATANODE_BLOCK_PINNING_ENABLED = boolean(
 DFS_HEARTBEAT_INTERVAL = duration(
     "dfs.heartbeat.interval", "3", "s", "Time between a datanode's heartbeats.", minimum_s=1e-3
 )
+DFS_DATANODE_LIFELINE_INTERVAL_SECONDS = duration(
+    "dfs.datanode.lifeline.interval.seconds",
+    "0",
+    "s",
+    "A datanode whose heartbeats are so late sends a lifeline; three heartbeat intervals if it is "
+    "not more than one.",
+)
 DFS_BLOCKREPORT_INTERVALMSEC = duration(
     "dfs.blockreport.intervalMsec", "21600000", "ms", "Time between full block reports."
 )

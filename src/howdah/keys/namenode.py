@@ -28,6 +28,20 @@ DFS_NAMENODE_SERVICERPC_ADDRESS = optional_address(
 DFS_NAMENODE_SERVICERPC_BIND_HOST = optional_string(
     "dfs.namenode.servicerpc-bind-host", "The address to bind instead, for the service port."
 )
+DFS_NAMENODE_LIFELINE_RPC_ADDRESS = optional_address(
+    "dfs.namenode.lifeline.rpc-address",
+    8020,
+    "Where datanodes send a sign of life when their heartbeats are late; none without it.",
+)
+DFS_NAMENODE_LIFELINE_RPC_BIND_HOST = optional_string(
+    "dfs.namenode.lifeline.rpc-bind-host", "The address to bind instead, for the lifeline port."
+)
+DFS_NAMENODE_LIFELINE_HANDLER_COUNT = integer(
+    "dfs.namenode.lifeline.handler.count", 0, "Handlers of the lifeline port."
+)
+DFS_NAMENODE_LIFELINE_HANDLER_RATIO = decimal(
+    "dfs.namenode.lifeline.handler.ratio", "0.1", "Handlers of the lifeline port, as a part."
+)
 DFS_NAMENODE_HTTP_ADDRESS = address(
     "dfs.namenode.http-address", "127.0.0.1:9870", "The namenode's web pages and WebHDFS."
 )

@@ -30,6 +30,8 @@ WITHOUT_EFFECT: dict[str, str] = {
         "calls are served without a pool of threads": (
             "dfs.namenode.handler.count",
             "dfs.datanode.handler.count",
+            "dfs.namenode.lifeline.handler.count",
+            "dfs.namenode.lifeline.handler.ratio",
         ),
         "the retry cache is always on, and bounded by time and 75 MB": (
             "dfs.namenode.enable.retrycache",

@@ -588,3 +588,7 @@ class SlowDiskReportProto(_message.Message):
     meanReadIoLatency: float
     meanWriteIoLatency: float
     def __init__(self, basePath: _Optional[str] = ..., meanMetadataOpLatency: _Optional[float] = ..., meanReadIoLatency: _Optional[float] = ..., meanWriteIoLatency: _Optional[float] = ...) -> None: ...
+
+class LifelineResponseProto(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...

@@ -47,6 +47,7 @@ from howdah.datanode.channel.messages import (
 )
 from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.inventory import Inventory
+from howdah.datanode.keeper.lifeline import lifeline_interval_s
 from howdah.datanode.keeper.namenode_actor import ActorSettings
 from howdah.datanode.keeper.nameservices import Nameservices
 from howdah.datanode.keeper.reconfiguration import Reconfiguration
@@ -60,7 +61,7 @@ from howdah.datanode.transfer.data_server import listen
 from howdah.datanode.transfer.short_circuit_socket import effective_path, listen_local
 from howdah.datanode.volumes.volumes import VolumeSet
 from howdah.kinds import Address, Key
-from howdah.nameservices import datanode_nameservices
+from howdah.nameservices import datanode_nameservices, lifeline_addresses
 from howdah.storage.atomic import replace_file
 from howdah.transfer.blocks import DatanodeAddress
 
@@ -170,6 +171,11 @@ class Keeper:
                 conf.get(keys.DFS_HEARTBEAT_INTERVAL),
                 conf.get(keys.DFS_BLOCKREPORT_INTERVALMSEC),
                 conf.get(keys.DFS_BLOCKREPORT_SPLIT_THRESHOLD),
+                lifelines=lifeline_addresses(conf),
+                lifeline_s=lifeline_interval_s(
+                    conf.get(keys.DFS_DATANODE_LIFELINE_INTERVAL_SECONDS),
+                    conf.get(keys.DFS_HEARTBEAT_INTERVAL),
+                ),
             ),
             command=self._command,
             ready=self._write_ready,

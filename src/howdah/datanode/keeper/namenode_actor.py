@@ -39,8 +39,8 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from google.protobuf.message import Message
@@ -67,9 +67,11 @@ from howdah.datanode.keeper import reports
 from howdah.datanode.keeper.block_pool import BlockPool
 from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.incremental_reports import AWAY, IncrementalReports, News
-from howdah.datanode.keeper.inventory import Inventory
+from howdah.datanode.keeper.inventory import Inventory, VolumeState
+from howdah.datanode.keeper.lifeline import LifelineSender
 from howdah.datanode.keeper.report_schedule import ReportSchedule
 from howdah.datanode.keeper.reports import Namespace
+from howdah.kinds import Address
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.transfer.blocks import DatanodeAddress
@@ -89,6 +91,10 @@ class ActorSettings:
     refusal_pause_s: float = 5.0
     """Before a namenode that refuses this datanode is called again, the first time."""
     longest_refusal_pause_s: float = 60.0
+    lifelines: Mapping[Address, Address] = field(default_factory=dict)
+    """Where namenodes take lifelines, by where they take heartbeats."""
+    lifeline_s: float = 9.0
+    """A heartbeat that is so late is followed by a lifeline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +160,12 @@ class NamenodeActor:
         self._refusal_pause_s = settings.refusal_pause_s
         self._is_served = False
         self._registration = pb.DatanodeRegistrationProto()
+        lifeline = settings.lifelines.get(address)
+        self._lifeline = (
+            None
+            if lifeline is None
+            else LifelineSender(lifeline, settings.lifeline_s, self._lifeline_request)
+        )
         self._thread = threading.Thread(target=self._run, name=f"namenode {self.name}", daemon=True)
 
     # --- from other threads ---
@@ -165,11 +177,15 @@ class NamenodeActor:
 
     def start(self) -> None:
         self._thread.start()
+        if self._lifeline is not None:
+            self._lifeline.start()
 
     def stop(self) -> None:
         with self._changed:
             self._stopping = True
             self._changed.notify()
+        if self._lifeline is not None:
+            self._lifeline.stop()
 
     def tell(self, news: News) -> None:
         """Pass this on to the namenode as soon as possible.
@@ -348,20 +364,34 @@ class NamenodeActor:
         states = self._inventory.states(pool_id)
         if any(state.hangs or state.failure != state.volume.failure for state in states):
             self._command(CheckVolumes())
-        request = reports.heartbeat(
-            self._registration,
-            states,
-            connections=self._gauges.connections,
-            copies=self._gauges.copies,
-            want_report_lease=self._reports.wants_lease(now_s),
-            failures=self._inventory.failures(),
-        )
+        request = self._heartbeat_request(states, wants_lease=self._reports.wants_lease(now_s))
+        if self._lifeline is not None:
+            self._lifeline.heartbeat_begins()
         answer = self._call("sendHeartbeat", request, pb.HeartbeatResponseProto)
         self._heartbeat_due_s = now_s + self._settings.heartbeat_s
         self._reports.granted(answer.fullBlockReportLeaseId)
         self._pool.heard(self.name, answer.haStatus)
         for order in decode_orders(answer.cmds):
             self._obey(order)
+
+    def _heartbeat_request(
+        self, states: Sequence[VolumeState], *, wants_lease: bool
+    ) -> pb.HeartbeatRequestProto:
+        return reports.heartbeat(
+            self._registration,
+            states,
+            connections=self._gauges.connections,
+            copies=self._gauges.copies,
+            want_report_lease=wants_lease,
+            failures=self._inventory.failures(),
+        )
+
+    def _lifeline_request(self) -> pb.HeartbeatRequestProto | None:
+        """What a heartbeat would have now; from the thread of lifelines."""
+        pool_id = self._pool.pool_id
+        if pool_id is None or not self._keeps_news:
+            return None
+        return self._heartbeat_request(self._inventory.states(pool_id), wants_lease=False)
 
     def _obey(self, order: Order) -> None:
         if not self._pool.obeys(self.name, order):

@@ -423,6 +423,18 @@ class DatanodeRegistry:
         self._watcher.note(node)
         return gone
 
+    def heard(self, uuid: str, address: str, at_ms: int) -> int | None:
+        """The datanode at this address was alive. Returns for how long it had said nothing; None
+        if nobody is known there, or later news are. One that counts as dead has to register."""
+        node = self._by_uuid.get(uuid)
+        if node is None or not node.alive or node.name != address:
+            return None
+        late_ms = at_ms - node.last_heartbeat_ms
+        if late_ms <= 0:
+            return None
+        node.last_heartbeat_ms = at_ms
+        return late_ms
+
     def lose(self, node: Datanode) -> None:
         """The node does not take part any more, until it registers again."""
         node.alive = False

@@ -37,6 +37,8 @@ from howdah.namenode.calls.retry_cache import RetryCache
 from howdah.namenode.inodes import acls, paths, storage_policies
 from howdah.namenode.inodes.effects import EditDoesNotFit, NamespaceBroken
 from howdah.namenode.inodes.inodes import Block, Directory, File, INode
+from howdah.namenode.lifeline.last_heard import LastHeard
+from howdah.namenode.rarely import Rarely
 from howdah.namenode.tree import quotas
 from howdah.namenode.tree.namespace import Namespace
 from howdah.namenode.tree.quotas import Usage
@@ -193,6 +195,9 @@ class Core:
         )
         self.hosts = Hosts()
         self.slow_peers = SlowPeers(settings.max_slow_nodes)
+        self.lifelines = LastHeard()
+        """Filled by threads; see `lifeline`."""
+        self._late_heartbeats = Rarely(60_000)
         self.reconstruction = Reconstruction(
             self.blocks,
             self.datanodes,
@@ -610,6 +615,7 @@ class Core:
     def tick(self) -> None:
         """Work that needs no call; the shell begins it every second or so."""
         now_ms = self.clock.monotonic_ms()
+        self._take_lifelines(now_ms)
         for node in self.datanodes.expire(now_ms):
             consequence = (
                 "it is in maintenance, and nothing is copied"
@@ -625,6 +631,23 @@ class Core:
             )
             self.membership.died(node)
         self.update_safe_mode()
+
+    def _take_lifelines(self, now_ms: int) -> None:
+        """Of datanodes that were heard of while their heartbeats were late."""
+        for line in self.lifelines.take():
+            late_ms = self.datanodes.heard(line.uuid, line.address, line.at_ms)
+            if late_ms is None:
+                continue
+            kept_back = self._late_heartbeats.due(now_ms)
+            if kept_back is not None:
+                log.warning(
+                    "datanode %s lives by a lifeline: its last heartbeat came %d s before it. "
+                    "Either the namenode is slow to serve, or the datanode to send (%d more since "
+                    "this line was last logged)",
+                    line.address,
+                    late_ms // 1000,
+                    kept_back,
+                )
 
     def update_safe_mode(self) -> None:
         if not self.safe_mode.on:

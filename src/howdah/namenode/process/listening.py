@@ -25,7 +25,8 @@ class Endpoint:
 
 
 def endpoints(conf: Configuration) -> Iterator[Endpoint]:
-    """The addresses for RPC, for the RPC of datanodes (if set apart) and for HTTP."""
+    """The addresses for RPC, for the RPC of datanodes and their lifelines (if set apart), and
+    for HTTP."""
     host, port = namenode_address(conf)
     own = keys.DFS_NAMENODE_RPC_ADDRESS.name
     from_uri = keys.FS_DEFAULTFS.name
@@ -35,6 +36,10 @@ def endpoints(conf: Configuration) -> Iterator[Endpoint]:
     if service is not None:
         key = keys.DFS_NAMENODE_SERVICERPC_ADDRESS.name
         yield _bound(conf, key, keys.DFS_NAMENODE_SERVICERPC_BIND_HOST.name, *service)
+    lifeline = conf.get(keys.DFS_NAMENODE_LIFELINE_RPC_ADDRESS)
+    if lifeline is not None:
+        key = keys.DFS_NAMENODE_LIFELINE_RPC_ADDRESS.name
+        yield _bound(conf, key, keys.DFS_NAMENODE_LIFELINE_RPC_BIND_HOST.name, *lifeline)
     http = conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS)
     key = keys.DFS_NAMENODE_HTTP_ADDRESS.name
     yield _bound(conf, key, keys.DFS_NAMENODE_HTTP_BIND_HOST.name, *http)

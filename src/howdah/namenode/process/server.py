@@ -54,6 +54,7 @@ from howdah.namenode.journal.directories import (
     directory_set,
     failed_directories,
 )
+from howdah.namenode.lifeline.server import LifelineServer
 from howdah.namenode.nameservice.high_availability import (
     HighAvailability,
     ha_settings,
@@ -133,6 +134,7 @@ class Namenode:
         self._loop = loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
         self._failure: str | None = None
+        self._lifeline: LifelineServer | None = None
         self.context = HAContext()
         outside = Loop(loop.call_soon_threadsafe, loop.call_later)
         groups = groups_from(conf)
@@ -337,6 +339,8 @@ class Namenode:
                     continue
         finally:
             self._http.stop()
+            if self._lifeline is not None:
+                self._lifeline.stop()
 
     def tick(self) -> None:
         """What is due by itself."""
@@ -456,6 +460,13 @@ class Namenode:
             # off the first one's queue of new connections.
             bind = self._conf.get(keys.DFS_NAMENODE_SERVICERPC_BIND_HOST) or service[0]
             await self._rpc.start(bind, service[1], backlog=backlog)
+        lifeline = self._conf.get(keys.DFS_NAMENODE_LIFELINE_RPC_ADDRESS)
+        if lifeline is not None:
+            bind = self._conf.get(keys.DFS_NAMENODE_LIFELINE_RPC_BIND_HOST) or lifeline[0]
+            self._lifeline = LifelineServer(
+                (bind, lifeline[1]), self.core.lifelines, self.core.clock.monotonic_ms, backlog
+            )
+            log.info("taking lifelines of datanodes at %s:%d", bind, self._lifeline.port)
         http_host, http_port = self._conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS)
         http_bind = self._conf.get(keys.DFS_NAMENODE_HTTP_BIND_HOST) or http_host
         http_port = await self._http.start(http_bind, http_port)

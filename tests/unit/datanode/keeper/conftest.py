@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from howdah.datanode.keeper.namenode_actor import PROTOCOL, ActorSettings
 from howdah.datanode.keeper.nameservices import Nameservices
 from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.transfer.data_server import listen
+from howdah.kinds import Address
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.rpc.service import Registry, Service, unanswered
 from howdah.rpc.threaded import ThreadedRpcServer
@@ -137,6 +138,8 @@ class Subject:
         heartbeat_s: float = 60,
         report_s: float = 3600,
         refusal_pause_s: float = 5,
+        lifelines: Mapping[Address, Address] | None = None,
+        lifeline_s: float = 60,
     ) -> None:
         self.commands: list[Command] = []
         self.stopped: list[tuple[str, int]] = []
@@ -155,7 +158,15 @@ class Subject:
             self.directories,
             self.inventory,
             Gauges(1),
-            ActorSettings(heartbeat_s, report_s, 1000, refusal_pause_s, 4 * refusal_pause_s),
+            ActorSettings(
+                heartbeat_s,
+                report_s,
+                1000,
+                refusal_pause_s,
+                4 * refusal_pause_s,
+                lifelines or {},
+                lifeline_s,
+            ),
             command=self._obey,
             ready=self.ready.set,
             stop=self._stop,

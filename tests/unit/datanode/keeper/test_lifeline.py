@@ -1,0 +1,104 @@
+"""A datanode says that it is alive, though nobody takes its heartbeats."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from howdah.datanode.keeper.lifeline import PROTOCOL, lifeline_interval_s
+from howdah.datanode.transfer.data_server import listen
+from howdah.proto import datanode_namenode_pb2 as pb
+from howdah.rpc.service import Registry, Service
+from howdah.rpc.threaded import ThreadedRpcServer
+from howdah.testing.waiting import wait_until
+
+
+class LifelinePort:
+    def __init__(self) -> None:
+        self.taken: list[pb.HeartbeatRequestProto] = []
+        listener = listen(("127.0.0.1", 0))
+        self.address = ("127.0.0.1", listener.getsockname()[1])
+        descriptor = pb.DESCRIPTOR.services_by_name["DatanodeLifelineProtocolService"]
+        self.server = ThreadedRpcServer(
+            listener, Registry([Service(PROTOCOL, 1, descriptor, self)])
+        )
+        self.server.start()
+
+    def send_lifeline(
+        self, request: pb.HeartbeatRequestProto, caller: Any
+    ) -> pb.LifelineResponseProto:
+        self.taken.append(request)
+        return pb.LifelineResponseProto()
+
+
+@pytest.fixture
+def port() -> Iterator[LifelinePort]:
+    made = LifelinePort()
+    yield made
+    made.server.close()
+
+
+@pytest.fixture
+def busy(make_namenode: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A namenode that answers the second heartbeat when it is told to."""
+    namenode = make_namenode()
+    namenode.go_on = threading.Event()
+    real, beats = namenode.send_heartbeat, iter(range(1000))
+
+    def slow(request: Any, caller: Any) -> Any:
+        if next(beats):
+            assert namenode.go_on.wait(60)
+        return real(request, caller)
+
+    monkeypatch.setattr(namenode, "send_heartbeat", slow)
+    yield namenode
+    namenode.go_on.set()
+
+
+def test_lifelines_go_out_while_a_heartbeat_waits_for_its_answer(
+    busy: Any, port: LifelinePort, start_with: Callable[..., Any]
+) -> None:
+    subject = start_with(
+        {"": [busy]}, heartbeat_s=0.02, lifelines={busy.address: port.address}, lifeline_s=0.05
+    )
+    wait_until(lambda: len(port.taken) >= 2)
+    told = port.taken[0]
+    assert told.registration.datanodeID.datanodeUuid == subject.directories.uuid
+    assert [report.storage.storageUuid for report in told.reports] == [subject.storage_id]
+    assert not told.requestFullBlockReportLease, "nobody would answer"
+
+
+def test_no_lifeline_goes_out_while_heartbeats_are_answered(
+    make_namenode: Callable[..., Any], port: LifelinePort, start_with: Callable[..., Any]
+) -> None:
+    namenode = make_namenode()
+    start_with(
+        {"": [namenode]},
+        heartbeat_s=0.01,
+        lifelines={namenode.address: port.address},
+        lifeline_s=30,
+    )
+    namenode.wait_for("heartbeat", 20)
+    assert port.taken == []
+
+
+def test_a_namenode_without_the_port_gets_none_and_one_that_is_away_is_said_once(
+    busy: Any, port: LifelinePort, start_with: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    port.server.close()
+    subject = start_with(
+        {"": [busy]}, heartbeat_s=0.02, lifelines={busy.address: port.address}, lifeline_s=0.02
+    )
+    wait_until(lambda: "no lifeline reaches namenode" in caplog.text)
+    wait_until(lambda: subject.actor._lifeline._fails)
+    assert caplog.text.count("no lifeline reaches namenode") == 1
+
+
+def test_three_intervals_unless_more_than_one_is_configured(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert [lifeline_interval_s(each, 3) for each in (0, 3, 4)] == [9, 9, 4]
+    assert caplog.text.count("not more than the 3 s") == 1
