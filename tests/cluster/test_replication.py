@@ -16,6 +16,9 @@ from howdah import connect, errors
 from howdah.cli.main import main
 from howdah.fs.api import FileSystem
 from howdah.fs.streams import FSDataInputStream
+from howdah.proto import datanode_namenode_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.rpc.client import RpcClient
 from howdah.testing import MiniCluster
 from howdah.testing.internal.replicas import (
     BEING_WRITTEN,
@@ -29,6 +32,7 @@ from howdah.testing.waiting import wait_until
 from howdah.transfer.meta_header import META_HEADER_BYTES
 
 MIB = 1 << 20
+DATANODE_PROTOCOL = "org.apache.hadoop.hdfs.server.protocol.DatanodeProtocol"
 # Dead is who was silent for twice the recheck interval and ten heartbeats.
 CONF = {
     "dfs.heartbeat.interval": "200ms",
@@ -640,3 +644,64 @@ def test_a_datanode_is_decommissioned_while_a_writer_goes_on_and_nothing_is_lost
     wait_until(
         lambda: [len(block) for block in replicas_of(cluster, f"{path}/triple")] == [3, 3, 3]
     )
+
+
+@pytest.mark.req("FS-015")
+def test_a_datanode_that_has_nothing_to_delete_gets_a_copy_again(
+    cluster: MiniCluster, fs: FileSystem, path: str
+) -> None:
+    """The namenode believes in a corrupt replica that is not there. Its datanode says so when it
+    is told to delete it, and not with its next full report, in six hours."""
+    data = content(5000)
+    write(fs, path, data, replication=3)
+    wait_for_replicas(cluster, path, data, 3)
+    holders = {replica.datanode for replica in only_block(cluster, path)}
+    (other,) = {s.name for s in cluster.processes if s.role == "datanode"} - holders
+    say_received(cluster, fs, path, other, length_bytes=7)
+    fs.set_replication(path, 4)
+    wait_for_replicas(cluster, path, data, 4)
+
+
+def say_received(
+    cluster: MiniCluster, fs: FileSystem, path: str, datanode: str, length_bytes: int
+) -> None:
+    """In the name of that datanode: it has a replica of the file's block, which is that long."""
+    replica = replicas_of(cluster, path)[0][0]
+    version = (cluster.data_dirs(datanode)[0] / "current" / "VERSION").read_text()
+    address = cluster.process(datanode).addresses["data"]
+    (node,) = (report for report in fs.datanode_report() if report.name == address)
+    (pool,) = (part for part in replica.path.parts if part.startswith("BP-"))
+    host, _, port = cluster.process("namenode").addresses["rpc"].rpartition(":")
+    client = RpcClient((host, int(port)), DATANODE_PROTOCOL)
+    info = client.call("versionRequest", pb.VersionRequestProto(), pb.VersionResponseProto).info
+    received = pb.BlockReceivedAndDeletedRequestProto(
+        registration=pb.DatanodeRegistrationProto(
+            datanodeID=types_pb2.DatanodeIDProto(
+                ipAddr=node.ip,
+                hostName=node.hostname,
+                datanodeUuid=node.uuid,
+                xferPort=node.transfer_port,
+                infoPort=node.info_port,
+                ipcPort=node.ipc_port,
+            ),
+            storageInfo=info.storageInfo,
+            keys=pb.ExportedBlockKeysProto(
+                isBlockTokenEnabled=False,
+                keyUpdateInterval=0,
+                tokenLifeTime=0,
+                currentKey=pb.BlockKeyProto(keyId=0, expiryDate=0),
+            ),
+            softwareVersion="3.5.0",
+        ),
+        blockPoolId=pool,
+    )
+    part = received.blocks.add(storageUuid=version.partition("storageID=")[2].partition("\n")[0])
+    part.blocks.add(
+        block=types_pb2.BlockProto(
+            blockId=replica.block_id,
+            genStamp=int(replica.meta_path.stem.rpartition("_")[2]),
+            numBytes=length_bytes,
+        ),
+        status=pb.ReceivedDeletedBlockInfoProto.RECEIVED,
+    )
+    client.call("blockReceivedAndDeleted", received, pb.BlockReceivedAndDeletedResponseProto)

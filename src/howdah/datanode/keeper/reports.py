@@ -162,9 +162,12 @@ def incremental_report(
     news: Iterable[BlockNews],
     volumes: Mapping[str, Volume],
 ) -> pb.BlockReceivedAndDeletedRequestProto:
-    """What has happened to replicas, in the order in which it did."""
+    """What has happened to replicas, in the order in which it did: a volume is named again where
+    news of a block come after those of the same block on another volume."""
     status = pb.ReceivedDeletedBlockInfoProto
-    by_storage: dict[str, list[pb.ReceivedDeletedBlockInfoProto]] = {}
+    groups: list[pb.StorageReceivedDeletedBlocksProto] = []
+    of_storage: dict[str, int] = {}
+    of_block: dict[int, int] = {}
     for item in news:
         hint = None
         match item:
@@ -174,23 +177,26 @@ def incremental_report(
                 what = status.RECEIVING
             case ReplicaDeleted():
                 what = status.DELETED
-        block = types_pb2.BlockProto(
-            blockId=item.block.block_id & _MASK,
-            genStamp=item.block.generation_stamp & _MASK,
-            numBytes=item.block.length_bytes,
-        )
-        by_storage.setdefault(item.storage_id, []).append(
-            pb.ReceivedDeletedBlockInfoProto(block=block, status=what, deleteHint=hint)
+        place = of_storage.get(item.storage_id, -1)
+        if place < of_block.get(item.block.block_id, 0):
+            place = of_storage[item.storage_id] = len(groups)
+            groups.append(
+                pb.StorageReceivedDeletedBlocksProto(
+                    storageUuid=item.storage_id, storage=storage_of(volumes[item.storage_id])
+                )
+            )
+        of_block[item.block.block_id] = place
+        groups[place].blocks.add(
+            block=types_pb2.BlockProto(
+                blockId=item.block.block_id & _MASK,
+                genStamp=item.block.generation_stamp & _MASK,
+                numBytes=item.block.length_bytes,
+            ),
+            status=what,
+            deleteHint=hint,
         )
     return pb.BlockReceivedAndDeletedRequestProto(
-        registration=who,
-        blockPoolId=pool_id,
-        blocks=[
-            pb.StorageReceivedDeletedBlocksProto(
-                storageUuid=storage_id, storage=storage_of(volumes[storage_id]), blocks=infos
-            )
-            for storage_id, infos in by_storage.items()
-        ],
+        registration=who, blockPoolId=pool_id, blocks=groups
     )
 
 

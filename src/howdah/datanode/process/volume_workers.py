@@ -4,7 +4,9 @@ FsDatasetAsyncDiskService and DatasetVolumeChecker in Hadoop. One disk that hang
 other back.
 
 The keeper's orders come here because no thread waits for their end. A volume deletes one
-replica after the other, and looks at what the keeper found damaged in between. A check has a
+replica after the other, and looks at what the keeper found damaged in between. An order that is
+given again before it was carried out is one order: the second would delete a replica that
+has come since. Orders for replicas that no volume has are a thread's of their own. A check has a
 thread of its own, since the volume's worker may hang in a deletion, and a time: a volume
 that has said nothing by then is left.
 """
@@ -40,9 +42,15 @@ class VolumeWorkers:
         self._queues: dict[str, SimpleQueue[ExtendedBlock | Recheck | None]] = {
             volume.storage_id: SimpleQueue() for volume in store.volumes.all
         }
+        self._absent: SimpleQueue[ExtendedBlock | Recheck | None] = SimpleQueue()
+        # Replicas with an order to be deleted that was not carried out yet.
+        self._ordered: set[tuple[str, int, int]] = set()
 
     def start(self) -> None:
         threading.Thread(target=self._reconcile, name="reconciler", daemon=True).start()
+        threading.Thread(
+            target=self._work, args=(self._absent,), name="deletions of nothing", daemon=True
+        ).start()
         for volume in self._store.volumes.all:
             self._start(volume)
 
@@ -53,7 +61,10 @@ class VolumeWorkers:
 
     def _start(self, volume: Volume) -> None:
         threading.Thread(
-            target=self._work, args=(volume,), name=f"deletions of {volume.path}", daemon=True
+            target=self._work,
+            args=(self._queues[volume.storage_id],),
+            name=f"deletions of {volume.path}",
+            daemon=True,
         ).start()
 
     def remove_volume(self, volume: Volume) -> None:
@@ -72,14 +83,17 @@ class VolumeWorkers:
                 log.error("cannot delete %s: %s", block, error)
                 self._store.tell(DeletionEnded(block))
                 continue
-            if replica is None:
-                log.info("not deleting %s: this datanode does not have it", block)
+            with self._lock:
+                is_known = _key(block) in self._ordered
+                self._ordered.add(_key(block))
+            if is_known:
                 self._store.tell(DeletionEnded(block))
+            elif replica is None:
+                self._absent.put(block)
             else:
                 self._queues[replica.volume_id].put(block)
 
-    def _work(self, volume: Volume) -> None:
-        queue = self._queues[volume.storage_id]
+    def _work(self, queue: SimpleQueue[ExtendedBlock | Recheck | None]) -> None:
         while True:
             item = queue.get()
             if item is None:
@@ -96,6 +110,8 @@ class VolumeWorkers:
                 # The only thread for these: what comes next must have its turn.
                 log.exception("%s: failed on a defect", _told(item))
             if isinstance(item, ExtendedBlock):
+                with self._lock:
+                    self._ordered.discard(_key(item))
                 self._store.tell(DeletionEnded(item))
 
     # --- second looks ---
@@ -175,6 +191,10 @@ class VolumeWorkers:
             self._store.trouble.leave(
                 volume, f"it does not answer a check within {self._check_timeout_s:g} s"
             )
+
+
+def _key(block: ExtendedBlock) -> tuple[str, int, int]:
+    return block.pool_id, block.block_id, block.generation_stamp
 
 
 def _told(item: ExtendedBlock | Recheck) -> str:

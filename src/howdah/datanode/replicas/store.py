@@ -452,22 +452,38 @@ class BlockStore:
 
     def invalidate(self, block: ExtendedBlock) -> bool:
         """Delete the replica of `block` when its writer is gone; False if there is none of this
-        generation. Raises what `Writers.claim` does."""
+        generation. If the block has no replica here at all, the keeper is told so: the namenode
+        believes in one, and waits for its end. Raises what `Writers.claim` does."""
         with self._lock:
             replica = self._replicas.find(block.pool_id, block.block_id)
-        if replica is None or replica.generation_stamp != block.generation_stamp:
+        stamp = block.generation_stamp
+        if replica is not None and replica.generation_stamp != stamp:
             log.info("not deleting %s: this datanode has %r", block, replica)
             return False
         holder = BriefHold("a deletion")
-        stamp = block.generation_stamp
         self.writers.claim(block, holder, stamp, why="its replica is to be deleted")
         try:
+            if replica is None:
+                self._tell_absent(block)
+                return False
             if replica.generation_stamp != stamp:
                 return False
             self._delete(block.pool_id, replica, tell=True)
         finally:
             self.writers.release(block, holder)
         return True
+
+    def _tell_absent(self, block: ExtendedBlock) -> None:
+        """No volume has a replica of the block. Whoever calls has claimed it: a new replica is
+        told after this."""
+        with self._lock:
+            if self._replicas.find(block.pool_id, block.block_id) is not None:
+                return
+        log.info(
+            "nothing to delete of %s: this datanode does not have it, and tells the namenode", block
+        )
+        for volume in self.volumes.working():
+            self._notify(ReplicaDeleted(block, volume.storage_id))
 
     def _delete(self, pool_id: str, replica: Replica, *, tell: bool) -> None:
         volume = self.volumes[replica.volume_id]

@@ -126,14 +126,7 @@ class BlockMap:
             block_id = replica.block_id
             missing.cross_out(block_id)
             self.reported(storage, replica)
-            invalidated = node.invalidated.get(block_id)
-            if invalidated is not None and invalidated.generation_stamp >= replica.generation_stamp:
-                self.invalidation.invalidate(
-                    storage,
-                    block_id,
-                    replica.generation_stamp,
-                    is_excess=invalidated.is_excess,
-                )
+            self.invalidation.still_there(storage, block_id, replica.generation_stamp)
             if position % SLICE_REPLICAS == 0:
                 yield
                 if not node.alive or node.registrations != registrations:
@@ -148,6 +141,17 @@ class BlockMap:
         """The blocks under construction of which the storage reported a replica before."""
         found = {i for i, storages in self._open_reports.items() if storage in storages}
         return found | self.postponed.at(storage)
+
+    def has_news(self, storage: Storage, replica: ReportedReplica) -> None:
+        """An increment: the storage has this replica since a moment ago.
+
+        If it has an order to be deleted that was sent, that one may have been carried out on
+        the replica before, on another volume perhaps, and the news of that are lost or come
+        later. The order is given again: in the end the replica is gone, and the namenode knows
+        it, or the replica counts."""
+        self.reported(storage, replica)
+        if replica.state is ReplicaState.FINALIZED:
+            self.invalidation.still_there(storage, replica.block_id, replica.generation_stamp)
 
     def reported(self, storage: Storage, replica: ReportedReplica) -> None:
         """The storage reported one replica."""

@@ -9,7 +9,7 @@ these steps:
 3. The order is sent. The namenode does not know when the datanode deletes the replica, or
    whether the order arrived. It is sent again from time to time while the replica is in the
    way of a copy (`send_again`). An order, sent or not, ends when the datanode reports the
-   replica as deleted, or sends a full report without it.
+   replica as deleted, or as not there, or sends a full report without it.
 4. A report shows a replica whose order was sent. The order is sent again, unless the
    replica is one of the last good ones by now. Then it counts again, but it is marked
    `maybe_invalidated`: the datanode may still carry the order out.
@@ -165,6 +165,12 @@ class Invalidation:
             return False
         self._revoke(node, block, invalidated)
         return True
+
+    def still_there(self, storage: Storage, block_id: int, generation_stamp: int) -> None:
+        """The storage has a replica: an order for it, or for a newer one, is given again."""
+        invalidated = storage.node.invalidated.get(block_id)
+        if invalidated is not None and invalidated.generation_stamp >= generation_stamp:
+            self.invalidate(storage, block_id, generation_stamp, is_excess=invalidated.is_excess)
 
     def revoke_excess(self, block: Block, *, sent: bool) -> None:
         """The block has too few replicas: revoke orders for its excess replicas. With `sent`,

@@ -418,7 +418,7 @@ class DatanodeProtocol:
                     self._core.blocks.deleted(storage, info.block.blockId)
                     continue
                 received = info.status == pb.ReceivedDeletedBlockInfoProto.RECEIVED
-                self._core.blocks.reported(
+                self._core.blocks.has_news(
                     storage,
                     ReportedReplica(
                         info.block.blockId,

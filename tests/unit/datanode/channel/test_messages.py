@@ -254,6 +254,30 @@ def test_a_report_of_too_many_replicas_is_sent_volume_by_volume(volumes: VolumeS
     assert [(r.context.curRpc, r.context.totalRpcs) for r in requests] == [(0, 2), (1, 2)]
 
 
+def test_news_of_a_block_keep_their_order_from_volume_to_volume(volumes: VolumeSet) -> None:
+    """It is deleted here and comes back there: the namenode must not hear of it in the order of
+    the volumes."""
+    other = ExtendedBlock(POOL, BLOCK.block_id + 1, 1001, 6)
+    news = [
+        ReplicaReceived(other, "DS-1"),
+        ReplicaDeleted(BLOCK, "DS-0"),
+        ReplicaDeleted(other, "DS-1"),
+        ReplicaReceived(BLOCK, "DS-1"),
+        ReplicaReceived(other, "DS-0"),
+    ]
+    by_id = {volume.storage_id: volume for volume in volumes.all}
+    request = reports.incremental_report(WHO, POOL, news, by_id)
+    status = pb.ReceivedDeletedBlockInfoProto
+    assert [
+        (part.storageUuid, [(info.block.numBytes, info.status) for info in part.blocks])
+        for part in request.blocks
+    ] == [
+        ("DS-1", [(6, status.RECEIVED), (6, status.DELETED)]),
+        ("DS-0", [(5, status.DELETED), (6, status.RECEIVED)]),
+        ("DS-1", [(5, status.RECEIVED)]),
+    ]
+
+
 def test_news_keep_their_order_on_each_volume(volumes: VolumeSet) -> None:
     news = [
         ReplicaOpened(BLOCK, "DS-0"),
@@ -264,15 +288,16 @@ def test_news_keep_their_order_on_each_volume(volumes: VolumeSet) -> None:
     by_id = {volume.storage_id: volume for volume in volumes.all}
     request = reports.incremental_report(WHO, POOL, news, by_id)
     assert request.IsInitialized()
-    told = {
-        part.storageUuid: [(info.block.numBytes, info.status) for info in part.blocks]
+    told = [
+        (part.storageUuid, [(info.block.numBytes, info.status) for info in part.blocks])
         for part in request.blocks
-    }
+    ]
     status = pb.ReceivedDeletedBlockInfoProto
-    assert told == {
-        "DS-0": [(5, status.RECEIVING), (5, status.RECEIVED), (5, status.DELETED)],
-        "DS-1": [(5, status.RECEIVED)],
-    }
+    assert told == [
+        ("DS-0", [(5, status.RECEIVING)]),
+        ("DS-1", [(5, status.RECEIVED)]),
+        ("DS-0", [(5, status.RECEIVED), (5, status.DELETED)]),
+    ]
 
 
 def test_a_bad_block_is_reported_at_the_node_that_has_it(volumes: VolumeSet) -> None:

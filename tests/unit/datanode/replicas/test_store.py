@@ -45,9 +45,21 @@ def test_a_replica_of_another_generation_is_not_deleted(node: Any, lab: Lab, sta
     assert node.content(1) == DATA
 
 
-def test_deleting_what_is_not_there_is_nothing(node: Any, lab: Lab) -> None:
+def test_the_namenode_hears_of_an_order_to_delete_what_no_volume_has(lab: Lab) -> None:
+    """It waits for the end of the replica, and would place no other one here until then."""
+    node = lab.node(types=(StorageType.DISK, StorageType.DISK))
     assert not node.store.invalidate(lab.block(5))
-    assert node.events == []
+    assert node.events == [
+        ReplicaDeleted(lab.block(5), "DS-0"),
+        ReplicaDeleted(lab.block(5), "DS-1"),
+    ]
+
+
+def test_an_older_replica_is_not_said_to_be_absent(node: Any, lab: Lab) -> None:
+    lab.write_block(node, lab.block(), DATA)
+    told = list(node.events)
+    assert not node.store.invalidate(lab.block(1, 1002))
+    assert node.events == told
 
 
 def test_a_replica_that_is_read_can_be_deleted(node: Any, lab: Lab) -> None:

@@ -144,7 +144,8 @@ def test_deletions_of_one_disk_do_not_wait_for_those_of_another(
         assert hanging.entered.wait(10)
         wait_until(
             lambda: (
-                {e.block.block_id for e in node.events if isinstance(e, ReplicaDeleted)} == {2, 4}
+                {e.block.block_id for e in node.events if isinstance(e, ReplicaDeleted)}
+                == {2, 4, 9}
             )
         )
     finally:
@@ -249,6 +250,27 @@ def test_the_keeper_hears_of_the_end_of_each_deletion_order(
             == {1, 3, 99}
         )
     )
+
+
+def test_an_order_that_is_given_again_deletes_no_replica_that_comes_after_the_first(
+    node: Any, lab: Lab, monkeypatch: Patch
+) -> None:
+    deleted: list[int] = []
+    real = node.store.invalidate
+
+    def invalidate(block: Any) -> bool:
+        deleted.append(block.block_id)
+        return bool(real(block))
+
+    monkeypatch.setattr(node.store, "invalidate", invalidate)
+    workers = VolumeWorkers(node.store)
+    workers.invalidate([lab.block(1), lab.block(1), lab.block(99), lab.block(99)])
+    workers.start()
+    wait_until(lambda: sum(isinstance(event, DeletionEnded) for event in node.events) == 4)
+    assert sorted(deleted) == [1, 99]
+    lab.write_block(node, lab.block(1), DATA)
+    workers.invalidate([lab.block(1)])
+    wait_until(lambda: node.replicas.find(lab.POOL, 1) is None)
 
 
 def test_a_volume_report_counts_without_a_walk(node: Any, lab: Lab, monkeypatch: Patch) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from howdah.namenode.blocks.datanodes import Storage
 from howdah.namenode.blocks.invalidation import MAX_QUEUED_BY_REPORTS
 from howdah.namenode.calls.core import Settings
 from howdah.namenode.inodes.inodes import Block
@@ -131,6 +132,102 @@ def test_nothing_goes_on_the_strength_of_what_may_still_be_deleted(
     assert told(victim) == [block.block_id]
     victim.drop(block.block_id)
     assert counted(block) == {others[0].uuid}
+
+
+# What comes while an order is out.
+
+
+def two_volumes(client: Any, nodes: Nodes, block: Block) -> tuple[InMemoryDatanode, Storage, str]:
+    """A node that was told to delete its replica, where that was, and its other volume."""
+    victim, _ = drop_one(client, nodes)
+    there = "DS-another"
+    victim.replicas[there] = {}
+    assert told(victim) == [block.block_id]
+    return victim, victim.known.invalidated[block.block_id].storage, there
+
+
+def says_deleted(node: InMemoryDatanode, storage_id: str, block: Block) -> None:
+    status = dn.ReceivedDeletedBlockInfoProto.DELETED
+    node.tell(storage_id, block.block_id, block.generation_stamp, 10, status)
+
+
+def test_a_node_that_has_nothing_to_delete_gets_copies_again(
+    client: Any, nodes: Nodes, block: Block
+) -> None:
+    victim, others = drop_one(client, nodes)
+    assert told(victim) == [block.block_id]
+    victim.replicas[victim.first_storage].clear()
+    says_deleted(victim, victim.first_storage, block)
+    assert not victim.known.invalidated
+    client.set_replication("/a", 3)
+    client.namenode.tick()
+    targets = [
+        target.id.datanodeUuid
+        for node in others
+        for command in node.heartbeat()
+        for infos in command.blkCmd.targets
+        for target in infos.datanodes
+    ]
+    assert targets == [victim.uuid]
+
+
+def test_a_replica_that_comes_back_after_the_deletion_counts(
+    client: Any, nodes: Nodes, block: Block
+) -> None:
+    victim, before, there = two_volumes(client, nodes, block)
+    says_deleted(victim, before.storage_id, block)
+    victim.store(block.block_id, block.generation_stamp, 10, storage_id=there)
+    assert victim.uuid in counted(block)
+
+
+def test_a_replica_that_comes_back_before_the_deletion_is_heard_of_is_not_forgotten(
+    client: Any, nodes: Nodes, block: Block
+) -> None:
+    """Hadoop's datanodes report by volume. Until now such a replica took its place on the disk,
+    counted nowhere, and no other one came, until the next full report."""
+    victim, before, there = two_volumes(client, nodes, block)
+    victim.replicas[before.storage_id].clear()
+    victim.store(block.block_id, block.generation_stamp, 10, storage_id=there)
+    says_deleted(victim, before.storage_id, block)
+    assert told(victim) == [block.block_id]
+    victim.drop(block.block_id)
+    assert not victim.known.invalidated
+    assert victim.uuid not in counted(block)
+
+
+def test_a_needed_replica_that_comes_back_before_the_deletion_is_heard_of_counts(
+    client: Any, nodes: Nodes, block: Block
+) -> None:
+    victim, before, there = two_volumes(client, nodes, block)
+    victim.replicas[before.storage_id].clear()
+    for node in nodes:
+        if node is not victim:
+            dies(node)
+    victim.store(block.block_id, block.generation_stamp, 10, storage_id=there)
+    assert counted(block) == {victim.uuid}
+    says_deleted(victim, before.storage_id, block)
+    assert counted(block) == {victim.uuid}
+    assert told(victim) == []
+
+
+def test_a_good_replica_in_the_place_of_a_corrupt_one_is_not_forgotten(
+    client: Any, nodes: Nodes, block: Block
+) -> None:
+    """The namenode cannot tell them apart: it has both deleted, and a copy made."""
+    victim = nodes[2]
+    victim.replicas["DS-another"] = {}
+    client.namenode.core.blocks.found_corrupt(victim.known, block.block_id, block.generation_stamp)
+    nodes[0].namenode.join("dn3")
+    client.set_replication("/a", 2)
+    client.namenode.tick()
+    assert told(victim) == [block.block_id]
+    victim.replicas[victim.first_storage].clear()
+    victim.store(block.block_id, block.generation_stamp, 10, storage_id="DS-another")
+    says_deleted(victim, victim.first_storage, block)
+    assert told(victim) == [block.block_id]
+    victim.drop(block.block_id)
+    assert not victim.known.invalidated
+    assert not block.corrupt
 
 
 # Doubt.
