@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -142,3 +144,28 @@ def test_deleted_files_leave_the_disk(cluster: MiniCluster) -> None:
     with cluster.connect() as fs:
         fs.delete("/file")
     wait_until(lambda: blocks() == 0, what="the blocks are deleted")
+
+
+def test_a_datanode_on_a_copy_of_anothers_directories_is_refused(
+    cluster: MiniCluster, tmp_path: Path
+) -> None:
+    write(cluster, "/a", b"once")
+    (source,) = cluster.data_dirs("datanode0")
+    shutil.copytree(source, tmp_path / "copy", ignore=shutil.ignore_patterns("in_use.lock"))
+    values = {
+        "dfs.datanode.data.dir": str(tmp_path / "copy"),
+        "dfs.datanode.address": "127.0.0.1:0",
+        "dfs.datanode.ipc.address": "127.0.0.1:0",
+        "dfs.datanode.http.address": "127.0.0.1:0",
+    }
+    command = [sys.executable, "-m", "howdah", "datanode", "--conf", str(cluster.conf_dir)]
+    command += [part for name, value in values.items() for part in ("-D", f"{name}={value}")]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 1
+    address = cluster.process("datanode0").addresses["data"]
+    refused = rf"two datanodes have the uuid \S+: {address}, which is alive.* and 127.0.0.1:\d+,"
+    assert re.search(refused, ended.stderr)
+    assert re.search(refused, cluster.log("namenode"))
+    with cluster.connect() as fs:
+        assert [report.name for report in fs.datanode_report()] == [address]
+    assert read(cluster, "/a") == b"once"

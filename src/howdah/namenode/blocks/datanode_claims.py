@@ -3,6 +3,11 @@
 Datanodes are not authenticated. So a datanode is where it calls from, and what could not
 be true of any is refused.
 
+A datanode whose directories were copied has a twin with the same uuid and the same storage
+ids. Hadoop's namenode gives the uuid to whoever registered last, so that the two take it from
+each other for ever, and what one of them holds is taken for what the other holds. Here the
+one that is alive keeps it (`Rivals`).
+
 Datanodes that measure each other name in their heartbeats those that are much slower than the
 rest (Hadoop's `SlowPeerTracker`). Such a claim holds for three of the intervals at which they
 are made. Slow is who is named by the most others, a few datanodes at most: if many are slow,
@@ -11,6 +16,7 @@ none of them is to be avoided.
 
 from __future__ import annotations
 
+import enum
 import ipaddress
 from collections.abc import Iterable
 from typing import Final
@@ -22,6 +28,9 @@ from howdah.proto import types_pb2
 MAX_UUID_CHARACTERS: Final = 256
 MAX_HOSTNAME_CHARACTERS: Final = 255
 MAX_PORT: Final = 65535
+
+MOST_RIVALS: Final = 16
+"""Addresses that are remembered to claim one uuid."""
 
 SLOW_FOR_MS: Final = 3 * 30 * 60_000
 """Three times Hadoop's `dfs.datanode.outliers.report.interval`."""
@@ -65,6 +74,39 @@ def check_sound(claimed: types_pb2.DatanodeIDProto, ip: str) -> None:
         raise errors.DisallowedDatanode(
             f"the datanode {claimed.datanodeUuid} at {ip} says that it listens at the ports {ports}"
         )
+
+
+class Claim(enum.Enum):
+    """What becomes of a datanode that claims to be another one, which was heard elsewhere."""
+
+    IT_HAS_MOVED = "nobody has heard the other one for long enough"
+    TOO_EARLY = "the other one was heard a moment ago: the next attempt shows whether it lives"
+    ANOTHER_LIVES = "the other one was heard since: there are two"
+
+
+class Rivals:
+    """Datanodes that claim the uuid of another one."""
+
+    def __init__(self, patience_ms: int) -> None:
+        """Whoever was not heard for `patience_ms` has moved, and is back elsewhere."""
+        self._patience_ms = patience_ms
+        # By uuid: when each address first claimed it, the newest claim last.
+        self._claims: dict[str, dict[str, int]] = {}
+
+    def judge(self, node: Datanode, address: str, now_ms: int) -> Claim:
+        """A datanode at `address` claims to be `node`, which was last heard elsewhere."""
+        uuid = node.identity.uuid
+        if not node.alive or now_ms - node.last_heartbeat_ms >= self._patience_ms:
+            self._claims.pop(uuid, None)
+            return Claim.IT_HAS_MOVED
+        claims = self._claims.setdefault(uuid, {})
+        first_ms = claims.get(address)
+        if first_ms is None:
+            if len(claims) >= MOST_RIVALS:
+                del claims[next(iter(claims))]
+            claims[address] = now_ms
+            return Claim.TOO_EARLY
+        return Claim.ANOTHER_LIVES if node.last_heartbeat_ms > first_ms else Claim.TOO_EARLY
 
 
 class SlowPeers:

@@ -96,6 +96,8 @@ class Settings:
     atime_precision_ms: int = 3_600_000
     heartbeat_expiry_ms: int = 630_000
     stale_datanode_ms: int = 30_000
+    datanode_moves_ms: int = 9_000
+    """A datanode that was not heard for so long may come back at another address."""
     lease_soft_limit_ms: int = 60_000
     lease_hard_limit_ms: int = 1_200_000
     lease_recheck_ms: int = 2000

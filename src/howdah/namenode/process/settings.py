@@ -24,6 +24,10 @@ from howdah.storage.retention import Retention
 HEARTBEATS_OF_A_RECOVERY = 30
 """So many intervals an attempt to recover a block may take, as in Hadoop."""
 
+_HEARTBEATS_OF_A_MOVE, _LEAST_MOVE_S = 3, 3.0
+"""After so many intervals without a heartbeat, and so many seconds, a datanode may come back at
+another address."""
+
 CHECKSUM_TYPES = {"NULL": 0, "CRC32": 1, "CRC32C": 2}
 
 
@@ -68,6 +72,7 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
         atime_precision_ms=_ms(conf.get(keys.DFS_NAMENODE_ACCESSTIME_PRECISION)),
         heartbeat_expiry_ms=_ms(2 * recheck_s + 10 * heartbeat_s),
         stale_datanode_ms=_ms(conf.get(keys.DFS_NAMENODE_STALE_DATANODE_INTERVAL)),
+        datanode_moves_ms=_ms(max(_HEARTBEATS_OF_A_MOVE * heartbeat_s, _LEAST_MOVE_S)),
         lease_soft_limit_ms=_ms(conf.get(keys.HOWDAH_NAMENODE_LEASE_SOFT_LIMIT)),
         lease_hard_limit_ms=_ms(conf.get(keys.DFS_NAMENODE_LEASE_HARD_LIMIT_SEC)),
         lease_recheck_ms=_ms(conf.get(keys.DFS_NAMENODE_LEASE_RECHECK_INTERVAL_MS)),

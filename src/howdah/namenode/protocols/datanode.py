@@ -26,7 +26,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from howdah import errors
-from howdah.namenode.blocks.datanode_claims import address_of, check_sound
+from howdah.namenode.blocks.datanode_claims import (
+    Claim,
+    Rivals,
+    address_of,
+    check_sound,
+)
 from howdah.namenode.blocks.datanodes import (
     Datanode,
     DatanodeIdentity,
@@ -40,6 +45,7 @@ from howdah.namenode.calls.core import Core
 from howdah.namenode.inodes.inodes import Block, BlockState
 from howdah.namenode.protocols import messages
 from howdah.namenode.protocols.cluster_identity import ClusterIdentity
+from howdah.namenode.rarely import Rarely
 from howdah.namenode.writing.block_recovery import BlockRecovery, RecoveryOrder, RecoveryResult
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
@@ -57,6 +63,7 @@ _HA_STATES: Final = {
 """As heartbeats name the states in which they are answered."""
 _MOST_FAILURES: Final = 1000
 """Failed volumes of a datanode that are remembered."""
+_SAID_AGAIN_MS: Final = 60_000
 _MOST_MS: Final = (1 << 63) - 1
 MAX_VOLUME_BYTES: Final = 1 << 50
 REPORT_OVERDUE_MS: Final = 600_000
@@ -97,6 +104,8 @@ class DatanodeProtocol:
             first_id=core.clock.wall_ms(),
         )
         core.on_role.append(self._report_leases.begin_term)
+        self._rivals = Rivals(core.settings.datanode_moves_ms)
+        self._two_of_a_kind = Rarely(_SAID_AGAIN_MS)
 
     def service(self) -> Service:
         descriptor = pb.DESCRIPTOR.services_by_name["DatanodeProtocolService"]
@@ -128,13 +137,15 @@ class DatanodeProtocol:
             software_version=registration.softwareVersion,
         )
         self._check_allowed(identity)
+        self._check_rival(identity)
         location = core.racks.known_location(ip, identity.hostname)
         if location is not None:
             return self._register(identity, location, registration)
 
         def register(found: str) -> pb.RegisterDatanodeResponseProto:
-            # The lists of hosts may be others by now.
+            # The lists of hosts may be others by now, and so may whoever has this uuid.
             self._check_allowed(identity)
+            self._check_rival(identity)
             return self._register(identity, found, registration)
 
         answer = Deferred()
@@ -182,6 +193,45 @@ class DatanodeProtocol:
                 f"include-list: {identity.transfer_address} ({identity.uuid})"
             )
 
+    def _check_rival(self, identity: DatanodeIdentity) -> None:
+        """Raises DisallowedDatanode if there are two datanodes of this uuid, and RetriableError
+        while that is not known."""
+        core = self._core
+        known = core.datanodes.get(identity.uuid)
+        address = identity.transfer_address
+        if known is None or known.name == address:
+            return
+        now_ms = core.clock.monotonic_ms()
+        silent_s = (now_ms - known.last_heartbeat_ms) / 1000
+        match self._rivals.judge(known, address, now_ms):
+            case Claim.IT_HAS_MOVED:
+                log.warning(
+                    "datanode %s has moved from %s, where it was last heard %.0f s ago, to %s",
+                    identity.uuid,
+                    known.name,
+                    silent_s,
+                    address,
+                )
+            case Claim.TOO_EARLY:
+                raise errors.RetriableError(
+                    f"datanode {identity.uuid} was at {known.name} {silent_s:.1f} s ago, and one "
+                    f"at {address} says that it is the same: it is registered when nothing more is "
+                    f"heard of {known.name}"
+                )
+            case Claim.ANOTHER_LIVES:
+                said = (
+                    f"two datanodes have the uuid {identity.uuid}: {known.name}, which is alive "
+                    f"and keeps it, and {address}, which is refused. One was started on a copy of "
+                    "the other's data directories"
+                )
+                kept_back = self._two_of_a_kind.due(now_ms)
+                if kept_back is not None:
+                    log.error("%s (said %d times since this line was last logged)", said, kept_back)
+                raise errors.DisallowedDatanode(
+                    f"{said}. Stop one of them. If it is to be a datanode of its own, delete "
+                    "its data directories"
+                )
+
     def _check_cluster(self, registration: pb.DatanodeRegistrationProto, address: str) -> None:
         info = registration.storageInfo
         cluster = self._cluster
@@ -196,6 +246,11 @@ class DatanodeProtocol:
         """The live datanode that calls. Raises UnregisteredNode: it must register (again)."""
         told = registration.datanodeID
         node = self._core.datanodes.known(told.datanodeUuid, f"{told.ipAddr}:{told.xferPort}")
+        if told.xferPort != node.identity.transfer_port:
+            raise errors.UnregisteredNode(
+                f"Data node {told.ipAddr}:{told.xferPort} is attempting to report storage ID "
+                f"{told.datanodeUuid}. Node {node.name} is expected to serve this storage."
+            )
         here = node.identity.ip
         if caller.address != here and address_of(caller.address, here) != here:
             raise errors.UnregisteredNode(

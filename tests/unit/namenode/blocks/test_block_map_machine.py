@@ -446,6 +446,15 @@ class BlockMapMachine(RuleBasedStateMachine):
 
     def delete_replica(self, node: InMemoryDatanode, told: types_pb2.BlockProto) -> None:
         held = [r[told.blockId] for r in node.replicas.values() if told.blockId in r]
+        if not held:
+            for storage_id in node.replicas:
+                node.tell(
+                    storage_id,
+                    told.blockId,
+                    told.genStamp,
+                    0,
+                    dn.ReceivedDeletedBlockInfoProto.DELETED,
+                )
         if not any(replica.generation_stamp == told.genStamp for replica in held):
             return
         block = self.core.namespace.blocks.get(told.blockId)
