@@ -1,6 +1,6 @@
 """Clusters in which some servers are Hadoop's and the others ours.
 
-`MixedCluster` is a highly available `MiniCluster` with a ZooKeeper, as Hadoop's failover
+`MixedCluster` is a `MiniCluster`; a highly available one has a ZooKeeper, as Hadoop's failover
 controllers want one. Servers of either kind have the same configuration files, ports and
 directories, so one can take the place of the other.
 """
@@ -129,7 +129,9 @@ class HadoopSpawner:
             node = self._layout.datanode(name)
             return {"data": f"{node.host}:{node.data_port}", "ipc": f"{node.host}:{node.ipc_port}"}
         nameservice = self._layout.nameservice
-        assert nameservice is not None
+        if nameservice is None:
+            (only,) = self._layout.namenodes
+            return {"rpc": only.rpc, "http": only.http}
         if role == "journalnode":
             journal = nameservice.journalnode(name)
             return {"rpc": journal.rpc, "http": journal.http}
@@ -142,7 +144,7 @@ class HadoopSpawner:
 
 
 class MixedCluster(MiniCluster):
-    """Namenodes with a ZooKeeper, of which `hadoop` names the servers that are Hadoop's."""
+    """A namenode, or several with a ZooKeeper; `hadoop` names the servers that are Hadoop's."""
 
     def __init__(
         self,
@@ -153,6 +155,7 @@ class MixedCluster(MiniCluster):
         datanodes: int = 1,
         conf: Mapping[str, str | int | float | bool] | None = None,
         java_options: Callable[[str], Sequence[str]] = lambda name: (),
+        dir: Path | None = None,
     ) -> None:
         self._class_path = class_path
         self._java_options = java_options
@@ -160,8 +163,9 @@ class MixedCluster(MiniCluster):
         super().__init__(
             datanodes=datanodes,
             namenodes=namenodes,
-            zookeeper=True,
+            zookeeper=namenodes > 1,
             conf=conf,
+            dir=dir,
             timeout_s=START_TIMEOUT_S,
         )
 
