@@ -6,17 +6,31 @@ import java.lang.reflect.Constructor;
 import java.util.Arrays;
 import org.apache.hadoop.hdfs.HdfsConfiguration;
 import org.apache.hadoop.hdfs.tools.DFSAdmin;
+import org.apache.hadoop.hdfs.tools.DiskBalancerCLI;
 import org.apache.hadoop.hdfs.tools.GetConf;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.util.Tool;
 import org.apache.hadoop.util.ToolRunner;
 
 /**
- * Runs each argument, a command line with tabs between its words, as `hdfs` would: `dfsadmin` or
- * `getconf` and what belongs to it.
+ * Runs each argument, a command line with tabs between its words, as `hdfs` would: `dfsadmin`,
+ * `diskbalancer` or `getconf` and what belongs to it.
  */
 public class AdminCommands {
-  public static void main(String[] commands) throws Exception {
+  public static void main(String[] commands) {
+    PrintStream errors = System.err;
+    int code = 1;
+    try {
+      run(commands);
+      code = 0;
+    } catch (Throwable failure) {
+      failure.printStackTrace(errors);
+    }
+    // A disk balancer's plan leaves threads behind.
+    System.exit(code);
+  }
+
+  static void run(String[] commands) throws Exception {
     PrintStream screen = System.out;
     PrintStream errors = System.err;
     for (String command : commands) {
@@ -31,11 +45,15 @@ public class AdminCommands {
       System.setErr(errors);
       screen.print("\u0001" + (code & 255) + "\u0002" + said + "\u0002" + complained);
     }
+    screen.flush();
   }
 
   static Tool tool(String name) throws Exception {
     if (name.equals("dfsadmin")) {
       return new DFSAdmin(new HdfsConfiguration());
+    }
+    if (name.equals("diskbalancer")) {
+      return new DiskBalancerCLI(new HdfsConfiguration());
     }
     Constructor<GetConf> constructor = GetConf.class.getDeclaredConstructor(Configuration.class);
     constructor.setAccessible(true);
