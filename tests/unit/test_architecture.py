@@ -163,6 +163,8 @@ PURE = {
         "disk_balancer.checks",
         "disk_balancer.work",
         "keeper.report_schedule",
+        "latency.outliers",
+        "latency.rolling",
         "recovery.block_recovery",
         "replicas.page_cache",
         "replicas.reconciliation",
@@ -329,6 +331,7 @@ ROOMS = {
     "client": ("settings", "namenodes", "reading", "shortcircuit", "writing"),
     "datanode": (
         "channel",
+        "latency",
         "volumes",
         "replicas",
         "transfer",

@@ -14,6 +14,7 @@ from typing import Final
 from howdah import errors, keys
 from howdah.config import Configuration, check_protection
 from howdah.datanode.disk_balancer.work import DiskBalancerSettings, WorkRules
+from howdah.datanode.latency.meters import LatencySettings
 from howdah.datanode.replicas.page_cache import DEFAULT_POLICY, CachePolicy
 from howdah.datanode.replicas.writers import STOP_TIMEOUT_S
 from howdah.datanode.volumes.choosing import AVAILABLE_SPACE, ChoosingPolicy
@@ -25,6 +26,7 @@ RECONFIGURABLE: Final = tuple(
 """What a running datanode takes from its files when an administrator says so."""
 
 
+DEFAULT_LATENCY: Final = LatencySettings()
 DEFAULT_DISK_BALANCER: Final = DiskBalancerSettings()
 
 
@@ -62,6 +64,8 @@ class DataSettings:
     restart_expiry_s: float = 50.0
     """How long a replica is kept for its client over a restart."""
 
+    latency: LatencySettings = DEFAULT_LATENCY
+
     @classmethod
     def of(cls, conf: Configuration) -> DataSettings:
         check_protection(conf)
@@ -92,6 +96,20 @@ class DataSettings:
             disk_balancer=_disk_balancer(conf),
             block_pinning=conf.get(keys.DFS_DATANODE_BLOCK_PINNING_ENABLED),
             check_timeout_s=conf.get(keys.DFS_DATANODE_DISK_CHECK_TIMEOUT),
+            latency=LatencySettings(
+                measures_peers=conf.get(keys.DFS_DATANODE_PEER_STATS_ENABLED),
+                sampled_percent=min(
+                    conf.get(keys.DFS_DATANODE_FILEIO_PROFILING_SAMPLING_PERCENTAGE), 100
+                ),
+                interval_s=conf.get(keys.DFS_DATANODE_OUTLIERS_REPORT_INTERVAL),
+                least_samples=conf.get(
+                    keys.DFS_DATANODE_PEER_METRICS_MIN_OUTLIER_DETECTION_SAMPLES
+                ),
+                least_peers=conf.get(keys.DFS_DATANODE_MIN_OUTLIER_DETECTION_NODES),
+                peer_floor_ms=conf.get(keys.DFS_DATANODE_SLOWPEER_LOW_THRESHOLD_MS),
+                least_disks=conf.get(keys.DFS_DATANODE_MIN_OUTLIER_DETECTION_DISKS),
+                disk_floor_ms=conf.get(keys.DFS_DATANODE_SLOWDISK_LOW_THRESHOLD_MS),
+            ),
         )
 
 

@@ -204,6 +204,50 @@ DFS_DATANODE_LIFELINE_INTERVAL_SECONDS = duration(
     "A datanode whose heartbeats are so late sends a lifeline; three heartbeat intervals if it is "
     "not more than one.",
 )
+DFS_DATANODE_PEER_STATS_ENABLED = boolean(
+    "dfs.datanode.peer.stats.enabled",
+    False,
+    "Whether a datanode measures how long others take to take packets.",
+)
+DFS_DATANODE_PEER_METRICS_MIN_OUTLIER_DETECTION_SAMPLES = integer(
+    "dfs.datanode.peer.metrics.min.outlier.detection.samples",
+    1000,
+    "A peer is compared with others when so many packets were passed on to it.",
+    minimum=1,
+)
+DFS_DATANODE_MIN_OUTLIER_DETECTION_NODES = integer(
+    "dfs.datanode.min.outlier.detection.nodes", 10, "Of fewer peers none is slow.", minimum=1
+)
+DFS_DATANODE_SLOWPEER_LOW_THRESHOLD_MS = integer(
+    "dfs.datanode.slowpeer.low.threshold.ms",
+    5,
+    "A peer that takes a packet within this is not slow.",
+    minimum=1,
+)
+DFS_DATANODE_FILEIO_PROFILING_SAMPLING_PERCENTAGE = integer(
+    "dfs.datanode.fileio.profiling.sampling.percentage",
+    0,
+    "How much of the reads and writes of disks is measured; 0: disks are not measured.",
+)
+DFS_DATANODE_MIN_OUTLIER_DETECTION_DISKS = integer(
+    "dfs.datanode.min.outlier.detection.disks",
+    5,
+    "Of fewer disks of a storage type none is slow.",
+    minimum=1,
+)
+DFS_DATANODE_SLOWDISK_LOW_THRESHOLD_MS = integer(
+    "dfs.datanode.slowdisk.low.threshold.ms",
+    20,
+    "A disk whose operations take no longer is not slow.",
+    minimum=1,
+)
+DFS_DATANODE_OUTLIERS_REPORT_INTERVAL = duration(
+    "dfs.datanode.outliers.report.interval",
+    "30m",
+    "ms",
+    "How often a datanode reports slow peers and disks; the namenode remembers three intervals.",
+    minimum_s=1e-3,
+)
 DFS_BLOCKREPORT_INTERVALMSEC = duration(
     "dfs.blockreport.intervalMsec", "21600000", "ms", "Time between full block reports."
 )

@@ -90,7 +90,29 @@ def _state(status: NamenodeStatus) -> Bean:
         "SecurityEnabled": False,
         "LastHATransitionTime": 0,
         "BytesWithFutureGenerationStamps": status.future_bytes,
+        "SlowPeersReport": json.dumps(_slow_peers(status)),
+        "SlowDisksReport": json.dumps(
+            [{"SlowDiskID": disk, "Latencies": dict(means)} for disk, means in status.slow_disks]
+        ),
     }
+
+
+def _slow_peers(status: NamenodeStatus) -> list[Bean]:
+    by_name: dict[str, list[Bean]] = {}
+    for peer in status.slow_peers:
+        by_name.setdefault(peer.name, []).append(
+            {
+                "ReportingNode": peer.reporter,
+                "ReportedLatency": peer.mean_ms,
+                "MedianLatency": peer.median_ms,
+                "MadLatency": peer.deviation_ms,
+                "UpperLimitLatency": peer.limit_ms,
+            }
+        )
+    return [
+        {"SlowNode": name, "SlowPeerLatencyWithReportingNodes": reports}
+        for name, reports in by_name.items()
+    ]
 
 
 def _info(status: NamenodeStatus) -> Bean:

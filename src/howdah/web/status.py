@@ -81,6 +81,18 @@ class EditsDirectoryStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class SlowPeerStatus:
+    """A datanode that takes packets of another one slowly; milliseconds a packet."""
+
+    name: str
+    reporter: str
+    mean_ms: float
+    median_ms: float
+    deviation_ms: float
+    limit_ms: float
+
+
+@dataclass(frozen=True, slots=True)
 class NamenodeStatus:
     version: str
     cluster_id: str
@@ -126,6 +138,10 @@ class NamenodeStatus:
     ha_state: str = "active"
     defects: Mapping[str, int] = field(default_factory=dict)
     """Errors that nobody foresaw since the start, by what failed."""
+    slow_peers: Sequence[SlowPeerStatus] = ()
+    """Datanodes that others find slow."""
+    slow_disks: Sequence[tuple[str, Mapping[str, float]]] = ()
+    """The slowest disks, by datanode and directory: milliseconds by operation."""
 
 
 def respond(request: Request | None, status: NamenodeStatus) -> bytes:

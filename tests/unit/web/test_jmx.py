@@ -15,6 +15,7 @@ from howdah.web.status import (
     JournalNodeStatus,
     NamenodeStatus,
     NodeStatus,
+    SlowPeerStatus,
     respond,
 )
 
@@ -52,6 +53,9 @@ def status() -> NamenodeStatus:
         host_and_port="nn:8020",
         image_txid=100,
     )
+
+
+STATUS = "Hadoop:service=NameNode,name=NameNodeStatus"
 
 
 def asked(status: NamenodeStatus, **query: str) -> tuple[str, Any]:
@@ -111,6 +115,27 @@ def test_figures_count_live_datanodes_only(status: NamenodeStatus) -> None:
     assert list(json.loads(str(info["DeadNodes"]))) == ["10.0.0.2:9866"]
     assert json.loads(str(info["NameDirStatuses"]))["failed"] == {"/b": "disk full"}
     assert figures["NameNodeStatus"]["HostAndPort"] == "nn:8020"
+
+
+def test_slow_peers_and_disks_are_told_as_hadoop_tells_them(status: NamenodeStatus) -> None:
+    measured = [
+        SlowPeerStatus("10.0.0.2:9866", f"10.0.0.{n}:9866", 50.0, 1.0, 0.5, 5.0) for n in (1, 3)
+    ]
+    disks = [("10.0.0.1:9867:/d0", {"READ": 30.0})]
+    told = replace(status, slow_peers=measured, slow_disks=disks)
+    bean = next(bean for bean in beans(told) if bean["name"] == STATUS)
+    (slow,) = json.loads(str(bean["SlowPeersReport"]))
+    assert slow["SlowNode"] == "10.0.0.2:9866"
+    assert slow["SlowPeerLatencyWithReportingNodes"][1] == {
+        "ReportingNode": "10.0.0.3:9866",
+        "ReportedLatency": 50.0,
+        "MedianLatency": 1.0,
+        "MadLatency": 0.5,
+        "UpperLimitLatency": 5.0,
+    }
+    assert json.loads(str(bean["SlowDisksReport"])) == [
+        {"SlowDiskID": "10.0.0.1:9867:/d0", "Latencies": {"READ": 30.0}}
+    ]
 
 
 def test_failed_volumes_are_told_with_what_they_had_room_for(status: NamenodeStatus) -> None:

@@ -134,6 +134,42 @@ class BlockSynchronized:
     ordered_by: str
 
 
+@dataclass(frozen=True, slots=True)
+class SlowPeer:
+    """A datanode that takes packets much slower than others do; all in milliseconds."""
+
+    name: str
+    """`ip:port`."""
+    mean_ms: float
+    median_ms: float
+    deviation_ms: float
+    limit_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class SlowDisk:
+    """A volume whose disk is much slower than others of its type: milliseconds an operation;
+    None for what is not slow."""
+
+    path: str
+    metadata_ms: float | None
+    read_ms: float | None
+    write_ms: float | None
+
+    def means(self) -> tuple[tuple[str, float], ...]:
+        """What is slow, by name."""
+        each = (("metadata", self.metadata_ms), ("read", self.read_ms), ("write", self.write_ms))
+        return tuple((name, mean) for name, mean in each if mean is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class OutliersFound:
+    """What is slow, for the next heartbeat."""
+
+    peers: tuple[SlowPeer, ...]
+    disks: tuple[SlowDisk, ...]
+
+
 Event = (
     ReplicaOpened
     | ReplicaReceived
@@ -148,6 +184,7 @@ Event = (
     | VolumeRemoved
     | PoolServed
     | BlockSynchronized
+    | OutliersFound
 )
 
 

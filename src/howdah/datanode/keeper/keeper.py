@@ -33,6 +33,7 @@ from howdah.datanode.channel.messages import (
     CorruptFound,
     DeletionEnded,
     Message,
+    OutliersFound,
     PoolServed,
     ReconfigurationAsked,
     ReplicaDeleted,
@@ -319,6 +320,8 @@ class Keeper:
                 self._directory_scanner.pool_served(pool_id)
             case ReplicaSuspect(block, storage_id):
                 self._scanners.suspect(block, storage_id)
+            case OutliersFound():
+                self._nameservices.found_slow(message)
             case ShutdownAsked(for_upgrade):
                 self._for_restart = for_upgrade
                 self.stop("an administrator asks for it", 0)

@@ -60,6 +60,7 @@ from howdah.datanode.channel.messages import (
     CheckVolumes,
     Command,
     Invalidate,
+    OutliersFound,
     RecoverBlock,
     Transfer,
 )
@@ -154,6 +155,7 @@ class NamenodeActor:
             self._reports_refused,
         )
         self._keeps_news = False
+        self._slow: OutliersFound | None = None
         self._stopping = False
         self._heartbeat_due_s = 0.0
         self._reports = ReportSchedule(settings.report_s)
@@ -204,6 +206,11 @@ class NamenodeActor:
             if full:
                 self._reports.ask()
             self._changed.notify()
+
+    def found_slow(self, found: OutliersFound) -> None:
+        """For the next heartbeat, instead of what was found before."""
+        with self._changed:
+            self._slow = found
 
     def volume_failed(self) -> None:
         self.report_now(full=False)
@@ -365,10 +372,16 @@ class NamenodeActor:
         if any(state.hangs or state.failure != state.volume.failure for state in states):
             self._command(CheckVolumes())
         request = self._heartbeat_request(states, wants_lease=self._reports.wants_lease(now_s))
+        slow = self._slow
+        if slow is not None:
+            reports.add_outliers(request, slow)
         if self._lifeline is not None:
             self._lifeline.heartbeat_begins()
         answer = self._call("sendHeartbeat", request, pb.HeartbeatResponseProto)
         self._heartbeat_due_s = now_s + self._settings.heartbeat_s
+        with self._changed:
+            if self._slow is slow:
+                self._slow = None
         self._reports.granted(answer.fullBlockReportLeaseId)
         self._pool.heard(self.name, answer.haStatus)
         for order in decode_orders(answer.cmds):

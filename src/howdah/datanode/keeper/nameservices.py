@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from howdah.datanode.channel.gauges import Gauges
-from howdah.datanode.channel.messages import BlockSynchronized, Command
+from howdah.datanode.channel.messages import BlockSynchronized, Command, OutliersFound
 from howdah.datanode.keeper.block_pool import BlockPool
 from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.incremental_reports import News
@@ -166,6 +166,11 @@ class Nameservices:
         for actor in self._actors():
             if namenode in ("", actor.name):
                 actor.report_now(full=full)
+
+    def found_slow(self, found: OutliersFound) -> None:
+        """All namenodes hear of slow peers and disks."""
+        for actor in self._actors():
+            actor.found_slow(found)
 
     def volume_failed(self) -> None:
         for actor in self._actors():

@@ -9,6 +9,7 @@ from howdah import errors
 from howdah.datanode.channel.messages import (
     BlockSynchronized,
     CorruptFound,
+    OutliersFound,
     ReplicaDeleted,
     ReplicaOpened,
     ReplicaReceived,
@@ -120,6 +121,26 @@ def heartbeat(
             )
         )
     return request
+
+
+def add_outliers(request: pb.HeartbeatRequestProto, found: OutliersFound) -> None:
+    """What is slow goes along with a heartbeat. An operation of a disk that is not slow has no
+    figure, as in Hadoop."""
+    for peer in found.peers:
+        request.slowPeers.add(
+            dataNodeId=peer.name,
+            aggregateLatency=peer.mean_ms,
+            median=peer.median_ms,
+            mad=peer.deviation_ms,
+            upperLimitLatency=peer.limit_ms,
+        )
+    for disk in found.disks:
+        request.slowDisks.add(
+            basePath=disk.path,
+            meanMetadataOpLatency=disk.metadata_ms,
+            meanReadIoLatency=disk.read_ms,
+            meanWriteIoLatency=disk.write_ms,
+        )
 
 
 def full_reports(

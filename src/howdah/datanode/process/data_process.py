@@ -40,6 +40,7 @@ from howdah.datanode.channel.messages import (
     Transfer,
 )
 from howdah.datanode.disk_balancer.worker import DiskBalancer
+from howdah.datanode.latency.meters import DiskMeter, DiskOp, OutlierReports, PeerMeter
 from howdah.datanode.process import reconfiguration
 from howdah.datanode.process.hot_swap import add_volume, connect_gauge, remove_volume
 from howdah.datanode.process.ipc import ClientDatanodeProtocol, service
@@ -120,6 +121,20 @@ class DataProcess:
         self._workers = VolumeWorkers(self._store, inheritance.settings.check_timeout_s)
         self._store.volumes.on_hang = self._workers.check
         self._connect_gauges(inheritance.gauges)
+        latency = inheritance.settings.latency
+        if latency.measures_peers:
+            self._store.peers = PeerMeter()
+        self._outliers = OutlierReports(latency, self._store.peers, self._disk_means, self._tell)
+        if latency.sampled_percent > 0:
+            for volume in self._store.volumes.all:
+                volume.measure(DiskMeter(latency.sampled_percent))
+
+    def _disk_means(self) -> dict[tuple[str, str], dict[DiskOp, float]]:
+        return {
+            (volume.storage_type.name, volume.path): volume.meter.take_means()
+            for volume in self._store.volumes.working()
+            if volume.meter is not None
+        }
 
     def _connect_gauges(self, gauges: Gauges) -> None:
         self._server.on_count = gauges.set_connections
@@ -138,6 +153,7 @@ class DataProcess:
         if self._local_server is not None:
             self._local_server.start()
         self._ipc.start()
+        self._outliers.start()
         try:
             while True:
                 for message in self._link.receive():
@@ -167,7 +183,9 @@ class DataProcess:
             case Reconcile():
                 self._workers.reconcile(command)
             case AddVolume():
-                add_volume(self._store, self._workers, self._gauges, command)
+                volume = add_volume(self._store, self._workers, self._gauges, command)
+                if self._settings.latency.sampled_percent > 0:
+                    volume.measure(DiskMeter(self._settings.latency.sampled_percent))
             case RemoveVolume(storage_id):
                 remove_volume(self._store, self._workers, storage_id)
             case Reconfigured(changes):

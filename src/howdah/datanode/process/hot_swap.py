@@ -27,7 +27,10 @@ def connect_gauge(volume: Volume, gauges: Gauges) -> None:
     volume.on_promise = lambda count: gauges.set_promised_bytes(number, count)
 
 
-def add_volume(store: BlockStore, workers: VolumeWorkers, gauges: Gauges, order: AddVolume) -> None:
+def add_volume(
+    store: BlockStore, workers: VolumeWorkers, gauges: Gauges, order: AddVolume
+) -> Volume:
+    """The volume, which is used from now on."""
     volume = Volume(order.path, order.storage_id, order.storage_type, Reserve(*order.reserve))
     volume.number = order.number
     connect_gauge(volume, gauges)
@@ -49,6 +52,7 @@ def add_volume(store: BlockStore, workers: VolumeWorkers, gauges: Gauges, order:
             ),
         )
     log.info("%s is used from now on, with %d replicas", volume, len(order.replicas))
+    return volume
 
 
 def remove_volume(store: BlockStore, workers: VolumeWorkers, storage_id: str) -> None:

@@ -33,6 +33,7 @@ from howdah.datanode.channel.messages import (
     ReplicaReceived,
     ReplicaSuspect,
 )
+from howdah.datanode.latency.meters import PeerMeter
 from howdah.datanode.replicas.files import (
     create_files,
     delete_files,
@@ -76,6 +77,8 @@ class BlockStore:
         self.writers = Writers(stop_timeout_s)
         self.short_circuit = ShortCircuitRegistry()
         """Local readers with files of their own; told before a finalized replica changes."""
+        self.peers: PeerMeter | None = None
+        """How long other datanodes take to take packets, where that is measured."""
         self.trouble = Trouble(replicas, self._lock, self.short_circuit, notify, self._served)
         self.reconciler = Reconciler(
             volumes,

@@ -15,9 +15,11 @@ the data that the new one needs is synced too.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 
 from howdah import errors
+from howdah.datanode.latency.meters import DiskOp
 from howdah.datanode.replicas.files import copy_files, sync_directories
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.page_cache import DEFAULT_POLICY, CachePolicy, WriteCache
@@ -165,11 +167,15 @@ class ReplicaWriter:
         length: int,
         last_sum: bytes,
     ) -> None:
+        meter = self.volume.meter
+        begin_s = time.monotonic() if meter is not None and meter.is_sampled() else None
         pwrite_all(self._block_fd, data, data_offset)
         if self.on_disk.sum_bytes:
             if self.synced_bytes > data_offset - data_offset % self._chunk:
                 os.fdatasync(self._block_fd)
             pwrite_all(self._meta_fd, sums, meta_offset)
+        if meter is not None and begin_s is not None:
+            meter.add(DiskOp.WRITE, time.monotonic() - begin_s)
         kept_promise = min(length - data_offset, self._promised_bytes)
         self.replica.grow(length, last_sum)
         tell(self._block_fd, self._cache.wrote(length))

@@ -27,6 +27,7 @@ that comes back to build its pipeline anew stops whoever still serves the old on
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -273,7 +274,7 @@ class BlockReceiver:
         mirror = self._mirror
         if mirror is not None and not mirror.failed:
             try:
-                mirror.send(stream.span(packets[0].start, packets[-1].end))
+                self._pass_on(mirror, stream.span(packets[0].start, packets[-1].end), len(packets))
             except (errors.HowdahError, OSError) as error:
                 log.warning("cannot pass %s on to %s: %s", self._name, mirror.name, error)
                 mirror.failed = True
@@ -284,6 +285,17 @@ class BlockReceiver:
             self._write(good, responder)
         if bad >= 0:
             self._tell_damage(packets[bad], responder)
+
+    def _pass_on(self, mirror: Mirror, span: memoryview, packets: int) -> None:
+        peers = self._store.peers
+        if peers is None or len(self._request.targets) != 1:
+            mirror.send(span)
+            return
+        begin_s = time.monotonic()
+        mirror.send(span)
+        node = self._request.targets[0]
+        name = f"{node.ip}:{node.info_port or node.transfer_port}"
+        peers.add(name, time.monotonic() - begin_s, packets)
 
     def _verify(self, packets: Sequence[Packet]) -> int:
         must = self._mirror is None or self._is_copy or self._writer.translates

@@ -19,9 +19,11 @@ Rules:
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 
 from howdah import errors
+from howdah.datanode.latency.meters import DiskOp
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.page_cache import NO_READAHEAD, CachePolicy, ReadCache
 from howdah.datanode.replicas.page_cache_calls import tell
@@ -121,7 +123,11 @@ def read_sums(opened: OpenReplica, spec: ChecksumSpec, start: int, end: int) -> 
         return b""
     wanted = spec.sums_length(end - start)
     offset = block_files.sums_offset(spec, start // spec.bytes_per_checksum)
+    meter = opened.volume.meter
+    begin_s = time.monotonic() if meter is not None and meter.is_sampled() else None
     sums = os.pread(opened.meta_fd, wanted, offset)
+    if meter is not None and begin_s is not None:
+        meter.add(DiskOp.READ, time.monotonic() - begin_s)
     length, last_sum = opened.tail
     if end == length and last_sum:
         sums = sums[: wanted - spec.sum_bytes] + last_sum

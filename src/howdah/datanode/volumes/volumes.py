@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from howdah import errors
+from howdah.datanode.latency.meters import DiskMeter, DiskOp
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.choosing import ChoosingPolicy, group
 from howdah.datanode.volumes.reserve import Reserve
@@ -59,14 +60,18 @@ class Turn:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._since_s: float | None = None
+        self.meter: DiskMeter | None = None
+        """Told how long each holder had it."""
 
     def __enter__(self) -> None:
         self._lock.acquire()
         self._since_s = time.monotonic()
 
     def __exit__(self, *_: object) -> None:
-        self._since_s = None
+        since_s, self._since_s = self._since_s, None
         self._lock.release()
+        if self.meter is not None and since_s is not None:
+            self.meter.add(DiskOp.METADATA, time.monotonic() - since_s)
 
     @property
     def held_s(self) -> float:
@@ -107,6 +112,8 @@ class Volume:
         """As it was when it was asked last; 0 before."""
         self.changing = Turn()
         """Held by whoever makes, renames or removes files of replicas."""
+        self.meter: DiskMeter | None = None
+        """How long its disk takes, where that is measured."""
         self._asking = Turn()
         """Held by who asks the filesystem how full it is."""
         self._lock = threading.Lock()
@@ -117,6 +124,10 @@ class Volume:
 
     def __repr__(self) -> str:
         return f"{self.path} ({self.storage_type.name}, {self.storage_id})"
+
+    def measure(self, meter: DiskMeter) -> None:
+        """From now on."""
+        self.meter = self.changing.meter = meter
 
     # --- where things lie ---
 

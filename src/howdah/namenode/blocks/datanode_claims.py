@@ -10,15 +10,18 @@ one that is alive keeps it (`Rivals`).
 
 Datanodes that measure each other name in their heartbeats those that are much slower than the
 rest (Hadoop's `SlowPeerTracker`). Such a claim holds for three of the intervals at which they
-are made. Slow is who is named by the most others, a few datanodes at most: if many are slow,
-none of them is to be avoided.
+are made. They name disks of their own that are much slower than the rest, too
+(`SlowDiskTracker`). Slow is who is named by the most others, a few datanodes at most: if many are
+slow, none of them is to be avoided.
 """
 
 from __future__ import annotations
 
 import enum
 import ipaddress
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from howdah import errors
@@ -31,6 +34,10 @@ MAX_PORT: Final = 65535
 
 MOST_RIVALS: Final = 16
 """Addresses that are remembered to claim one uuid."""
+
+MAX_SLOW_DISKS: Final = 64
+"""Of one datanode that are remembered."""
+MAX_PATH_CHARACTERS: Final = 1024
 
 SLOW_FOR_MS: Final = 3 * 30 * 60_000
 """Three times Hadoop's `dfs.datanode.outliers.report.interval`."""
@@ -109,23 +116,64 @@ class Rivals:
         return Claim.ANOTHER_LIVES if node.last_heartbeat_ms > first_ms else Claim.TOO_EARLY
 
 
-class SlowPeers:
-    """Who was found slow by whom."""
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """How slow a datanode is to another one; in milliseconds a packet."""
 
-    def __init__(self, most: int = 5) -> None:
-        """At most so many datanodes are slow at a time."""
+    mean_ms: float = 0.0
+    median_ms: float = 0.0
+    deviation_ms: float = 0.0
+    limit_ms: float = 0.0
+
+
+NO_LATENCY: Final = Latency()
+
+
+@dataclass(frozen=True, slots=True)
+class SlowDisk:
+    """A disk that its datanode finds slow: milliseconds an operation, by Hadoop's names of them."""
+
+    node: Datanode
+    path: str
+    latencies_ms: Mapping[str, float]
+
+
+class SlowPeers:
+    """Who was found slow by whom, and disks that are slow."""
+
+    def __init__(self, most: int = 5, holds_ms: int = SLOW_FOR_MS) -> None:
+        """At most so many datanodes are slow at a time; a report holds for `holds_ms`."""
         self._most = most
-        # Of each datanode that was named: by whose uuid, and when last.
-        self._reports: dict[Datanode, dict[str, int]] = {}
+        self._holds_ms = holds_ms
+        # Of each datanode that was named: by whose uuid, and when last, and how slow it is.
+        self._reports: dict[Datanode, dict[str, tuple[int, Latency]]] = {}
         self._slow: frozenset[Datanode] = frozenset()
         self._holds_until_ms = 0
+        self._disks: dict[Datanode, tuple[int, tuple[SlowDisk, ...]]] = {}
 
-    def reported(self, reporter: Datanode, slow: Iterable[Datanode], now_ms: int) -> None:
+    def reported(
+        self,
+        reporter: Datanode,
+        slow: Iterable[Datanode] | Mapping[Datanode, Latency],
+        now_ms: int,
+    ) -> None:
         """A datanode finds others slow."""
+        latencies = slow if isinstance(slow, Mapping) else {}
         for node in slow:
             if node is not reporter:
-                self._reports.setdefault(node, {})[reporter.identity.uuid] = now_ms
+                report = now_ms, latencies.get(node, NO_LATENCY)
+                self._reports.setdefault(node, {})[reporter.identity.uuid] = report
                 self._holds_until_ms = now_ms
+
+    def disks_reported(
+        self, node: Datanode, disks: Iterable[tuple[str, Mapping[str, float]]], now_ms: int
+    ) -> None:
+        """A datanode finds disks of its own slow, by directory."""
+        kept = [
+            SlowDisk(node, path[:MAX_PATH_CHARACTERS], latencies)
+            for path, latencies in itertools.islice(disks, MAX_SLOW_DISKS)
+        ]
+        self._disks[node] = now_ms, tuple(kept)
 
     def slow(self, now_ms: int) -> frozenset[Datanode]:
         """Those that are slow now."""
@@ -133,15 +181,33 @@ class SlowPeers:
             self._renew(now_ms)
         return self._slow
 
+    def latencies(self, now_ms: int) -> list[tuple[Datanode, dict[str, Latency]]]:
+        """Those that are slow now, with what others measured, by their uuids."""
+        slow = self.slow(now_ms)
+        return [
+            (node, {uuid: latency for uuid, (_, latency) in reports.items()})
+            for node, reports in self._reports.items()
+            if node in slow
+        ]
+
+    def disks(self, now_ms: int) -> list[SlowDisk]:
+        """The slowest disks."""
+        for node, (at_ms, _) in list(self._disks.items()):
+            if at_ms <= now_ms - self._holds_ms or not node.alive:
+                del self._disks[node]
+        found = [disk for _, disks in self._disks.values() for disk in disks]
+        found.sort(key=lambda disk: max(disk.latencies_ms.values(), default=0.0), reverse=True)
+        return found[: self._most]
+
     def _renew(self, now_ms: int) -> None:
-        oldest_ms = now_ms - SLOW_FOR_MS
+        oldest_ms = now_ms - self._holds_ms
         for node, reports in list(self._reports.items()):
-            valid = {uuid: at_ms for uuid, at_ms in reports.items() if at_ms > oldest_ms}
+            valid = {uuid: report for uuid, report in reports.items() if report[0] > oldest_ms}
             if valid and node.alive:
                 self._reports[node] = valid
             else:
                 del self._reports[node]
         named = sorted(self._reports, key=lambda node: len(self._reports[node]), reverse=True)
         self._slow = frozenset(named[: self._most])
-        times = [at_ms for reports in self._reports.values() for at_ms in reports.values()]
-        self._holds_until_ms = min(times, default=0) + SLOW_FOR_MS
+        times = [at_ms for reports in self._reports.values() for at_ms, _ in reports.values()]
+        self._holds_until_ms = min(times, default=0) + self._holds_ms

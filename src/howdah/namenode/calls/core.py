@@ -22,7 +22,7 @@ from typing import Final, Protocol
 
 from howdah import errors
 from howdah.namenode.blocks.block_map import BlockMap
-from howdah.namenode.blocks.datanode_claims import SlowPeers
+from howdah.namenode.blocks.datanode_claims import SLOW_FOR_MS, SlowPeers
 from howdah.namenode.blocks.datanodes import Datanode, DatanodeRegistry
 from howdah.namenode.blocks.hosts import Hosts
 from howdah.namenode.blocks.membership import Membership, MembershipSettings
@@ -114,6 +114,8 @@ class Settings:
     """Which nodes are too busy for new replicas; None: load is nothing."""
     avoid_slow_for_writing: bool = False
     avoid_slow_for_reading: bool = False
+    slow_holds_ms: int = SLOW_FOR_MS
+    """How long a datanode counts as slow after another one has said so."""
     max_slow_nodes: int = 5
     """No more datanodes count as slow, though others find them slow."""
     identity_ms: int = 300_000
@@ -196,7 +198,7 @@ class Core:
             self.placement,
         )
         self.hosts = Hosts()
-        self.slow_peers = SlowPeers(settings.max_slow_nodes)
+        self.slow_peers = SlowPeers(settings.max_slow_nodes, settings.slow_holds_ms)
         self.lifelines = LastHeard()
         """Filled by threads; see `lifeline`."""
         self._late_heartbeats = Rarely(60_000)

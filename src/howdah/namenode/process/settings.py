@@ -96,6 +96,7 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
             keys.DFS_NAMENODE_BLOCK_PLACEMENT_POLICY_EXCLUDE_SLOW_NODES_ENABLED
         ),
         avoid_slow_for_reading=conf.get(keys.DFS_NAMENODE_AVOID_READ_SLOW_DATANODE),
+        slow_holds_ms=3 * _ms(conf.get(keys.DFS_DATANODE_OUTLIERS_REPORT_INTERVAL)),
         max_slow_nodes=conf.get(keys.DFS_NAMENODE_MAX_SLOWPEER_COLLECT_NODES),
         copies_per_node=conf.get(keys.DFS_NAMENODE_REPLICATION_WORK_MULTIPLIER_PER_ITERATION),
         identity_ms=_ms(conf.get(keys.HADOOP_SECURITY_GROUPS_CACHE_SECS)),

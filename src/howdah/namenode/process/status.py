@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from howdah import __version__
 from howdah.namenode.blocks.datanodes import Datanode
 from howdah.namenode.calls.core import Core
-from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, NodeStatus
+from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, NodeStatus, SlowPeerStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,29 @@ def namenode_status(core: Core, around: Surroundings) -> NamenodeStatus:
         warnings=around.warnings,
         ha_state=around.ha_state,
         defects=around.defects,
+        slow_peers=tuple(_slow_peers(core, now_ms)),
+        slow_disks=tuple(
+            (
+                f"{disk.node.identity.ip}:{disk.node.identity.ipc_port}:{disk.path}",
+                disk.latencies_ms,
+            )
+            for disk in core.slow_peers.disks(now_ms)
+        ),
     )
+
+
+def _slow_peers(core: Core, now_ms: int) -> Iterator[SlowPeerStatus]:
+    for node, latencies in core.slow_peers.latencies(now_ms):
+        for uuid, latency in latencies.items():
+            reporter = core.datanodes.get(uuid)
+            yield SlowPeerStatus(
+                node.name,
+                uuid if reporter is None else reporter.name,
+                latency.mean_ms,
+                latency.median_ms,
+                latency.deviation_ms,
+                latency.limit_ms,
+            )
 
 
 def _node(core: Core, node: Datanode, now_ms: int) -> NodeStatus:

@@ -22,12 +22,14 @@ decides whose orders it obeys.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from howdah import errors
 from howdah.namenode.blocks.datanode_claims import (
     Claim,
+    Latency,
     Rivals,
     address_of,
     check_sound,
@@ -288,8 +290,9 @@ class DatanodeProtocol:
             )
         now_ms = core.clock.monotonic_ms()
         if request.slowPeers:
-            named = (core.datanodes.at(report.dataNodeId) for report in request.slowPeers)
-            core.slow_peers.reported(node, [peer for peer in named if peer is not None], now_ms)
+            core.slow_peers.reported(node, self._slow_peers(request), now_ms)
+        if request.slowDisks:
+            core.slow_peers.disks_reported(node, _slow_disks(request), now_ms)
         answer.isSlownode = node in core.slow_peers.slow(now_ms)
         node.transfers_running = request.xmitsInProgress
         node.volume_failures = _volume_failures(request.volumeFailureSummary)
@@ -315,6 +318,19 @@ class DatanodeProtocol:
             answer.cmds.extend(self._orders(node))
         core.update_safe_mode()
         return answer
+
+    def _slow_peers(self, request: pb.HeartbeatRequestProto) -> dict[Datanode, Latency]:
+        found = {}
+        for report in request.slowPeers:
+            peer = self._core.datanodes.at(report.dataNodeId)
+            if peer is not None:
+                found[peer] = Latency(
+                    _figure(report.aggregateLatency),
+                    _figure(report.median),
+                    _figure(report.mad),
+                    _figure(report.upperLimitLatency),
+                )
+        return found
 
     def _wants_report(self, node: Datanode) -> bool:
         """Whether the datanode, which asks for no lease, is to be told now to register again, so
@@ -591,6 +607,20 @@ def _volume_failures(proto: pb.VolumeFailureSummaryProto) -> VolumeFailures:
         min(proto.lastVolumeFailureDate, _MOST_MS),
         min(proto.estimatedCapacityLostTotal, MAX_VOLUME_BYTES),
     )
+
+
+def _slow_disks(request: pb.HeartbeatRequestProto) -> Iterator[tuple[str, dict[str, float]]]:
+    for report in request.slowDisks:
+        latencies = {
+            "METADATA": _figure(report.meanMetadataOpLatency),
+            "READ": _figure(report.meanReadIoLatency),
+            "WRITE": _figure(report.meanWriteIoLatency),
+        }
+        yield report.basePath, {name: mean for name, mean in latencies.items() if mean > 0}
+
+
+def _figure(told: float) -> float:
+    return told if math.isfinite(told) else 0.0
 
 
 def _storage_report(report: types_pb2.StorageReportProto) -> StorageReport:

@@ -19,10 +19,12 @@ from howdah.datanode.channel.messages import (
     CorruptFound,
     Identity,
     Invalidate,
+    OutliersFound,
     RecoverBlock,
     ReplicaOpened,
     ReplicaReceived,
     ServePool,
+    SlowPeer,
     VolumeFailed,
 )
 from howdah.datanode.keeper import report_schedule
@@ -408,3 +410,15 @@ def test_an_actor_that_meets_a_defect_ends_its_datanode(
     ((reason, status),) = subject.stopped
     assert (status, "nobody talks to namenode" in reason) == (1, True)
     assert "failed on a defect" in caplog.text
+
+
+def test_what_is_slow_goes_with_the_next_heartbeat_and_once(
+    start: Callable[..., Any], namenode: Any
+) -> None:
+    subject = start(heartbeat_s=0.01)
+    namenode.wait_for("heartbeat")
+    found = OutliersFound((SlowPeer("10.0.0.3:9866", 50, 1, 2, 5),), ())
+    subject.nameservices.found_slow(found)
+    namenode.wait_for("heartbeat", namenode.names().count("heartbeat") + 3)
+    told = [len(r.slowPeers) for name, r in namenode.calls if name == "heartbeat"]
+    assert sum(told) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +13,12 @@ from howdah.namenode.blocks.datanode_claims import SLOW_FOR_MS, SlowPeers
 from howdah.namenode.blocks.datanodes import Datanode, DatanodeIdentity
 from howdah.namenode.calls.core import Settings
 from howdah.namenode.process.settings import settings_from
+from howdah.namenode.process.status import Surroundings, namenode_status
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode
+
+AROUND = Surroundings("CID", "BP-1", "nn:8020", 0, 0, 0, 0, True, ())
 
 
 def node(name: str) -> Datanode:
@@ -112,6 +116,60 @@ def test_readers_are_sent_to_a_slow_datanode_last_where_that_is_wanted(
     assert last() == {node.uuid for node in nodes}
     monkeypatch.setattr(core, "settings", replace(core.settings, avoid_slow_for_reading=True))
     assert last() == {nodes[2].uuid}
+
+
+def test_figures_of_slow_peers_and_disks_are_kept_for_a_while(
+    client: Any, nodes: list[InMemoryDatanode]
+) -> None:
+    core, slow, reporter = client.namenode.core, nodes[1], nodes[0]
+    client.namenode.call(
+        "sendHeartbeat",
+        dn.HeartbeatRequestProto(
+            registration=reporter.registration(),
+            slowPeers=[
+                dn.SlowPeerReportProto(
+                    dataNodeId=f"{slow.ip}:9866",
+                    aggregateLatency=50,
+                    median=1,
+                    mad=math.nan,
+                    upperLimitLatency=5,
+                )
+            ],
+            slowDisks=[
+                dn.SlowDiskReportProto(basePath="/d0", meanReadIoLatency=30),
+                dn.SlowDiskReportProto(
+                    basePath="/d1", meanWriteIoLatency=70, meanReadIoLatency=math.inf
+                ),
+            ],
+        ),
+        address=reporter.ip,
+    )
+    status = namenode_status(core, AROUND)
+    (peer,) = status.slow_peers
+    assert (peer.name, peer.reporter) == (slow.known.name, reporter.known.name)
+    assert (peer.mean_ms, peer.median_ms, peer.deviation_ms, peer.limit_ms) == (50, 1, 0, 5)
+    place = f"{reporter.ip}:9867"
+    assert list(status.slow_disks) == [
+        (f"{place}:/d1", {"WRITE": 70}),
+        (f"{place}:/d0", {"READ": 30}),
+    ]
+    client.namenode.clock.advance(core.settings.slow_holds_ms)
+    later = namenode_status(core, AROUND)
+    assert (list(later.slow_peers), list(later.slow_disks)) == ([], [])
+
+
+def test_slow_disks_do_not_fill_the_memory() -> None:
+    peers, alone = SlowPeers(most=1000), node("n")
+    peers.disks_reported(alone, [("/" * 5000, {"READ": 1.0})] * 1000, 0)
+    kept = peers.disks(1)
+    assert len(kept) == 64
+    assert {len(disk.path) for disk in kept} == {1024}
+
+
+def test_a_report_holds_for_three_intervals() -> None:
+    conf = Configuration({"dfs.datanode.outliers.report.interval": "5s"})
+    assert settings_from(conf, "BP-1").slow_holds_ms == 15_000
+    assert settings_from(Configuration(), "BP-1").slow_holds_ms == SLOW_FOR_MS
 
 
 def test_the_configuration_says_whether_they_are_avoided() -> None:
