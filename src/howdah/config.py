@@ -115,6 +115,11 @@ class Configuration:
         copy._given = {**self._given, **given}
         return copy
 
+    @property
+    def directory(self) -> Path | None:
+        """Where its site files were looked for."""
+        return self._files[0]
+
     def reloaded(self) -> Configuration:
         """As it is when its files are read anew; what was given beside them stays as it was.
 

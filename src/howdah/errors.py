@@ -112,6 +112,12 @@ class UnsupportedOperation(HowdahError, OSError):
     errno_code = errno.ENOTSUP
 
 
+class UnsupportedAction(UnsupportedOperation):
+    """A namenode has no such feature, or has it switched off."""
+
+    java_class = "org.apache.hadoop.hdfs.server.namenode.UnsupportedActionException"
+
+
 class PathNotFound(HowdahError, FileNotFoundError):
     java_class = "java.io.FileNotFoundException"
     errno_code = errno.ENOENT

@@ -30,6 +30,19 @@ def test_policies_are_listed_set_and_taken_away(
     )
     assert "BlockStoragePolicy{COLD:2, " in run("-getStoragePolicy", "-path", "/cold")
     assert run("-unsetStoragePolicy", "-path", "/cold") == "Unset storage policy from /cold\n"
+    words = [
+        "storagepolicies",
+        "-fs",
+        howdah_cluster.uri,
+        "-satisfyStoragePolicy",
+        "-path",
+        "/cold",
+    ]
+    assert main(words) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "storage policy satisfier feature has been disabled by admin" in said.err
+    assert "`howdah mover -p /cold` moves the blocks" in said.err
 
 
 def test_lists_and_attributes_survive_a_restart() -> None:

@@ -75,6 +75,9 @@ COMMANDS: dict[str, Command] = {
         "move replicas to the storages of their policies", "howdah.cli.balancer.mover:main"
     ),
     "cacheadmin": Command("manage the block cache", None),
+    "classpath": Command(
+        "print what Java clients need on their class path", "howdah.cli.queries.classpath:main"
+    ),
     "compact": Command("make small files fewer and larger", "howdah.cli.compact:main"),
     "completion": Command("print a completion script for a shell", "howdah.cli.completion:main"),
     "debug": Command("look into block files, recover leases", "howdah.cli.debug:main"),
@@ -97,7 +100,6 @@ COMMANDS: dict[str, Command] = {
     "zookeeper": Command("run a ZooKeeper for a local cluster", "howdah.cli.servers:zookeeper"),
     "zkfc": Command("run a failover controller", "howdah.cli.zkfc:main"),
     # Commands of `hdfs` that are missing here: a refusal by name is no typing error.
-    "classpath": Command("print a Java class path", None),
     "crypto": Command("manage encryption zones", None),
     "dfsrouter": Command("run a router", None),
     "dfsrouteradmin": Command("manage mount tables of routers", None),

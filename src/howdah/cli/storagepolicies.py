@@ -11,13 +11,15 @@ from typing import Final
 import howdah
 from howdah.cli.arguments.words import take_value
 from howdah.config import Configuration
-from howdah.errors import HowdahError
+from howdah.errors import HowdahError, UnsupportedOperation
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 
 USAGE: Final = {
     "-listPolicies": "[-listPolicies]",
     "-setStoragePolicy": "[-setStoragePolicy -path <path> -policy <policy>]",
     "-getStoragePolicy": "[-getStoragePolicy -path <path>]",
     "-unsetStoragePolicy": "[-unsetStoragePolicy -path <path>]",
+    "-satisfyStoragePolicy": "[-satisfyStoragePolicy -path <path>]",
 }
 EXIT_USAGE: Final = 1
 EXIT_FAILURE: Final = 2
@@ -59,6 +61,11 @@ def _run(name: str, path: str, policy: str, conf: Configuration) -> int:
             case "-unsetStoragePolicy":
                 fs.unset_storage_policy(path)
                 print(f"Unset storage policy from {path}")
+            case "-satisfyStoragePolicy":
+                if not isinstance(fs, HdfsFileSystem):
+                    raise UnsupportedOperation(f"{fs.uri} does not move blocks")
+                fs.administration.satisfy_storage_policy(fs.resolve(path))
+                print(f"Scheduled blocks to move based on the current storage policy on {path}")
             case _:
                 policy_id = fs.get_file_status(path).storage_policy
                 if policy_id == 0:

@@ -37,7 +37,7 @@ _TAKE_PATHS: Final = (
     "storagepolicies",
     "verify",
 )
-_TAKE_FILES: Final = ("debug", "namespace", "oev", "oiv")
+_TAKE_FILES: Final = ("classpath", "debug", "namespace", "oev", "oiv")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,7 @@ def lines() -> dict[str, Line]:
         "fsck": (*fsck.FLAGS, "-blockId", "--json"),
         "balancer": options_of(balancer.USAGE),
         "diskbalancer": options_of(diskbalancer.USAGE),
+        "classpath": ("--glob", "--jar"),
         "getconf": options_of(getconf.USAGE),
         "groups": ("--json",),
     }

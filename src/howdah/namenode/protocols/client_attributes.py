@@ -79,7 +79,8 @@ class AttributeMethods:
     def satisfy_storage_policy(
         self, request: pb.SatisfyStoragePolicyRequestProto, caller: Caller
     ) -> pb.SatisfyStoragePolicyResponseProto:
-        raise errors.UnsupportedOperation(
-            f"cannot satisfy the storage policy of {request.src}: this namenode has no storage "
-            "policy satisfier; a policy holds for blocks that are written from now on"
+        raise errors.UnsupportedAction(
+            "Cannot request to satisfy storage policy when storage policy satisfier feature has "
+            "been disabled by admin. Seek for an admin help to enable it or use Mover tool. "
+            f"(howdah has no satisfier; `howdah mover -p {request.src}` moves the blocks.)"
         )

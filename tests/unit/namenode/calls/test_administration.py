@@ -202,7 +202,7 @@ def test_a_report_says_when_a_datanode_last_reported(client: Any) -> None:
 
 
 def test_satisfying_a_policy_is_refused_by_name(client: Any) -> None:
-    with pytest.raises(errors.UnsupportedOperation, match="satisfier"):
+    with pytest.raises(errors.UnsupportedAction, match="satisfier feature has been disabled"):
         client.call("satisfyStoragePolicy", pb.SatisfyStoragePolicyRequestProto(src="/"))
 
 
