@@ -20,7 +20,7 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.internal.replicas import blocks_of
 from howdah.testing.internal.small_disks import MIB, NotMounted, small_disks
-from howdah.testing.internal.volumes import ipc_of, reconfigure, set_volumes
+from howdah.testing.internal.volumes import ipc_of, reconfigure, set_property, set_volumes
 from howdah.testing.waiting import wait_until
 
 TIMEOUT_S = 60.0
@@ -244,6 +244,18 @@ def test_a_plan_is_cancelled_by_its_file_or_by_its_id(
     assert "Result: PLAN_CANCELLED\n[ {\n" in said
     assert "No such plan." in run("-cancel", "0" * 40, "-node", place(cluster), code=1)
     check_all(fs, cluster)
+
+
+def test_plans_are_taken_or_not_without_a_restart(
+    cluster: MiniCluster, fs: HdfsFileSystem, run: Run
+) -> None:
+    assert result(run, cluster) == "NO_PLAN"
+    set_property(cluster, "datanode0", "dfs.disk.balancer.enabled", "false")
+    reconfigure(cluster, "datanode0")
+    wait_until(
+        lambda: "Disk Balancer is not enabled." in run("-query", place(cluster), code=1), TIMEOUT_S
+    )
+    assert "Disk Balancer is not enabled." in run("-plan", NODE, code=1)
 
 
 def test_what_cannot_be_is_said_to_be_that(

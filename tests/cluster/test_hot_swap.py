@@ -97,6 +97,8 @@ def test_what_can_be_changed_is_listed(cluster: MiniCluster, run: Run) -> None:
             f"Node [{place}] Reconfigurable properties:",
             "dfs.datanode.balance.bandwidthPerSec",
             "dfs.datanode.data.dir",
+            "dfs.disk.balancer.enabled",
+            "dfs.disk.balancer.plan.valid.interval",
         ],
     )
     status = run("-reconfig", "datanode", place, "status")

@@ -21,7 +21,15 @@ from howdah.datanode.volumes.choosing import AVAILABLE_SPACE, ChoosingPolicy
 from howdah.datanode.volumes.reserve import Reserve, reserve_of
 
 RECONFIGURABLE: Final = tuple(
-    sorted((keys.DFS_DATANODE_DATA_DIR.name, keys.DFS_DATANODE_BALANCE_BANDWIDTHPERSEC.name))
+    sorted(
+        key.name
+        for key in (
+            keys.DFS_DATANODE_DATA_DIR,
+            keys.DFS_DATANODE_BALANCE_BANDWIDTHPERSEC,
+            keys.DFS_DISK_BALANCER_ENABLED,
+            keys.DFS_DISK_BALANCER_PLAN_VALID_INTERVAL,
+        )
+    )
 )
 """What a running datanode takes from its files when an administrator says so."""
 

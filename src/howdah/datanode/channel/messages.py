@@ -331,6 +331,14 @@ class BalanceBandwidth:
 
 
 @dataclass(frozen=True, slots=True)
+class PlansTaken:
+    """Whether plans to even out the volumes are taken, and how old they may be."""
+
+    enabled: bool
+    valid_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """End all operations and the process; `for_restart` if clients may wait for its return."""
 
@@ -351,6 +359,7 @@ Command = (
     | RemoveVolume
     | Reconfigured
     | BalanceBandwidth
+    | PlansTaken
     | Stop
 )
 Message = Event | Command

@@ -14,6 +14,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from howdah import errors
@@ -57,6 +58,15 @@ class DiskBalancer:
         self._plan_id = ""
         self._plan_file = ""
         self._works: list[Work] = []
+
+    def configure(self, *, enabled: bool, plan_valid_s: float) -> None:
+        """From now on. A plan that is at work ends where plans are not taken any more (Hadoop's
+        goes on, and cannot be cancelled)."""
+        with self._lock:
+            self._settings = replace(self._settings, enabled=enabled, plan_valid_s=plan_valid_s)
+            if not enabled and self._is_at_work():
+                self._result = WorkResult.PLAN_CANCELLED
+                self._cancelled.set()
 
     # --- what is asked for ---
 

@@ -25,6 +25,7 @@ from howdah.datanode.channel.messages import (
     BalanceBandwidth,
     Command,
     FoundReplica,
+    PlansTaken,
     PropertyChange,
     Reconfigured,
     RemoveVolume,
@@ -119,8 +120,15 @@ class Reconfiguration:
         if name == BANDWIDTH:
             bandwidth = fresh.get(keys.DFS_DATANODE_BALANCE_BANDWIDTHPERSEC)
             self._command(BalanceBandwidth(bandwidth))
-        else:
+        elif name == DATA_DIR:
             self._swap(fresh)
+        else:
+            self._command(
+                PlansTaken(
+                    fresh.get(keys.DFS_DISK_BALANCER_ENABLED),
+                    fresh.get(keys.DFS_DISK_BALANCER_PLAN_VALID_INTERVAL),
+                )
+            )
 
     # --- volumes ---
 

@@ -29,6 +29,7 @@ from howdah.datanode.channel.messages import (
     Invalidate,
     LeaveVolume,
     Message,
+    PlansTaken,
     PoolServed,
     Recheck,
     Reconcile,
@@ -99,16 +100,17 @@ class DataProcess:
                 inheritance.settings,
                 self._server.balancing,
             )
+        self._disk_balancer = DiskBalancer(
+            self._store,
+            inheritance.settings.disk_balancer,
+            lambda: self._server.balancing.uuid,
+        )
         self._protocol = ClientDatanodeProtocol(
             self._store,
             self._tell,
             getpass.getuser(),
             balance_bandwidth=lambda: self._server.balancing.bytes_per_s,
-            disk_balancer=DiskBalancer(
-                self._store,
-                inheritance.settings.disk_balancer,
-                lambda: self._server.balancing.uuid,
-            ),
+            disk_balancer=self._disk_balancer,
         )
         self._gauges = inheritance.gauges
         self._recoveries = RecoveryWorker(self._store, inheritance.settings, self._tell)
@@ -194,6 +196,8 @@ class DataProcess:
                 self._store.trouble.leave(self._store.volumes[storage_id], reason)
             case BalanceBandwidth(bytes_per_second):
                 self._server.balancing.set_bandwidth(bytes_per_second)
+            case PlansTaken(enabled, valid_s):
+                self._disk_balancer.configure(enabled=enabled, plan_valid_s=valid_s)
             case Stop(for_restart):
                 if for_restart:
                     announce_restart(self._store, self._settings)

@@ -1,4 +1,4 @@
-"""Volumes that come and go while a datanode of a cluster runs."""
+"""What a datanode of a cluster takes from its files while it runs: volumes, and properties."""
 
 from __future__ import annotations
 
@@ -23,6 +23,15 @@ def set_volumes(cluster: MiniCluster, datanode: str, volumes: str) -> None:
     )
     assert count == 1
     site.write_text(changed)
+
+
+def set_property(cluster: MiniCluster, datanode: str, name: str, value: str) -> None:
+    """One more in the datanode's files."""
+    (site,) = (cluster.dir / datanode).rglob("hdfs-site.xml")
+    text = site.read_text()
+    assert name not in text
+    said = f"<property><name>{name}</name><value>{value}</value></property></configuration>"
+    site.write_text(text.replace("</configuration>", said))
 
 
 def ipc_of(cluster: MiniCluster, datanode: str) -> tuple[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -247,6 +248,26 @@ def test_settings_are_told(bench: Bench) -> None:
     with pytest.raises(errors.DiskBalancerError, match="Unknown key") as refused:
         bench.balancer.setting("other")
     assert refused.value.result == "UNKNOWN_KEY"
+
+
+def test_a_plan_ends_where_plans_are_not_taken_any_more(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "Throttle", Slow)
+    bench.submit()
+    bench.balancer.configure(enabled=False, plan_valid_s=1)
+    with pytest.raises(errors.DiskBalancerError, match="not enabled"):
+        bench.balancer.status()
+    wait_until(lambda: len(bench.node.store.writers) == 0, 60)
+    bench.balancer.configure(enabled=True, plan_valid_s=1)
+    assert bench.wait().result is WorkResult.PLAN_CANCELLED
+
+
+def test_how_old_a_plan_may_be_changes_meanwhile(bench: Bench) -> None:
+    text = plan_text(NodePlan("host", UUID, 1, int(time.time() * 1000) - 60_000, ()))
+    bench.balancer.configure(enabled=True, plan_valid_s=2)
+    with pytest.raises(errors.DiskBalancerError, match="generated more than 2s ago"):
+        bench.balancer.submit(Submitted(plan_id(text), 1, text, skips_date_check=False), "/plan")
 
 
 def test_where_it_is_not_enabled_everything_is_refused(lab: Lab) -> None:
