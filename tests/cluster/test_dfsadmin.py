@@ -214,7 +214,6 @@ def test_who_is_excluded_leaves_and_comes_back(run: Run, cluster: MiniCluster) -
     [
         ("-reconfig", "namenode", "127.0.0.1:1", "start"),
         ("-refresh", "127.0.0.1:1", "anything"),
-        ("-rollingUpgrade", "prepare"),
     ],
 )
 def test_what_is_not_supported_is_refused_by_name(run: Run, words: tuple[str, ...]) -> None:

@@ -60,5 +60,3 @@ def test_cluster_is_upgraded_goes_on_and_makes_it_final(
             upgrading.roll_back(name_directories(cluster))
         assert main(["dfsadmin", "-fs", cluster.uri, "-rollingUpgrade", "query"]) == 0
         assert "There is no rolling upgrade in progress" in capsys.readouterr().out
-        assert main(["dfsadmin", "-fs", cluster.uri, "-rollingUpgrade", "prepare"]) != 0
-        assert "rolling upgrades are not supported" in capsys.readouterr().err

@@ -140,7 +140,13 @@ def namenode(argv: list[str], conf: Configuration) -> int:
         action="store_true",
         help="make the log of this namenode the shared one, and do not start",
     )
-    parser.add_argument("-rollingUpgrade", metavar="OPTION", help="not supported")
+    parser.add_argument(
+        "-rollingUpgrade",
+        type=str.lower,
+        choices=("started", "rollback"),
+        help="start in the middle of a rolling upgrade; or go back to where it was prepared, "
+        "and give up what came after",
+    )
     parser.add_argument(
         "-nonInteractive", action="store_true", help="never ask (howdah never asks anyway)"
     )
@@ -167,11 +173,8 @@ def namenode(argv: list[str], conf: Configuration) -> int:
     )
     if sum(getattr(options, name) for name in chosen) > 1:
         raise UsageError("only one of " + ", ".join(f"-{name}" for name in chosen))
-    if options.rollingUpgrade is not None:
-        raise UsageError(
-            "rolling upgrades are not supported: stop the namenode, and start it with -upgrade; "
-            "one that Hadoop has begun has to be finalized or rolled back there"
-        )
+    if options.rollingUpgrade is not None and any(getattr(options, name) for name in chosen):
+        raise UsageError("-rollingUpgrade goes with no other option")
     log_to_stderr(options.log_level, options.log)
     check_configuration(conf)
     if options.upgrade or options.upgradeOnly or options.rollback or options.finalize:
@@ -223,6 +226,10 @@ def namenode(argv: list[str], conf: Configuration) -> int:
             "put the image into dfs.namenode.name.dir, or import it with this namenode alone",
         )
         import_checkpoint(conf)
+    if options.rollingUpgrade == "rollback":
+        from howdah.namenode.process.rolling_back import roll_back_upgrade
+
+        roll_back_upgrade(conf)
     from howdah.namenode.process.server import run
 
     return run(conf, options.ready_file)
@@ -235,12 +242,19 @@ def datanode(argv: list[str], conf: Configuration) -> int:
         "-rollback", action="store_true", help="follow a namenode that was rolled back"
     )
     parser.add_argument("-regular", action="store_true", help="as without it")
+    parser.add_argument(
+        "-rollingupgrade",
+        type=str.lower,
+        choices=("rollback",),
+        help="the same as -rollback, after a rolling upgrade: what was deleted during it is back",
+    )
     options = parser.parse_args(argv)
     log_to_stderr(options.log_level, options.log)
     check_configuration(conf)
     from howdah.datanode.server import run
 
-    return run(conf, options.ready_file, rolls_back=options.rollback)
+    rolls_back = options.rollback or options.rollingupgrade == "rollback"
+    return run(conf, options.ready_file, rolls_back=rolls_back)
 
 
 def zookeeper(argv: list[str], conf: Configuration) -> int:

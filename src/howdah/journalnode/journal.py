@@ -25,6 +25,7 @@ from howdah.journalnode.journal_storage import Fetcher, JournalStorage
 from howdah.journalnode.records import offsets
 from howdah.journalnode.state import (
     Append,
+    Discard,
     Fetch,
     OpenSegment,
     Replace,
@@ -409,7 +410,7 @@ class Journal:
                 self._cache.add(
                     write.first_txid, record_offsets, write.records, self._layout_version
                 )
-            case Replace():
+            case Replace() | Discard():
                 self._cache.clear()
 
     def _count(self, write: Append) -> None:

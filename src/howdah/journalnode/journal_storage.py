@@ -349,7 +349,8 @@ class JournalStorage:
         return self.current / finished_name(segment.first_txid, segment.last_txid)
 
     def _discard(self, from_txid: int) -> None:
-        for segment in list_segments(self.current):
+        # The newest first: a crash leaves no gap.
+        for segment in reversed(list_segments(self.current)):
             if segment.first_txid >= from_txid:
                 set_aside(segment.path, TRASH)
                 self._ends.pop(segment.first_txid, None)

@@ -4,6 +4,9 @@ Mirrors Hadoop's rule. The newest `images` images stay, and with them every
 transaction after the oldest of those. Before it `extra_edits` more transactions
 stay, for whoever lags behind, in at most `extra_segments` segments.
 
+Images to go back to from a rolling upgrade do not count, and stay; so does every transaction
+after the oldest of them, until the upgrade is finalized.
+
 `purgeable` decides (from names alone), `purge` removes. What cannot be removed is
 left for the next time, and so is a directory that cannot be read: the others are purged
 by the images that can be.
@@ -33,9 +36,17 @@ class Retention:
 
 
 def oldest_kept(images: Sequence[ImageFile], retention: Retention) -> int | None:
-    """The transaction of the oldest image that stays; None where there is none."""
-    txids = sorted({image.txid for image in images}, reverse=True)
+    """The transaction of the oldest image that stays and is no rollback image; None where there
+    is none."""
+    txids = sorted({image.txid for image in images if not image.rollback}, reverse=True)
     return txids[: retention.images][-1] if txids else None
+
+
+def log_kept_from(images: Sequence[ImageFile], retention: Retention) -> int | None:
+    """The transaction after which the log stays; None where all of it does."""
+    kept = oldest_kept(images, retention)
+    rollback = [image.txid for image in images if image.rollback]
+    return None if kept is None else min([kept, *rollback])
 
 
 def purgeable(
@@ -46,9 +57,9 @@ def purgeable(
     if kept is None:
         return [], []
     finished = [(s.first_txid, s.last_txid) for s in segments if s.last_txid is not None]
-    before = purge_before(kept, finished, retention)
+    before = purge_before(log_kept_from(images, retention) or 0, finished, retention)
     return (
-        [image for image in images if image.txid < kept],
+        [image for image in images if image.txid < kept and not image.rollback],
         [s for s in segments if s.last_txid is not None and s.last_txid < before],
     )
 

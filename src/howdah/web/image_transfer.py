@@ -4,7 +4,8 @@ Mirrors Hadoop's `/imagetransfer`:
 
     GET ?getimage=1&txid=N&storageInfo=S       an image; `txid=latest` is the newest
     GET ?getedit=1&startTxId=A&endTxId=B&storageInfo=S      a segment
-    PUT ?txid=N&imageFile=IMAGE&File-Length=L&storageInfo=S     an image, as the body
+    PUT ?txid=N&imageFile=IMAGE&File-Length=L&storageInfo=S     an image, as the body; with
+                                        IMAGE_ROLLBACK one to go back to from a rolling upgrade
 
 An answer to GET, and a PUT, carry the length and the sum (`X-MD5-Digest`), where
 there is one. `storageInfo` says of which filesystem: another one's is refused.
@@ -24,6 +25,7 @@ MD5_HEADER: Final = "X-MD5-Digest"
 FILE_NAME_HEADER: Final = "X-Image-Edits-Name"
 _LATEST: Final = "latest"
 _KIND: Final = "IMAGE"
+_ROLLBACK_KIND: Final = "IMAGE_ROLLBACK"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +67,12 @@ class ImageOffered:
     size_bytes: int
     storage_info: str
     md5: str | None
+    rollback: bool = False
 
     def target(self) -> str:
+        kind = _ROLLBACK_KIND if self.rollback else _KIND
         return _target(
-            {"txid": self.txid, "imageFile": _KIND, "File-Length": self.size_bytes},
+            {"txid": self.txid, "imageFile": kind, "File-Length": self.size_bytes},
             self.storage_info,
         )
 
@@ -88,7 +92,7 @@ def parse_transfer(request: Request) -> Transfer:
     info = query.get("storageInfo") or None
     if request.method == "PUT":
         kind = query.get("imageFile", _KIND)
-        if kind != _KIND:
+        if kind not in (_KIND, _ROLLBACK_KIND):
             raise errors.UnsupportedOperation(f"an upload of {kind} is not supported")
         if info is None:
             raise errors.IllegalArgument("an upload has to say storageInfo")
@@ -97,6 +101,7 @@ def parse_transfer(request: Request) -> Transfer:
             _number(request, "File-Length"),
             info,
             request.headers.get(MD5_HEADER.lower()),
+            kind == _ROLLBACK_KIND,
         )
     kinds = [kind for kind in ("getimage", "getedit", "getaliasmap") if kind in query]
     if len(kinds) != 1:

@@ -133,7 +133,14 @@ def _info(status: NamenodeStatus) -> Bean:
         "CacheUsed": 0,
         "Safemode": f"Safe mode is ON. {status.safe_mode_status}" if status.safe_mode else "",
         "UpgradeFinalized": status.upgrade_finalized,
-        "RollingUpgradeStatus": None,
+        "RollingUpgradeStatus": None
+        if status.rolling_upgrade_start_ms is None
+        else {
+            "blockPoolId": status.block_pool_id,
+            "createdRollbackImages": status.rollback_image,
+            "finalizeTime": 0,
+            "startTime": status.rolling_upgrade_start_ms,
+        },
         "TotalBlocks": status.blocks,
         "TotalFiles": status.inodes,
         "NumberOfMissingBlocks": status.missing_blocks,

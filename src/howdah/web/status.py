@@ -131,6 +131,10 @@ class NamenodeStatus:
     pending_blocks: int = 0
     pending_deletion_blocks: int = 0
     upgrade_finalized: bool = True
+    rolling_upgrade_start_ms: int | None = None
+    """When the one began that is under way; None without one."""
+    rollback_image: bool = False
+    """Whether there is an image to go back to from it."""
     snapshots: int = 0
     snapshottable_directories: int = 0
     warnings: Sequence[str] = ()

@@ -204,6 +204,20 @@ def test_discarded_segments_keep_their_bytes(root: Path) -> None:
     journal.close()
 
 
+def test_discarded_edits_are_not_told_from_memory_either(root: Path) -> None:
+    journal = journal_at(root)
+    writer = Writer(journal, 1)
+    writer.promise()
+    for first in (1, 3):
+        writer.start(first)
+        writer.write(first, first, first + 1)
+        writer.finish(first, first + 1)
+    assert journal.edits(3, 10).count == 2
+    journal.discard_segments(3)
+    assert journal.edits(3, 10).count == 0
+    journal.close()
+
+
 # Who may use it.
 
 

@@ -57,7 +57,7 @@ def test_what_hadoop_asks_is_understood() -> None:
         ("GET", "getaliasmap=1"),
         ("PUT", "txid=1&File-Length=1"),
         ("PUT", "txid=1&storageInfo=x"),
-        ("PUT", "txid=1&File-Length=1&storageInfo=x&imageFile=IMAGE_ROLLBACK"),
+        ("PUT", "txid=1&File-Length=1&storageInfo=x&imageFile=IMAGE_NEW"),
     ],
 )
 def test_what_makes_no_sense_is_refused(method: str, query: str) -> None:

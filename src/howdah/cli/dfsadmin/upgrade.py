@@ -8,6 +8,7 @@ from howdah.cli.arguments.usage import UsageError
 from howdah.cli.dfsadmin.command import Cluster, Command
 from howdah.errors import RemoteError
 from howdah.fs.hdfs.administration import Administration, active_of, each_namenode
+from howdah.wording import java_date
 
 _ROLLING: Final = ("query", "prepare", "finalize")
 
@@ -47,10 +48,32 @@ def _rolling_upgrade(words: list[str], cluster: Cluster) -> None:
     if action not in _ROLLING:
         raise UsageError(f'Failed to convert "{words[0]}" to RollingUpgradeAction')
     print(f"{action.upper()} rolling upgrade ...")
-    if not cluster.administration.rolling_upgrade(action):
+    upgrade = cluster.administration.rolling_upgrade(action)
+    if upgrade is None:
         print(
             "There is no rolling upgrade in progress or rolling upgrade has already been finalized."
         )
+        return
+    if upgrade.finalize_ms is not None:
+        print("Rolling upgrade is finalized.")
+    elif upgrade.has_rollback_image:
+        print("Proceed with rolling upgrade:")
+    else:
+        print(
+            "Preparing for upgrade. Data is being saved for rollback.\n"
+            'Run "dfsadmin -rollingUpgrade query" to check the status\n'
+            "for proceeding with rolling upgrade"
+        )
+    finalized = "<NOT FINALIZED>"
+    if upgrade.finalize_ms is not None:
+        finalized = _time(upgrade.finalize_ms)
+    print(f"  Block Pool ID: {upgrade.block_pool_id}")
+    print(f"     Start Time: {_time(upgrade.start_ms)}")
+    print(f"  Finalize Time: {finalized}")
+
+
+def _time(time_ms: int) -> str:
+    return f"{java_date(time_ms)} (={time_ms})"
 
 
 COMMANDS: Final = {
@@ -71,8 +94,9 @@ COMMANDS: Final = {
     ),
     "-rollingUpgrade": Command(
         "[<query|prepare|finalize>]",
-        "Whether a rolling upgrade is under way. None can be begun: stop the namenode, and start\n"
-        "it with `howdah namenode -upgrade`.",
+        "Whether a rolling upgrade is under way; prepare one, which makes an image to go back to\n"
+        "(a namenode that is alone has to be in safe mode); or finalize it: there is no way back\n"
+        "then.",
         _rolling_upgrade,
         0,
         1,

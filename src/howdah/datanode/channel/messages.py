@@ -214,6 +214,14 @@ class Invalidate:
 
 
 @dataclass(frozen=True, slots=True)
+class KeepDeleted:
+    """Whether replicas of this pool that are to be deleted from now on go to the trash."""
+
+    pool_id: str
+    keeps: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Transfer:
     """Copy a finalized replica to `targets`, which form a pipeline."""
 
@@ -349,6 +357,7 @@ Command = (
     ServePool
     | Identity
     | Invalidate
+    | KeepDeleted
     | Transfer
     | RecoverBlock
     | CheckVolumes

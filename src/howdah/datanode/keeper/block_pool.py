@@ -25,6 +25,7 @@ from howdah.datanode.channel.messages import (
     Command,
     Identity,
     Invalidate,
+    KeepDeleted,
     LeaveVolume,
     RecoverBlock,
     ServePool,
@@ -34,6 +35,7 @@ from howdah.datanode.keeper.active_claim import ActiveClaim, Change
 from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.reports import Namespace
 from howdah.proto import datanode_namenode_pb2 as pb
+from howdah.proto import types_pb2
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, signed64
 
 log = logging.getLogger(__name__)
@@ -63,6 +65,7 @@ class BlockPool:
         self._claim = ActiveClaim()
         self._is_served = False
         self._stopping = False
+        self._keeps_deleted: bool | None = None
 
     @property
     def pool_id(self) -> str | None:
@@ -164,6 +167,25 @@ class BlockPool:
                     before or "another one",
                     newest,
                 )
+
+    def heard_of_upgrade(self, namenode: str, status: types_pb2.RollingUpgradeStatusProto) -> None:
+        """What `namenode` says of a rolling upgrade of its own; only the active counts. It
+        comes before the orders of the same answer, and so do its consequences."""
+        pool_id = self.pool_id
+        if pool_id is None or self.active != namenode or status.blockPoolId != pool_id:
+            return
+        keeps = not status.finalized
+        if keeps != self._keeps_deleted:
+            self._keeps_deleted = keeps
+            self._command(KeepDeleted(pool_id, keeps))
+            log.warning(
+                "%s: namenode %s %s",
+                pool_id,
+                namenode,
+                "is in a rolling upgrade: what it deletes is kept in the trash"
+                if keeps
+                else "has finalized its rolling upgrade: the trash is deleted",
+            )
 
     def obeys(self, namenode: str, order: Order) -> bool:
         """Whether this order of this namenode is to be obeyed; logged where it is not."""

@@ -26,6 +26,7 @@ from pathlib import Path
 from howdah import errors
 from howdah.datanode.keeper import pool_upgrade
 from howdah.datanode.keeper.reports import Namespace
+from howdah.datanode.replicas import trash
 from howdah.datanode.volumes.choosing import ChoosingPolicy
 from howdah.datanode.volumes.reserve import Reserve
 from howdah.datanode.volumes.volumes import (
@@ -36,7 +37,12 @@ from howdah.datanode.volumes.volumes import (
     VolumeSet,
     is_about_the_disk,
 )
-from howdah.storage.layout import StorageDirectory, StorageLock, StorageState
+from howdah.storage.layout import (
+    CURRENT_NAME,
+    StorageDirectory,
+    StorageLock,
+    StorageState,
+)
 from howdah.storage.version import (
     BlockPoolVersion,
     DatanodeVersion,
@@ -253,6 +259,20 @@ class DataDirectories:
         """Give up what was kept of the time before an upgrade of the namenode."""
         for volume in self.volumes.working():
             pool_upgrade.finalize(StorageDirectory(Path(volume.pool_path(pool_id))))
+
+    def settle_trash(self) -> None:
+        """What was deleted during a rolling upgrade is back in all pools, if these directories
+        follow a namenode that was rolled back. No replica was looked at yet."""
+        for volume in self.volumes.working():
+            for pool in sorted(Path(volume.path, CURRENT_NAME).glob("BP-*")):
+                try:
+                    trash.end_clearing(pool)
+                    if self._rolls_back:
+                        trash.restore(pool)
+                except OSError as error:
+                    if not is_about_the_disk(error) and error.errno not in DISK_FULL:
+                        raise
+                    log.error("the trash of %s stays for now: %s", pool, error)
 
     def close(self) -> None:
         for lock in self._locks_of.values():

@@ -101,6 +101,7 @@ class Keeper:
             rolls_back=self._rolls_back,
         )
         try:
+            directories.settle_trash()
             self._begin(directories)
             self._loop()
             return self._end()

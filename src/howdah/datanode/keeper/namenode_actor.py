@@ -384,6 +384,8 @@ class NamenodeActor:
                 self._slow = None
         self._reports.granted(answer.fullBlockReportLeaseId)
         self._pool.heard(self.name, answer.haStatus)
+        if answer.HasField("rollingUpgradeStatusV2"):
+            self._pool.heard_of_upgrade(self.name, answer.rollingUpgradeStatusV2)
         for order in decode_orders(answer.cmds):
             self._obey(order)
 

@@ -27,6 +27,7 @@ from howdah.datanode.channel.messages import (
     Event,
     Identity,
     Invalidate,
+    KeepDeleted,
     LeaveVolume,
     Message,
     PlansTaken,
@@ -176,6 +177,8 @@ class DataProcess:
                 self._recoveries.start(command)
             case Invalidate(blocks):
                 self._workers.invalidate(blocks)
+            case KeepDeleted(pool_id, keeps):
+                self._store.keep_deleted(pool_id, keeps=keeps)
             case Transfer():
                 self._copies.start(command)
             case CheckVolumes():

@@ -49,6 +49,7 @@ from howdah.datanode.replicas.replicas import Replica, ReplicaMap
 from howdah.datanode.replicas.scan import quarantine, replica_paths
 from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
 from howdah.datanode.replicas.states import ReplicaState
+from howdah.datanode.replicas.trash import clear, goes_to_trash, mark, move_to_trash
 from howdah.datanode.replicas.trouble import Trouble
 from howdah.datanode.replicas.writer import ReplicaWriter
 from howdah.datanode.replicas.writers import STOP_TIMEOUT_S, BriefHold, Stoppable, Writers
@@ -74,6 +75,7 @@ class BlockStore:
         self._notify = notify
         self._lock = threading.Lock()
         self._served: set[str] = set()
+        self._with_trash: set[str] = set()
         self.writers = Writers(stop_timeout_s)
         self.short_circuit = ShortCircuitRegistry()
         """Local readers with files of their own; told before a finalized replica changes."""
@@ -96,6 +98,25 @@ class BlockStore:
         with self._lock:
             self._replicas.add_pool(pool_id)
             self._served.add(pool_id)
+
+    def keep_deleted(self, pool_id: str, *, keeps: bool) -> None:
+        """Whether replicas that the namenode deletes go to the trash: a rolling upgrade of it is
+        under way. If it is final, the trash is deleted, beside."""
+        with self._lock:
+            (self._with_trash.add if keeps else self._with_trash.discard)(pool_id)
+        for volume in self.volumes.working():
+            threading.Thread(
+                target=self._settle_trash, args=(volume, pool_id, keeps), daemon=True
+            ).start()
+
+    def _settle_trash(self, volume: Volume, pool_id: str, keeps: bool) -> None:
+        try:
+            if keeps:
+                mark(Path(volume.pool_path(pool_id)))
+            else:
+                clear(volume, pool_id)
+        except OSError as error:
+            log.error("%s, in a rolling upgrade of %s: %s", volume, pool_id, error)
 
     def served_pools(self) -> list[str]:
         return sorted(self._served)
@@ -471,7 +492,7 @@ class BlockStore:
                 return False
             if replica.generation_stamp != stamp:
                 return False
-            self._delete(block.pool_id, replica, tell=True)
+            self._delete(block.pool_id, replica, tell=True, may_keep=True)
         finally:
             self.writers.release(block, holder)
         return True
@@ -488,7 +509,10 @@ class BlockStore:
         for volume in self.volumes.working():
             self._notify(ReplicaDeleted(block, volume.storage_id))
 
-    def _delete(self, pool_id: str, replica: Replica, *, tell: bool) -> None:
+    def _delete(
+        self, pool_id: str, replica: Replica, *, tell: bool, may_keep: bool = False
+    ) -> None:
+        """With `may_keep` it goes to the trash, if a rolling upgrade is under way."""
         volume = self.volumes[replica.volume_id]
         with volume.changing:
             with self._lock:
@@ -496,8 +520,13 @@ class BlockStore:
                     return
                 self._replicas.remove(pool_id, replica.block_id)
                 self.short_circuit.revoke(pool_id, replica.block_id)
+                keeps = may_keep and pool_id in self._with_trash and goes_to_trash(replica)
             # The next replica of this block may have files of the same names soon.
-            freed, paths = free_names(volume, pool_id, replica)
+            paths: tuple[str, ...] = ()
+            if keeps:
+                freed = move_to_trash(volume, pool_id, replica)
+            else:
+                freed, paths = free_names(volume, pool_id, replica)
         freed += delete_files(paths)
         volume.count(pool_id, -freed)
         if tell:

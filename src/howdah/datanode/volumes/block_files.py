@@ -7,6 +7,8 @@
                                       VERSION
                               tmp/            copies from other datanodes, until whole
                               quarantine/     files that make no replica, moved aside
+                              trash/          deleted during a rolling upgrade: finalized/…
+                              RollingUpgradeInProgress    empty; one is under way
 
 i and j are bits 16–20 and 8–12 of the block id (layout −57, 32 by 32). A meta file
 is its head (`howdah.transfer.meta_header`), then the checksums of the block's chunks.
@@ -33,6 +35,8 @@ FINALIZED = "finalized"
 RBW = "rbw"
 TMP = "tmp"
 QUARANTINE = "quarantine"
+TRASH = "trash"
+ROLLING_UPGRADE_MARKER = "RollingUpgradeInProgress"
 COPY_SUFFIX = ".copy"
 """Of a file that will take the place of the one that it is a copy of."""
 

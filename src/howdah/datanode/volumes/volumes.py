@@ -134,6 +134,12 @@ class Volume:
     def pool_path(self, pool_id: str) -> str:
         return f"{self.path}/{block_files.CURRENT}/{pool_id}"
 
+    def current_path(self, pool_id: str) -> str:
+        return f"{self.pool_path(pool_id)}/{block_files.CURRENT}"
+
+    def trash_path(self, pool_id: str) -> str:
+        return f"{self.pool_path(pool_id)}/{block_files.TRASH}"
+
     def rbw_path(self, pool_id: str) -> str:
         return f"{self.pool_path(pool_id)}/{block_files.CURRENT}/{block_files.RBW}"
 

@@ -51,6 +51,16 @@ class OpenFileEntry:
     client_machine: str
 
 
+@dataclass(frozen=True, slots=True)
+class RollingUpgrade:
+    """One that is under way, or was finalized just now; Unix milliseconds."""
+
+    block_pool_id: str
+    start_ms: int
+    finalize_ms: int | None
+    has_rollback_image: bool
+
+
 class Administration:
     """A namenode's calls for administrators; of several namenodes, the active one's."""
 
@@ -175,14 +185,22 @@ class Administration:
             "upgradeStatus", pb.UpgradeStatusRequestProto(), pb.UpgradeStatusResponseProto
         ).upgradeFinalized
 
-    def rolling_upgrade(self, action: str) -> bool:
-        """`query`, `prepare` or `finalize`; whether one is under way then."""
+    def rolling_upgrade(self, action: str) -> RollingUpgrade | None:
+        """`query`, `prepare` or `finalize`; None if none is under way, nor was one finalized by
+        this call."""
         request = pb.RollingUpgradeRequestProto(
             action={"query": pb.QUERY, "prepare": pb.START, "finalize": pb.FINALIZE}[action]
         )
-        return self._namenode.call(
-            "rollingUpgrade", request, pb.RollingUpgradeResponseProto
-        ).HasField("rollingUpgradeInfo")
+        answer = self._namenode.call("rollingUpgrade", request, pb.RollingUpgradeResponseProto)
+        if not answer.HasField("rollingUpgradeInfo"):
+            return None
+        info = answer.rollingUpgradeInfo
+        return RollingUpgrade(
+            info.status.blockPoolId,
+            info.startTime,
+            info.finalizeTime or None,
+            info.createdRollbackImages,
+        )
 
     def meta_save(self, name: str) -> None:
         """Have what is known of datanodes and blocks written to the log directory."""

@@ -232,6 +232,8 @@ class Core:
         self.last_txid = 0
         """Transaction id of the last edit that was made or followed; the shell sets it to the
         journal's at the start."""
+        self.at_segment_end = True
+        """Whether nothing was followed since a segment of the log ended, or since the start."""
         self.outbox: list[bytes] = []
         self.broken: str | None = None
         """Why nothing that the namespace says may leave this process any more: an edit
@@ -312,6 +314,7 @@ class Core:
                 error,
             ) from error
         self.last_txid = logged.txid
+        self.at_segment_end = isinstance(edit, edits.EndLogSegmentOp)
         if not was_reaping and self.namespace.must_reap:
             self.namespace.reap(REAP_AT_ONCE)
 
@@ -370,6 +373,7 @@ class Core:
     def become_standby(self) -> None:
         """This namenode follows the log of another one from now on, if it does not already."""
         self.writable = False
+        self.at_segment_end = True
         if not self._has_role:
             self.safe_mode.begin()  # What the namespace has at the start may be very old.
         self.safe_mode.is_behind = True

@@ -1,18 +1,20 @@
-"""Calls of administrators about the name directories (pure).
+"""Calls of administrators about the name directories and the images in them (pure).
 
-`dfsadmin -rollEdits`, `-restoreFailedStorage true|false|check`, `-finalizeUpgrade` and
-the like. Hadoop's `NNStorage` and `FSImage`. The directories themselves belong to the
-shell: `NameStorage`.
+`dfsadmin -rollEdits`, `-saveNamespace`, `-restoreFailedStorage true|false|check`,
+`-finalizeUpgrade` and the like. Hadoop's `NNStorage` and `FSImage`. The directories themselves
+belong to the shell: `NameStorage`, and `Images`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from howdah import errors
 from howdah.namenode.calls.administration import Done
 from howdah.namenode.calls.core import Core
-from howdah.rpc.service import Caller
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.rpc.service import Caller, Deferred
 
 
 class NameStorage(Protocol):
@@ -23,6 +25,8 @@ class NameStorage(Protocol):
     def restore_failed_storage(self, restores: bool | None) -> bool: ...
 
     def is_upgrade_finalized(self) -> bool: ...
+
+    def is_shared(self) -> bool: ...
 
     def finalize_upgrade(self, done: Done) -> None: ...
 
@@ -69,3 +73,63 @@ class StorageCalls:
         if self._storage is None:
             raise errors.UnsupportedOperation(f"there is no edit log: cannot {what}")
         return self._storage
+
+
+class Images(Protocol):
+    """Who writes images."""
+
+    def is_recent(self, window_ms: int, gap: int) -> bool:
+        """True if the newest image is at most so old, and lacks at most so many edits."""
+
+    def save(
+        self,
+        done: Callable[[errors.HowdahError | None], None],
+        *,
+        rollback_begun: Callable[[], None] | None = None,
+    ) -> None:
+        """Make an image of what is committed by now, and then call `done`. With
+        `rollback_begun` it is one to go back to from a rolling upgrade, and that is called
+        when the namespace is frozen, before anybody else has a turn."""
+
+    def make_rollback_image(self) -> bool:
+        """Begin the image to go back to, if there is none and no other one is being made; it
+        begins a segment of the log. Whether it was begun; if not, the next image is it."""
+        ...
+
+    @property
+    def has_rollback_image(self) -> bool:
+        """Whether there is an image to go back to from a rolling upgrade."""
+        ...
+
+
+class ImageCalls:
+    """The call; `images` is None where nothing is kept on disk."""
+
+    def __init__(self, core: Core, images: Images | None) -> None:
+        self._core = core
+        self._images = images
+
+    def _required(self) -> Images:
+        if self._images is None:
+            raise errors.UnsupportedOperation("this namenode keeps no images")
+        return self._images
+
+    def save_namespace(
+        self, request: pb.SaveNamespaceRequestProto, caller: Caller
+    ) -> pb.SaveNamespaceResponseProto | Deferred:
+        """In safe mode only. With a window or a gap: unless the newest image will do."""
+        core = self._core
+        core.permissions.check_superuser(core.identity(caller), "save the namespace")
+        if not core.safe_mode.on:
+            raise errors.CheckpointFailed(
+                "Safe mode should be turned ON in order to create namespace image."
+            )
+        images = self._required()
+        window_ms = request.timeWindow * 1000
+        if (window_ms or request.txGap) and images.is_recent(window_ms, request.txGap):
+            return pb.SaveNamespaceResponseProto(saved=False)
+        answer = Deferred()
+        images.save(
+            answer.fed_by("saveNamespace", lambda _: pb.SaveNamespaceResponseProto(saved=True))
+        )
+        return answer

@@ -10,6 +10,11 @@
 An image may come from a secondary namenode as well (`accept`). One at a time is made
 or taken, and none that is older than what is there.
 
+The first image after a rolling upgrade began is the one to go back to, `fsimage_rollback_N`.
+Going back discards whole segments of the log, so it is made where a segment ends: an active
+begins a new one for it, a standby makes it when it has followed a segment to its end. When
+the upgrade is finalized, and that is durable, it becomes an ordinary image.
+
 The loop stands still for 1 and 2 only, of which the fork is nearly all. The child
 has none of the parent's descriptors, writes no log, and leaves by `os._exit`. It
 gives up when its parent is gone. A child that fails is logged, and the next check
@@ -39,13 +44,14 @@ from howdah.namenode.tree.namespace import Namespace
 from howdah.storage.image.files import (
     WrittenImage,
     discard_unfinished,
+    end_rollback_images,
     finish_image,
     list_images,
     list_readable_images,
     write_unfinished,
 )
 from howdah.storage.image.sections import Sink
-from howdah.storage.retention import Retention, oldest_kept, purge
+from howdah.storage.retention import Retention, log_kept_from, purge
 
 log = logging.getLogger(__name__)
 
@@ -86,11 +92,13 @@ class Checkpoints:
         when_durable: Callable[[Callable[[], None]], None],
         made: Callable[[WrittenImage], object] = lambda written: None,
         purge_shared: Callable[[int, Retention], None] = lambda kept_txid, retention: None,
+        at_segment_end: Callable[[], bool] = lambda: True,
     ) -> None:
         """`roll` begins a new segment and returns its first transaction; `when_durable`
         calls back when all that was committed so far is durable; `made` is told of each image
         that was made here; `purge_shared` is told on a thread, when the oldest image that stays
-        is of this transaction, that a shared log may lose what nobody needs any more."""
+        is of this transaction, that a shared log may lose what nobody needs any more;
+        `at_segment_end` says whether a segment ends where `roll` would say."""
         self._namespace = namespace
         self._namespace_id = namespace_id
         self.directories = directories
@@ -100,6 +108,12 @@ class Checkpoints:
         self._when_durable = when_durable
         self._made = made
         self._purge_shared = purge_shared
+        self._at_segment_end = at_segment_end
+        self._has_rollback_image = any(
+            image.rollback for image in list_readable_images(directories.images())
+        )
+        self._when_begun: list[Callable[[], None]] = []
+        namespace.rolling_upgrade.follow(self._rolling_upgrade_changed)
         self._image_txid = image_txid or 0
         self._image_s = self._newest_image_s()
         self._next_check_s = time.monotonic() + settings.check_period_s
@@ -119,6 +133,15 @@ class Checkpoints:
     def busy(self) -> bool:
         """Whether an image is being made or taken."""
         return self._running is not None or self._taking
+
+    @property
+    def has_rollback_image(self) -> bool:
+        """Whether there is an image to go back to from a rolling upgrade."""
+        return self._has_rollback_image
+
+    @property
+    def _lacks_rollback_image(self) -> bool:
+        return self._namespace.rolling_upgrade.is_under_way and not self._has_rollback_image
 
     @property
     def image_age_s(self) -> float | None:
@@ -142,7 +165,12 @@ class Checkpoints:
             self._watch(self._running, now_s)
         if now_s < self._next_check_s or self.busy or self._namespace.failed_edit is not None:
             return
+        if self._lacks_rollback_image and not self._at_segment_end():
+            return  # The next image is to be that one.
         self._next_check_s = now_s + self._settings.check_period_s
+        if self._lacks_rollback_image:
+            self._start()
+            return
         uncovered = self._last_txid() - self._image_txid
         # The record that begins a segment changes nothing.
         if uncovered >= self._settings.transactions or (
@@ -166,8 +194,10 @@ class Checkpoints:
         age_ms = (time.monotonic() - self._image_s) * 1000
         return age_ms <= window_ms and self._image_txid >= self._last_txid() - gap
 
-    def save(self, done: Done) -> None:
-        """Make an image of what is committed by now, and then call `done`."""
+    def save(self, done: Done, *, rollback_begun: Callable[[], None] | None = None) -> None:
+        """Make an image of what is committed by now, and then call `done`. With
+        `rollback_begun` it is one to go back to, and that is called when the namespace is
+        frozen, before anybody else has a turn."""
         if self._running is not None and self._running.killed:
             self._tell([done], f"process {self._running.pid} hangs and cannot be killed")
             return
@@ -178,29 +208,71 @@ class Checkpoints:
             self._tell([done], _NOT_ACTIVE)
             return
         self._waiting.append(done)
+        if rollback_begun is not None:
+            self._when_begun.append(rollback_begun)
         if not self.busy:
             self._start()
 
-    def accept(self, txid: int) -> str | None:
+    def make_rollback_image(self) -> bool:
+        """Begin it, if a rolling upgrade has none and this is the place: at a segment's end, or
+        where one can be ended. Whether it was begun now; if another image is being made, the
+        next one is it."""
+        if not self._lacks_rollback_image or self._stopped or self.busy:
+            return False
+        self._start()
+        return True
+
+    def _rolling_upgrade_changed(self) -> None:
+        """One was begun or finalized. What its rollback image is, is changed when that is
+        durable, on a thread: it waits for disks."""
+        if self._namespace.rolling_upgrade.is_under_way:
+            if not self.busy:
+                self._next_check_s = time.monotonic()  # The image is made at the next turn.
+            return
+        self._has_rollback_image = False
+        last_txid = self._last_txid() + 1  # The edit is being applied.
+
+        def end() -> None:
+            ending = loop.run_in_executor(
+                None, end_rollback_images, self.directories.images(), last_txid
+            )
+            ending.add_done_callback(self._rollback_ended)
+
+        loop = asyncio.get_running_loop()
+        loop.call_soon(lambda: self._when_durable(end))
+
+    def _rollback_ended(self, done: asyncio.Future[bool]) -> None:
+        error = done.exception()
+        if error is not None:
+            log.error(
+                "the rolling upgrade is finalized, and its rollback images stay until the next "
+                "start: %s",
+                error,
+            )
+
+    def accept(self, txid: int, *, rollback: bool = False) -> str | None:
         """An image of `txid` is offered: why not, or None. Then `taken` has to follow."""
         if self._stopped:
             return _NOT_ACTIVE
         if self.busy:
             return "another image is being made or uploaded"
+        if rollback and not self._lacks_rollback_image:
+            return "no image to go back to from a rolling upgrade is wanted"
         if txid <= self._image_txid:
             return f"there is an image of transaction {self._image_txid} already"
         self._taking = True
         return None
 
-    def taken(self, txid: int | None) -> None:
+    def taken(self, txid: int | None, *, rollback: bool = False) -> None:
         """What was accepted is there now, under its name; or it is not, with None."""
         self._taking = False
         if txid is not None:
-            self._has_image(txid)
+            self._has_image(txid, rollback)
         if self._waiting and not self._stopped:
             self._start()
 
-    def _has_image(self, txid: int) -> None:
+    def _has_image(self, txid: int, rollback: bool) -> None:
+        self._has_rollback_image |= rollback
         self._image_txid = txid
         self._image_s = time.monotonic()
 
@@ -212,6 +284,7 @@ class Checkpoints:
         """End a child that still writes, and tell those who wait that nothing comes of it;
         what it wrote is removed at the next start."""
         self._stopped = True
+        self._when_begun.clear()
         running, self._running = self._running, None
         waiting, self._waiting = self._waiting, []
         if running is not None:
@@ -234,6 +307,9 @@ class Checkpoints:
     def _start(self) -> None:
         began_s = time.perf_counter()
         waiting, self._waiting = self._waiting, []
+        begun, self._when_begun = self._when_begun, []
+        rollback = bool(begun) or (self._lacks_rollback_image and self._at_segment_end())
+        self._next_check_s = time.monotonic() + self._settings.check_period_s
         txid = self._roll() - 1
         directories = self.directories.images()
         try:
@@ -258,14 +334,17 @@ class Checkpoints:
         os.set_blocking(reading, False)
         self.last_pause_s = time.perf_counter() - began_s
         log.info(
-            "checkpoint at transaction %d by process %d, after a pause of %.1f ms",
+            "checkpoint%s at transaction %d by process %d, after a pause of %.1f ms",
+            " to go back to from the rolling upgrade" if rollback else "",
             txid,
             pid,
             self.last_pause_s * 1000,
         )
-        running = self._running = _Running(txid, pid, reading, waiting, directories)
+        running = self._running = _Running(txid, pid, reading, waiting, directories, rollback)
         self._when_durable(lambda: self._became_durable(running))
         asyncio.get_running_loop().add_reader(reading, self._hear, running)
+        for begin in begun:
+            begin()
 
     def _be_the_child(self, pipe: int, txid: int, directories: Sequence[Path]) -> NoReturn:
         status = 1
@@ -340,7 +419,7 @@ class Checkpoints:
         finish_image(written)
         images, retention = self.directories.images(), self._settings.retention
         purge(images, self.directories.edits(), retention)
-        kept = oldest_kept(list_readable_images(images), retention)
+        kept = log_kept_from(list_readable_images(images), retention)
         if kept is not None:
             self._purge_shared(kept, retention)
 
@@ -353,7 +432,7 @@ class Checkpoints:
                 log.error("finishing an image failed on a defect", exc_info=error)
             self._end(running, f"{type(error).__name__}: {error}")
             return
-        self._has_image(written.txid)
+        self._has_image(written.txid, written.rollback)
         log.info("the image of transaction %d has %d bytes", written.txid, written.size_bytes)
         self._made(written)
         self._end(running, None)
@@ -386,6 +465,7 @@ class _Running:
         "killed",
         "pid",
         "pipe",
+        "rollback",
         "status",
         "told",
         "txid",
@@ -393,8 +473,15 @@ class _Running:
     )
 
     def __init__(
-        self, txid: int, pid: int, pipe: int, waiting: list[Done], directories: Sequence[Path]
+        self,
+        txid: int,
+        pid: int,
+        pipe: int,
+        waiting: list[Done],
+        directories: Sequence[Path],
+        rollback: bool,
     ) -> None:
+        self.rollback = rollback
         self.directories = directories
         self.txid = txid
         self.pid = pid
@@ -418,6 +505,7 @@ class _Running:
                     told["size_bytes"],
                     tuple(map(Path, told["directories"])),
                     tuple((Path(directory), why) for directory, why in told["failed"]),
+                    self.rollback,
                 )
             return str(told.get("error", failed))
         except (ValueError, KeyError, TypeError, AttributeError):

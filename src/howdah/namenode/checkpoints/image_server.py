@@ -20,7 +20,7 @@ import logging
 import socket
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -61,9 +61,9 @@ EXPECTATION_FAILED: Final = 417
 class ImageTaker(Protocol):
     """The checkpoints of a namenode."""
 
-    def accept(self, txid: int) -> str | None: ...
+    def accept(self, txid: int, *, rollback: bool = False) -> str | None: ...
 
-    def taken(self, txid: int | None) -> None: ...
+    def taken(self, txid: int | None, *, rollback: bool = False) -> None: ...
 
     def finish(self, written: WrittenImage) -> None: ...
 
@@ -169,7 +169,7 @@ class ImageServer:
         if offered.txid > self._durable_txid():
             why = f"the log has not reached transaction {offered.txid}"
             return Unwanted(request, plain(GONE, why))
-        refusal = self._taker.accept(offered.txid)
+        refusal = self._taker.accept(offered.txid, rollback=offered.rollback)
         if refusal is not None:
             log.info("an image of transaction %d is refused: %s", offered.txid, refusal)
             return Unwanted(request, plain(CONFLICT, refusal))
@@ -241,7 +241,7 @@ class ImageIn:
             except BaseException:
                 discard_unfinished(written.directories, written.txid)
                 raise
-            self._taker.finish(written)
+            self._taker.finish(replace(written, rollback=offered.rollback))
         except (errors.HowdahError, OSError) as error:
             self._failure = str(error)
             log.error("the image of transaction %d is not taken: %s", offered.txid, error)
@@ -251,7 +251,7 @@ class ImageIn:
 
     def done(self) -> bytes:
         if self._failure is None:
-            self._taker.taken(self._offered.txid)
+            self._taker.taken(self._offered.txid, rollback=self._offered.rollback)
             return plain(200, f"took the image of transaction {self._offered.txid}")
         self._taker.taken(None)
         return plain(GONE, self._failure)

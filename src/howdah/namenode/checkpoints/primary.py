@@ -142,11 +142,14 @@ class Primary:
         """Write a finished segment to `sink`."""
         self._fetch(EditsWanted(*segment, _info(version)).target(), sink)
 
-    def send_image(self, version: NamenodeVersion, txid: int, path: Path, md5: str) -> bool:
-        """Give it an image. False if it has no need of it."""
+    def send_image(
+        self, version: NamenodeVersion, txid: int, path: Path, md5: str, *, rollback: bool = False
+    ) -> bool:
+        """Give it an image, one to go back to from a rolling upgrade if `rollback`. False if it
+        has no need of it."""
         with open(path, "rb", buffering=0) as file:
             size_bytes = file.seek(0, 2)
-            offered = ImageOffered(txid, size_bytes, _info(version), md5)
+            offered = ImageOffered(txid, size_bytes, _info(version), md5, rollback)
             connection = self._connected()
             try:
                 connection.putrequest("PUT", offered.target())

@@ -69,6 +69,8 @@ class Tailing:
         self._ask_for_roll = ask_for_roll
         self._applied = applied
         self._reading: asyncio.Task[None] | None = None
+        self.segment_ended: Callable[[], object] = lambda: None
+        """Called when a segment was applied to its end, before anything of the next one is."""
         self._stopping = asyncio.Event()
         self._stopping.set()
         self._failure = ""
@@ -155,6 +157,8 @@ class Tailing:
                     return
                 for logged in batch[start : start + SLICE_EDITS]:
                     core.follow(logged)
+                    if core.at_segment_end:
+                        self.segment_ended()
                 self._applied()
                 await asyncio.sleep(0)
             if len(batch) < BATCH_EDITS:

@@ -77,6 +77,7 @@ def write_image(
             last_block_id=namespace.last_block_id,
             txid=txid,
             last_striped_block_id=_NO_STRIPED_BLOCKS,
+            rolling_upgrade_start_ms=namespace.rolling_upgrade.start_ms,
         )
     )
     writer.erasure_coding(namespace.erasure_coding_policies)
@@ -194,7 +195,7 @@ def read_image(source: Source, name: str) -> tuple[Namespace, rec.NamesystemReco
     namespace = Namespace()
     namespace.generation_stamp = counters.generation_stamp
     namespace.last_block_id = counters.last_block_id
-    namespace.rolling_upgrade_start_ms = counters.rolling_upgrade_start_ms
+    namespace.rolling_upgrade.start_ms = counters.rolling_upgrade_start_ms
     namespace.erasure_coding_policies = reader.erasure_coding()
     try:
         filling = Filling(namespace.inodes, reader.permission)

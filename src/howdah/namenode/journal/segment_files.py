@@ -13,6 +13,7 @@ from typing import Final
 
 from howdah.storage import disk
 from howdah.storage.atomic import fsync_directory, replacing
+from howdah.storage.edits.segments import list_segments
 
 log = logging.getLogger(__name__)
 
@@ -20,6 +21,8 @@ STALE: Final = ".stale"
 """It ends before, or goes beyond, what was decided."""
 CORRUPT: Final = ".corrupt"
 """Another directory has it sound."""
+TRASH: Final = ".trash"
+"""A rolling upgrade was rolled back, and it came after."""
 
 COPY_BYTES: Final = 1 << 20
 
@@ -30,6 +33,14 @@ def set_aside(path: Path, suffix: str) -> None:
     log.warning("%s is set aside as %s", path, target.name)
     disk.rename(path, target)
     fsync_directory(path.parent)
+
+
+def discard_from(directory: Path, txid: int) -> None:
+    """Set every segment from a transaction on aside, the newest first: a crash leaves a log
+    without gaps."""
+    for segment in reversed(list_segments(directory)):
+        if segment.first_txid >= txid:
+            set_aside(segment.path, TRASH)
 
 
 def copy_missing(source: Path, directory: Path) -> None:

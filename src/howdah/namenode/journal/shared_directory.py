@@ -27,6 +27,7 @@ from howdah import errors
 from howdah.namenode.journal.choosing import SegmentCopy
 from howdah.namenode.journal.directory_journal import DirectoryJournal, DirectorySource
 from howdah.namenode.journal.reading import LogReader
+from howdah.namenode.journal.segment_files import discard_from
 from howdah.namenode.journal.shared_log import NodeReport
 from howdah.storage import disk
 from howdah.storage.atomic import fsync_directory
@@ -89,6 +90,10 @@ class SharedDirectory:
             if segment.last_txid is not None and segment.last_txid < txid:
                 log.info("removing %s: images make it superfluous", segment.path)
                 disk.unlink(segment.path, missing_ok=True)
+
+    def discard_from(self, txid: int) -> None:
+        with self._storage.lock():
+            discard_from(self._storage.current, txid)
 
     def is_formatted(self) -> bool:
         return self._storage.state() not in (StorageState.MISSING, StorageState.EMPTY)

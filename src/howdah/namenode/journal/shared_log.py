@@ -13,6 +13,7 @@ disks or the network, and belongs on a thread beside the loop.
     a standby, now and then      edits(unfinished=…)
     who becomes active           take_over, edits(unfinished=False), then the `SharedJournal`
     the active, with an image    purge_before
+    a rollback, before a start   take_over, discard_from
 """
 
 from __future__ import annotations
@@ -102,6 +103,11 @@ class SharedLog(Protocol):
 
     def purge_before(self, txid: int) -> None:
         """Segments of transactions before this one may go. For the writer alone."""
+        ...
+
+    def discard_from(self, txid: int) -> None:
+        """Give up every segment from this transaction on: a rolling upgrade is rolled back.
+        Nobody writes the log meanwhile. Raises OSError unless all of it is given up."""
         ...
 
     def is_formatted(self) -> bool:

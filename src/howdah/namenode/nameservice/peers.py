@@ -15,7 +15,7 @@ from howdah import errors, keys
 from howdah.config import Configuration, namenode_address
 from howdah.kinds import Address
 from howdah.namenode.checkpoints.primary import Primary
-from howdah.storage.image.files import WrittenImage, image_name
+from howdah.storage.image.files import WrittenImage
 from howdah.storage.version import NamenodeVersion
 
 _ANY_HOST: Final = ("0.0.0.0", "::", "")
@@ -37,13 +37,14 @@ class Peers:
     def send_image(self, version: NamenodeVersion, written: WrittenImage) -> None:
         """Give an image to each that has an older one. Other standbys refuse it, as they make
         their own. Raises CheckpointFailed when that fails with all of them."""
-        path = written.directories[0] / image_name(written.txid)
+        path = written.directories[0] / written.name
         told = []
         for name, conf in self._others.items():
             with contextlib.closing(primary_of(conf)) as primary:
                 try:
-                    if primary.image_txid() < written.txid:
-                        primary.send_image(version, written.txid, path, written.md5)
+                    if primary.image_txid() < written.txid and primary.send_image(
+                        version, written.txid, path, written.md5, rollback=written.rollback
+                    ):
                         log.info("%s has the image of transaction %d", name, written.txid)
                 except (OSError, errors.HowdahError) as error:
                     log.warning("%s does not get the image: %s", name, error)

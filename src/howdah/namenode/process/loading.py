@@ -40,7 +40,12 @@ from howdah.namenode.tree.namespace import Namespace
 from howdah.storage import transitions
 from howdah.storage.edits import edits
 from howdah.storage.edits.segments import list_segments
-from howdah.storage.image.files import check_image, list_images, remove_unfinished
+from howdah.storage.image.files import (
+    check_image,
+    end_rollback_images,
+    list_images,
+    remove_unfinished,
+)
 from howdah.storage.image.files import set_aside as set_image_aside
 from howdah.storage.layout import StorageDirectory, StorageLock, StorageState
 from howdah.storage.version import NAMENODE_LAYOUT_VERSION, NamenodeVersion
@@ -114,7 +119,6 @@ def load(
         if shared_log is not None:
             shared = loaded.shared = shared_log(version)
             _replay_shared(shared, loaded)
-            _check_rolling_upgrade(namespace)
         else:
             sources = [DirectorySource(storage.current) for storage in logs]
             stored = StoredLog(sources, loaded.last_txid + 1)
@@ -124,8 +128,8 @@ def load(
                     f"the edit log in {loaded.edits_directories[0]} ends at transaction "
                     f"{loaded.last_txid}, but it had reached {seen}: its tail is lost"
                 )
-            _check_rolling_upgrade(namespace)
             recover([DirectoryJournal(each.current) for each in logs], stored, loaded.last_txid)
+        _end_rolling_upgrade(loaded)
         _fill(empty, logs)
         namespace.reap(len(namespace.inodes) * 2 + 1)
         return loaded
@@ -150,15 +154,6 @@ def _end_transitions(storages: Sequence[StorageDirectory]) -> None:
         for storage in storages:
             held.enter_context(storage.lock())
         transitions.recover(storages)
-
-
-def _check_rolling_upgrade(namespace: Namespace) -> None:
-    if namespace.rolling_upgrade_start_ms is not None:
-        raise errors.UnsupportedOperation(
-            "a rolling upgrade is under way, which is not supported: start Hadoop's namenode "
-            "once more, end it with 'hdfs dfsadmin -rollingUpgrade finalize' (or roll it back), "
-            "and move then"
-        )
 
 
 def _load_image(
@@ -195,6 +190,9 @@ def _load_image(
             log.error("image %s is of transaction %d", image.path, counters.txid)
             continue
         log.info("loaded %s with %d inodes", image.path, len(namespace.inodes))
+        if not any(each.rollback for each in images):
+            # As Hadoop's namenode: without one to go back to, it was finalized or rolled back.
+            namespace.rolling_upgrade.start_ms = None
         # Only now: an image that counts as one of those to keep has to be sound.
         for path in damaged:
             set_image_aside(path)
@@ -272,6 +270,18 @@ def _common_version(storages: Sequence[StorageDirectory]) -> NamenodeVersion:
                 f"{first} and {found}"
             )
     return first
+
+
+def _end_rolling_upgrade(loaded: Loaded) -> None:
+    """One that was finalized has no image to go back to; a crash came before that one got its
+    ordinary name."""
+    if loaded.namespace.rolling_upgrade.is_under_way:
+        return
+    directories = [current for current in loaded.name_directories if current.is_dir()]
+    try:
+        end_rollback_images(directories, loaded.last_txid)
+    except OSError as error:
+        log.error("an image to go back to from a finalized upgrade stays: %s", error)
 
 
 def _replay(stored: StoredLog, loaded: Loaded) -> None:

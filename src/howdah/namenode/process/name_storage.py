@@ -17,6 +17,7 @@ from howdah.namenode.journal.manifest import finished_since
 from howdah.namenode.process.background import run_in_background
 from howdah.namenode.process.upgrading import finalize
 from howdah.namenode.protocols.namenode import FirstAndLast
+from howdah.storage.image.files import list_readable_images
 from howdah.storage.layout import PREVIOUS_NAME
 
 
@@ -31,9 +32,12 @@ class NameDirectories:
         checkpoints: Checkpoints,
         *,
         restores: bool,
+        shared: bool = False,
     ) -> None:
         """`roots` are all directories that the namenode was started with; `restores`: those
-        that fail are tried again when the log is rolled."""
+        that fail are tried again when the log is rolled; `shared`: other namenodes follow
+        the log."""
+        self._shared = shared
         self._roots = list(roots)
         self._directories = directories
         self._log = log_writer
@@ -48,6 +52,15 @@ class NameDirectories:
     def image_txid(self) -> int:
         """The transaction of the newest image."""
         return self._checkpoints.image_txid
+
+    def is_shared(self) -> bool:
+        """Whether other namenodes follow the log."""
+        return self._shared
+
+    def rollback_image_txid(self) -> int | None:
+        """The transaction of the newest image to go back to from a rolling upgrade."""
+        images = list_readable_images(self._directories.images())
+        return next((image.txid for image in images if image.rollback), None)
 
     def is_upgrade_finalized(self) -> bool:
         """Whether no directory keeps what was there before an upgrade. Every block report

@@ -111,6 +111,7 @@ class Pages:
                 ),
                 warnings=self._warnings,
                 ha_state=self._context.state.value,
+                rollback_image=self._checkpoints.has_rollback_image,
                 defects=dict(defects.seen),
             ),
         )

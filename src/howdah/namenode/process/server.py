@@ -60,13 +60,13 @@ from howdah.namenode.nameservice.high_availability import (
     ha_settings,
     serving_process,
 )
+from howdah.namenode.nameservice.listening import check, endpoints
 from howdah.namenode.nameservice.peers import Peers
 from howdah.namenode.nameservice.place import place_of, shared_log_of
 from howdah.namenode.process.background import BackgroundFiles, read_hosts
 from howdah.namenode.process.cluster_log import ClusterLog
 from howdah.namenode.process.fsck_pages import FsckPages
 from howdah.namenode.process.groups import KnownGroups
-from howdah.namenode.process.listening import check, endpoints
 from howdah.namenode.process.loading import Loaded, load
 from howdah.namenode.process.lookups import Loop
 from howdah.namenode.process.name_storage import NameDirectories
@@ -189,6 +189,7 @@ class Namenode:
             when_durable=barrier.when_durable,
             made=self._image_made,
             purge_shared=self._purge_shared,
+            at_segment_end=lambda: self.log_writer.is_open or core.at_segment_end,
         )
         used = dict.fromkeys([*loaded.name_directories, *loaded.edits_directories])
         self._storage = storage = NameDirectories(
@@ -197,7 +198,10 @@ class Namenode:
             self.log_writer,
             self.checkpoints,
             restores=conf.get(keys.DFS_NAMENODE_NAME_DIR_RESTORE),
+            shared=loaded.shared is not None,
         )
+        if self.ha is not None:
+            self.ha.tailing.segment_ended = self.checkpoints.make_rollback_image
 
         # What is served.
         recovery = BlockRecovery(core)
@@ -223,7 +227,11 @@ class Namenode:
             cluster,
             recovery,
             self.client.look_at_waiting,
-            lambda: self.context.is_active and storage.is_upgrade_finalized(),
+            lambda: (
+                self.context.is_active
+                and storage.is_upgrade_finalized()
+                and not loaded.namespace.rolling_upgrade.is_under_way
+            ),
             ha_state=lambda: self.context.state.name,
         )
         self._audit = audit_log(conf, self.client.PROTOCOL, core.clock.wall_ms, self._shown)

@@ -26,6 +26,7 @@ class Surroundings:
     edits_directories: tuple[EditsDirectoryStatus, ...]
     warnings: tuple[str, ...] = ()
     ha_state: str = "active"
+    rollback_image: bool = False
     defects: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -65,6 +66,8 @@ def namenode_status(core: Core, around: Surroundings) -> NamenodeStatus:
         pending_blocks=core.reconstruction.pending_count,
         pending_deletion_blocks=core.pending_deletions,
         upgrade_finalized=around.upgrade_finalized,
+        rolling_upgrade_start_ms=core.namespace.rolling_upgrade.start_ms,
+        rollback_image=around.rollback_image,
         snapshots=core.namespace.snapshots.count,
         snapshottable_directories=len(core.namespace.snapshots.roots),
         warnings=around.warnings,

@@ -14,8 +14,7 @@ from typing import Final
 from howdah import errors
 from howdah.namenode.calls.administration import Administration, AdministrationFiles
 from howdah.namenode.calls.core import Core
-from howdah.namenode.calls.images import Images
-from howdah.namenode.calls.storage import NameStorage
+from howdah.namenode.calls.storage import Images, NameStorage
 from howdah.namenode.protocols import client_absent
 from howdah.namenode.protocols.client_acls import AclMethods
 from howdah.namenode.protocols.client_administration import NamenodeMethods

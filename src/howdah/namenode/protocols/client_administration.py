@@ -8,12 +8,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from howdah import errors
 from howdah.namenode.calls.administration import Administration
 from howdah.namenode.calls.core import Core
-from howdah.namenode.calls.images import ImageCalls, Images
-from howdah.namenode.calls.storage import NameStorage, StorageCalls
+from howdah.namenode.calls.rolling_upgrade import RollingUpgradeCalls, UpgradeInfo
+from howdah.namenode.calls.storage import ImageCalls, Images, NameStorage, StorageCalls
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
 from howdah.rpc.service import Caller, Deferred
 
 log = logging.getLogger(__name__)
@@ -35,6 +35,7 @@ class NamenodeMethods:
         self._administration = administration
         self._storage = StorageCalls(core, storage)
         self._images = ImageCalls(core, images)
+        self._rolling_upgrade = RollingUpgradeCalls(core, storage, images)
 
     def set_safe_mode(
         self, request: pb.SetSafeModeRequestProto, caller: Caller
@@ -77,15 +78,31 @@ class NamenodeMethods:
 
     def rolling_upgrade(
         self, request: pb.RollingUpgradeRequestProto, caller: Caller
-    ) -> pb.RollingUpgradeResponseProto:
-        """There is none, and none can be begun."""
-        self._core.permissions.check_superuser(self._core.identity(caller), "upgrade")
-        if request.action != pb.QUERY:
-            raise errors.UnsupportedOperation(
-                "rolling upgrades are not supported: stop the namenode, and start it with "
-                "'howdah namenode -upgrade'"
+    ) -> pb.RollingUpgradeResponseProto | Deferred:
+        if request.action == pb.QUERY:
+            return self._upgrade_answer(self._rolling_upgrade.query(caller))
+        if request.action == pb.FINALIZE:
+            return self._upgrade_answer(self._rolling_upgrade.finalize(caller))
+        answer = Deferred()
+        found = self._rolling_upgrade.prepare(
+            caller, answer.fed_by("rollingUpgrade", self._upgrade_answer)
+        )
+        return answer if found is None else self._upgrade_answer(found)
+
+    def _upgrade_answer(self, info: UpgradeInfo | None) -> pb.RollingUpgradeResponseProto:
+        if info is None:
+            return pb.RollingUpgradeResponseProto()
+        status = types_pb2.RollingUpgradeStatusProto(
+            blockPoolId=self._core.settings.block_pool_id, finalized=bool(info.finalize_ms)
+        )
+        return pb.RollingUpgradeResponseProto(
+            rollingUpgradeInfo=pb.RollingUpgradeInfoProto(
+                status=status,
+                startTime=info.start_ms,
+                finalizeTime=info.finalize_ms,
+                createdRollbackImages=info.has_rollback_image,
             )
-        return pb.RollingUpgradeResponseProto()
+        )
 
     def save_namespace(
         self, request: pb.SaveNamespaceRequestProto, caller: Caller

@@ -284,6 +284,7 @@ class DatanodeProtocol:
         except errors.UnregisteredNode:
             answer.cmds.append(_register_command())
             return answer
+        self._tell_rolling_upgrade(answer)
         if request.requestFullBlockReportLease and not core.is_behind:
             answer.fullBlockReportLeaseId = self._report_leases.request(
                 node.identity.uuid, self._is_alive, core.clock.monotonic_ms()
@@ -331,6 +332,19 @@ class DatanodeProtocol:
                     _figure(report.upperLimitLatency),
                 )
         return found
+
+    def _tell_rolling_upgrade(self, answer: pb.HeartbeatResponseProto) -> None:
+        """Under way: datanodes keep what they delete. Finalized: they give it up. With no word
+        of either they leave it as it is. Datanodes before Hadoop 2.7 know the first field
+        alone, which is never about one that is over."""
+        upgrade = self._core.namespace.rolling_upgrade
+        if not upgrade.is_under_way and upgrade.finalized is None:
+            return
+        status = answer.rollingUpgradeStatusV2
+        status.blockPoolId = self._cluster.block_pool_id
+        status.finalized = not upgrade.is_under_way
+        if upgrade.is_under_way:
+            answer.rollingUpgradeStatus.CopyFrom(status)
 
     def _wants_report(self, node: Datanode) -> bool:
         """Whether the datanode, which asks for no lease, is to be told now to register again, so

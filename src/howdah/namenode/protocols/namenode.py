@@ -208,9 +208,11 @@ class NamenodeProtocol:
     def is_rolling_upgrade(
         self, request: pb.IsRollingUpgradeRequestProto, caller: Caller
     ) -> pb.IsRollingUpgradeResponseProto:
-        """Never: a rolling upgrade cannot be begun here."""
+        """Whether one is under way."""
         self._check(caller, "ask for the upgrade")
-        return pb.IsRollingUpgradeResponseProto(isRollingUpgrade=False)
+        return pb.IsRollingUpgradeResponseProto(
+            isRollingUpgrade=self._core.namespace.rolling_upgrade.is_under_way
+        )
 
     def error_report(
         self, request: pb.ErrorReportRequestProto, caller: Caller

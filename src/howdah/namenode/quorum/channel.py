@@ -289,6 +289,18 @@ class Channel:
         )
         self._call("format", request, pb.FormatResponseProto, self._settings.rare_timeout_s)
 
+    def discard_from(self, txid: int) -> None:
+        """The node gives up every segment from this transaction on."""
+        request = pb.DiscardSegmentsRequestProto(
+            jid=self._journal.message, nameServiceId=self._journal.nameservice, startTxId=txid
+        )
+        self._call(
+            "discardSegments",
+            request,
+            pb.DiscardSegmentsResponseProto,
+            self._settings.rare_timeout_s,
+        )
+
     def url_of(self, segment_txid: int) -> str:
         """Where the segment is fetched, by us and by the other nodes. The node has answered
         `manifest` or a writer before: it says its port there."""

@@ -186,6 +186,15 @@ class QuorumLog:
         if self._journal is not None:
             self._journal.purge_before(txid)
 
+    def discard_from(self, txid: int) -> None:
+        """All nodes have to take part: one that kept them would have another past. Twice: in
+        between one may have fetched what it lacked from one that still had it."""
+        # With connections of their own: a node may still work on a question of a reader.
+        askers = _Readers(channels(self._uri.nodes, self._id, self._settings))
+        with contextlib.closing(askers):
+            for _ in range(2):
+                askers.ask_all("discardSegments", lambda node: node.discard_from(txid))
+
     def is_formatted(self) -> bool:
         """Whether any node has something of the journal. Raises OSError if one of them does
         not answer: nobody knows what it has."""

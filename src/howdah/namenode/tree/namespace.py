@@ -51,6 +51,7 @@ from howdah.namenode.tree.attribute_edits import AttributeEdits, begin_with
 from howdah.namenode.tree.departures import Departures
 from howdah.namenode.tree.leases import LeaseRegistry
 from howdah.namenode.tree.measuring import Measuring
+from howdah.namenode.tree.rolling_upgrade import RollingUpgrade
 from howdah.namenode.tree.tally import Tally
 from howdah.storage.edits import edits
 from howdah.storage.image.records import ErasureCodingPolicyRecord
@@ -84,8 +85,7 @@ class Namespace:
         self.snapshots.changing_moved = self.tally.changing_moved
         self.failed_edit: edits.Edit | None = None
         """The edit that `apply` raised at. The tree may lie between two transactions."""
-        self.rolling_upgrade_start_ms: int | None = None
-        """Of one that is under way; a start on it is refused."""
+        self.rolling_upgrade: Final = RollingUpgrade()
         # Not used here; kept for whoever reads the next image.
         self.erasure_coding_policies: tuple[ErasureCodingPolicyRecord, ...] = ()
         self._departures: Final = Departures(
@@ -110,10 +110,9 @@ class Namespace:
             edits.DeleteOp: self._delete,
             edits.SetGenstampV2Op: self._set_generation_stamp,
             edits.AllocateBlockIdOp: self._allocate_block_id,
-            edits.RollingUpgradeStartOp: self._rolling_upgrade_start,
-            edits.RollingUpgradeFinalizeOp: self._rolling_upgrade_end,
             edits.StartLogSegmentOp: self._no_change,
             edits.EndLogSegmentOp: self._no_change,
+            **self.rolling_upgrade.appliers,
             **AttributeEdits(self.existing, self._file, self._replication_changed).appliers,
         }
         self._snapshot_edits: Final = SnapshotEdits(self)
@@ -548,12 +547,6 @@ class Namespace:
                 f"the block id would go back from {self.last_block_id} to {op.block_id}"
             )
         self.last_block_id = op.block_id
-
-    def _rolling_upgrade_start(self, op: edits.RollingUpgradeStartOp) -> None:
-        self.rolling_upgrade_start_ms = op.time_ms
-
-    def _rolling_upgrade_end(self, op: edits.RollingUpgradeFinalizeOp) -> None:
-        self.rolling_upgrade_start_ms = None
 
     def _no_change(self, op: edits.Edit) -> None:
         """A segment's first and last record say nothing about the tree."""

@@ -4,6 +4,7 @@ Mirrors the part of a namenode's `current` directory that is the images:
 
     fsimage_0000000000000000042          the namespace after transaction 42
     fsimage_0000000000000000042.md5      its sum, as `md5sum` writes it
+    fsimage_rollback_0000000000000000042 the same, to go back to from a rolling upgrade
     fsimage.ckpt_0000000000000000042     being written; no reader looks at it
 
 An image comes into being in four steps, and a crash in any of them leaves the
@@ -35,15 +36,16 @@ from howdah.storage.image.sections import Sink
 
 log = logging.getLogger(__name__)
 
-_IMAGE: Final = re.compile(r"fsimage_(\d+)")
+_IMAGE: Final = re.compile(r"fsimage_(rollback_)?(\d+)")
 _UNFINISHED: Final = re.compile(r"fsimage\.ckpt_(\d+)")
-_SUM: Final = re.compile(r"(fsimage_\d+)\.md5(\.tmp)?")
+_SUM: Final = re.compile(r"(fsimage_(?:rollback_)?\d+)\.md5(\.tmp)?")
 _SUM_LINE: Final = re.compile(rb"([0-9a-f]{32})[ *]+(\S+)\s*")
 _CHUNK_BYTES: Final = 1 << 20
 
 
-def image_name(txid: int) -> str:
-    return f"fsimage_{txid:019d}"
+def image_name(txid: int, *, rollback: bool = False) -> str:
+    """`rollback`: of an image to go back to from a rolling upgrade."""
+    return f"fsimage_{'rollback_' if rollback else ''}{txid:019d}"
 
 
 def unfinished_name(txid: int) -> str:
@@ -56,17 +58,20 @@ def md5_path(image: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class ImageFile:
-    """One image; the namespace after transaction `txid`."""
+    """One image; the namespace after transaction `txid`. `rollback` says that a rolling
+    upgrade may go back to it."""
 
     txid: int
     path: Path
+    rollback: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenImage:
     """An image that stands under its unfinished name in `directories`.
 
-    `failed` are the directories that could not be written, with the reasons.
+    `failed` are the directories that could not be written, with the reasons. `rollback` says
+    that it is to be one that a rolling upgrade may go back to.
     """
 
     txid: int
@@ -74,12 +79,18 @@ class WrittenImage:
     size_bytes: int
     directories: tuple[Path, ...]
     failed: tuple[tuple[Path, str], ...] = ()
+    rollback: bool = False
+
+    @property
+    def name(self) -> str:
+        """Of the finished image."""
+        return image_name(self.txid, rollback=self.rollback)
 
 
 def list_images(directories: Iterable[Path]) -> list[ImageFile]:
-    """All images of some `current` directories, newest first."""
+    """All images of some `current` directories, newest first; of both kinds."""
     found = [
-        ImageFile(int(match[1]), path)
+        ImageFile(int(match[2]), path, match[1] is not None)
         for directory in directories
         for path in sorted(directory.iterdir())
         if (match := _IMAGE.fullmatch(path.name))
@@ -198,7 +209,7 @@ def finish_image(written: WrittenImage) -> list[Path]:
     done = []
     failure = OSError("there was no directory")
     for directory in written.directories:
-        final = directory / image_name(written.txid)
+        final = directory / written.name
         try:
             replace_file(md5_path(final), f"{written.md5} *{final.name}\n".encode())
             disk.rename(directory / unfinished_name(written.txid), final)
@@ -214,6 +225,43 @@ def finish_image(written: WrittenImage) -> list[Path]:
     if not done:
         raise failure
     return done
+
+
+def end_rollback_images(directories: Iterable[Path], last_txid: int) -> bool:
+    """Rollback images up to a transaction become ordinary ones: there is nothing to go back to
+    any more. Whether there was one.
+
+    The sum of the new name comes first and the one of the old name goes last, so an image
+    always has its sum. Raises OSError for a directory that fails, when the others are done.
+    """
+    found = False
+    failure: OSError | None = None
+    for directory in directories:
+        try:
+            for image in list_images([directory]):
+                if image.rollback and image.txid <= last_txid:
+                    found = True
+                    _make_ordinary(image)
+        except OSError as error:
+            log.error("rollback images in %s stay for now: %s", directory, error)
+            failure = error
+    if failure is not None:
+        raise failure
+    return found
+
+
+def _make_ordinary(image: ImageFile) -> None:
+    final = image.path.with_name(image_name(image.txid))
+    md5 = md5_path(image.path)
+    if final.exists():
+        disk.unlink(image.path)
+    else:
+        line = md5.read_bytes().replace(image.path.name.encode(), final.name.encode())
+        replace_file(md5_path(final), line)
+        disk.rename(image.path, final)
+    fsync_directory(final.parent)
+    disk.unlink(md5, missing_ok=True)
+    log.info("%s is %s now", image.path, final.name)
 
 
 def save_image(

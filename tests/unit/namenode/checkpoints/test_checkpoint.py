@@ -135,7 +135,7 @@ def ended(checkpoints: Checkpoints, running: checkpoint._Running) -> list[str | 
 def test_a_child_that_broke_off_what_it_said_is_no_checkpoint(
     checkpoints: Checkpoints, said: bytes
 ) -> None:
-    running = checkpoint._Running(20, 4711, 0, [], checkpoints.directories.images())
+    running = checkpoint._Running(20, 4711, 0, [], checkpoints.directories.images(), False)
     running.status, running.told = 0, said
     (why,) = ended(checkpoints, running)
     assert "process 4711" in str(why)
@@ -150,7 +150,7 @@ def test_a_defect_in_finishing_an_image_keeps_no_checkpoint_from_being_made(
         raise AssertionError("nobody foresaw this")
 
     monkeypatch.setattr(checkpoints, "finish", fail)
-    running = checkpoint._Running(20, 4711, 0, [], checkpoints.directories.images())
+    running = checkpoint._Running(20, 4711, 0, [], checkpoints.directories.images(), False)
     running.status = 0
     running.told = checkpoint._written_by_child(
         checkpoints, 20, os.getppid(), checkpoints.directories.images()
@@ -174,7 +174,7 @@ def test_a_child_that_cannot_be_killed_keeps_nobody_waiting(
     killed: list[int] = []
     monkeypatch.setattr(checkpoint.os, "kill", lambda pid, number: killed.append(pid))
     told: list[errors.HowdahError | None] = []
-    running = checkpoint._Running(20, 4711, 0, [told.append], [])
+    running = checkpoint._Running(20, 4711, 0, [told.append], [], False)
     checkpoints._running = running
     running.began_s -= 59
     checkpoints.tick()
@@ -200,7 +200,7 @@ def test_a_child_that_outlives_its_end_does_not_hold_up_a_stop(
     async def stop() -> None:
         reading, writing = os.pipe()
         asyncio.get_running_loop().add_reader(reading, lambda: None)
-        checkpoints._running = checkpoint._Running(20, 4711, reading, [], [])
+        checkpoints._running = checkpoint._Running(20, 4711, reading, [], [], False)
         checkpoints.stop()
         os.close(writing)
 

@@ -24,10 +24,10 @@ class Taker:
     def __init__(self) -> None:
         self.told: list[int | None] = []
 
-    def accept(self, txid: int) -> str | None:
+    def accept(self, txid: int, *, rollback: bool = False) -> str | None:
         return None
 
-    def taken(self, txid: int | None) -> None:
+    def taken(self, txid: int | None, *, rollback: bool = False) -> None:
         self.told.append(txid)
 
     def finish(self, written: WrittenImage) -> None:

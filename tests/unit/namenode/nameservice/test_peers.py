@@ -20,7 +20,7 @@ from howdah.namenode.process.bootstrap import (
     bootstrap_standby,
 )
 from howdah.namenode.process.server import Namenode
-from howdah.storage.image.files import list_images
+from howdah.storage.image.files import WrittenImage, list_images
 from howdah.testing.internal.namenode_pair import Pair, become, caught_up, mkdir, run
 
 ACTIVE, STANDBY, OBSERVER = HAState.ACTIVE, HAState.STANDBY, HAState.OBSERVER
@@ -215,7 +215,7 @@ def test_send_image_fails_when_all_fail(pair: Pair) -> None:
         standby = await pair.serve("nn1")
         assert standby.ha is not None
         peers, version = standby.ha._peers, standby._loaded.version
-        written = type("Written", (), {"txid": 5, "md5": "", "directories": [pair.base]})()
+        written = WrittenImage(5, "", 0, (pair.base,))
         with pytest.raises(CheckpointFailed, match="nn0"):
             await asyncio.to_thread(peers.send_image, version, written)
 

@@ -154,16 +154,6 @@ def test_nothing_is_changed_under_a_namenode_that_runs(
                 act(conf)
 
 
-def test_rolling_upgrade_that_is_not_over_stops_a_start(
-    version: NamenodeVersion, root: Path
-) -> None:
-    log_on(root, ed.RollingUpgradeStartOp(1))
-    with pytest.raises(errors.UnsupportedOperation, match="-rollingUpgrade finalize"):
-        start(root)
-    log_on(root, ed.RollingUpgradeFinalizeOp(2))
-    assert start(root).namespace.find("/d") is not None
-
-
 def test_formatting_leaves_nothing_to_go_back_to(
     conf: Configuration, version: NamenodeVersion, root: Path
 ) -> None:
@@ -217,5 +207,5 @@ def test_command_upgrades_and_goes_back(
     assert main(["namenode", option, "-rollback"]) == 0
     assert main(["namenode", option, "-finalize"]) == 0
     assert main(["namenode", option, "-rollback", "-finalize"]) != 0
-    assert main(["namenode", option, "-rollingUpgrade", "started"]) != 0
-    assert "rolling upgrades are not supported" in capsys.readouterr().err
+    assert main(["namenode", option, "-rollingUpgrade", "downgrade"]) != 0
+    assert "downgrade" in capsys.readouterr().err

@@ -9,7 +9,7 @@ import pytest
 
 from howdah.config import Configuration
 from howdah.errors import InvalidConfiguration
-from howdah.namenode.process.listening import Endpoint, check, endpoints
+from howdah.namenode.nameservice.listening import Endpoint, check, endpoints
 from howdah.namenode.process.server import run
 
 

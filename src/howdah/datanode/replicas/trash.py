@@ -1,0 +1,133 @@
+"""A volume's slice of a block pool in a rolling upgrade of its namenode: marker and trash (shell).
+
+Hadoop: BlockPoolSliceStorage, FsDatasetAsyncDiskService. While the upgrade is under way,
+replicas that the namenode deletes go to the pool's `trash`, below which everything lies as it
+does below `current`. A replica is linked there first and loses its names below `current` then:
+a crash in between leaves it in both, and never in neither. Then there are two ways:
+
+    finalized      the trash is renamed `trash.finalized`, and deleted; then the marker is
+    rolled back    the datanode is started with -rollback: what is in the trash is linked below
+                   `current` again, the meta files first, before any replica is looked at
+
+A namenode that says neither, as one that was rolled back, leaves the trash alone. What a crash
+interrupts is ended by the next start: the same one for a rollback, any for a deletion.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shutil
+from pathlib import Path
+from typing import Final
+
+from howdah.datanode.replicas.files import delete_files
+from howdah.datanode.replicas.replicas import Replica
+from howdah.datanode.replicas.scan import replica_paths
+from howdah.datanode.replicas.states import ReplicaState
+from howdah.datanode.volumes import block_files
+from howdah.datanode.volumes.volumes import Volume
+from howdah.storage.atomic import fsync_directory
+from howdah.storage.layout import PREVIOUS_NAME
+
+log = logging.getLogger(__name__)
+
+FINALIZED_TRASH: Final = f"{block_files.TRASH}.finalized"
+
+
+def goes_to_trash(replica: Replica) -> bool:
+    """A copy that is not whole is nobody's loss."""
+    return replica.stored_as is not ReplicaState.TEMPORARY
+
+
+def move_to_trash(volume: Volume, pool_id: str, replica: Replica) -> int:
+    """The bytes that lie under `current` no more. Of a block that was deleted before, and came
+    back, the trash keeps the first replica. What cannot be linked is not deleted: it stays, and
+    the next comparison of disk and memory finds it."""
+    paths = replica_paths(volume, pool_id, replica)
+    below = os.path.dirname(paths[0]).removeprefix(volume.current_path(pool_id))
+    directory = f"{volume.trash_path(pool_id)}{below}"
+    try:
+        os.makedirs(directory, exist_ok=True)
+        kept = f"{directory}/{os.path.basename(paths[0])}"
+        if not os.path.exists(kept) or os.path.samefile(kept, paths[0]):
+            # The meta file first: a block file in the trash has its sums.
+            for path in reversed(paths):
+                with contextlib.suppress(FileExistsError):
+                    os.link(path, f"{directory}/{os.path.basename(path)}")
+    except OSError as error:
+        log.error("%r is not deleted, as it cannot be kept in the trash: %s", replica, error)
+        return 0
+    return delete_files(paths)
+
+
+def mark(pool: Path) -> None:
+    """An upgrade is under way. Raises OSError."""
+    marker = pool / block_files.ROLLING_UPGRADE_MARKER
+    if not marker.exists():
+        marker.touch()
+        fsync_directory(pool)
+
+
+def clear(volume: Volume, pool_id: str) -> None:
+    """The upgrade is final: delete the trash, and the marker when it is gone. Nothing goes
+    there any more. Raises OSError."""
+    pool = Path(volume.pool_path(pool_id))
+    end_clearing(pool)
+    trash = pool / block_files.TRASH
+    with volume.changing:
+        if trash.exists():
+            trash.rename(pool / FINALIZED_TRASH)
+    end_clearing(pool)
+    with contextlib.suppress(FileNotFoundError):
+        (pool / block_files.ROLLING_UPGRADE_MARKER).unlink()
+        log.warning("the rolling upgrade of %s is final: its trash is deleted", pool)
+
+
+def end_clearing(pool: Path) -> None:
+    """Delete what is left of trash that was given up. Raises OSError."""
+    if (pool / FINALIZED_TRASH).exists():
+        shutil.rmtree(pool / FINALIZED_TRASH)
+
+
+def restore(pool: Path) -> int:
+    """Bring back what is in the trash, unless an older state of the pool is kept, which comes
+    back instead; how many block files. Raises OSError."""
+    trash = pool / block_files.TRASH
+    if (pool / PREVIOUS_NAME).exists() or not trash.exists():
+        return 0
+    count = 0
+    for directory, _, names in os.walk(trash):
+        metas = [name for name in names if block_files.parse_meta_file_name(name)]
+        blocks = [name for name in names if block_files.parse_block_file_name(name) is not None]
+        if not metas and not blocks:
+            continue
+        target = pool / block_files.CURRENT / Path(directory).relative_to(trash)
+        target.mkdir(parents=True, exist_ok=True)
+        for name in metas:
+            _bring_back(Path(directory, name), target / name)
+        count += sum(_bring_back(Path(directory, name), target / name) for name in blocks)
+        fsync_directory(target)
+        # Only now: a block file in the trash has its sums there until it is back.
+        for name in (*blocks, *metas):
+            os.unlink(f"{directory}/{name}")
+    shutil.rmtree(trash)
+    with contextlib.suppress(FileNotFoundError):
+        (pool / block_files.ROLLING_UPGRADE_MARKER).unlink()
+    log.warning("%s: %d replicas are restored from the trash", pool, count)
+    return count
+
+
+def _bring_back(source: Path, target: Path) -> bool:
+    """Not over a file that came since, unless that is shorter: Hadoop's rule."""
+    if target.exists():
+        if target.stat().st_size >= source.stat().st_size:
+            return False
+        beside = target.with_name(f"{target.name}{block_files.COPY_SUFFIX}")
+        beside.unlink(missing_ok=True)
+        os.link(source, beside)
+        os.replace(beside, target)
+    else:
+        os.link(source, target)
+    return True

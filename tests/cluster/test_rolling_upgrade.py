@@ -1,0 +1,276 @@
+"""Rolling upgrades of real clusters: prepared, gone on with, finalized, rolled back."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from howdah.cli.main import main
+from howdah.config import Configuration
+from howdah.fs.api import FileSystem
+from howdah.namenode.process.rolling_back import roll_back_upgrade
+from howdah.testing import MiniCluster
+from howdah.testing.waiting import wait_until
+
+Admin = Callable[..., tuple[int, str]]
+TIMEOUT_S = 60.0
+
+
+def admin_of(cluster: MiniCluster, capsys: pytest.CaptureFixture[str]) -> Admin:
+    def run(*words: str) -> tuple[int, str]:
+        capsys.readouterr()
+        code = main(["dfsadmin", "--conf", str(cluster.conf_dir), *words])
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    return run
+
+
+def current(cluster: MiniCluster, name: str = "namenode") -> Path:
+    return cluster.data_dirs(name)[0] / "current"
+
+
+def images(cluster: MiniCluster, name: str = "namenode") -> list[str]:
+    found = current(cluster, name).glob("fsimage_*")
+    return sorted(path.name for path in found if re.fullmatch(r"[a-z_]+\d+", path.name))
+
+
+def write(fs: FileSystem, path: str, data: bytes = b"some data") -> None:
+    with fs.create(path, replication=1) as out:
+        out.write(data)
+
+
+def read(fs: FileSystem, path: str) -> bytes:
+    with fs.open(path) as file:
+        return file.read()
+
+
+@pytest.mark.req("FS-201")
+def test_upgrade_of_one_namenode_is_prepared_in_safe_mode_and_finalized(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with MiniCluster(datanodes=1) as cluster, cluster.connect() as fs:
+        admin = admin_of(cluster, capsys)
+        write(fs, "/before")
+        code, said = admin("-rollingUpgrade", "prepare")
+        assert code == 255
+        assert "Safe mode should be turned ON in order to create namespace image." in said
+        assert admin("-safemode", "enter")[0] == 0
+        code, said = admin("-rollingUpgrade", "prepare")
+        assert (code, said.splitlines()[:2]) == (
+            0,
+            ["PREPARE rolling upgrade ...", "Proceed with rolling upgrade:"],
+        )
+        assert admin("-safemode", "get")[1] == "Safe mode is OFF\n"
+        assert len([name for name in images(cluster) if "rollback" in name]) == 1
+        write(fs, "/after")
+        cluster.restart("namenode")
+        code, said = admin("-rollingUpgrade", "query")
+        assert re.fullmatch(
+            r"QUERY rolling upgrade \.\.\.\nProceed with rolling upgrade:\n"
+            r"  Block Pool ID: BP-\S+\n     Start Time: .* \(=\d+\)\n"
+            r"  Finalize Time: <NOT FINALIZED>\n",
+            said,
+        )
+        code, said = admin("-rollingUpgrade", "finalize")
+        assert (code, said.splitlines()[1]) == (0, "Rolling upgrade is finalized.")
+        wait_until(lambda: not [name for name in images(cluster) if "rollback" in name])
+        assert "There is no rolling upgrade in progress" in admin("-rollingUpgrade", "query")[1]
+        cluster.restart("namenode")
+        assert "There is no rolling upgrade in progress" in admin("-rollingUpgrade")[1]
+        assert read(fs, "/after") == b"some data"
+
+
+@pytest.mark.req("FS-203")
+def test_rollback_of_one_namenode_gives_up_what_came_after(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with MiniCluster(datanodes=1) as cluster, cluster.connect() as fs:
+        admin = admin_of(cluster, capsys)
+        write(fs, "/before")
+        admin("-safemode", "enter")
+        admin("-rollingUpgrade", "prepare")
+        write(fs, "/after")
+        fs.rename("/before", "/elsewhere")
+        admin("-safemode", "enter")
+        assert admin("-saveNamespace")[0] == 0
+        cluster.stop("namenode")
+        conf = Configuration({"dfs.namenode.name.dir": current(cluster).parent.as_uri()})
+        roll_back_upgrade(conf)
+        cluster.start("namenode")
+        cluster.wait_ready()
+        assert [status.path for status in fs.list_status("/")] == ["/before"]
+        assert read(fs, "/before") == b"some data"
+        assert images(cluster) == ["fsimage_0000000000000000000", "fsimage_0000000000000000008"]
+        assert "There is no rolling upgrade" in admin("-rollingUpgrade", "query")[1]
+        write(fs, "/new")
+        cluster.restart("namenode")
+        assert read(fs, "/new") == b"some data"
+
+
+@pytest.mark.req("FS-201")
+def test_each_of_two_namenodes_makes_an_image_to_go_back_to(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with MiniCluster(datanodes=1, namenodes=2) as cluster, cluster.connect() as fs:
+        admin = admin_of(cluster, capsys)
+        write(fs, "/before")
+        code, said = admin("-rollingUpgrade", "prepare")
+        assert (code, said.splitlines()[1]) == (
+            0,
+            "Preparing for upgrade. Data is being saved for rollback.",
+        )
+        names = ("namenode0", "namenode1")
+        wait_until(
+            lambda: all(any("rollback" in each for each in images(cluster, n)) for n in names),
+            TIMEOUT_S,
+        )
+        both = [[each for each in images(cluster, n) if "rollback" in each] for n in names]
+        assert both[0] == both[1]
+        wait_until(
+            lambda: "Proceed with rolling upgrade:" in admin("-rollingUpgrade", "query")[1],
+            TIMEOUT_S,
+        )
+        cluster.stop(cluster.active())
+        cluster.active()
+        assert "Proceed with rolling upgrade:" in admin("-rollingUpgrade", "query")[1]
+        write(fs, "/after")
+        assert admin("-rollingUpgrade", "finalize")[0] == 0
+        assert "There is no rolling upgrade in progress" in admin("-rollingUpgrade", "query")[1]
+
+
+@contextmanager
+def started(cluster: MiniCluster, name: str, kind: str, *options: str) -> Iterator[None]:
+    """A server of the cluster, with options of its own, until it is told to stop."""
+    ready = cluster.dir / f"{name}.ready-once"
+    conf = cluster._cluster.layout.server_conf_dir(name)
+    command = [sys.executable, "-m", "howdah", kind, "--conf", str(conf), *options]
+    with subprocess.Popen([*command, "--ready-file", str(ready)]) as process:
+        try:
+            wait_until(lambda: ready.exists() or process.poll() is not None, TIMEOUT_S)
+            assert process.poll() is None, f"{' '.join(command)} has ended"
+            yield
+        finally:
+            process.terminate()
+    ready.unlink()
+
+
+def blocks(cluster: MiniCluster, top: str) -> int:
+    """How many block files lie below `top` of the datanode's slices."""
+    found = cluster.data_dirs("datanode0")[0].glob(f"current/BP-*/{top}/**/blk_*")
+    return sum(not path.suffix for path in found)
+
+
+def prepare(admin: Admin) -> None:
+    assert admin("-safemode", "enter")[0] == 0
+    code, said = admin("-rollingUpgrade", "prepare")
+    assert code == 0, said
+
+
+@pytest.mark.req("FS-204")
+def test_datanodes_keep_what_is_deleted_until_the_upgrade_is_final(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with MiniCluster(datanodes=1) as cluster, cluster.connect() as fs:
+        admin = admin_of(cluster, capsys)
+        write(fs, "/early")
+        fs.delete("/early")
+        wait_until(lambda: blocks(cluster, "current") == 0, TIMEOUT_S)
+        write(fs, "/a")
+        write(fs, "/b")
+        prepare(admin)
+        fs.delete("/a")
+        wait_until(lambda: blocks(cluster, "trash") == 1, TIMEOUT_S)
+        cluster.kill("datanode0")
+        cluster.restart("namenode")
+        cluster.start("datanode0")
+        cluster.wait_ready()
+        fs.delete("/b")
+        wait_until(lambda: blocks(cluster, "trash") == 2, TIMEOUT_S)
+        assert blocks(cluster, "current") == 0
+        assert admin("-rollingUpgrade", "finalize")[0] == 0
+        pools = cluster.data_dirs("datanode0")[0].glob("current/BP-*")
+        (pool,) = pools
+        wait_until(lambda: not (pool / "RollingUpgradeInProgress").exists(), TIMEOUT_S)
+        assert not (pool / "trash").exists()
+        write(fs, "/c")
+        fs.delete("/c")
+        wait_until(lambda: blocks(cluster, "current") == 0, TIMEOUT_S)
+        assert not (pool / "trash").exists()
+
+
+@pytest.mark.req("FS-203", "FS-204")
+def test_a_rolled_back_cluster_has_the_files_that_were_deleted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with MiniCluster(datanodes=1) as cluster, cluster.connect() as fs:
+        admin = admin_of(cluster, capsys)
+        write(fs, "/before", b"what was there")
+        prepare(admin)
+        fs.delete("/before")
+        write(fs, "/before", b"something else")
+        wait_until(lambda: blocks(cluster, "trash") == 1, TIMEOUT_S)
+        cluster.kill("datanode0")
+        cluster.kill("namenode")
+        with (
+            started(cluster, "namenode", "namenode", "-rollingUpgrade", "rollback"),
+            started(cluster, "datanode0", "datanode", "-rollingupgrade", "rollback"),
+        ):
+            assert read(fs, "/before") == b"what was there"
+            assert admin("-safemode", "wait")[0] == 0
+            write(fs, "/after", b"new")
+        cluster.start("namenode")
+        cluster.start("datanode0")
+        cluster.wait_ready()
+        assert read(fs, "/before") == b"what was there"
+        assert read(fs, "/after") == b"new"
+        # What was written during the upgrade belongs to no file any more.
+        wait_until(lambda: blocks(cluster, "current") == 2, TIMEOUT_S)
+        assert blocks(cluster, "trash") == 0
+
+
+@pytest.mark.req("FS-203")
+def test_two_namenodes_and_their_shared_log_are_rolled_back(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with MiniCluster(datanodes=1, namenodes=2) as cluster, cluster.connect() as fs:
+        admin = admin_of(cluster, capsys)
+        write(fs, "/before")
+        assert admin("-rollingUpgrade", "prepare")[0] == 0
+        wait_until(
+            lambda: "Proceed with rolling upgrade:" in admin("-rollingUpgrade", "query")[1],
+            TIMEOUT_S,
+        )
+        write(fs, "/after")
+        fs.delete("/before")
+        names = [name for name in cluster.names if name.startswith(("namenode", "zkfc"))]
+        rolled_back = cluster.active()
+        other = "namenode0" if rolled_back == "namenode1" else "namenode1"
+        for name in ["datanode0", *names]:
+            cluster.stop(name)
+        layout = cluster._cluster.layout
+        roll_back_upgrade(Configuration.load(layout.server_conf_dir(rolled_back)))
+        cluster.start(rolled_back)
+        with started(cluster, "datanode0", "datanode", "-rollback"):
+            pass
+        for name in ["datanode0", *names]:
+            if name not in (rolled_back, other):
+                cluster.start(name)
+        cluster.active(timeout_s=TIMEOUT_S)
+        bootstrap = ["namenode", "--conf", str(layout.server_conf_dir(other))]
+        assert main([*bootstrap, "-bootstrapStandby", "-force"]) == 0
+        cluster.start(other)
+        cluster.wait_ready()
+        assert [status.path for status in fs.list_status("/")] == ["/before"]
+        assert read(fs, "/before") == b"some data"
+        write(fs, "/new")
+        cluster.stop(cluster.active())
+        cluster.active(timeout_s=TIMEOUT_S)
+        assert read(fs, "/new") == b"some data"
+        assert "There is no rolling upgrade" in admin("-rollingUpgrade", "query")[1]

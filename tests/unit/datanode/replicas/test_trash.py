@@ -1,0 +1,186 @@
+"""What is deleted during a rolling upgrade: kept, given up, brought back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from howdah.datanode.channel.messages import ReplicaDeleted
+from howdah.datanode.replicas import trash
+from howdah.datanode.replicas.replicas import ReplicaMap
+from howdah.datanode.replicas.scan import scan_pool
+from howdah.testing.waiting import wait_until
+
+Lab = Any
+DATA = bytes(range(256)) * 10
+
+
+@pytest.fixture
+def node(lab: Lab) -> Any:
+    node = lab.node()
+    node.store.keep_deleted(lab.POOL, keeps=True)
+    wait_until(lambda: marker(node, lab).exists())
+    return node
+
+
+def pool_of(node: Any, lab: Lab) -> Path:
+    return Path(node.volumes.all[0].pool_path(lab.POOL))
+
+
+def marker(node: Any, lab: Lab) -> Path:
+    return pool_of(node, lab) / "RollingUpgradeInProgress"
+
+
+def files(pool: Path, top: str) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(pool / top)): path.read_bytes() for path in (pool / top).rglob("blk_*")
+    }
+
+
+def scanned(node: Any, lab: Lab, block_id: int) -> Any:
+    """The replica as the next start finds it."""
+    replicas = ReplicaMap()
+    scan_pool(node.volumes, lab.POOL, replicas)
+    return replicas.find(lab.POOL, block_id)
+
+
+@pytest.mark.req("FS-204")
+def test_a_deleted_replica_lies_in_the_trash_as_it_lay_and_is_told(node: Any, lab: Lab) -> None:
+    lab.write_block(node, lab.block(), DATA)
+    before = files(pool_of(node, lab), "current")
+    assert node.store.invalidate(lab.block())
+    assert files(pool_of(node, lab), "current") == {}
+    assert files(pool_of(node, lab), "trash") == before
+    assert set(before) == {
+        "finalized/subdir0/subdir0/blk_1",
+        "finalized/subdir0/subdir0/blk_1_1001.meta",
+    }
+    assert node.events[-1] == ReplicaDeleted(lab.block(length=len(DATA)), "DS-0")
+    assert node.volumes.all[0].pool_used_bytes(lab.POOL) == 0
+    assert scanned(node, lab, 1) is None
+
+
+def test_a_replica_that_cannot_be_kept_is_not_deleted(node: Any, lab: Lab) -> None:
+    lab.write_block(node, lab.block(), DATA)
+    (pool_of(node, lab) / "trash").touch()
+    node.store.invalidate(lab.block())
+    assert scanned(node, lab, 1).length_bytes == len(DATA)
+
+
+def test_a_finalization_deletes_the_trash_and_what_comes_after_is_gone(node: Any, lab: Lab) -> None:
+    pool = pool_of(node, lab)
+    for block_id in (1, 2):
+        lab.write_block(node, lab.block(block_id), DATA)
+    node.store.invalidate(lab.block(1))
+    node.store.keep_deleted(lab.POOL, keeps=False)
+    wait_until(lambda: not marker(node, lab).exists())
+    assert not (pool / "trash").exists()
+    node.store.invalidate(lab.block(2))
+    assert not (pool / "trash").exists()
+    assert not (pool / "trash.finalized").exists()
+
+
+def test_a_rollback_brings_back_what_was_deleted(node: Any, lab: Lab) -> None:
+    pool = pool_of(node, lab)
+    lab.write_block(node, lab.block(), DATA)
+    before = files(pool, "current")
+    node.store.invalidate(lab.block())
+    assert trash.restore(pool) == 1
+    assert files(pool, "current") == before
+    assert not (pool / "trash").exists()
+    assert not marker(node, lab).exists()
+    assert scanned(node, lab, 1).length_bytes == len(DATA)
+    assert trash.restore(pool) == 0
+
+
+def test_what_came_back_in_between_stays(node: Any, lab: Lab) -> None:
+    pool = pool_of(node, lab)
+    lab.write_block(node, lab.block(), DATA)
+    node.store.invalidate(lab.block())
+    lab.write_block(node, lab.block(generation_stamp=1002), DATA + b"more")
+    assert trash.restore(pool) == 0
+    replica = scanned(node, lab, 1)
+    assert (replica.generation_stamp, replica.length_bytes) == (1002, len(DATA) + 4)
+
+
+def test_the_trash_keeps_the_first_replica_of_a_block(node: Any, lab: Lab) -> None:
+    pool = pool_of(node, lab)
+    lab.write_block(node, lab.block(), DATA)
+    node.store.invalidate(lab.block())
+    before = files(pool, "trash")
+    lab.write_block(node, lab.block(generation_stamp=1002), DATA + b"more")
+    node.store.invalidate(lab.block(generation_stamp=1002))
+    assert files(pool, "trash") == before
+
+
+def test_a_pool_that_keeps_an_older_state_leaves_the_trash_alone(node: Any, lab: Lab) -> None:
+    lab.write_block(node, lab.block(), DATA)
+    node.store.invalidate(lab.block())
+    (pool_of(node, lab) / "previous").mkdir()
+    assert trash.restore(pool_of(node, lab)) == 0
+    assert files(pool_of(node, lab), "trash") != {}
+
+
+class Crash(BaseException):
+    """The process dies here."""
+
+
+def crash_after(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = [steps]
+
+    def stepping(act: Callable[..., object]) -> Callable[..., object]:
+        def step(*arguments: object, **named: object) -> object:
+            if not left[0]:
+                raise Crash
+            left[0] -= 1
+            return act(*arguments, **named)
+
+        return step
+
+    for name in ("link", "unlink", "rename", "replace", "rmdir"):
+        monkeypatch.setattr(os, name, stepping(getattr(os, name)))
+
+
+@pytest.mark.req("FS-205")
+@pytest.mark.parametrize("when", ["deletion", "restoring"])
+def test_a_crash_at_any_step_loses_no_replica(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    node = lab.node()
+    node.store.keep_deleted(lab.POOL, keeps=True)
+    pool = pool_of(node, lab)
+    for steps in range(40):
+        block = lab.block(steps + 1)
+        lab.write_block(node, block, DATA)
+        if when == "restoring":
+            node.store.invalidate(block)
+        with monkeypatch.context() as patched:
+            crash_after(steps, patched)
+            try:
+                if when == "deletion":
+                    node.store.invalidate(block)
+                else:
+                    trash.restore(pool)
+            except Crash:
+                done = False
+            else:
+                done = True
+        trash.restore(pool)
+        assert scanned(node, lab, block.block_id).length_bytes == len(DATA), steps
+        if done:
+            break
+    assert 3 < steps < 39
+
+
+def test_trash_that_was_given_up_half_is_deleted_by_the_next_start(node: Any, lab: Lab) -> None:
+    pool = pool_of(node, lab)
+    lab.write_block(node, lab.block(), DATA)
+    node.store.invalidate(lab.block())
+    (pool / "trash").rename(pool / "trash.finalized")
+    assert trash.restore(pool) == 0
+    trash.end_clearing(pool)
+    assert not (pool / "trash.finalized").exists()
