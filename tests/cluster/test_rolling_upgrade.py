@@ -16,6 +16,7 @@ from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.namenode.process.rolling_back import roll_back_upgrade
 from howdah.testing import MiniCluster
+from howdah.testing.internal.failover.manifest import FileWriter, LogWriter, Manifest, Reader
 from howdah.testing.waiting import wait_until
 
 Admin = Callable[..., tuple[int, str]]
@@ -274,3 +275,72 @@ def test_two_namenodes_and_their_shared_log_are_rolled_back(
         cluster.active(timeout_s=TIMEOUT_S)
         assert read(fs, "/new") == b"some data"
         assert "There is no rolling upgrade" in admin("-rollingUpgrade", "query")[1]
+
+
+def exchange_datanode(cluster: MiniCluster, admin: Admin, name: str) -> None:
+    """As docs/operating.md has it."""
+    address = cluster.process(name).addresses["ipc"]
+    assert admin("-shutdownDatanode", address, "upgrade")[0] == 0
+    wait_until(lambda: cluster.process(name).pid is None, TIMEOUT_S, f"{name} is down")
+    cluster.start(name)
+    cluster.wait_ready()
+
+
+def exchange_namenode(cluster: MiniCluster, name: str) -> None:
+    cluster.stop(name)
+    cluster.active(timeout_s=TIMEOUT_S)
+    cluster.start(name)
+    cluster.wait_ready()
+
+
+@pytest.mark.req("FS-206", "FS-128", "LM-012")
+def test_every_server_is_exchanged_under_a_writer_that_loses_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with MiniCluster(datanodes=2, namenodes=2) as cluster:
+        admin = admin_of(cluster, capsys)
+        manifest = Manifest()
+        clients = [
+            FileWriter("writer", cluster.connect, manifest, 1, "/d"),
+            LogWriter("log", cluster.connect, manifest, 1, "/d/log"),
+            Reader("reader", cluster.connect, manifest, 1),
+        ]
+
+        def go_on() -> None:
+            """Return when clients have been answered again."""
+            now = manifest.acknowledged
+            wait_until(
+                lambda: manifest.acknowledged > now + 10 or manifest.failures,
+                TIMEOUT_S,
+                "clients go on",
+            )
+            assert manifest.failures == []
+
+        for client in clients:
+            client.start()
+        try:
+            go_on()
+            assert admin("-rollingUpgrade", "prepare")[0] == 0
+            wait_until(
+                lambda: "Proceed with rolling upgrade:" in admin("-rollingUpgrade", "query")[1],
+                TIMEOUT_S,
+            )
+            for name in ("namenode0", "namenode1"):
+                exchange_namenode(cluster, name)
+                go_on()
+            for name in ("datanode0", "datanode1"):
+                exchange_datanode(cluster, admin, name)
+                go_on()
+            wait_until(lambda: blocks(cluster, "trash"), TIMEOUT_S, "something is kept")
+            code, said = admin("-rollingUpgrade", "finalize")
+            assert (code, said.splitlines()[1]) == (0, "Rolling upgrade is finalized.")
+            wait_until(lambda: not blocks(cluster, "trash"), TIMEOUT_S, "nothing is kept")
+            go_on()
+        finally:
+            for client in clients:
+                client.stop()
+            for client in clients:
+                client.join(TIMEOUT_S)
+        assert manifest.failures == []
+        with cluster.connect() as fs:
+            manifest.verify(fs)
