@@ -81,11 +81,23 @@ public class HadoopTools {
       case "make": make(new File(words[0]), words[1], words[2]); break;
       case "list": list(words[0], Arrays.copyOfRange(words, 1, words.length)); break;
       case "upgrade": start(new File(words[0]), null, "-upgrade"); break;
+      case "rolling": start(new File(words[0]), null, "-rollingUpgrade", words[1]); break;
+      case "prepare": prepare(words[0], words[1]); break;
+      case "end": check(fs.rollingUpgrade(
+          HdfsConstants.RollingUpgradeAction.FINALIZE).isFinalized() ? 0 : 1); break;
       case "finalize": fs.finalizeUpgrade(); break;
       case "rollback": check(NameNode.doRollback(conf(new File(words[0])), false) ? 1 : 0); break;
       case "stop": stop(); break;
       default: throw new IllegalArgumentException(command);
     }
+  }
+
+  /** A directory, a rolling upgrade of a namenode that is alone, and another directory. */
+  static void prepare(String before, String after) throws Exception {
+    fs.mkdirs(new Path(before));
+    fs.setSafeMode(HdfsConstants.SafeModeAction.SAFEMODE_ENTER);
+    fs.rollingUpgrade(HdfsConstants.RollingUpgradeAction.PREPARE);
+    fs.mkdirs(new Path(after));
   }
 
   static void check(int status) {
