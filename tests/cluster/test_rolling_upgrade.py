@@ -213,7 +213,16 @@ def test_a_rolled_back_cluster_has_the_files_that_were_deleted(
     with MiniCluster(datanodes=1) as cluster, cluster.connect() as fs:
         admin = admin_of(cluster, capsys)
         write(fs, "/before", b"what was there")
+        write(fs, "/longer", b"short")
+        write(fs, "/cut", b"long")
         prepare(admin)
+        (pool,) = cluster.data_dirs("datanode0")[0].glob("current/BP-*")
+        # Datanodes are told by the next heartbeat.
+        wait_until(lambda: (pool / "RollingUpgradeInProgress").exists(), TIMEOUT_S)
+        with fs.append("/longer") as out:
+            out.write(b" and more")
+        fs.truncate("/cut", 1)
+        wait_until(lambda: fs.is_file_closed("/cut"), TIMEOUT_S)
         fs.delete("/before")
         write(fs, "/before", b"something else")
         wait_until(lambda: blocks(cluster, "trash") == 1, TIMEOUT_S)
@@ -223,8 +232,9 @@ def test_a_rolled_back_cluster_has_the_files_that_were_deleted(
             started(cluster, "namenode", "namenode", "-rollingUpgrade", "rollback"),
             started(cluster, "datanode0", "datanode", "-rollingupgrade", "rollback"),
         ):
-            assert read(fs, "/before") == b"what was there"
             assert admin("-safemode", "wait")[0] == 0
+            assert read(fs, "/before") == b"what was there"
+            assert (read(fs, "/longer"), read(fs, "/cut")) == (b"short", b"long")
             write(fs, "/after", b"new")
         cluster.start("namenode")
         cluster.start("datanode0")
@@ -232,8 +242,8 @@ def test_a_rolled_back_cluster_has_the_files_that_were_deleted(
         assert read(fs, "/before") == b"what was there"
         assert read(fs, "/after") == b"new"
         # What was written during the upgrade belongs to no file any more.
-        wait_until(lambda: blocks(cluster, "current") == 2, TIMEOUT_S)
-        assert blocks(cluster, "trash") == 0
+        wait_until(lambda: blocks(cluster, "current") == 4, TIMEOUT_S)
+        assert blocks(cluster, "trash*") == 0
 
 
 @pytest.mark.req("FS-203")

@@ -49,7 +49,7 @@ from howdah.datanode.replicas.replicas import Replica, ReplicaMap
 from howdah.datanode.replicas.scan import quarantine, replica_paths
 from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
 from howdah.datanode.replicas.states import ReplicaState
-from howdah.datanode.replicas.trash import clear, goes_to_trash, mark, move_to_trash
+from howdah.datanode.replicas.trash import clear, goes_to_trash, keep_as_it_is, mark, move_to_trash
 from howdah.datanode.replicas.trouble import Trouble
 from howdah.datanode.replicas.writer import ReplicaWriter
 from howdah.datanode.replicas.writers import STOP_TIMEOUT_S, BriefHold, Stoppable, Writers
@@ -316,7 +316,8 @@ class BlockStore:
         `change` it so. `ReplicaNotFound` if it was deleted meanwhile.
 
         `durable`, since the namenode forgets the old stamp: a replica that has it still
-        after a power cut is stale, and what was synced in it is as good as lost.
+        after a power cut is stale, and what was synced in it is as good as lost. During a
+        rolling upgrade a finalized replica is kept as it is, too.
         """
         volume = self.volumes[replica.volume_id]
         try:
@@ -324,6 +325,9 @@ class BlockStore:
                 with self._lock:
                     self._check_there(pool_id, replica)
                     self.short_circuit.revoke(pool_id, replica.block_id)
+                    is_kept = pool_id in self._with_trash
+                if is_kept and replica.stored_as is ReplicaState.FINALIZED:
+                    keep_as_it_is(volume, pool_id, replica)
                 directories = move_files(volume, pool_id, replica, state, generation_stamp)
                 with self._lock:
                     # The volume may have been left meanwhile.

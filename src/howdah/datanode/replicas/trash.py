@@ -3,10 +3,12 @@
 Hadoop: BlockPoolSliceStorage, FsDatasetAsyncDiskService. While the upgrade is under way,
 replicas that the namenode deletes go to the pool's `trash`, below which everything lies as it
 does below `current`. A replica is linked there first and loses its names below `current` then:
-a crash in between leaves it in both, and never in neither. Then there are two ways:
+a crash in between leaves it in both, and never in neither. A finalized replica that is written
+again, as by an append, is linked to `trash.reopened` first, as it is; the writer gets files of
+its own then (`files.open_files`). Hadoop does not keep those. Then there are two ways:
 
-    finalized      the trash is renamed `trash.finalized`, and deleted; then the marker is
-    rolled back    the datanode is started with -rollback: what is in the trash is linked below
+    finalized      both are renamed `….finalized`, and deleted; then the marker is
+    rolled back    the datanode is started with -rollback: what is in them is linked below
                    `current` again, the meta files first, before any replica is looked at
 
 A namenode that says neither, as one that was rolled back, leaves the trash alone. What a crash
@@ -33,7 +35,8 @@ from howdah.storage.layout import PREVIOUS_NAME
 
 log = logging.getLogger(__name__)
 
-FINALIZED_TRASH: Final = f"{block_files.TRASH}.finalized"
+REOPENED: Final = f"{block_files.TRASH}.reopened"
+_GIVEN_UP: Final = {name: f"{name}.finalized" for name in (block_files.TRASH, REOPENED)}
 
 
 def goes_to_trash(replica: Replica) -> bool:
@@ -62,6 +65,22 @@ def move_to_trash(volume: Volume, pool_id: str, replica: Replica) -> int:
     return delete_files(paths)
 
 
+def keep_as_it_is(volume: Volume, pool_id: str, replica: Replica) -> None:
+    """A finalized replica is about to be written again. Raises OSError."""
+    paths = replica_paths(volume, pool_id, replica)
+    below = os.path.dirname(paths[0]).removeprefix(volume.current_path(pool_id))
+    name = os.path.basename(paths[0])
+    directory = f"{volume.pool_path(pool_id)}/{REOPENED}{below}"
+    if os.path.exists(f"{directory}/{name}") or os.path.exists(
+        f"{volume.trash_path(pool_id)}{below}/{name}"
+    ):
+        return  # It is there as it was when the upgrade began, or soon after.
+    os.makedirs(directory, exist_ok=True)
+    for path in reversed(paths):
+        with contextlib.suppress(FileExistsError):
+            os.link(path, f"{directory}/{os.path.basename(path)}")
+
+
 def mark(pool: Path) -> None:
     """An upgrade is under way. Raises OSError."""
     marker = pool / block_files.ROLLING_UPGRADE_MARKER
@@ -75,10 +94,10 @@ def clear(volume: Volume, pool_id: str) -> None:
     there any more. Raises OSError."""
     pool = Path(volume.pool_path(pool_id))
     end_clearing(pool)
-    trash = pool / block_files.TRASH
     with volume.changing:
-        if trash.exists():
-            trash.rename(pool / FINALIZED_TRASH)
+        for name, given_up in _GIVEN_UP.items():
+            if (pool / name).exists():
+                (pool / name).rename(pool / given_up)
     end_clearing(pool)
     with contextlib.suppress(FileNotFoundError):
         (pool / block_files.ROLLING_UPGRADE_MARKER).unlink()
@@ -87,17 +106,19 @@ def clear(volume: Volume, pool_id: str) -> None:
 
 def end_clearing(pool: Path) -> None:
     """Delete what is left of trash that was given up. Raises OSError."""
-    if (pool / FINALIZED_TRASH).exists():
-        shutil.rmtree(pool / FINALIZED_TRASH)
+    for name in _GIVEN_UP.values():
+        if (pool / name).exists():
+            shutil.rmtree(pool / name)
 
 
 def restore(pool: Path) -> int:
     """Bring back what is in the trash, unless an older state of the pool is kept, which comes
     back instead; how many block files. Raises OSError."""
     trash = pool / block_files.TRASH
-    if (pool / PREVIOUS_NAME).exists() or not trash.exists():
+    kept = [each for each in (pool / REOPENED, trash) if each.exists()]
+    if (pool / PREVIOUS_NAME).exists() or not kept:
         return 0
-    count = 0
+    count = _restore_reopened(pool)
     for directory, _, names in os.walk(trash):
         metas = [name for name in names if block_files.parse_meta_file_name(name)]
         blocks = [name for name in names if block_files.parse_block_file_name(name) is not None]
@@ -112,10 +133,42 @@ def restore(pool: Path) -> int:
         # Only now: a block file in the trash has its sums there until it is back.
         for name in (*blocks, *metas):
             os.unlink(f"{directory}/{name}")
-    shutil.rmtree(trash)
+    for each in kept:
+        shutil.rmtree(each)
     with contextlib.suppress(FileNotFoundError):
         (pool / block_files.ROLLING_UPGRADE_MARKER).unlink()
     log.warning("%s: %d replicas are restored from the trash", pool, count)
+    return count
+
+
+def _restore_reopened(pool: Path) -> int:
+    """What came of these replicas since is given up, wherever it lies."""
+    count = 0
+    for directory, _, names in os.walk(pool / REOPENED):
+        below = Path(directory).relative_to(pool / REOPENED)
+        target = pool / block_files.CURRENT / below
+        places = (target, pool / block_files.CURRENT / block_files.RBW)
+        for meta in names:
+            parsed = block_files.parse_meta_file_name(meta)
+            name = None if parsed is None else block_files.block_file_name(parsed[0])
+            if name is None or name not in names:
+                continue
+            target.mkdir(parents=True, exist_ok=True)
+            if not (target / meta).exists():
+                os.link(f"{directory}/{meta}", target / meta)
+            if not (target / name).exists() or not os.path.samefile(
+                target / name, f"{directory}/{name}"
+            ):
+                _put_over(Path(directory, name), target / name)
+            fsync_directory(target)
+            for place in (*places, pool / block_files.TRASH / below):
+                for path in (*place.glob(name), *place.glob(f"{name}_*.meta")):
+                    if path not in (target / name, target / meta):
+                        path.unlink()
+            # Only now: what is left is the older replica alone.
+            os.unlink(f"{directory}/{name}")
+            os.unlink(f"{directory}/{meta}")
+            count += 1
     return count
 
 
@@ -124,10 +177,14 @@ def _bring_back(source: Path, target: Path) -> bool:
     if target.exists():
         if target.stat().st_size >= source.stat().st_size:
             return False
-        beside = target.with_name(f"{target.name}{block_files.COPY_SUFFIX}")
-        beside.unlink(missing_ok=True)
-        os.link(source, beside)
-        os.replace(beside, target)
+        _put_over(source, target)
     else:
         os.link(source, target)
     return True
+
+
+def _put_over(source: Path, target: Path) -> None:
+    beside = target.with_name(f"{target.name}{block_files.COPY_SUFFIX}")
+    beside.unlink(missing_ok=True)
+    os.link(source, beside)
+    os.replace(beside, target)

@@ -8,6 +8,7 @@
                               tmp/            copies from other datanodes, until whole
                               quarantine/     files that make no replica, moved aside
                               trash/          deleted during a rolling upgrade: finalized/…
+                              trash.reopened/ as they were before they were written again
                               RollingUpgradeInProgress    empty; one is under way
 
 i and j are bits 16–20 and 8–12 of the block id (layout −57, 32 by 32). A meta file

@@ -13,6 +13,7 @@ from howdah.datanode.channel.messages import ReplicaDeleted
 from howdah.datanode.replicas import trash
 from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.replicas.scan import scan_pool
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.testing.waiting import wait_until
 
 Lab = Any
@@ -125,6 +126,29 @@ def test_a_pool_that_keeps_an_older_state_leaves_the_trash_alone(node: Any, lab:
     assert files(pool_of(node, lab), "trash") != {}
 
 
+def stamp_again(node: Any, lab: Lab, block_id: int) -> None:
+    """The replica gets another stamp, as when it is appended to."""
+    replica = node.replicas.find(lab.POOL, block_id)
+    node.store.rename(
+        lab.POOL, replica, ReplicaState.FINALIZED, 1002, lambda: replica.restamp(1002)
+    )
+
+
+@pytest.mark.req("FS-204")
+def test_a_replica_that_is_written_again_is_kept_as_it_was(node: Any, lab: Lab) -> None:
+    pool = pool_of(node, lab)
+    lab.write_block(node, lab.block(), DATA)
+    before = files(pool, "current")
+    stamp_again(node, lab, 1)
+    assert files(pool, "trash.reopened") == before
+    assert files(pool, "current") != before
+    node.store.invalidate(lab.block(generation_stamp=1002))
+    assert trash.restore(pool) == 1
+    assert files(pool, "current") == before
+    assert not (pool / "trash.reopened").exists()
+    assert scanned(node, lab, 1).generation_stamp == 1001
+
+
 class Crash(BaseException):
     """The process dies here."""
 
@@ -146,7 +170,7 @@ def crash_after(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.req("FS-205")
-@pytest.mark.parametrize("when", ["deletion", "restoring"])
+@pytest.mark.parametrize("when", ["deletion", "restoring", "restoring of one written again"])
 def test_a_crash_at_any_step_loses_no_replica(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
@@ -156,6 +180,8 @@ def test_a_crash_at_any_step_loses_no_replica(
     for steps in range(40):
         block = lab.block(steps + 1)
         lab.write_block(node, block, DATA)
+        if when == "restoring of one written again":
+            stamp_again(node, lab, block.block_id)
         if when == "restoring":
             node.store.invalidate(block)
         with monkeypatch.context() as patched:
@@ -170,7 +196,8 @@ def test_a_crash_at_any_step_loses_no_replica(
             else:
                 done = True
         trash.restore(pool)
-        assert scanned(node, lab, block.block_id).length_bytes == len(DATA), steps
+        found = scanned(node, lab, block.block_id)
+        assert (found.generation_stamp, found.length_bytes) == (1001, len(DATA)), steps
         if done:
             break
     assert 3 < steps < 39
