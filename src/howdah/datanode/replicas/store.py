@@ -19,6 +19,7 @@ Whatever a disk does wrong comes through `trouble`.
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import threading
@@ -49,7 +50,7 @@ from howdah.datanode.replicas.replicas import Replica, ReplicaMap
 from howdah.datanode.replicas.scan import quarantine, replica_paths
 from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
 from howdah.datanode.replicas.states import ReplicaState
-from howdah.datanode.replicas.trash import clear, goes_to_trash, keep_as_it_is, mark, move_to_trash
+from howdah.datanode.replicas.trash import goes_to_trash, keep_as_it_is, move_to_trash, settle_trash
 from howdah.datanode.replicas.trouble import Trouble
 from howdah.datanode.replicas.writer import ReplicaWriter
 from howdah.datanode.replicas.writers import STOP_TIMEOUT_S, BriefHold, Stoppable, Writers
@@ -105,18 +106,8 @@ class BlockStore:
         with self._lock:
             (self._with_trash.add if keeps else self._with_trash.discard)(pool_id)
         for volume in self.volumes.working():
-            threading.Thread(
-                target=self._settle_trash, args=(volume, pool_id, keeps), daemon=True
-            ).start()
-
-    def _settle_trash(self, volume: Volume, pool_id: str, keeps: bool) -> None:
-        try:
-            if keeps:
-                mark(Path(volume.pool_path(pool_id)))
-            else:
-                clear(volume, pool_id)
-        except OSError as error:
-            log.error("%s, in a rolling upgrade of %s: %s", volume, pool_id, error)
+            settle = functools.partial(settle_trash, volume, pool_id, keeps=keeps)
+            threading.Thread(target=settle, name="trash", daemon=True).start()
 
     def served_pools(self) -> list[str]:
         return sorted(self._served)

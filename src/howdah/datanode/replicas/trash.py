@@ -81,6 +81,18 @@ def keep_as_it_is(volume: Volume, pool_id: str, replica: Replica) -> None:
             os.link(path, f"{directory}/{os.path.basename(path)}")
 
 
+def settle_trash(volume: Volume, pool_id: str, *, keeps: bool) -> None:
+    """Mark the slice as in an upgrade, or give up what was kept of it. For a thread: disks are
+    waited for. One that fails is logged, and leaves things as they are."""
+    try:
+        if keeps:
+            mark(Path(volume.pool_path(pool_id)))
+        else:
+            clear(volume, pool_id)
+    except OSError as error:
+        log.error("%s, in a rolling upgrade of %s: %s", volume, pool_id, error)
+
+
 def mark(pool: Path) -> None:
     """An upgrade is under way. Raises OSError."""
     marker = pool / block_files.ROLLING_UPGRADE_MARKER
