@@ -161,6 +161,7 @@ def test_the_namenode_empties_trash_by_itself(fs: HdfsFileSystem) -> None:
         ("-shutdownDatanode", "127.0.0.1:1", "soon"),
         ("-deleteBlockPool", "127.0.0.1:1", "BP", "please"),
         ("-reconfig", "router", "127.0.0.1:1", "start"),
+        ("-reconfig", "namenode", "livenodes", "start"),
     ],
 )
 def test_what_makes_no_sense_shows_the_usage(run: Run, words: tuple[str, ...]) -> None:
@@ -212,7 +213,6 @@ def test_who_is_excluded_leaves_and_comes_back(run: Run, cluster: MiniCluster) -
 @pytest.mark.parametrize(
     "words",
     [
-        ("-reconfig", "namenode", "127.0.0.1:1", "start"),
         ("-refresh", "127.0.0.1:1", "anything"),
     ],
 )

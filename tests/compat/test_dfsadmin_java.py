@@ -51,6 +51,8 @@ SAME_OUTPUT = (
     "-deleteBlockPool DATANODE BP-nowhere",
     "-reconfig datanode DATANODE start",
     "-reconfig datanode DATANODE properties",
+    "-reconfig namenode NAMENODE properties",
+    "-reconfig namenode NAMENODE start",
     "-reconfig datanode decomnodes start",
     "-reconfig datanode livenodes properties",
     "-refreshServiceAcl",
@@ -130,7 +132,11 @@ def test_the_lines_and_exit_codes_are_those_of_hadoop(
         # Nothing but an open file, without a block: no write is there to be evicted.
         still_open = fs.create("/open")
         datanode = cluster.process("datanode0").addresses["ipc"]
-        commands = [command.replace("DATANODE", datanode).split() for command in SAME_OUTPUT]
+        namenode = cluster.uri.removeprefix("hdfs://")
+        commands = [
+            command.replace("DATANODE", datanode).replace("NAMENODE", namenode).split()
+            for command in SAME_OUTPUT
+        ]
         answered = hadoop_run(
             Path(__file__).with_name("AdminCommands.java"),
             *("\t".join(["dfsadmin", "-fs", cluster.uri, *words]) for words in commands),

@@ -16,12 +16,16 @@ from howdah.wording import byte_text
 _PLACE: Final = "<datanode_host:ipc_port>"
 
 
-@contextlib.contextmanager
-def datanode_at(place: str, cluster: Cluster) -> Iterator[DatanodeAdministration]:
+def address_at(place: str) -> tuple[str, int]:
     host, _, port = place.rpartition(":")
     if not host or not (port.isascii() and port.isdigit() and int(port) < 65536):
         raise UsageError(f"Not a host:port pair: {place}")
-    administration = DatanodeAdministration((host.strip("[]"), int(port)), cluster.fs.user)
+    return host.strip("[]"), int(port)
+
+
+@contextlib.contextmanager
+def datanode_at(place: str, cluster: Cluster) -> Iterator[DatanodeAdministration]:
+    administration = DatanodeAdministration(address_at(place), cluster.fs.user)
     try:
         yield administration
     finally:

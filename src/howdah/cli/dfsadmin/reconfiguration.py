@@ -1,29 +1,30 @@
-"""`dfsadmin -reconfig`: have running datanodes read their configuration anew."""
+"""`dfsadmin -reconfig`: have running servers read their configuration anew."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from howdah import errors
 from howdah.cli.arguments.usage import UsageError
 from howdah.cli.dfsadmin.command import Cluster, Command, Failed
-from howdah.cli.dfsadmin.datanodes import datanode_at
-from howdah.fs.hdfs.administration import DatanodeAdministration
+from howdah.cli.dfsadmin.datanodes import address_at, datanode_at
+from howdah.fs.hdfs.administration import Reconfigurable
 from howdah.wording import java_date
 
 _KINDS: Final = {"livenodes": "LIVE", "decomnodes": "DECOMMISSIONING"}
-Ask = Callable[[DatanodeAdministration, str], None]
+Ask = Callable[[Reconfigurable, str], None]
 
 
-def _start(datanode: DatanodeAdministration, place: str) -> None:
-    datanode.start_reconfiguration()
+def _start(server: Reconfigurable, place: str) -> None:
+    server.start_reconfiguration()
     print(f"Started reconfiguration task on node [{place}].")
 
 
-def _status(datanode: DatanodeAdministration, place: str) -> None:
-    status = datanode.reconfiguration_status()
+def _status(server: Reconfigurable, place: str) -> None:
+    status = server.reconfiguration_status()
     said = f"Reconfiguring status for node [{place}]: "
     if not status.startTime:
         print(f"{said}no task was found.")
@@ -42,8 +43,8 @@ def _status(datanode: DatanodeAdministration, place: str) -> None:
             print(f"\tError: {change.errorMessage}")
 
 
-def _properties(datanode: DatanodeAdministration, place: str) -> None:
-    names = datanode.reconfigurable_properties()
+def _properties(server: Reconfigurable, place: str) -> None:
+    names = server.reconfigurable_properties()
     print(f"Node [{place}] Reconfigurable properties:")
     for name in names:
         print(name)
@@ -56,19 +57,25 @@ _OPERATIONS: Final[dict[str, tuple[Ask, str, str]]] = {
 }
 
 
+@contextmanager
+def namenode_at(place: str, cluster: Cluster) -> Iterator[Reconfigurable]:
+    namenode = Reconfigurable(address_at(place), cluster.fs.user)
+    try:
+        yield namenode
+    finally:
+        namenode.close()
+
+
 def _reconfigure(words: list[str], cluster: Cluster) -> None:
     kind, place, operation = words
     if kind not in ("namenode", "datanode") or operation not in _OPERATIONS:
         raise UsageError
-    if kind == "namenode":
-        raise errors.UnsupportedOperation(
-            "a namenode does not change its configuration while it runs: stop it and start it anew"
-        )
     ask, failing, several = _OPERATIONS[operation]
-    if place not in _KINDS:
-        with datanode_at(place, cluster) as datanode:
+    if kind == "namenode" or place not in _KINDS:
+        opened = namenode_at if kind == "namenode" else datanode_at
+        with opened(place, cluster) as server:
             try:
-                ask(datanode, place)
+                ask(server, place)
             except errors.HowdahError as error:
                 raise Failed(f"Node [{place}] {failing}: {error}.", 1) from error
         return
@@ -93,9 +100,10 @@ def _reconfigure(words: list[str], cluster: Cluster) -> None:
 COMMANDS: Final = {
     "-reconfig": Command(
         "<namenode|datanode> <host:ipc_port|livenodes|decomnodes> <start|status|properties>",
-        "Have a running datanode, or all of them, take what has changed in their configuration:\n"
+        "Have a running server, or all datanodes, take what has changed in their configuration:\n"
         "begin with that, ask how it went, or ask for what can be changed. Volumes come and go so\n"
-        "(`dfs.datanode.data.dir`). A namenode is to be started anew.",
+        "(`dfs.datanode.data.dir`). A namenode, at its RPC port, takes how fast it copies and\n"
+        "deletes, when datanodes are dead, and where replicas are placed.",
         _reconfigure,
         3,
         3,

@@ -38,6 +38,7 @@ AUTHORIZATION_PROTOCOL = "org.apache.hadoop.security.authorize.RefreshAuthorizat
 USER_MAPPINGS_PROTOCOL = "org.apache.hadoop.security.RefreshUserMappingsProtocol"
 CALL_QUEUE_PROTOCOL = "org.apache.hadoop.ipc.RefreshCallQueueProtocol"
 GROUPS_PROTOCOL = "org.apache.hadoop.tools.GetUserMappingsProtocol"
+RECONFIGURATION_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ReconfigurationProtocol"
 DATANODE_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
 
 
@@ -314,14 +315,48 @@ def active_of(namenodes: Mapping[str, Administration]) -> str | None:
     return None
 
 
-class DatanodeAdministration:
-    """One datanode's calls for administrators, at its IPC port. Close it after use."""
+class Reconfigurable:
+    """A server that takes some settings anew while it runs: a namenode, at its RPC port. Close it
+    after use."""
+
+    _protocol = RECONFIGURATION_PROTOCOL
 
     def __init__(self, address: tuple[str, int], user: str | None = None) -> None:
-        self._rpc = RpcClient(address, DATANODE_PROTOCOL, user=user)
+        self._rpc = RpcClient(address, self._protocol, user=user)
 
     def close(self) -> None:
         self._rpc.close()
+
+    def start_reconfiguration(self) -> None:
+        """Have it read its configuration anew; `RemoteError` while it is about to."""
+        self._rpc.call(
+            "startReconfiguration",
+            datanode_pb.StartReconfigurationRequestProto(),
+            datanode_pb.StartReconfigurationResponseProto,
+        )
+
+    def reconfiguration_status(self) -> datanode_pb.GetReconfigurationStatusResponseProto:
+        """Of the last time; `startTime` is 0 where there was none."""
+        return self._rpc.call(
+            "getReconfigurationStatus",
+            datanode_pb.GetReconfigurationStatusRequestProto(),
+            datanode_pb.GetReconfigurationStatusResponseProto,
+        )
+
+    def reconfigurable_properties(self) -> list[str]:
+        """What it takes from its configuration while it runs."""
+        answer = self._rpc.call(
+            "listReconfigurableProperties",
+            datanode_pb.ListReconfigurablePropertiesRequestProto(),
+            datanode_pb.ListReconfigurablePropertiesResponseProto,
+        )
+        return list(answer.name)
+
+
+class DatanodeAdministration(Reconfigurable):
+    """One datanode's calls for administrators, at its IPC port. Close it after use."""
+
+    _protocol = DATANODE_PROTOCOL
 
     def info(self) -> types_pb2.DatanodeLocalInfoProto:
         return self._rpc.call(
@@ -395,31 +430,6 @@ class DatanodeAdministration:
         return self._rpc.call(
             "getDiskBalancerSetting", request, datanode_pb.DiskBalancerSettingResponseProto
         ).value
-
-    def start_reconfiguration(self) -> None:
-        """Have it read its configuration anew; `RemoteError` while it is about to."""
-        self._rpc.call(
-            "startReconfiguration",
-            datanode_pb.StartReconfigurationRequestProto(),
-            datanode_pb.StartReconfigurationResponseProto,
-        )
-
-    def reconfiguration_status(self) -> datanode_pb.GetReconfigurationStatusResponseProto:
-        """Of the last time; `startTime` is 0 where there was none."""
-        return self._rpc.call(
-            "getReconfigurationStatus",
-            datanode_pb.GetReconfigurationStatusRequestProto(),
-            datanode_pb.GetReconfigurationStatusResponseProto,
-        )
-
-    def reconfigurable_properties(self) -> list[str]:
-        """What it takes from its configuration while it runs."""
-        answer = self._rpc.call(
-            "listReconfigurableProperties",
-            datanode_pb.ListReconfigurablePropertiesRequestProto(),
-            datanode_pb.ListReconfigurablePropertiesResponseProto,
-        )
-        return list(answer.name)
 
     def delete_block_pool(self, pool_id: str, *, force: bool) -> None:
         request = datanode_pb.DeleteBlockPoolRequestProto(blockPool=pool_id, force=force)

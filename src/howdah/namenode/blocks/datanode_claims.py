@@ -20,7 +20,7 @@ from __future__ import annotations
 import enum
 import ipaddress
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -94,7 +94,7 @@ class Claim(enum.Enum):
 class Rivals:
     """Datanodes that claim the uuid of another one."""
 
-    def __init__(self, patience_ms: int) -> None:
+    def __init__(self, patience_ms: Callable[[], int]) -> None:
         """Whoever was not heard for `patience_ms` has moved, and is back elsewhere."""
         self._patience_ms = patience_ms
         # By uuid: when each address first claimed it, the newest claim last.
@@ -103,7 +103,7 @@ class Rivals:
     def judge(self, node: Datanode, address: str, now_ms: int) -> Claim:
         """A datanode at `address` claims to be `node`, which was last heard elsewhere."""
         uuid = node.identity.uuid
-        if not node.alive or now_ms - node.last_heartbeat_ms >= self._patience_ms:
+        if not node.alive or now_ms - node.last_heartbeat_ms >= self._patience_ms():
             self._claims.pop(uuid, None)
             return Claim.IT_HAS_MOVED
         claims = self._claims.setdefault(uuid, {})
@@ -150,6 +150,11 @@ class SlowPeers:
         self._slow: frozenset[Datanode] = frozenset()
         self._holds_until_ms = 0
         self._disks: dict[Datanode, tuple[int, tuple[SlowDisk, ...]]] = {}
+
+    def limit(self, most: int) -> None:
+        """So many datanodes are slow at a time, from now on."""
+        self._most = most
+        self._holds_until_ms = 0
 
     def reported(
         self,

@@ -297,7 +297,7 @@ class DatanodeRegistry:
 
     def __init__(self, watcher: Watcher, *, expiry_ms: int, stale_ms: int) -> None:
         self._watcher = watcher
-        self.expiry_ms: Final = expiry_ms
+        self.expiry_ms = expiry_ms
         self.stale_ms: Final = stale_ms
         self._by_uuid: dict[str, Datanode] = {}
         self._by_ip: dict[str, dict[Datanode, None]] = {}

@@ -75,13 +75,18 @@ class Placement:
     ) -> None:
         """Without `load` no node is busy."""
         self.network: Final = network
-        self.policy: Final = policy or BY_DEFAULT
+        self.policy = policy or BY_DEFAULT
         self.dice: Final = dice
         self.load: Final = load
         self.looks = 0
         """At how many nodes it has looked since the start."""
 
     # Sets of replicas.
+
+    def change_policy(self, policy: Policy) -> None:
+        """From now on. All blocks are looked at again, as when the racks change."""
+        self.policy = policy
+        self.network.version += 1
 
     @property
     def is_trivial(self) -> bool:

@@ -164,7 +164,7 @@ class Reconstruction:
         """Blocks whose copies did not arrive in time, since the start."""
         self._pending_timeout_ms = pending_timeout_ms
         self._max_blocks = max_blocks_per_round
-        self.streams: Final = streams or Streams()
+        self.streams = streams or Streams()
         self._pending: dict[int, _PendingCopies] = {}
         # When the datanodes of a block's last pipeline must have reported their replicas.
         self._reports_deadline_ms: dict[int, int] = {}
@@ -173,6 +173,12 @@ class Reconstruction:
         # Targets of copies of a block that did not arrive.
         self._failed: dict[int, set[str]] = {}
         self._has_scanned = False
+
+    def pace(self, *, blocks_per_node: int, streams: Streams, pending_timeout_ms: int) -> None:
+        """From now on; what was ordered before stays as it was ordered."""
+        self._blocks_per_node = blocks_per_node
+        self.streams = streams
+        self._pending_timeout_ms = pending_timeout_ms
 
     @property
     def has_scanned(self) -> bool:

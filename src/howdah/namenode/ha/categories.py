@@ -198,6 +198,11 @@ CATEGORIES: Final[Mapping[str, Mapping[str, Category | ByRequest]]] = {
         "transitionToStandby": UNCHECKED,
         "transitionToObserver": UNCHECKED,
     },
+    refresh.RECONFIGURATION: {
+        "startReconfiguration": UNCHECKED,
+        "getReconfigurationStatus": UNCHECKED,
+        "listReconfigurableProperties": UNCHECKED,
+    },
     refresh.AUTHORIZATION: {"refreshServiceAcl": UNCHECKED},
     refresh.USER_MAPPINGS: {
         "refreshUserToGroupsMappings": UNCHECKED,

@@ -20,8 +20,11 @@ from howdah.config import Configuration
 from howdah.namenode.blocks.hosts import Hosts, parse_combined, parse_hosts
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.administration import Done, NodeFiles
+from howdah.namenode.calls.core import Core, Settings
 from howdah.namenode.journal.journal import SegmentSource
 from howdah.namenode.journal.watching import Watching
+from howdah.namenode.process.settings import settings_from
+from howdah.namenode.protocols.refresh import RECONFIGURABLE, Reconfiguration, Values
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.storage.atomic import replace_file
 
@@ -131,3 +134,20 @@ def run_in_background(
             done(errors.RemoteError(f"{type(error).__name__}: {error}"))
 
     asyncio.get_running_loop().run_in_executor(None, work).add_done_callback(finished)
+
+
+def reconfiguration(core: Core, conf: Configuration) -> Reconfiguration:
+    """For `dfsadmin -reconfig namenode`: the files are read on a thread."""
+
+    def values(of: Configuration) -> dict[str, str]:
+        return {name: of.raw(name) or "" for name in RECONFIGURABLE}
+
+    def settings_with(these: Values) -> Settings:
+        return settings_from(conf.with_values(these), core.settings.block_pool_id)
+
+    return Reconfiguration(
+        core,
+        values(conf),
+        lambda done: run_in_background(lambda: values(conf.reloaded()), done),
+        settings_with,
+    )

@@ -63,7 +63,7 @@ from howdah.namenode.nameservice.high_availability import (
 from howdah.namenode.nameservice.listening import check, endpoints
 from howdah.namenode.nameservice.peers import Peers
 from howdah.namenode.nameservice.place import place_of, shared_log_of
-from howdah.namenode.process.background import BackgroundFiles, read_hosts
+from howdah.namenode.process.background import BackgroundFiles, read_hosts, reconfiguration
 from howdah.namenode.process.cluster_log import ClusterLog
 from howdah.namenode.process.fsck_pages import FsckPages
 from howdah.namenode.process.groups import KnownGroups
@@ -248,6 +248,7 @@ class Namenode:
                     ha_settings(conf),
                     partial(serving_process, self.log_writer, this_process()),
                 ).service(),
+                reconfiguration(core, conf).service(),
                 *refresh_services(core, known_groups.once_known),
             ],
             CategoryGate(

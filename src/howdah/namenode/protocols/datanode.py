@@ -106,7 +106,7 @@ class DatanodeProtocol:
             first_id=core.clock.wall_ms(),
         )
         core.on_role.append(self._report_leases.begin_term)
-        self._rivals = Rivals(core.settings.datanode_moves_ms)
+        self._rivals = Rivals(lambda: core.settings.datanode_moves_ms)
         self._two_of_a_kind = Rarely(_SAID_AGAIN_MS)
 
     def service(self) -> Service:

@@ -2,8 +2,10 @@
 
 Hadoop has a protocol for each kind of them. Of what they are about the namenode has
 the groups of users; the rest it refuses, and says what there is not. As in Hadoop
-anybody may ask, who passes the authorization of services, of which there is none here:
+anybody may ask for these, who passes the authorization of services, of which there is none here:
 all that it changes is when the namenode looks something up.
+
+A few settings of the configuration can change, too (`Reconfiguration`; the superuser's).
 
 `GetUserMappingsProtocol` stands beside them: it tells anybody the groups of any user, as the
 namenode knows them, in every role.
@@ -11,14 +13,21 @@ namenode knows them, in every role.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 from howdah import errors
-from howdah.namenode.calls.core import Core
+from howdah.namenode.blocks.reconstruction import Streams
+from howdah.namenode.calls.core import Core, Settings
+from howdah.proto import client_datanode_pb2
 from howdah.proto import refresh_pb2 as pb
 from howdah.rpc.service import Caller, Deferred, Service
 
+log = logging.getLogger(__name__)
+
+RECONFIGURATION: Final = "org.apache.hadoop.hdfs.protocol.ReconfigurationProtocol"
 AUTHORIZATION: Final = "org.apache.hadoop.security.authorize.RefreshAuthorizationPolicyProtocol"
 USER_MAPPINGS: Final = "org.apache.hadoop.security.RefreshUserMappingsProtocol"
 CALL_QUEUE: Final = "org.apache.hadoop.ipc.RefreshCallQueueProtocol"
@@ -85,6 +94,168 @@ class UserMappings:
 
         self._once_known(request.user, answer.fed_by("getGroupsForUser", tell))
         return answer
+
+
+def _heartbeats(core: Core, new: Settings) -> None:
+    core.settings = replace(
+        core.settings,
+        heartbeat_expiry_ms=new.heartbeat_expiry_ms,
+        datanode_moves_ms=new.datanode_moves_ms,
+    )
+    core.datanodes.expiry_ms = new.heartbeat_expiry_ms
+
+
+def _pace(core: Core, new: Settings) -> None:
+    core.settings = replace(
+        core.settings,
+        copies_per_node=new.copies_per_node,
+        max_streams=new.max_streams,
+        most_streams=new.most_streams,
+        pending_copy_ms=new.pending_copy_ms,
+    )
+    core.reconstruction.pace(
+        blocks_per_node=new.copies_per_node,
+        streams=Streams(new.max_streams, max(new.max_streams, new.most_streams)),
+        pending_timeout_ms=new.pending_copy_ms,
+    )
+
+
+def _deletions(core: Core, new: Settings) -> None:
+    core.settings = replace(core.settings, deletions_per_command=new.deletions_per_command)
+
+
+def _slow_nodes(core: Core, new: Settings) -> None:
+    core.settings = replace(
+        core.settings,
+        avoid_slow_for_writing=new.avoid_slow_for_writing,
+        avoid_slow_for_reading=new.avoid_slow_for_reading,
+        max_slow_nodes=new.max_slow_nodes,
+    )
+    core.slow_peers.limit(new.max_slow_nodes)
+
+
+def _placement(core: Core, new: Settings) -> None:
+    core.settings = replace(core.settings, placement=new.placement)
+    core.placement.change_policy(new.placement)
+
+
+RECONFIGURABLE: Final[Mapping[str, Callable[[Core, Settings], None]]] = {
+    "dfs.block.invalidate.limit": _deletions,
+    "dfs.block.replicator.classname": _placement,
+    "dfs.heartbeat.interval": _heartbeats,
+    "dfs.namenode.avoid.read.slow.datanode": _slow_nodes,
+    "dfs.namenode.block-placement-policy.exclude-slow-nodes.enabled": _slow_nodes,
+    "dfs.namenode.heartbeat.recheck-interval": _heartbeats,
+    "dfs.namenode.max.slowpeer.collect.nodes": _slow_nodes,
+    "dfs.namenode.reconstruction.pending.timeout-sec": _pace,
+    "dfs.namenode.replication.max-streams": _pace,
+    "dfs.namenode.replication.max-streams-hard-limit": _pace,
+    "dfs.namenode.replication.work.multiplier.per.iteration": _pace,
+}
+"""What a running namenode takes from its files when an administrator says so, sorted: keys that
+Hadoop's takes, too."""
+
+Values = Mapping[str, str]
+"""The texts of the keys of `RECONFIGURABLE`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """Of one setting; `error` is empty where it is in effect."""
+
+    name: str
+    old: str
+    new: str
+    error: str
+
+
+class Reconfiguration:
+    """The last new look at the configuration; one is taken at a time. ReconfigurableBase in Hadoop.
+
+    One setting after the other is changed; what cannot keeps its old value, and the reason is
+    told. As in Hadoop the look is about this namenode alone, in whichever role."""
+
+    def __init__(
+        self,
+        core: Core,
+        in_effect: Values,
+        read: Callable[[Callable[[Values | errors.HowdahError], None]], None],
+        settings_with: Callable[[Values], Settings],
+    ) -> None:
+        """`read` calls back with what the files say now. `settings_with` gives the settings with
+        these values, and raises HowdahError for what they cannot be."""
+        self._core = core
+        self._in_effect = dict(in_effect)
+        self._read = read
+        self._settings_with = settings_with
+        self._started_ms = self._ended_ms = 0
+        self._changes: list[_Change] = []
+
+    def service(self) -> Service:
+        services = client_datanode_pb2.DESCRIPTOR.services_by_name
+        return Service(RECONFIGURATION, 1, services["ReconfigurationProtocolService"], self)
+
+    def start_reconfiguration(
+        self, request: client_datanode_pb2.StartReconfigurationRequestProto, caller: Caller
+    ) -> client_datanode_pb2.StartReconfigurationResponseProto:
+        self._check(caller, "startNamenodeReconfiguration")
+        if self._started_ms and not self._ended_ms:
+            raise errors.RemoteError("Another reconfiguration task is running.")
+        self._started_ms, self._ended_ms = self._core.clock.wall_ms(), 0
+        self._changes = []
+        self._read(self._changed)
+        return client_datanode_pb2.StartReconfigurationResponseProto()
+
+    def get_reconfiguration_status(
+        self, request: client_datanode_pb2.GetReconfigurationStatusRequestProto, caller: Caller
+    ) -> client_datanode_pb2.GetReconfigurationStatusResponseProto:
+        self._check(caller, "getNamenodeReconfigurationStatus")
+        answer = client_datanode_pb2.GetReconfigurationStatusResponseProto(
+            startTime=self._started_ms
+        )
+        if self._ended_ms:
+            answer.endTime = self._ended_ms
+            for change in self._changes:
+                answer.changes.add(
+                    name=change.name,
+                    oldValue=change.old,
+                    newValue=change.new,
+                    errorMessage=change.error or None,
+                )
+        return answer
+
+    def list_reconfigurable_properties(
+        self, request: client_datanode_pb2.ListReconfigurablePropertiesRequestProto, caller: Caller
+    ) -> client_datanode_pb2.ListReconfigurablePropertiesResponseProto:
+        self._check(caller, "listNamenodeReconfigurableProperties")
+        return client_datanode_pb2.ListReconfigurablePropertiesResponseProto(name=RECONFIGURABLE)
+
+    def _check(self, caller: Caller, what: str) -> None:
+        self._core.permissions.check_superuser(self._core.identity(caller), what)
+
+    def _changed(self, fresh: Values | errors.HowdahError) -> None:
+        if isinstance(fresh, errors.HowdahError):
+            log.error("the configuration cannot be read anew: %s", fresh)
+            self._changes.append(_Change("", "", "", str(fresh)))
+        else:
+            for name, apply in RECONFIGURABLE.items():
+                old, new = self._in_effect[name], fresh[name]
+                if old != new:
+                    self._changes.append(_Change(name, old, new, self._apply(name, new, apply)))
+        self._ended_ms = self._core.clock.wall_ms()
+
+    def _apply(self, name: str, new: str, apply: Callable[[Core, Settings], None]) -> str:
+        """Why the setting cannot be changed; empty if it is."""
+        values = {**self._in_effect, name: new}
+        try:
+            settings = self._settings_with(values)
+        except errors.HowdahError as error:
+            log.error("%s cannot be changed to %s: %s", name, new, error)
+            return str(error)
+        apply(self._core, settings)
+        log.info("%s is changed from %s to %s", name, self._in_effect[name], new)
+        self._in_effect = values
+        return ""
 
 
 def refresh_services(core: Core, once_known: OnceKnown) -> list[Service]:

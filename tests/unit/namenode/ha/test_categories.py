@@ -15,7 +15,7 @@ from howdah.namenode.ha.states import Category, HAContext, HAState
 from howdah.namenode.protocols import client
 from howdah.namenode.protocols.ha_service import HAService, HASettings
 from howdah.namenode.protocols.namenode import NamenodeProtocol
-from howdah.namenode.protocols.refresh import refresh_services
+from howdah.namenode.protocols.refresh import Reconfiguration, refresh_services
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Registry, Service
 from howdah.rpc.session import Call
@@ -34,6 +34,7 @@ def services() -> list[Service]:
         HAService(
             namenode.core, lambda: "ACTIVE", lambda: "", None, HASettings(False, False)
         ).service(),
+        Reconfiguration(namenode.core, {}, UNUSED, UNUSED).service(),
         *refresh_services(namenode.core, UNUSED),
     ]
 
