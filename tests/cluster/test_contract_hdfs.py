@@ -11,6 +11,7 @@ import howdah
 from howdah.testing import MiniCluster
 from howdah.testing.contract import Check, Subject, Traits, contract_parameters, run
 from howdah.testing.contract.machine import check_against_model
+from howdah.testing.internal.torture import times
 from howdah.testing.waiting import wait_until
 
 pytestmark = pytest.mark.kind("hdfs")
@@ -64,4 +65,4 @@ def test_finished_blocks_are_written_before_anything_asks_for_it(subject: Subjec
 @pytest.mark.torture
 @pytest.mark.timeout(900)
 def test_long_histories_of_streams(subject: Subject) -> None:
-    check_against_model(subject, examples=200, steps=40)
+    check_against_model(subject, examples=times(60), steps=40)

@@ -21,6 +21,7 @@ from howdah.storage.image.sections import Sink
 from howdah.testing.in_memory import InMemoryNamenode
 from howdah.testing.internal.namespaces.fingerprint import walk
 from howdah.testing.internal.namespaces.snapshots import BoundedSnapshotHistories
+from howdah.testing.internal.torture import times
 
 Told = dict[str, list[str]]
 
@@ -113,7 +114,7 @@ def test_hadoops_namenode_counts_the_same_in_our_images(
     run_state_machine_as_test(
         ComparedHistories,
         settings=settings(
-            max_examples=100,
+            max_examples=times(25),
             stateful_step_count=25,
             deadline=None,
             phases=[Phase.generate],

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from howdah.storage.edits.codec import decode_record
 from howdah.storage.edits.edits import AddOp, AppendOp
+from howdah.testing.internal.torture import times
 from howdah.testing.simulator.cluster import (
     AMNESIA,
     CALM,
@@ -31,7 +32,7 @@ from howdah.testing.simulator.cluster import (
 from howdah.testing.simulator.history import Violation
 from howdah.testing.simulator.seeds import PLANS, Dice, finish, run, run_many, seeds_of
 
-SEEDS = seeds_of(os.environ.get("HOWDAH_SEEDS", "1000-2000"))
+SEEDS = seeds_of(os.environ.get("HOWDAH_SEEDS") or f"1000-{1000 + times(200)}")
 PROCESSES = int(os.environ.get("HOWDAH_PROCESSES", "1"))
 FOUND = (
     # A damaged final replica beat whole ones in recovery, could not be set, and so for ever.
@@ -204,6 +205,6 @@ def test_long_histories(name: str) -> None:
     choices=st.lists(st.integers(0, 999), min_size=200, max_size=3000),
     plan=st.sampled_from((Plan(), POWER, TAKEOVERS, AMNESIA, FAILOVER)),
 )
-@settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=times(200), deadline=None, suppress_health_check=list(HealthCheck))
 def test_no_strategy_finds_one_in_a_long_time(choices: list[int], plan: Plan) -> None:
     finish(Simulation(Drawn(choices), plan), 1500, "these choices")

@@ -42,6 +42,7 @@ from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2
 from howdah.testing.in_memory import POOL_ID, InMemoryNamenode, Replica
 from howdah.testing.internal.pairs import Pair, PairDatanode
+from howdah.testing.internal.torture import times
 
 BLOCK_BYTES = 1024
 CLIENT = "DFSClient_machine"
@@ -700,4 +701,4 @@ def test_a_failover_at_any_point_loses_nothing_that_was_settled() -> None:
 @pytest.mark.torture
 @pytest.mark.timeout(7200)
 def test_failovers_through_long_histories_lose_nothing_that_was_settled() -> None:
-    run(3000, 100)
+    run(times(300), 100)

@@ -18,6 +18,7 @@ from howdah.testing.internal.namespaces.following import Follower
 from howdah.testing.internal.namespaces.histories import Histories
 from howdah.testing.internal.namespaces.snapshots import BoundedSnapshotHistories
 from howdah.testing.internal.namespaces.tree import TreeHistories
+from howdah.testing.internal.torture import times
 
 
 class Followed(Histories):
@@ -83,7 +84,7 @@ def test_standby_has_the_same_block_map_after_every_edit(histories: Any) -> None
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("histories", [FollowedHistories, FollowedSnapshots])
 def test_standby_has_the_same_block_map_through_long_histories(histories: Any) -> None:
-    run(histories, 500, 100)
+    run(histories, times(60), 100)
 
 
 def test_orders_are_the_same_though_a_heartbeat_comes_right_after_a_deletion() -> None:

@@ -26,10 +26,11 @@ from howdah.testing.internal.journals import seeds
 from howdah.testing.internal.journals.history import Violation
 from howdah.testing.internal.journals.node import Crashes
 from howdah.testing.internal.journals.world import NONE, PLANS, Process, World
+from howdah.testing.internal.torture import times
 from howdah.testing.simulator.seeds import seeds_of
 
 SEEDS = seeds_of(os.environ.get("HOWDAH_SEEDS", "0-700"))
-MANY_SEEDS = seeds_of(os.environ.get("HOWDAH_SEEDS", "0-35000"))
+MANY_SEEDS = seeds_of(os.environ.get("HOWDAH_SEEDS") or f"0-{times(2500)}")
 SEED = int(os.environ.get("HOWDAH_SEED", "1"))
 """Of what the writers write, where the faults are counted and not diced."""
 BATCHES = 6
@@ -213,7 +214,7 @@ def test_histories_that_failed_once(seed: int, plan: str) -> None:
 @pytest.mark.timeout(4 * 3600)
 @pytest.mark.parametrize("plan", sorted(PLANS))
 def test_long_histories(plan: str) -> None:
-    """100,000 seeds in all."""
+    """HOWDAH_TORTURE=10 are 100,000 seeds in all."""
     assert run_all(MANY_SEEDS, plan)
 
 
@@ -241,5 +242,5 @@ def test_a_node_that_dies_at_any_write_while_another_one_misses_any_request() ->
 @pytest.mark.torture
 @pytest.mark.timeout(3600)
 def test_500_writers_of_many_seeds() -> None:
-    for seed in range(200):
+    for seed in range(times(20)):
         seeds.run(seed, "storm", generations=500, steps=200_000)

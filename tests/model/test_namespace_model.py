@@ -16,6 +16,7 @@ from howdah.testing.internal.namespaces.comparing import compare
 from howdah.testing.internal.namespaces.snapshots import BoundedSnapshotHistories, SnapshotHistories
 from howdah.testing.internal.namespaces.survival import check_survival
 from howdah.testing.internal.namespaces.tree import TreeHistories
+from howdah.testing.internal.torture import times
 
 
 class NamespaceHistories(TreeHistories, ChangeHistories, AttributeHistories):
@@ -74,7 +75,7 @@ def run(histories: type[RuleBasedStateMachine], count: int, steps: int) -> None:
     [ThoroughHistories, ThoroughNarrowHistories, ThoroughSnapshots, ThoroughBoundedSnapshots],
 )
 def test_long_histories(histories: type[RuleBasedStateMachine]) -> None:
-    run(histories, 500, 100)
+    run(histories, times(60), 100)
 
 
 @pytest.mark.req("FS-022", "FS-023")

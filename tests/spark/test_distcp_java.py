@@ -23,6 +23,7 @@ from howdah.spark.copy.counters import Counters
 from howdah.spark.copy_job.outcome import exit_code
 from howdah.testing import MiniCluster
 from howdah.testing.internal.hadoop.distcp import HadoopDistCp, HadoopRun
+from howdah.testing.internal.torture import times
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -267,7 +268,7 @@ def test_both_leave_the_same_trees(
 @pytest.mark.torture
 @pytest.mark.timeout(1800)
 @settings(
-    max_examples=300,
+    max_examples=times(60),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(case=CASES)

@@ -25,7 +25,7 @@ from howdah.testing.waiting import wait_until
 pytestmark = pytest.mark.timeout(300)
 
 MEBIBYTE = 1 << 20
-LONG_S = 120.0
+LONG_S = 240.0
 
 
 def staged(fs: Any, path: str) -> list[Any]:
@@ -48,9 +48,27 @@ def debris(ground: Any) -> list[str]:
     return [s.path for _, dirs, files in tops for s in (*dirs, *files) if s.name.startswith(odd)]
 
 
+def finals(ground: Any, name: str) -> list[Any]:
+    """The files of a tree that have their names for good. What is in staging is not looked at:
+    executors that have lost their driver are clearing it away."""
+    found = []
+    for _, directories, files in ground.fs.walk(ground.path(name)):
+        directories[:] = [each for each in directories if not is_staging(each.name)]
+        found += [file for file in files if not is_staging(file.name)]
+    return found
+
+
 def copied(ground: Any, name: str) -> Tree:
-    """The tree without what is in staging."""
-    return {path: data for path, data in ground.tree(name).items() if ".distcp.tmp." not in path}
+    """Those files, as a tree."""
+    top = ground.path(name) + "/"
+    return {
+        file.path.removeprefix(top): read(ground.fs, file.path) for file in finals(ground, name)
+    }
+
+
+def read(fs: Any, path: str) -> bytes:
+    with fs.open(path) as stream:
+        return bytes(stream.read())
 
 
 def some_files(count: int, size: int = MEBIBYTE) -> Tree:
@@ -114,11 +132,7 @@ def test_copy_whose_driver_was_killed_is_finished_by_the_next(
 
 
 def final_names(ground: Any, name: str) -> int:
-    path = ground.path(name)
-    if not ground.fs.exists(path):
-        return 0
-    files = (file for _, _, some in ground.fs.walk(path) for file in some)
-    return sum(".distcp.tmp." not in file.path for file in files)
+    return len(finals(ground, name)) if ground.fs.exists(ground.path(name)) else 0
 
 
 MOMENTS: dict[str, Callable[[Any, SparkCluster], object]] = {

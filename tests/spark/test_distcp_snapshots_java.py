@@ -18,6 +18,7 @@ from howdah.spark.copy.arguments import parse
 from howdah.spark.copy_job.outcome import exit_code
 from howdah.testing import MiniCluster
 from howdah.testing.internal.hadoop.distcp import HadoopDistCp
+from howdah.testing.internal.torture import times
 from howdah.testing.trees import read_tree
 
 pytestmark = pytest.mark.timeout(240)
@@ -153,7 +154,7 @@ def test_both_follow_snapshots(
 @pytest.mark.torture
 @pytest.mark.timeout(1800)
 @settings(
-    max_examples=120,
+    max_examples=times(30),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(TREES, STEPS, st.booleans())

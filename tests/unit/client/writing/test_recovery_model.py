@@ -34,6 +34,7 @@ from howdah.client.writing.actions import Abandon, Allocate, Connect, Replace, S
 from howdah.client.writing.packetizer import OutgoingPacket
 from howdah.client.writing.phases import Phase
 from howdah.client.writing.pipeline import Pipeline
+from howdah.testing.internal.torture import times
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.ops import Stage
 from howdah.transfer.packets import HEARTBEAT_SEQNO, UNKNOWN_SEQNO, PipelineAck
@@ -413,5 +414,5 @@ TestRecoveryModel.settings = settings(max_examples=150, stateful_step_count=40, 
 def test_long_histories_of_failures() -> None:
     run_state_machine_as_test(
         RecoveryModel,
-        settings=settings(max_examples=3_000, stateful_step_count=100, deadline=None),
+        settings=settings(max_examples=times(400), stateful_step_count=100, deadline=None),
     )

@@ -27,6 +27,7 @@ from howdah.datanode.channel.messages import BlockSynchronized, RecoverBlock
 from howdah.datanode.recovery.block_recovery import Agreement, Answers, Candidate, agree, settle
 from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.states import ReplicaState
+from howdah.testing.internal.torture import times
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 
 NODES = tuple(DatanodeAddress(f"10.0.0.{n}", f"node{n}", f"uuid-{n}", 9866) for n in range(3))
@@ -323,5 +324,5 @@ def test_no_order_of_events_loses_what_was_acknowledged() -> None:
 @pytest.mark.torture
 @pytest.mark.timeout(900)
 def test_no_long_order_of_events_loses_what_was_acknowledged() -> None:
-    longer = settings(max_examples=5000, stateful_step_count=80)
+    longer = settings(max_examples=times(600), stateful_step_count=80)
     run_state_machine_as_test(BlockMachine, settings=longer)

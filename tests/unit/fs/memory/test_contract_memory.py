@@ -15,6 +15,7 @@ from howdah.config import Configuration
 from howdah.fs.memory.streams import MemoryOutput
 from howdah.testing.contract import Check, Subject, Traits, contract_parameters, run
 from howdah.testing.contract.machine import check_against_model
+from howdah.testing.internal.torture import times
 
 pytestmark = pytest.mark.kind("mem")
 
@@ -49,4 +50,4 @@ def test_any_history_of_streams_is_one_of_the_models(subject: Subject) -> None:
 @pytest.mark.torture
 @pytest.mark.timeout(900)
 def test_long_histories_of_streams(subject: Subject) -> None:
-    check_against_model(subject, examples=2000, steps=60)
+    check_against_model(subject, examples=times(400), steps=60)

@@ -44,6 +44,7 @@ from howdah.testing.in_memory import (
     InMemoryNamenode,
     Replica,
 )
+from howdah.testing.internal.torture import times
 
 BLOCK_BYTES = 1024
 CLIENT = "DFSClient_machine"
@@ -935,7 +936,7 @@ class BlockMapMachineSpread(BlockMapMachine):
 @pytest.mark.parametrize("machine", [BlockMapMachine, BlockMapMachineTwo, BlockMapMachineSpread])
 def test_long_interleavings(machine: type[RuleBasedStateMachine]) -> None:
     run_state_machine_as_test(
-        machine, settings=settings(QUICK, max_examples=1000, stateful_step_count=80)
+        machine, settings=settings(QUICK, max_examples=times(80), stateful_step_count=80)
     )
 
 

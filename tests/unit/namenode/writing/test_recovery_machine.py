@@ -38,6 +38,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2
 from howdah.testing.in_memory import POOL_ID, InMemoryDatanode, InMemoryNamenode, Replica
+from howdah.testing.internal.torture import times
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 
 NODES = 3
@@ -613,5 +614,5 @@ TestRecovery.settings = QUICK
 @pytest.mark.timeout(3600)
 def test_long_interleavings() -> None:
     run_state_machine_as_test(
-        RecoveryMachine, settings=settings(QUICK, max_examples=1000, stateful_step_count=80)
+        RecoveryMachine, settings=settings(QUICK, max_examples=times(150), stateful_step_count=80)
     )
