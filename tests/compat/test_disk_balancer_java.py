@@ -31,7 +31,7 @@ CONF = {
     # Hadoop's datanode leaves so much free on each volume, by default 1 GiB.
     "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space": 0,
 }
-FILES = 18
+FILES = 24
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ def _comparable(text: str) -> list[str]:
 @pytest.fixture
 def mount(tmp_path: Path) -> Iterator[Callable[..., None]]:
     """Two small disks for a datanode, of which one is larger: replicas go to both in turn."""
-    with small_disks(64 * MIB) as small, small_disks(192 * MIB) as large:
+    with small_disks(64 * MIB) as small, small_disks(960 * MIB) as large:
 
         def both(datanode: str) -> None:
             try:
@@ -177,6 +177,7 @@ def test_hadoops_program_works_with_our_cluster_and_either_with_the_others_files
         place = cluster.process("datanode0").addresses["ipc"]
         wait_until(lambda: _density(ours, cluster) > 0.2, TIMEOUT_S, "the namenode knows")
         name = "127.0.0.11"
+        # Some 45 MiB, at 1 MiB/s: it is at work when it is asked about and cancelled.
         planned, executed, asked, cancelled = theirs(
             [*at, "-plan", name, "-out", "/theirs", "-bandwidth", "1", "-v"],
             [*at, "-execute", f"/theirs/{name}.plan.json"],
@@ -191,7 +192,7 @@ def test_hadoops_program_works_with_our_cluster_and_either_with_the_others_files
 
         ours(*at, "-execute", f"/theirs/{name}.plan.json")
         ours(*at, "-cancel", f"/theirs/{name}.plan.json")
-        ours(*at, "-plan", name, "-out", "/ours", "-bandwidth", "100")
+        ours(*at, "-plan", name, "-out", "/ours", "-bandwidth", "100", "-thresholdPercentage", "1")
         theirs([*at, "-execute", f"/ours/{name}.plan.json", "-skipDateCheck"])
         wait_until(lambda: _result(ours, cluster, place) == "PLAN_DONE", TIMEOUT_S)
         wait_until(lambda: _density(ours, cluster) < 0.1, TIMEOUT_S, "the namenode knows")

@@ -42,7 +42,7 @@ def main(argv: list[str], conf: Configuration) -> int:
         print(f"diskbalancer: {error}", file=sys.stderr)
         return EXIT_FAILURE
     except errors.HowdahError as error:
-        print(f"diskbalancer: {error.java_class}: {error}", file=sys.stderr)
+        print(f"diskbalancer: {error.remote_class}: {error}", file=sys.stderr)
         return EXIT_FAILURE
     return 0
 
