@@ -15,6 +15,7 @@ import pytest
 from howdah import connect, errors
 from howdah.cli.main import main
 from howdah.fs.api import FileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.streams import FSDataInputStream
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
@@ -660,6 +661,20 @@ def test_a_datanode_that_has_nothing_to_delete_gets_a_copy_again(
     say_received(cluster, fs, path, other, length_bytes=7)
     fs.set_replication(path, 4)
     wait_for_replicas(cluster, path, data, 4)
+
+
+def test_a_lazily_persisted_file_is_on_disks_where_none_has_memory_for_it(
+    cluster: MiniCluster, fs: FileSystem, path: str
+) -> None:
+    assert isinstance(fs, HdfsFileSystem)
+    fs.mkdirs(path)
+    fs.set_storage_policy(path, "LAZY_PERSIST")
+    data = content(5000)
+    write(fs, f"{path}/f", data, replication=2)
+    wait_until_located(fs, f"{path}/f")
+    wait_for_replicas(cluster, f"{path}/f", data, 2)
+    (block,) = fs.block_locations(f"{path}/f")
+    assert list(block.storage_types) == ["DISK", "DISK"]
 
 
 def say_received(
