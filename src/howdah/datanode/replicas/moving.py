@@ -147,9 +147,23 @@ def _move(
     except BaseException:
         delete_files(tuple(path for path in copies if os.path.exists(path)))
         raise
-    sync_directories(directories)
-    store.delete_left_behind(pool_id, replica)
+    unsynced: OSError | None = None
+    try:
+        sync_directories(directories)
+    except OSError as error:
+        unsynced = error
+    else:
+        try:
+            store.delete_left_behind(pool_id, replica)
+        except OSError as error:
+            # They are a second copy, which the next comparison of disk and memory finds.
+            store.disk_failed(store.volumes[replica.volume_id], error)
+    # Whatever a disk does wrong now: this is where the replica is, and the keeper hears of that
+    # before it hears of a failed volume.
     store.tell(ReplicaReceived(moved.as_block(pool_id), new.storage_id))
+    if unsynced is not None:
+        store.disk_failed(new, unsynced)
+        raise unsynced
 
 
 def _verify(

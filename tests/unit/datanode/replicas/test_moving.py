@@ -136,6 +136,8 @@ def test_wherever_a_disk_fails_the_replica_can_be_read(
                 move_to_volume(node.store, lab.block(length=LENGTH), target)
         assert lab.read_block(node, lab.read_request(lab.block(), 0, LENGTH)).data == DATA
         assert len(node.store.writers) == 0
+        received = [event for event in node.events if isinstance(event, ReplicaReceived)]
+        assert received[-1].storage_id == node.store.find(lab.block()).volume_id
         # What could not be deleted has a number, and is cleared by the next start.
         assert not [left for left in node.files("tmp") if left.endswith(".move")]
         if not failed:
