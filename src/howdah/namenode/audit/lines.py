@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from google.protobuf.message import Message
 
-from howdah.namenode.audit.calls import subject_of
+from howdah.namenode.audit.calls import Subject, subject_of
 from howdah.rpc.service import Caller
 
 CLIENT_PORT: Final = "clientPort"
@@ -30,12 +30,13 @@ class Shown(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A call that is to be logged. `answer` is None if it was refused, or is not needed."""
+    """A call that is to be logged. `answer` is None if it was refused, or is not needed. What came
+    by HTTP has a subject instead of a request."""
 
     wall_ms: int
     allowed: bool
     method: str
-    request: Message
+    request: Message | Subject
     answer: Message | None
     caller: Caller
     shown: Shown | None
@@ -58,7 +59,13 @@ class LineFormat:
     def line(self, record: Record, stamp: str) -> str | None:
         """The line of a call, with its end; None for a command that is not to be logged. `stamp`
         is the time of the record, as `2026-11-23 03:40:35,123`."""
-        subject = subject_of(record.method, record.request, record.answer)
+        request = record.request
+        is_call = not isinstance(request, Subject)
+        subject = (
+            request
+            if isinstance(request, Subject)
+            else subject_of(record.method, request, record.answer)
+        )
         if subject.cmd in self.quiet_commands:
             return None
         caller = record.caller
@@ -73,7 +80,8 @@ class LineFormat:
         ]
         if self.has_tracking_id:
             parts.append("trackingId=null")
-        parts.append("proto=rpc")
+        # Hadoop's namenode knows no protocol of what was no call.
+        parts.append(f"proto={'rpc' if is_call else 'null'}")
         context = self._context(caller)
         if context:
             parts.append(f"callerContext={context}")

@@ -23,7 +23,7 @@ from typing import Final, Protocol
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.namenode.audit.calls import RULES
+from howdah.namenode.audit.calls import RULES, Subject
 from howdah.namenode.audit.lines import LineFormat, Record, Shown
 from howdah.rpc.service import Caller
 
@@ -99,7 +99,15 @@ class AuditLog:
         elif not isinstance(outcome, errors.AccessDenied):
             return
         shown = self._shown(rule.shown(request)) if allowed and rule.shown is not None else None
-        record = Record(self._wall_ms(), allowed, method, request, answer, caller, shown)
+        self._note(Record(self._wall_ms(), allowed, method, request, answer, caller, shown))
+
+    def fsck_ended(self, user: str, address: str, what: str, allowed: bool) -> None:
+        """A run of fsck is over; `what` is its path, or its blocks."""
+        subject = Subject("fsck", what)
+        caller = Caller(user, b"", -1, -1, address)
+        self._note(Record(self._wall_ms(), allowed, "fsck", subject, None, caller, None))
+
+    def _note(self, record: Record) -> None:
         if self._queue.qsize() >= self._most:
             self._left_out += 1
             if self._left_out == 1:

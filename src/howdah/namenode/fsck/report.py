@@ -61,8 +61,9 @@ class Fsck:
         self._queries = Queries(core)
         self._snapshots = SnapshotCalls(core)
 
-    def run(self, user: str, address: str, options: Options) -> Text:
-        """The whole text of a run, which `user` asks for from `address`."""
+    def run(self, user: str, address: str, options: Options) -> Generator[str, None, bool]:
+        """The whole text of a run, which `user` asks for from `address`. Returns False if he
+        may not have it."""
         begun_ms = self._core.clock.monotonic_ms()
         caller = Caller(user, edits.NO_CLIENT_ID, edits.NO_CALL_ID, -1, address)
         if options.show_progress:
@@ -77,6 +78,8 @@ class Fsck:
             yield (
                 f"{self._ended(begun_ms)}{error.message}\n\n\nFsck on path '{options.path}' FAILED"
             )
+            return not isinstance(error, errors.AccessDenied)
+        return True
 
     def _started(self, caller: Caller, of: str) -> str:
         return (

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Final
 
 from howdah import defects, errors
-from howdah.namenode.fsck.options import parse_options, user_of
-from howdah.namenode.fsck.report import Fsck, Text
+from howdah.namenode.fsck.options import Options, parse_options, user_of
+from howdah.namenode.fsck.report import Fsck
 from howdah.namenode.inodes.effects import NamespaceBroken
 from howdah.web.http import LAST_CHUNK, Request, chunk, head, plain
 from howdah.web.server import Stream
@@ -29,6 +29,9 @@ PATH: Final = "/fsck"
 _HEAD: Final = head(
     200, {"Content-Type": "text/plain; charset=utf-8", "Transfer-Encoding": "chunked"}
 )
+
+Audit = Callable[[str, str, str, bool], None]
+"""The user, his address, what was checked, and whether he may."""
 
 WhenKnown = Callable[[str, Callable[[errors.HowdahError | None], None]], None]
 
@@ -42,13 +45,16 @@ class FsckPages:
         soon: Callable[[Callable[[], None]], object],
         when_durable: Callable[[Callable[[], None]], None],
         when_known: WhenKnown,
+        audit: Audit | None = None,
     ) -> None:
         """`soon` calls back when others had their turn, `when_durable` when all that was
-        committed so far is on disk, `when_known` when the groups of a user are."""
-        self._fsck = fsck
+        committed so far is on disk, `when_known` when the groups of a user are. `audit` hears of
+        each run when it is over."""
+        self.fsck = fsck
         self._soon = soon
         self._when_durable = when_durable
         self.when_known = when_known
+        self.audit = audit
         self._waiting: deque[Callable[[], None]] = deque()
 
     def answer(self, request: Request) -> bytes | Stream:
@@ -62,7 +68,7 @@ class FsckPages:
             return plain(403, "a page of another server may not have files moved or deleted")
         user = user_of(request.query)
         log.info("fsck of %s for %s from %s: %s", options.path, user, request.peer, options)
-        return _Run(self, user, self._fsck.run(user, request.peer, options))
+        return _Run(self, user, request.peer, options)
 
     def take_turn(self, slice_of_work: Callable[[], None]) -> None:
         """Do this when the slices that wait before it are done."""
@@ -88,10 +94,10 @@ class _Run:
 
     head = _HEAD
 
-    def __init__(self, pages: FsckPages, user: str, text: Text) -> None:
+    def __init__(self, pages: FsckPages, user: str, address: str, options: Options) -> None:
         self._pages = pages
-        self._user = user
-        self._text: Text | None = text
+        self._user, self._address, self._options = user, address, options
+        self._text: Generator[str, None, bool] | None = pages.fsck.run(user, address, options)
         self._has_begun = False
 
     def next(self, ready: Callable[[bytes, bool], None]) -> None:
@@ -102,9 +108,16 @@ class _Run:
             self._pages.when_known(self._user, lambda error: self._known(ready, error))
 
     def stop(self) -> None:
-        text, self._text = self._text, None
+        text = self._over(allowed=True)
         if text is not None:
             text.close()
+
+    def _over(self, *, allowed: bool) -> Generator[str, None, bool] | None:
+        """There will be no more. Returns what had not come to its end by itself."""
+        text, self._text = self._text, None
+        if text is not None and self._has_begun and self._pages.audit is not None:
+            self._pages.audit(self._user, self._address, subject_of(self._options), allowed)
+        return text
 
     def _known(
         self, ready: Callable[[bytes, bool], None], error: errors.HowdahError | None
@@ -112,6 +125,7 @@ class _Run:
         if error is None:
             self.next(ready)
         else:
+            self._text = None  # Nothing was checked.
             ready(chunk(f"{error.message}\n\n\nfsck FAILED".encode()) + LAST_CHUNK, True)
 
     def _slice(self, ready: Callable[[bytes, bool], None]) -> None:
@@ -121,14 +135,23 @@ class _Run:
         try:
             said = next(self._text).encode("utf-8", "replace")
             data = chunk(said) if said else b""
-        except StopIteration:
+        except StopIteration as end:
             data, is_last = LAST_CHUNK, True
+            self._over(allowed=end.value)
         except NamespaceBroken:
             return  # The process ends.
         except Exception as error:  # noqa: BLE001 - only this run breaks off
             defects.note("fsck", error, "this run breaks off")
             data, is_last = b"", True
+            self._over(allowed=True)
         self._pages.when_durable(lambda: ready(data, is_last))
+
+
+def subject_of(options: Options) -> str:
+    """What a run is about, as Hadoop's audit log says it."""
+    if options.block_ids is None:
+        return options.path
+    return f"blocksIds=[{', '.join(options.block_ids)}]"
 
 
 def _comes_from_a_page(request: Request) -> bool:

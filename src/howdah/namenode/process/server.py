@@ -288,6 +288,7 @@ class Namenode:
                 loop.call_soon,
                 barrier.when_durable,
                 known_groups.once_known,
+                None if self._audit is None else self._audit.fsck_ended,
             ),
             storage.is_upgrade_finalized,
             (stranger_warning,) if stranger_warning else (),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 
 import pytest
 
 from howdah import defects, errors
 from howdah.namenode.fsck.options import Options
-from howdah.namenode.fsck.report import Text
 from howdah.namenode.process.fsck_pages import FsckPages
 from howdah.web.http import LAST_CHUNK, Request, chunk
 from howdah.web.server import Stream
@@ -20,14 +19,16 @@ class Runs:
 
     error: Exception | None = None
     closed = 0
+    allowed = True
 
-    def run(self, user: str, address: str, options: Options) -> Text:
+    def run(self, user: str, address: str, options: Options) -> Generator[str, None, bool]:
         try:
             yield f"{user} 1"
             yield ""
             if self.error is not None:
                 raise self.error
             yield f"{user} 2"
+            return self.allowed
         finally:
             self.closed += 1
 
@@ -41,11 +42,13 @@ class World:
         self.durable = True
         self.held: list[Callable[[], None]] = []
         self.refused: errors.HowdahError | None = None
+        self.audited: list[tuple[str, str, str, bool]] = []
         self.pages = FsckPages(
             self.runs,  # type: ignore[arg-type]
             self.loop.append,
             lambda act: act() if self.durable else self.held.append(act),
             lambda user, go_on: go_on(self.refused),
+            lambda *told: self.audited.append(told),
         )
 
     def ask(self, query: dict[str, str] | None = None, **headers: str) -> bytes | Stream:
@@ -154,3 +157,36 @@ def test_wrong_numbers_and_proxies_are_refused(world: World) -> None:
         refused = world.ask(query)
         assert isinstance(refused, bytes)
         assert refused.startswith(b"HTTP/1.1 %d " % status)
+
+
+def test_the_audit_log_hears_of_a_run_when_it_is_over(world: World) -> None:
+    world.begin("ann")
+    world.turn()
+    assert world.audited == []
+    while world.loop:
+        world.turn()
+    world.runs.allowed = False
+    stream = world.ask({"ugi": "bob", "path": "/b", "blockId": "blk_1 blk_2"})
+    assert not isinstance(stream, bytes)
+    stream.next(lambda data, is_last: None)
+    world.turn()
+    stream.stop()
+    assert world.audited == [
+        ("ann", "", "/", True),
+        # Whoever it was for went away before he was refused.
+        ("bob", "", "blocksIds=[blk_1, blk_2]", True),
+    ]
+
+
+def test_a_refusal_is_no_run_that_was_allowed(world: World) -> None:
+    world.runs.allowed = False
+    world.begin("mallory")
+    while world.loop:
+        world.turn()
+    assert world.audited == [("mallory", "", "/", False)]
+
+
+def test_who_is_not_known_checks_nothing(world: World) -> None:
+    world.refused = errors.RemoteError("no groups today")
+    world.begin("ann")
+    assert world.audited == []
