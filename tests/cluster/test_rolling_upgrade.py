@@ -142,6 +142,15 @@ def test_each_of_two_namenodes_makes_an_image_to_go_back_to(
         cluster.active()
         assert "Proceed with rolling upgrade:" in admin("-rollingUpgrade", "query")[1]
         write(fs, "/after")
+        other = "namenode0" if cluster.active() == "namenode1" else "namenode1"
+        bootstrap = ["--conf", str(cluster._cluster.layout.server_conf_dir(other))]
+        assert main(["namenode", *bootstrap, "-bootstrapStandby", "-force"]) == 0
+        assert both[0][0] in images(cluster, other)
+        cluster.start(other)
+        cluster.wait_ready()
+        cluster.stop(cluster.active())
+        cluster.active()
+        assert "Proceed with rolling upgrade:" in admin("-rollingUpgrade", "query")[1]
         assert admin("-rollingUpgrade", "finalize")[0] == 0
         assert "There is no rolling upgrade in progress" in admin("-rollingUpgrade", "query")[1]
 

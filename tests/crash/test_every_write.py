@@ -421,7 +421,7 @@ METADATA_PATH = (
     *("namenode/journal/restoring.py", "namenode/journal/segment_files.py"),
     *("namenode/process/format.py", "namenode/process/importing.py"),
     *("namenode/process/loading.py", "namenode/process/secondary.py"),
-    "namenode/process/upgrading.py",
+    *("namenode/process/rolling_back.py", "namenode/process/upgrading.py"),
 )
 CHANGES = {
     *("rename", "replace", "unlink", "rmdir", "mkdir", "makedirs", "rmtree"),

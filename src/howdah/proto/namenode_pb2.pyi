@@ -139,6 +139,18 @@ class IsUpgradeFinalizedResponseProto(_message.Message):
     isUpgradeFinalized: bool
     def __init__(self, isUpgradeFinalized: bool = ...) -> None: ...
 
+class GetMostRecentNameNodeFileTxIdRequestProto(_message.Message):
+    __slots__ = ("nameNodeFile",)
+    NAMENODEFILE_FIELD_NUMBER: _ClassVar[int]
+    nameNodeFile: str
+    def __init__(self, nameNodeFile: _Optional[str] = ...) -> None: ...
+
+class GetMostRecentNameNodeFileTxIdResponseProto(_message.Message):
+    __slots__ = ("txId",)
+    TXID_FIELD_NUMBER: _ClassVar[int]
+    txId: int
+    def __init__(self, txId: _Optional[int] = ...) -> None: ...
+
 class IsRollingUpgradeRequestProto(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...

@@ -105,6 +105,21 @@ class Primary:
         )
         return answer.txId
 
+    def rollback_image_txid(self) -> int | None:
+        """The transaction of the image that a rolling upgrade may go back to; None if none is
+        under way, or it is not there yet."""
+        upgrading = self._rpc.call(
+            "isRollingUpgrade", pb.IsRollingUpgradeRequestProto(), pb.IsRollingUpgradeResponseProto
+        )
+        if not upgrading.isRollingUpgrade:
+            return None
+        answer = self._rpc.call(
+            "getMostRecentNameNodeFileTxId",
+            pb.GetMostRecentNameNodeFileTxIdRequestProto(nameNodeFile="IMAGE_ROLLBACK"),
+            pb.GetMostRecentNameNodeFileTxIdResponseProto,
+        )
+        return None if answer.txId >> 63 else answer.txId
+
     def roll(self) -> Signature:
         """Have it begin a new segment."""
         request = pb.RollEditLogRequestProto()

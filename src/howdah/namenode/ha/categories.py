@@ -184,6 +184,7 @@ CATEGORIES: Final[Mapping[str, Mapping[str, Category | ByRequest]]] = {
         "getBlockKeys": UNCHECKED,
         "getTransactionId": UNCHECKED,
         "getMostRecentCheckpointTxId": UNCHECKED,
+        "getMostRecentNameNodeFileTxId": UNCHECKED,
         "isUpgradeFinalized": UNCHECKED,
         "isRollingUpgrade": UNCHECKED,
         "getEditLogManifest": READ,

@@ -3,7 +3,8 @@ BootstrapStandby.
 
 1. another namenode of the nameservice says of which filesystem it is, and has a newest image
 2. the shared log has what comes after that image
-3. the name directories are formatted, and get the image; VERSION comes last
+3. the name directories are formatted, and get the image, and during a rolling upgrade the one
+   to go back to; VERSION comes last
 
 The other one may be a standby, too, and may be Hadoop's. Nothing is changed there.
 """
@@ -13,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -63,6 +64,8 @@ class _Offer:
     version: NamenodeVersion
     image_txid: int
     last_txid: int
+    rollback_txid: int | None
+    """Of the image that a rolling upgrade may go back to."""
 
 
 def bootstrap_standby(
@@ -97,7 +100,13 @@ def _ask_others(place: Place) -> tuple[Primary, _Offer]:
     for name, conf in place.others.items():
         primary = primary_of(conf)
         try:
-            offer = _Offer(name, primary.version(), primary.image_txid(), primary.last_txid())
+            offer = _Offer(
+                name,
+                primary.version(),
+                primary.image_txid(),
+                primary.last_txid(),
+                primary.rollback_image_txid(),
+            )
             is_finalized = primary.is_upgrade_finalized()
         except (OSError, errors.HowdahError) as error:
             primary.close()
@@ -157,8 +166,11 @@ def _fill(
             if storage.current.exists():
                 erase(storage.current)
             storage.create()
-        if offer.image_txid:
-            _fetch(primary, offer, [s.current for s in storages if s.root in image_roots])
+        directories = [storage.current for storage in storages if storage.root in image_roots]
+        if offer.rollback_txid is not None:
+            _fetch(primary, offer, offer.rollback_txid, directories, rollback=True)
+        if offer.image_txid not in (0, offer.rollback_txid):
+            _fetch(primary, offer, offer.image_txid, directories)
         for storage in storages:
             storage.write_seen_txid(offer.image_txid)
             storage.write_version(offer.version, now_ms)
@@ -168,17 +180,23 @@ def _fill(
             )
 
 
-def _fetch(primary: Primary, offer: _Offer, directories: list[Path]) -> None:
+def _fetch(
+    primary: Primary,
+    offer: _Offer,
+    txid: int,
+    directories: list[Path],
+    *,
+    rollback: bool = False,
+) -> None:
     sums: list[str | None] = []
 
     def write(sink: Sink) -> None:
-        sums.append(primary.fetch_image(offer.version, offer.image_txid, sink, to_new_standby=True))
+        sums.append(primary.fetch_image(offer.version, txid, sink, to_new_standby=True))
 
-    written: WrittenImage = write_unfinished(directories, offer.image_txid, write)
+    written: WrittenImage = write_unfinished(directories, txid, write)
     if written.failed or sums[0] not in (None, written.md5):
         discard_unfinished(written.directories, written.txid)
         raise errors.CorruptImage(
-            f"the image of transaction {offer.image_txid} was not fetched whole: "
-            f"{written.failed or sums[0]}"
+            f"the image of transaction {txid} was not fetched whole: {written.failed or sums[0]}"
         )
-    finish_image(written)
+    finish_image(replace(written, rollback=rollback))

@@ -57,10 +57,17 @@ class NameDirectories:
         """Whether other namenodes follow the log."""
         return self._shared
 
-    def rollback_image_txid(self) -> int | None:
-        """The transaction of the newest image to go back to from a rolling upgrade."""
-        images = list_readable_images(self._directories.images())
-        return next((image.txid for image in images if image.rollback), None)
+    def newest_image(
+        self, rollback: bool, told: Callable[[int | errors.HowdahError | None], None]
+    ) -> None:
+        """Tell the transaction of the newest image to go back to from a rolling upgrade, or of
+        the newest other one; None where there is none."""
+
+        def find() -> int | None:
+            images = list_readable_images(self._directories.images())
+            return next((image.txid for image in images if image.rollback is rollback), None)
+
+        run_in_background(find, told)
 
     def is_upgrade_finalized(self) -> bool:
         """Whether no directory keeps what was there before an upgrade. Every block report

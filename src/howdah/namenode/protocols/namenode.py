@@ -33,10 +33,19 @@ _SLICE_BLOCKS: Final = 500
 """Blocks that are written into an answer in one go: some milliseconds."""
 
 
+_IMAGE_KINDS: Final = {"IMAGE": False, "IMAGE_ROLLBACK": True}
+"""Whether a rolling upgrade may go back to it."""
+_INVALID_TXID: Final = -12345
+
+
 class CheckpointSource(Protocol):
     """The shell's part. Nothing of it waits for a disk."""
 
     def roll_edits(self) -> int: ...
+
+    def newest_image(
+        self, rollback: bool, told: Callable[[int | errors.HowdahError | None], None]
+    ) -> None: ...
 
     def image_txid(self) -> int: ...
 
@@ -148,6 +157,28 @@ class NamenodeProtocol:
     ) -> pb.GetMostRecentCheckpointTxIdResponseProto:
         self._check(caller, "ask for the last checkpoint")
         return pb.GetMostRecentCheckpointTxIdResponseProto(txId=self._source.image_txid())
+
+    def get_most_recent_name_node_file_tx_id(
+        self, request: pb.GetMostRecentNameNodeFileTxIdRequestProto, caller: Caller
+    ) -> Deferred:
+        """The transaction of the newest image of a kind: `IMAGE`, or `IMAGE_ROLLBACK`, which a
+        rolling upgrade may go back to. Hadoop's `INVALID_TXID` where there is none."""
+        self._check(caller, "ask for an image")
+        if request.nameNodeFile not in _IMAGE_KINDS:
+            raise errors.IllegalArgument(
+                f"{request.nameNodeFile!r} is no kind of image: {' or '.join(_IMAGE_KINDS)}"
+            )
+
+        def told(txid: int | None) -> pb.GetMostRecentNameNodeFileTxIdResponseProto:
+            found = _INVALID_TXID if txid is None else txid
+            return pb.GetMostRecentNameNodeFileTxIdResponseProto(txId=found & LONG_MASK)
+
+        answer = Deferred()
+        self._source.newest_image(
+            _IMAGE_KINDS[request.nameNodeFile],
+            answer.fed_by("getMostRecentNameNodeFileTxId", told),
+        )
+        return answer
 
     def roll_edit_log(
         self, request: pb.RollEditLogRequestProto, caller: Caller
