@@ -242,9 +242,9 @@ def end_rollback_images(directories: Iterable[Path], last_txid: int) -> bool:
                 if image.rollback and image.txid <= last_txid:
                     found = True
                     _make_ordinary(image)
-        except OSError as error:
+        except (OSError, errors.CorruptImage) as error:
             log.error("rollback images in %s stay for now: %s", directory, error)
-            failure = error
+            failure = OSError(f"{directory}: {error}")
     if failure is not None:
         raise failure
     return found
@@ -256,8 +256,10 @@ def _make_ordinary(image: ImageFile) -> None:
     if final.exists():
         disk.unlink(image.path)
     else:
-        line = md5.read_bytes().replace(image.path.name.encode(), final.name.encode())
-        replace_file(md5_path(final), line)
+        found = read_sum(image.path)
+        if found is None:
+            raise OSError(f"image {image.path} has no sum beside it")
+        replace_file(md5_path(final), f"{found} *{final.name}\n".encode())
         disk.rename(image.path, final)
     fsync_directory(final.parent)
     disk.unlink(md5, missing_ok=True)

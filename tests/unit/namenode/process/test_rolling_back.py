@@ -251,3 +251,18 @@ def test_the_command_rolls_back_before_it_starts(
     assert names(upgraded.load()) == ["before"]
     assert main(["namenode", option, "-rollingUpgrade", "rollback", "-upgrade"]) != 0
     assert "goes with no other option" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("what", ["no sum", "a sum that is none"])
+def test_a_rollback_image_that_is_damaged_becomes_no_ordinary_one(
+    upgraded: Directory, what: str
+) -> None:
+    upgraded.log(ed.RollingUpgradeFinalizeOp(2))
+    broken = upgraded.root / "current" / f"fsimage_rollback_{upgraded.next_txid - 1:019d}"
+    broken.write_bytes(b"image")
+    if what == "a sum that is none":
+        broken.with_name(f"{broken.name}.md5").write_bytes(b"nonsense\n")
+    with pytest.raises(OSError, match="no sum"):
+        end_rollback_images([upgraded.root / "current"], upgraded.next_txid)
+    assert names(upgraded.load()) == ["after", "before"]
+    assert broken.with_name(f"{broken.name}.damaged").exists()

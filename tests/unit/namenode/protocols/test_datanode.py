@@ -16,6 +16,7 @@ from howdah.namenode.protocols.datanode import REPORT_OVERDUE_MS
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2
+from howdah.storage.edits import edits
 from howdah.testing.in_memory import (
     CLUSTER,
     POOL_ID,
@@ -529,3 +530,34 @@ def test_deletions_come_in_portions() -> None:
     for number in range(5):
         node.known.orphaned.add(number, 1001)
     assert [orders(node, INVALIDATE) for _ in range(4)] == [[0, 1], [2, 3], [4], []]
+
+
+@pytest.mark.req("FS-204")
+def test_heartbeats_tell_of_a_rolling_upgrade_until_the_namenode_forgets_it(
+    namenode: InMemoryNamenode,
+) -> None:
+    node = InMemoryDatanode(namenode, "dn", "10.0.0.1", {"DS": {}})
+    node.register()
+
+    def told() -> tuple[bool, bool, bool]:
+        """Whether each of the two fields is there, and what the second one says."""
+        answer = namenode.call(
+            "sendHeartbeat",
+            dn.HeartbeatRequestProto(
+                registration=node.registration(), xceiverCount=0, xmitsInProgress=0
+            ),
+        )
+        assert isinstance(answer, dn.HeartbeatResponseProto)
+        second = answer.rollingUpgradeStatusV2
+        assert second.blockPoolId in ("", POOL_ID)
+        return (
+            answer.HasField("rollingUpgradeStatus"),
+            answer.HasField("rollingUpgradeStatusV2"),
+            second.finalized,
+        )
+
+    assert told() == (False, False, False)
+    namenode.core.commit(edits.RollingUpgradeStartOp(1))
+    assert told() == (True, True, False)
+    namenode.core.commit(edits.RollingUpgradeFinalizeOp(2))
+    assert told() == (False, True, True)

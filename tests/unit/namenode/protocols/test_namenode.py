@@ -23,6 +23,7 @@ class Source:
 
     rolls = 0
     finalized = True
+    has_rollback_image = False
     failure: errors.HowdahError | None = None
 
     def roll_edits(self) -> int:
@@ -31,6 +32,11 @@ class Source:
 
     def image_txid(self) -> int:
         return 10
+
+    def newest_image(
+        self, rollback: bool, told: Callable[[int | errors.HowdahError | None], None]
+    ) -> None:
+        told(7 if rollback and self.has_rollback_image else 10 if not rollback else None)
 
     def is_upgrade_finalized(self) -> bool:
         return self.finalized
@@ -107,6 +113,10 @@ def test_upgrade_that_waits_is_told(
 ASKED: list[tuple[str, Message]] = [
     ("get_transaction_id", pb.GetTransactionIdRequestProto()),
     ("get_most_recent_checkpoint_tx_id", pb.GetMostRecentCheckpointTxIdRequestProto()),
+    (
+        "get_most_recent_name_node_file_tx_id",
+        pb.GetMostRecentNameNodeFileTxIdRequestProto(nameNodeFile="IMAGE"),
+    ),
     ("roll_edit_log", pb.RollEditLogRequestProto()),
     ("get_edit_log_manifest", pb.GetEditLogManifestRequestProto(sinceTxId=1)),
     ("get_block_keys", pb.GetBlockKeysRequestProto()),
@@ -271,3 +281,23 @@ def test_blocks_are_not_told_in_safe_mode_nor_to_others(
     client.namenode.core.safe_mode.enter()
     with pytest.raises(errors.SafeMode, match="getBlocks"):
         whole(protocol.get_blocks(request, caller()))
+
+
+@pytest.mark.parametrize(
+    ("kind", "there", "txid"),
+    [("IMAGE", False, 10), ("IMAGE_ROLLBACK", False, -12345), ("IMAGE_ROLLBACK", True, 7)],
+)
+def test_the_newest_image_of_each_kind_is_told(
+    protocol: NamenodeProtocol, source: Source, kind: str, there: bool, txid: int
+) -> None:
+    source.has_rollback_image = there
+    request = pb.GetMostRecentNameNodeFileTxIdRequestProto(nameNodeFile=kind)
+    answer = outcome(protocol.get_most_recent_name_node_file_tx_id(request, caller()))
+    assert isinstance(answer, pb.GetMostRecentNameNodeFileTxIdResponseProto)
+    assert answer.txId == txid % (1 << 64)
+
+
+def test_an_image_of_no_kind_is_refused(protocol: NamenodeProtocol) -> None:
+    request = pb.GetMostRecentNameNodeFileTxIdRequestProto(nameNodeFile="EDITS")
+    with pytest.raises(errors.IllegalArgument, match="'EDITS' is no kind of image"):
+        protocol.get_most_recent_name_node_file_tx_id(request, caller())
