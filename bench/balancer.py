@@ -12,12 +12,11 @@ import io
 import os
 import subprocess
 import tempfile
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from harness import CACHE, MB, Options, Results, Skipped, figure, in_turn, main, progress
+from arrivals import Arrivals
+from harness import CACHE, Options, Results, Skipped, figure, in_turn, main, progress
 
 from howdah.balancer.namenode import BalancedNamenode
 from howdah.balancer.utilization import Rules, survey
@@ -40,7 +39,6 @@ CONF = {
     "dfs.datanode.balance.bandwidthPerSec": "100g",
 }
 _TIMEOUT_S = 300.0
-_SAMPLE_S = 0.002
 
 
 @contextlib.contextmanager
@@ -69,39 +67,6 @@ def uneven(directory: Path, disk_bytes: int) -> Iterator[MiniCluster]:
             yield cluster
 
 
-class Arrivals:
-    """Watches how much is on the disks of the targets."""
-
-    def __init__(self, cluster: MiniCluster) -> None:
-        self._paths = [
-            path for number in range(1, NODES) for path in cluster.data_dirs(f"datanode{number}")
-        ]
-        self._samples = [(time.perf_counter(), self._used_bytes())]
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._watch)
-        self._thread.start()
-
-    def _used_bytes(self) -> int:
-        used = 0
-        for path in self._paths:
-            disk = os.statvfs(path)
-            used += (disk.f_blocks - disk.f_bfree) * disk.f_frsize
-        return used
-
-    def _watch(self) -> None:
-        while not self._stopped.wait(_SAMPLE_S):
-            self._samples.append((time.perf_counter(), self._used_bytes()))
-
-    def mb_per_s(self) -> float:
-        """Over the time in which bytes arrived."""
-        self._stopped.set()
-        self._thread.join()
-        before, after = self._samples[0][1], max(used for _, used in self._samples)
-        begun = max(at for at, used in self._samples if used <= before + MIB)
-        ended = min(at for at, used in self._samples if used >= after - MIB)
-        return (after - before) / (ended - begun) / MB
-
-
 def ours(cluster: MiniCluster) -> None:
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
@@ -126,7 +91,7 @@ def measure(options: Options) -> Results:
                 tempfile.TemporaryDirectory(dir=options.dir) as directory,
                 uneven(Path(directory), disk_bytes) as cluster,
             ):
-                arrivals = Arrivals(cluster)
+                arrivals = Arrivals(cluster, [f"datanode{number}" for number in range(1, NODES)])
                 try:
                     balance(cluster)
                 finally:

@@ -35,6 +35,7 @@ SCRIPTS = (
     "scale",
     "fsck",
     "balancer",
+    "repair",
     "distcp",
     "compaction",
     "listing",
