@@ -40,6 +40,8 @@ class FakeNamenode:
         self.orders: list[pb.DatanodeCommandProto] = []
         self.failures: dict[str, errors.HowdahError] = {}
         self.always: dict[str, errors.HowdahError] = {}
+        self.waits: dict[str, threading.Event] = {}
+        """What calls of this name wait for, before they are answered."""
         self.lease = 1
         listener = listen(("127.0.0.1", 0))
         self.address = ("127.0.0.1", listener.getsockname()[1])
@@ -60,6 +62,8 @@ class FakeNamenode:
         with self.changed:
             self.calls.append((name, request))
             self.changed.notify_all()
+        if name in self.waits:
+            assert self.waits[name].wait(60)
         failure = self.failures.pop(name, None) or self.always.get(name)
         if failure is not None:
             raise failure

@@ -42,30 +42,27 @@ def port() -> Iterator[LifelinePort]:
 
 
 @pytest.fixture
-def busy(make_namenode: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A namenode that answers the second heartbeat when it is told to."""
-    namenode = make_namenode()
-    namenode.go_on = threading.Event()
-    real, beats = namenode.send_heartbeat, iter(range(1000))
-
-    def slow(request: Any, caller: Any) -> Any:
-        if next(beats):
-            assert namenode.go_on.wait(60)
-        return real(request, caller)
-
-    monkeypatch.setattr(namenode, "send_heartbeat", slow)
-    yield namenode
-    namenode.go_on.set()
+def go_on(namenode: Any) -> Iterator[threading.Event]:
+    """Heartbeats that come after this was set to be waited for wait for it."""
+    event = threading.Event()
+    yield event
+    event.set()
 
 
 def test_lifelines_go_out_while_a_heartbeat_waits_for_its_answer(
-    busy: Any, port: LifelinePort, start_with: Callable[..., Any]
+    namenode: Any, go_on: threading.Event, port: LifelinePort, start_with: Callable[..., Any]
 ) -> None:
     subject = start_with(
-        {"": [busy]}, heartbeat_s=0.02, lifelines={busy.address: port.address}, lifeline_s=0.05
+        {"": [namenode]},
+        heartbeat_s=0.02,
+        lifelines={namenode.address: port.address},
+        lifeline_s=0.05,
     )
-    wait_until(lambda: len(port.taken) >= 2)
-    told = port.taken[0]
+    namenode.wait_for("report")
+    namenode.waits["heartbeat"] = go_on
+    sent = len(port.taken)
+    wait_until(lambda: len(port.taken) >= sent + 2)
+    told = port.taken[-1]
     assert told.registration.datanodeID.datanodeUuid == subject.directories.uuid
     assert [report.storage.storageUuid for report in told.reports] == [subject.storage_id]
     assert not told.requestFullBlockReportLease, "nobody would answer"
@@ -85,15 +82,22 @@ def test_no_lifeline_goes_out_while_heartbeats_are_answered(
     assert port.taken == []
 
 
-def test_a_namenode_without_the_port_gets_none_and_one_that_is_away_is_said_once(
-    busy: Any, port: LifelinePort, start_with: Callable[..., Any], caplog: pytest.LogCaptureFixture
+def test_a_port_that_is_away_is_said_once(
+    namenode: Any,
+    go_on: threading.Event,
+    port: LifelinePort,
+    start_with: Callable[..., Any],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     port.server.close()
-    subject = start_with(
-        {"": [busy]}, heartbeat_s=0.02, lifelines={busy.address: port.address}, lifeline_s=0.02
+    start_with(
+        {"": [namenode]},
+        heartbeat_s=0.02,
+        lifelines={namenode.address: port.address},
+        lifeline_s=0.02,
     )
+    namenode.waits["heartbeat"] = go_on
     wait_until(lambda: "no lifeline reaches namenode" in caplog.text)
-    wait_until(lambda: subject.actor._lifeline._fails)
     assert caplog.text.count("no lifeline reaches namenode") == 1
 
 
