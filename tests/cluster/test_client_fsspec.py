@@ -131,6 +131,7 @@ def test_opening_a_directory_is_an_error_that_says_so(hfs: HowdahFileSystem, her
         hfs.open(here)
 
 
+@pytest.mark.req("FS-084")
 def test_du_find_and_glob(hfs: HowdahFileSystem, here: str) -> None:
     hfs.pipe({f"{here}/a/b/1.txt": b"1", f"{here}/a/2.txt": b"22", f"{here}/3.csv": b"333"})
     assert hfs.du(here) == 6

@@ -368,6 +368,7 @@ def test_a_flush_that_waits_for_a_frozen_datanode_goes_through(
     writer.out.close()
 
 
+@pytest.mark.req("LM-031")
 def test_a_replacement_copies_what_is_there_and_joins_the_pipeline(
     cluster: MiniCluster, fs: FileSystem
 ) -> None:

@@ -153,7 +153,7 @@ def test_block_size_is_chosen_for_each_file(fs: FileSystem, path: str) -> None:
     assert [b.length for b in fs.block_locations(path)] == [2 * MIB, 2 * MIB]
 
 
-@pytest.mark.req("FS-009")
+@pytest.mark.req("FS-009", "FS-179")
 def test_short_file_takes_its_own_length_on_disk(
     cluster: MiniCluster, fs: FileSystem, path: str
 ) -> None:

@@ -247,7 +247,7 @@ PREPARATIONS: dict[str, Callable[[MiniCluster, list[str]], None]] = {
 IN_A_HOME = {"relative paths", "the trash"}
 
 
-@pytest.mark.req("FS-077")
+@pytest.mark.req("FS-077", "FS-079", "FS-084")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("scene", SCENES)
 def test_both_shells_do_and_say_the_same(

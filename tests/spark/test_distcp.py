@@ -27,6 +27,7 @@ TREE = {
 
 
 @pytest.mark.req("FS-158", "FS-160")
+@pytest.mark.req("FS-081")
 def test_tree_with_any_names_becomes_the_absent_target(bench: Any) -> None:
     bench.make("src", TREE)
     outcome = bench.copy("src", "dst")
@@ -45,6 +46,7 @@ def test_existing_target_gets_the_directory_under_its_name(bench: Any) -> None:
 
 
 @pytest.mark.req("FS-159")
+@pytest.mark.req("FS-080")
 def test_file_is_copied_to_another_name(bench: Any) -> None:
     bench.make("", {"file1": b"new"})
     bench.copy("file1", "file2")
@@ -62,6 +64,7 @@ def test_several_sources_and_patterns_go_into_one_target(bench: Any) -> None:
 
 
 @pytest.mark.req("FS-164", "LM-022")
+@pytest.mark.req("FS-082")
 def test_update_copies_what_has_changed_and_nothing_else(bench: Any) -> None:
     bench.make("src", {"same": b"1", "length": b"22", "content": b"old", "new": b"4"})
     bench.make("dst", {"same": b"1", "length": b"2", "content": b"OLD", "extra": b"5"})
@@ -80,6 +83,7 @@ def test_update_copies_what_has_changed_and_nothing_else(bench: Any) -> None:
 
 
 @pytest.mark.req("FS-163")
+@pytest.mark.req("FS-083")
 def test_overwrite_replaces_what_is_there(bench: Any) -> None:
     bench.make("src", {"a": b"1", "b": b"2"})
     bench.make("dst", {"a": b"other", "c": b"3"})

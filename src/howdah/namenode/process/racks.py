@@ -110,5 +110,11 @@ def rack_map(conf: Configuration, loop: Loop) -> RackMap:
         return RackMap(parse_table(text, table))
     script = conf.get(keys.NET_TOPOLOGY_SCRIPT_FILE_NAME)
     if not script or named != SCRIPT_MAPPING:
+        log.warning(
+            "neither %s nor %s is set: all datanodes count as being on one rack, and blocks can "
+            "be lost with it",
+            keys.NET_TOPOLOGY_TABLE_FILE_NAME.name,
+            keys.NET_TOPOLOGY_SCRIPT_FILE_NAME.name,
+        )
         return RackMap()
     return ScriptRacks(Path(script), loop, conf.get(keys.NET_TOPOLOGY_SCRIPT_NUMBER_ARGS))

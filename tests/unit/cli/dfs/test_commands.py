@@ -37,6 +37,7 @@ def test_every_command_has_a_text_for_help() -> None:
     assert set(TEXTS) == current
 
 
+@pytest.mark.req("FS-076")
 def test_help_of_everything_describes_every_command(dfs: Any) -> None:
     done = dfs("-help")
     assert done.code == 0

@@ -160,6 +160,7 @@ def test_load_can_be_left_out_of_account() -> None:
     assert first == {"busy", "idle"}
 
 
+@pytest.mark.req("LM-023")
 def test_over_many_blocks_the_load_is_spread_evenly() -> None:
     nodes = cluster([3, 3, 3, 3])
     placing = placement(nodes, 7)

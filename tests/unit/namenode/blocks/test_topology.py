@@ -32,6 +32,7 @@ def far(a: Place, b: Place) -> int:
         pytest.param(("/d1/r1", "n1"), ("/d2/r3", "n4"), 6, marks=pytest.mark.req("FS-110")),
     ],
 )
+@pytest.mark.req("FS-180")
 def test_distance_is_that_of_the_book(a: Place, b: Place, steps: int) -> None:
     assert far(a, b) == steps
 

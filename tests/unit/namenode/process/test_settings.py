@@ -100,6 +100,14 @@ def test_racks_come_from_a_table(tmp_path: Path) -> None:
     assert racks.client_location("10.0.0.1") == "/d1/r1"
 
 
+@pytest.mark.req("LM-021")
+def test_without_a_table_or_a_script_the_operator_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert rack_map(Configuration(), NOW).location("10.0.0.1") == "/default-rack"
+    assert "all datanodes count as being on one rack" in caplog.text
+
+
 def test_table_that_is_missing_is_an_error() -> None:
     with pytest.raises(errors.InvalidConfiguration, match="No such file"):
         rack_map(Configuration({"net.topology.table.file.name": "/no/racks.txt"}), NOW)

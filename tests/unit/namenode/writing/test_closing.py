@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from howdah import errors
+from howdah.namenode.calls.core import Settings
 from howdah.rpc.service import Deferred
 from howdah.testing.in_memory import InMemoryDatanode
 
@@ -38,6 +39,21 @@ def test_close_waits_for_one_replica_and_no_more(
     assert isinstance(answer, Deferred)
     assert settled(answer) is None
     nodes[1].store(block.b.blockId, block.b.generationStamp, 10)
+    assert settled(answer) is True
+
+
+@pytest.mark.req("LM-030")
+@pytest.mark.parametrize("settings", [Settings("", min_block_size_bytes=512, min_replication=2)])
+def test_close_waits_for_as_many_replicas_as_the_operator_wants(
+    client: Any, nodes: Nodes, settled: Callable[[Any], Any]
+) -> None:
+    client.create("/a", replication=3)
+    block = client.add_block("/a")
+    block.b.numBytes = 10
+    answer = client.complete("/a", block.b)
+    nodes[1].store(block.b.blockId, block.b.generationStamp, 10)
+    assert settled(answer) is None
+    nodes[2].store(block.b.blockId, block.b.generationStamp, 10)
     assert settled(answer) is True
 
 
