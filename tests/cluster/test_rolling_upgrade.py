@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +14,7 @@ from howdah.fs.api import FileSystem
 from howdah.namenode.process.rolling_back import roll_back_upgrade
 from howdah.testing import MiniCluster
 from howdah.testing.internal.failover.manifest import FileWriter, LogWriter, Manifest, Reader
+from howdah.testing.internal.started import started
 from howdah.testing.waiting import wait_until
 
 Admin = Callable[..., tuple[int, str]]
@@ -153,22 +151,6 @@ def test_each_of_two_namenodes_makes_an_image_to_go_back_to(
         assert "Proceed with rolling upgrade:" in admin("-rollingUpgrade", "query")[1]
         assert admin("-rollingUpgrade", "finalize")[0] == 0
         assert "There is no rolling upgrade in progress" in admin("-rollingUpgrade", "query")[1]
-
-
-@contextmanager
-def started(cluster: MiniCluster, name: str, kind: str, *options: str) -> Iterator[None]:
-    """A server of the cluster, with options of its own, until it is told to stop."""
-    ready = cluster.dir / f"{name}.ready-once"
-    conf = cluster._cluster.layout.server_conf_dir(name)
-    command = [sys.executable, "-m", "howdah", kind, "--conf", str(conf), *options]
-    with subprocess.Popen([*command, "--ready-file", str(ready)]) as process:
-        try:
-            wait_until(lambda: ready.exists() or process.poll() is not None, TIMEOUT_S)
-            assert process.poll() is None, f"{' '.join(command)} has ended"
-            yield
-        finally:
-            process.terminate()
-    ready.unlink()
 
 
 def blocks(cluster: MiniCluster, top: str) -> int:

@@ -11,6 +11,8 @@ from howdah.cli.main import main
 from howdah.config import Configuration
 from howdah.namenode.process import upgrading
 from howdah.testing import MiniCluster
+from howdah.testing.internal.replicas import replica_files
+from howdah.testing.internal.started import started
 from howdah.testing.waiting import wait_until
 
 
@@ -60,3 +62,37 @@ def test_cluster_is_upgraded_goes_on_and_makes_it_final(
             upgrading.roll_back(name_directories(cluster))
         assert main(["dfsadmin", "-fs", cluster.uri, "-rollingUpgrade", "query"]) == 0
         assert "There is no rolling upgrade in progress" in capsys.readouterr().out
+
+
+def test_cluster_that_is_rolled_back_has_what_it_had(capsys: pytest.CaptureFixture[str]) -> None:
+    """A datanode looks at its replicas when it starts, and goes back when it knows the namenode."""
+    with MiniCluster(datanodes=1) as cluster:
+        with cluster.connect() as fs:
+            for name in ("kept", "deleted", "longer"):
+                with fs.create(f"/{name}", replication=1) as out:
+                    out.write(name.encode())
+        cluster.stop("datanode0")
+        cluster.stop("namenode")
+        upgrading.upgrade(name_directories(cluster))
+        cluster.start("namenode")
+        cluster.start("datanode0")
+        cluster.wait_ready()
+        with cluster.connect() as fs:
+            fs.delete("/deleted")
+            with fs.append("/longer") as out:
+                out.write(b" since")
+            with fs.create("/new", replication=1) as out:
+                out.write(b"new")
+            wait_until(lambda: len(replica_files(cluster)) == 3)
+        cluster.stop("datanode0")
+        cluster.stop("namenode")
+        upgrading.roll_back(name_directories(cluster))
+        cluster.start("namenode")
+        with started(cluster, "datanode0", "datanode", "-rollback"), cluster.connect() as fs:
+            for name in ("kept", "deleted", "longer"):
+                with fs.open(f"/{name}") as file:
+                    assert file.read() == name.encode()
+            assert not fs.exists("/new")
+            assert main(["fsck", "--conf", str(cluster.conf_dir), "/"]) == 0
+        assert "is HEALTHY" in capsys.readouterr().out
+        assert len(replica_files(cluster)) == 3

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.datanode.keeper.keeper import Keeper
+from howdah.datanode.keeper.keeper import AGAIN, Keeper
 from howdah.transfer import checksum
 
 log = logging.getLogger(__name__)
@@ -24,7 +24,10 @@ def run(conf: Configuration, ready_file: Path | None = None, *, rolls_back: bool
     if slower:
         log.warning("%s", slower)
     try:
-        return Keeper(conf, ready_file, rolls_back=rolls_back).run()
+        status = AGAIN
+        while status == AGAIN:
+            status = Keeper(conf, ready_file, rolls_back=rolls_back).run()
+        return status
     except errors.HowdahError as error:
         log.error("the datanode cannot start: %s", error)
         return 1

@@ -74,6 +74,9 @@ class DataDirectories:
         rolls_back: bool = False,
     ) -> None:
         self._rolls_back = rolls_back
+        self._went_back = False
+        self.when_rolled_back: Callable[[], None] = lambda: None
+        """Told when slices were rolled back that may have been looked at before."""
         self._formatting = threading.Lock()
         self._owners: dict[str, str] = {}
         self._directories = directories
@@ -158,8 +161,8 @@ class DataDirectories:
 
         Several nameservices may join at a time, each with a pool of its own; the first one
         says which cluster this is. Returns the volumes for which the disk did not let it,
-        and why. Raises `InconsistentStorage` when a directory belongs to another cluster,
-        and the `OSError` of a process that has no descriptors or memory left.
+        and why. Raises `InconsistentStorage` when a directory belongs to another cluster, or
+        was rolled back, and the `OSError` of a process that has no descriptors or memory left.
         """
         failed: list[tuple[Volume, str]] = []
 
@@ -183,6 +186,11 @@ class DataDirectories:
                 attempt(directory, self._tie_to_cluster)
         for directory in directories:
             attempt(directory, self._make_pool)
+        if self._went_back:
+            self.when_rolled_back()
+            raise errors.InconsistentStorage(
+                f"{namespace.pool_id} was rolled back, and its replicas are looked at again"
+            )
         return failed
 
     def add(
@@ -246,8 +254,10 @@ class DataDirectories:
             log.error("%s has lost its VERSION; it is left alone", volume)
             return
         slice_ = StorageDirectory(Path(volume.pool_path(pool_id)))
-        if slice_.root.exists():
-            pool_upgrade.follow(slice_, namespace, rolls_back=self._rolls_back)
+        if slice_.root.exists() and pool_upgrade.follow(
+            slice_, namespace, rolls_back=self._rolls_back
+        ):
+            self._went_back = True
         volume.make_pool_directories(pool_id)
         if slice_.version_file.exists():
             return

@@ -22,6 +22,7 @@ import signal
 import socket
 import time
 from pathlib import Path
+from typing import Final
 
 from howdah import errors, exposure, keys
 from howdah.config import Configuration
@@ -69,6 +70,8 @@ from howdah.transfer.blocks import DatanodeAddress
 log = logging.getLogger(__name__)
 
 STOP_TIMEOUT_S = 8.0
+AGAIN: Final = -1
+"""No exit status: the datanode is to be started once more."""
 _WILDCARDS = ("0.0.0.0", "::", "")
 
 
@@ -89,7 +92,7 @@ class Keeper:
         self._for_restart = False
 
     def run(self) -> int:
-        """Start, serve, stop; the exit status."""
+        """Start, serve, stop; the exit status, or `AGAIN`."""
         self._wake_reader, self._wake_writer = os.pipe()
         os.set_blocking(self._wake_writer, False)
         paths = self._conf.get(keys.DFS_DATANODE_DATA_DIR)
@@ -100,6 +103,7 @@ class Keeper:
             tolerated=self._tolerated,
             rolls_back=self._rolls_back,
         )
+        directories.when_rolled_back = self._start_anew
         try:
             directories.settle_trash()
             self._begin(directories)
@@ -107,6 +111,10 @@ class Keeper:
             return self._end()
         finally:
             directories.close()
+
+    def _start_anew(self) -> None:
+        """What was found at the start is not what is there."""
+        self.stop("its directories were rolled back; it starts anew with what is there now", AGAIN)
 
     # --- starting ---
 

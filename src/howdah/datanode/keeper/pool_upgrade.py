@@ -37,8 +37,9 @@ _WITH_REPLICAS: Final = (block_files.FINALIZED, block_files.RBW)
 _deleting: Final[set[Path]] = set()
 
 
-def follow(pool: StorageDirectory, namespace: Namespace, *, rolls_back: bool) -> None:
-    """Bring a slice that exists to where the namenode stands; it is not in use yet.
+def follow(pool: StorageDirectory, namespace: Namespace, *, rolls_back: bool) -> bool:
+    """Bring a slice that exists to where the namenode stands; it is not in use yet. True if it
+    was rolled back: other replicas are there now.
 
     Raises InconsistentStorage for another namespace, and for one that is older unless the
     datanode `rolls_back`.
@@ -50,7 +51,7 @@ def follow(pool: StorageDirectory, namespace: Namespace, *, rolls_back: bool) ->
             raise errors.InconsistentStorage(
                 f"{pool.root} has a {PREVIOUS_NAME} and no {pool.version_file}"
             )
-        return
+        return False
     if version.namespace_id != namespace.namespace_id:
         raise errors.InconsistentStorage(
             f"Incompatible namespaceIDs in {pool.root}: "
@@ -61,6 +62,8 @@ def follow(pool: StorageDirectory, namespace: Namespace, *, rolls_back: bool) ->
         _upgrade(pool, namespace)
     elif version.ctime_ms > namespace.ctime_ms:
         _go_back(pool, version, namespace, rolls_back=rolls_back)
+        return True
+    return False
 
 
 def _version(pool: StorageDirectory) -> BlockPoolVersion | None:

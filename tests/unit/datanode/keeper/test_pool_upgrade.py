@@ -104,9 +104,12 @@ def test_rollback_brings_back_what_was_deleted_and_takes_away_what_came(
     put(pool.current / "rbw" / "blk_6", b"new")
     with pytest.raises(errors.InconsistentStorage, match="howdah datanode -rollback"):
         start(tmp_path, OLD)
-    start(tmp_path, OLD, rolls_back=True)
+    # What was looked at before is not what is there: it starts once more.
+    with pytest.raises(errors.InconsistentStorage, match="looked at again"):
+        start(tmp_path, OLD, rolls_back=True)
     assert files(pool.current) == before
     assert not (pool.root / "previous").exists()
+    start(tmp_path, OLD, rolls_back=True)
     start(tmp_path, OLD)
 
 

@@ -1,0 +1,29 @@
+"""Servers of a cluster that are started once with options of their own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from howdah.testing import MiniCluster
+from howdah.testing.waiting import wait_until
+
+TIMEOUT_S = 60.0
+
+
+@contextmanager
+def started(cluster: MiniCluster, name: str, kind: str, *options: str) -> Iterator[None]:
+    """A server of the cluster, with options of its own, until it is told to stop."""
+    ready = cluster.dir / f"{name}.ready-once"
+    conf = cluster._cluster.layout.server_conf_dir(name)
+    command = [sys.executable, "-m", "howdah", kind, "--conf", str(conf), *options]
+    with subprocess.Popen([*command, "--ready-file", str(ready)]) as process:
+        try:
+            wait_until(lambda: ready.exists() or process.poll() is not None, TIMEOUT_S)
+            assert process.poll() is None, f"{' '.join(command)} has ended"
+            yield
+        finally:
+            process.terminate()
+    ready.unlink()
