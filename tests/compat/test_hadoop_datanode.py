@@ -83,7 +83,9 @@ class Mixed:
     @contextmanager
     def java(self) -> Iterator[subprocess.Popen[bytes]]:
         """Hadoop's datanode, as soon as it is started."""
-        command = [*hadoop_java(self._class_path, self._conf_dir), _MAIN]
+        # Its pages are at a port that nothing asks for.
+        pages = ("-D", "dfs.datanode.http.address=127.0.0.1:0")
+        command = [*hadoop_java(self._class_path, self._conf_dir), _MAIN, *pages]
         with self._log.open("ab") as output:
             process = subprocess.Popen(command, stdout=output, stderr=output)
         try:

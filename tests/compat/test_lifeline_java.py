@@ -14,6 +14,8 @@ from howdah.testing.internal.hadoop.java import hadoop_java
 from howdah.testing.waiting import wait_until
 
 _MAIN = "org.apache.hadoop.hdfs.server.datanode.DataNode"
+# At a port that nothing asks for.
+_PAGES = ("-D", "dfs.datanode.http.address=127.0.0.1:0")
 _START_S = 90.0
 
 
@@ -75,7 +77,7 @@ def hadoops_datanode(cluster: MiniCluster, class_path: str, relay: str) -> Itera
     )
     with (cluster.dir / "hadoop.log").open("ab") as output:
         process = subprocess.Popen(
-            [*hadoop_java(class_path, conf_dir), _MAIN], stdout=output, stderr=output
+            [*hadoop_java(class_path, conf_dir), _MAIN, *_PAGES], stdout=output, stderr=output
         )
     try:
         yield

@@ -38,6 +38,11 @@ public class MiniDFSCluster implements AutoCloseable {
 
   private static final int RECONNECT_S = 30;
 
+  static {
+    // As Hadoop's does: some suites take it for granted.
+    FileSystem.enableSymlinks();
+  }
+
   private final Control control = new Control();
   private final Configuration conf;
   private final int id;
