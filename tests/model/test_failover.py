@@ -139,6 +139,7 @@ class FailoverMachine(RuleBasedStateMachine):
             errors.RecoveryInProgress,
             errors.UnregisteredNode,
             errors.RemoteError,
+            errors.RetriableError,
         ):
             return None
         finally:
@@ -604,11 +605,13 @@ class FailoverMachine(RuleBasedStateMachine):
             self.ordered = [{}, {}]
             self.read_files(0)
             self.read_files(1)
+        in_peace = 0
         for _ in range(30 + 3 * len(self.blocks)):
-            if not self.unsettled():
+            in_peace = 0 if self.unsettled() else in_peace + 1
+            # That a block is badly placed is found in the round after it got its replicas.
+            if in_peace == 3:
                 break
             self.settle()
-        self.settle()
         unsettled = self.unsettled()
         assert not unsettled, unsettled
         self.check_agreement()
@@ -652,6 +655,9 @@ class FailoverMachine(RuleBasedStateMachine):
                 found.append(f"{block} of {wanted}: {block.replicas}, {self.good_copies(block)}")
             if block.corrupt:
                 found.append(f"{block} is corrupt at {block.corrupt}")
+        misplaced = core.reconstruction.counts().misplaced
+        if misplaced:
+            found.append(f"{misplaced} blocks are to be spread")
         known = set(self.blocks)
         for node in self.nodes:
             for replicas in node.replicas.values():
