@@ -258,6 +258,7 @@ def test_the_caller_that_has_been_idle_for_longest_makes_room(
     first, second = caller(served), caller(served)
     assert ask(served, first) == 1
     third = caller(served)
+    assert ask(served, third) == 1
     accepted = served.server.accepted
     assert ask(served, first) == ask(served, third) == 1
     assert served.server.accepted == accepted == 3, "both kept their connections"
