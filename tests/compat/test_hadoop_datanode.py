@@ -284,6 +284,7 @@ def silenced(
         mixed.cluster.pause("datanode0")
     else:
         java.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, java.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
     try:
         wait_until(lambda: heard(ours=who != "ours") > heard(ours=who == "ours"), 30)
         yield

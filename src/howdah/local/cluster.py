@@ -30,6 +30,7 @@ from howdah.local.layout import Layout, role_of
 from howdah.local.processes import (
     POLL_S,
     is_running,
+    pause_group,
     signal_group,
     signal_process,
     wait_until_ended,
@@ -225,6 +226,13 @@ class LocalCluster:
         if not self.is_running(name):
             raise ServerFailed(f"{name} is not running")
         signal_group(self.pids[name], number)
+
+    def pause(self, name: str) -> None:
+        """Freeze a running server and all that it started; they stand still when this returns."""
+        if not self.is_running(name):
+            raise ServerFailed(f"{name} is not running")
+        if not pause_group(self.pids[name], STOP_TIMEOUT_S):
+            raise ServerFailed(f"{name} still runs {STOP_TIMEOUT_S:g} s after it was paused")
 
     def _wait_ended(self, pids: list[int], timeout_s: float) -> list[int]:
         left = wait_until_ended(pids, timeout_s)

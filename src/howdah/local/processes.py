@@ -11,21 +11,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 POLL_S = 0.002
+_STANDING_STILL = frozenset("TtZX")
 
 
 def state_and_start(pid: int) -> tuple[str, str] | None:
     """A letter for what the process does, and when it started in the system's words."""
     if sys.platform == "linux":
-        try:
-            status = Path(f"/proc/{pid}/stat").read_text()
-        except (FileNotFoundError, ProcessLookupError):
+        fields = _stat_fields(Path(f"/proc/{pid}"))
+        if not fields:
             return None
-        # The second field is the name in brackets and may have blanks in it.
-        fields = status.rpartition(")")[2].split()
         state, threads, since = fields[0], fields[17], fields[19]
         # The first thread may have ended before the others, which hold files and locks.
         return "D" if state == "Z" and threads != "1" else state, since
@@ -65,6 +63,46 @@ def signal_process(pid: int, number: signal.Signals) -> bool:
 def is_paused(pid: int) -> bool:
     found = state_and_start(pid)
     return found is not None and found[0] == "T"
+
+
+def pause_group(pid: int, timeout_s: float) -> bool:
+    """SIGSTOP the group that `pid` leads; False if a part of it still runs when time is up.
+
+    The signal alone says nothing of when: a thread that runs on another core goes on for
+    some milliseconds after `killpg` has returned, and may send what it was about to say.
+    """
+    deadline = time.monotonic() + timeout_s
+    signal_group(pid, signal.SIGSTOP)
+    while not set(_states_of_group(pid)) <= _STANDING_STILL:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_S)
+    return True
+
+
+def _states_of_group(leader: int) -> Iterator[str]:
+    """A letter for what each thread of the group does; of each process where threads are hidden."""
+    if sys.platform != "linux":
+        answer = subprocess.run(
+            ["ps", "-A", "-o", "pgid=,stat="], capture_output=True, text=True, check=True
+        ).stdout
+        for group, state in (line.split() for line in answer.splitlines()):
+            if group == str(leader):
+                yield state[0]
+        return
+    for process in Path("/proc").glob("[0-9]*"):
+        if _stat_fields(process)[2:3] == [str(leader)]:
+            for thread in process.glob("task/*"):
+                yield from _stat_fields(thread)[:1]
+
+
+def _stat_fields(task: Path) -> list[str]:
+    """State, parent, group and what follows in a process's or thread's `stat`; [] if it is gone."""
+    try:
+        # The second field is the name in brackets and may have blanks in it.
+        return (task / "stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
 
 
 def is_running(pid: int) -> bool:

@@ -290,7 +290,7 @@ class MiniCluster:
         """Freeze a server (SIGSTOP): it keeps its connections and says nothing."""
         self._check(name)
         with self._lock:
-            self._cluster.signal(name, signal.SIGSTOP)
+            self._cluster.pause(name)
 
     def resume(self, name: str) -> None:
         """Let a paused server go on."""

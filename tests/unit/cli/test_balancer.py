@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -174,8 +175,18 @@ def test_spans_and_moments_are_written_as_hadoop_does() -> None:
     assert moment(datetime(2026, 1, 23, 15, 26, 0)) == "Jan 23, 2026, 3:26:00 PM"
 
 
-def test_the_table_has_hadoops_columns(capsys: pytest.CaptureFixture[str]) -> None:
-    output = Output(is_json=False)
+@pytest.mark.parametrize(
+    ("now", "first_column"),
+    [
+        (datetime(2026, 11, 3, 9, 5, 9), "Nov 3, 2026, 9:05:09 AM           2"),
+        # One character too long for the column, which goes on behind it, as in Java.
+        (datetime(2026, 11, 23, 10, 15), "Nov 23, 2026, 10:15:00 AM          2"),
+    ],
+)
+def test_the_table_has_hadoops_columns(
+    capsys: pytest.CaptureFixture[str], now: datetime, first_column: str
+) -> None:
+    output = Output(is_json=False, now=lambda: now)
     output.head()
     output.iteration("hdfs://nn", Result(2, Status.NO_MOVE_BLOCK, 1 << 20, 0, 3 << 20, 7))
     output.progress(Progress(1, 1, 1, 1))
@@ -183,11 +194,11 @@ def test_the_table_has_hadoops_columns(capsys: pytest.CaptureFixture[str]) -> No
     head, why, row, took = capsys.readouterr().out.splitlines()
     assert head == HEAD
     assert why == "No block can be moved. Exiting..."
-    assert row[25:] == (
-        "         2                 3 MB                1 MB                0 B"
+    assert row == (
+        first_column + "                 3 MB                1 MB                0 B"
         "                  7  hdfs://nn"
     )
-    assert "Balancing took 0" in took
+    assert re.fullmatch(r"\w+ \d+, 2026, [\d:]+ AM +Balancing took [\d.]+ (milli)?seconds", took)
 
 
 def test_json_has_an_object_for_each_iteration(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
@@ -61,9 +62,16 @@ def moment(now: datetime) -> str:
 class Output:
     """Text or JSON on standard output, progress on standard error where that is a terminal."""
 
-    def __init__(self, *, is_json: bool, what: str = "Balancing") -> None:
-        """`what` took some time, in the end."""
+    def __init__(
+        self,
+        *,
+        is_json: bool,
+        what: str = "Balancing",
+        now: Callable[[], datetime] = datetime.now,
+    ) -> None:
+        """`what` took some time, in the end; `now` is what the rows say."""
         self._what = what
+        self._now = now
         self._is_json = is_json
         self._shows_progress = sys.stderr.isatty()
         self._shown_s = 0.0
@@ -89,7 +97,7 @@ class Output:
         if result.status is Status.NO_MOVE_BLOCK:
             print("No block can be moved. Exiting...")
         print(
-            f"{moment(datetime.now()):<24} {result.number:>10}  "
+            f"{moment(self._now()):<24} {result.number:>10}  "
             f"{byte_text(result.moved_bytes):>19}  {byte_text(result.left_bytes):>18}  "
             f"{byte_text(result.planned_bytes):>17}  {result.moved_blocks:>17}  {uri}",
             flush=True,
@@ -121,7 +129,7 @@ class Output:
             return
         if error:
             self.say(f"{error}.  Exiting ...")
-        self.say(f"{moment(datetime.now()):<24} {self._what} took {time_text(int(span_s * 1000))}")
+        self.say(f"{moment(self._now()):<24} {self._what} took {time_text(int(span_s * 1000))}")
 
     def progress(self, progress: Progress) -> None:
         now_s = time.monotonic()

@@ -24,7 +24,9 @@ NAME_NODE_INFO = "Hadoop:service=NameNode,name=NameNodeInfo"
 SHARED = ("qjournal:", "QJM to ")
 """How ours and Hadoop's begin to name the log on the journal nodes."""
 RESYNC = "(will try to re-sync on next segment)"
-NOT_YET_HEALTHY = "is not currently healthy"
+NOT_YET = ("is not currently healthy", "No other node is currently active")
+"""Said while a controller that was just started has not asked its namenode how it is, or while
+the namenode that is active has not been elected again after its controller went."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +89,7 @@ def fail_over(cluster: MiniCluster, target: str | None = None) -> Failover:
     while True:
         began_at = time.monotonic()
         status, told = haadmin(cluster, "-failover", old, new)
-        # The controller of a namenode that has just started has not asked it how it is yet.
-        if NOT_YET_HEALTHY not in told or began_at > deadline:
+        if not any(text in told for text in NOT_YET) or began_at > deadline:
             break
         time.sleep(0.1)
     assert status == 0, told
