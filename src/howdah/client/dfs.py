@@ -45,6 +45,15 @@ if TYPE_CHECKING:
 _ALL_CLIENTS: weakref.WeakSet[DFSClient] = weakref.WeakSet()
 
 
+_MEMORY_POLICY_ID = 15
+"""LAZY_PERSIST: HdfsConstants.MEMORY_STORAGE_POLICY_ID in Hadoop."""
+
+
+def _is_lazy_persist(status: types_pb2.HdfsFileStatusProto) -> bool:
+    """By the policy that the namenode gave the file, whether from a flag or from a directory."""
+    return status.storagePolicy == _MEMORY_POLICY_ID
+
+
 def _overwriting(overwrite: bool) -> CreateFlag:
     return CreateFlag.OVERWRITE if overwrite else CreateFlag.NONE
 
@@ -175,6 +184,7 @@ class DFSClient:
             replication=status.block_replication or 1,
             flags=flags,
             favored_nodes=tuple(favored_nodes),
+            lazy_persist=_is_lazy_persist(status),
         )
         return self._opened(file, progress)
 
@@ -213,6 +223,7 @@ class DFSClient:
             previous=block.block if in_new_block and block is not None else None,
             replication=status.block_replication or 1,
             flags=flags,
+            lazy_persist=_is_lazy_persist(status),
         )
         return self._opened(file, progress)
 

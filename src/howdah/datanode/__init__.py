@@ -4,9 +4,11 @@ Rooms, from the bottom to the top; each imports only rooms above it in this list
 
 - `channel`      what the two processes say to each other
 - `volumes`      data directories, each on a disk of its own
+- `memory`       replicas in memory: what they take, and which of them a disk has too
 - `replicas`     the replicas: their states, their files, and every change of both
 - `transfer`     the data port
 - `recovery`     block recovery
+- `lazy_persist` carries replicas from memory to disks
 - `disk_balancer` evens out the volumes, by a plan
 - `process`      the data process
 - `scanners`     verification of what is on the disks

@@ -6,6 +6,7 @@ by hand, and a typo in a key fails at the start and not in a thread.
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,6 +74,12 @@ class DataSettings:
     """How long a replica is kept for its client over a restart."""
 
     latency: LatencySettings = DEFAULT_LATENCY
+    memory_bytes: int = 0
+    """What replicas on volumes in memory may take."""
+    lazy_writer_interval_s: float = 60.0
+    """Between two rounds that save them to disks."""
+    non_local_lazy_persist: bool = False
+    """Whether clients on other machines may write there."""
 
     @classmethod
     def of(cls, conf: Configuration) -> DataSettings:
@@ -103,6 +110,9 @@ class DataSettings:
             balance_moves=conf.get(keys.DFS_DATANODE_BALANCE_MAX_CONCURRENT_MOVES),
             disk_balancer=_disk_balancer(conf),
             block_pinning=conf.get(keys.DFS_DATANODE_BLOCK_PINNING_ENABLED),
+            memory_bytes=_memory_bytes(conf),
+            lazy_writer_interval_s=conf.get(keys.DFS_DATANODE_LAZYWRITER_INTERVAL_SEC),
+            non_local_lazy_persist=conf.get(keys.DFS_DATANODE_NON_LOCAL_LAZY_PERSIST),
             check_timeout_s=conf.get(keys.DFS_DATANODE_DISK_CHECK_TIMEOUT),
             latency=LatencySettings(
                 measures_peers=conf.get(keys.DFS_DATANODE_PEER_STATS_ENABLED),
@@ -184,6 +194,21 @@ def reserves(conf: Configuration) -> Callable[[str, Path], Reserve]:
         )
 
     return reserve
+
+
+def _memory_bytes(conf: Configuration) -> int:
+    """Raises `InvalidConfiguration` where this process may not lock so much, as Hadoop does: the
+    key says what an administrator granted, and RLIMIT_MEMLOCK what the system did."""
+    conf.get(keys.DFS_DATANODE_RAM_DISK_REPLICA_TRACKER)
+    wanted = conf.get(keys.DFS_DATANODE_MAX_LOCKED_MEMORY)
+    granted, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    if granted != resource.RLIM_INFINITY and wanted > granted:
+        raise errors.InvalidConfiguration(
+            "Cannot start datanode because the configured max locked memory size "
+            f"({keys.DFS_DATANODE_MAX_LOCKED_MEMORY.name}) of {wanted} bytes is more than the "
+            f"datanode's available RLIMIT_MEMLOCK ulimit of {granted} bytes."
+        )
+    return wanted
 
 
 def _disk_balancer(conf: Configuration) -> DiskBalancerSettings:

@@ -292,3 +292,27 @@ DFS_DISK_BALANCER_PLAN_THRESHOLD_PERCENT = decimal(
 DFS_DISK_BALANCER_PLAN_VALID_INTERVAL = duration(
     "dfs.disk.balancer.plan.valid.interval", "1d", "ms", "How old a plan may be when it is begun."
 )
+
+DFS_DATANODE_MAX_LOCKED_MEMORY = size(
+    "dfs.datanode.max.locked.memory",
+    "0",
+    "Bytes that replicas on [RAM_DISK] volumes may take; 0: nothing is written there.",
+)
+DFS_DATANODE_LAZYWRITER_INTERVAL_SEC = integer(
+    "dfs.datanode.lazywriter.interval.sec",
+    60,
+    "Seconds between two rounds in which replicas in memory get copies on disks.",
+    minimum=1,
+)
+_TRACKER = "org.apache.hadoop.hdfs.server.datanode.fsdataset.impl.RamDiskReplicaLruTracker"
+DFS_DATANODE_RAM_DISK_REPLICA_TRACKER = choice(
+    "dfs.datanode.ram.disk.replica.tracker",
+    _TRACKER,
+    [_TRACKER],
+    "Which replicas leave the memory first: those that were used least recently.",
+)
+DFS_DATANODE_NON_LOCAL_LAZY_PERSIST = boolean(
+    "dfs.datanode.non.local.lazy.persist",
+    False,
+    "Whether clients on other machines may write to [RAM_DISK] volumes.",
+)

@@ -412,3 +412,9 @@ DFS_NAMENODE_MAINTENANCE_REPLICATION_MIN = integer(
     "Replicas on other datanodes that a block needs while some are in maintenance.",
     minimum=0,
 )
+DFS_NAMENODE_LAZYPERSIST_FILE_SCRUB_INTERVAL_SEC = integer(
+    "dfs.namenode.lazypersist.file.scrub.interval.sec",
+    300,
+    "How often files of LAZY_PERSIST that were lost are deleted; 0: never.",
+    minimum=0,
+)

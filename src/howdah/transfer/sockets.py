@@ -184,6 +184,8 @@ class Connection:
         self._write_timeout_s = write_timeout_s
         self.peer = _name(sock, peer=True)
         self.local = _name(sock, peer=False)
+        self.is_same_machine = self.is_local or _is_on_one_machine(sock)
+        """Both ends have one address, as Hadoop's `Peer.isLocal` has it, or loopback ones."""
 
     def __repr__(self) -> str:
         return f"Connection({self.local} -> {self.peer})"
@@ -429,6 +431,14 @@ def _stop_pacing(sock: socket.socket) -> None:
         peer, here = sock.getpeername()[0], sock.getsockname()[0]
         if peer == here or peer.startswith("127."):
             sock.setsockopt(socket.IPPROTO_TCP, congestion_control, _UNPACED)
+
+
+def _is_on_one_machine(sock: socket.socket) -> bool:
+    try:
+        peer, here = sock.getpeername()[0], sock.getsockname()[0]
+    except (OSError, IndexError):
+        return False
+    return bool(peer == here or peer.startswith("127."))
 
 
 def _name(sock: socket.socket, *, peer: bool) -> str:

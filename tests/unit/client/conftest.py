@@ -351,7 +351,10 @@ class FakeNamenode:
     def create(self, path: str, client_name: str, **options: Any) -> types_pb2.HdfsFileStatusProto:
         self.calls.append(("create", path, options))
         self.files[path] = FakeFile(next(self._ids), options["block_size"])
-        return self._status(path)
+        status = self._status(path)
+        if options.get("flags", CreateFlag.NONE) & CreateFlag.LAZY_PERSIST:
+            status.storagePolicy = 15
+        return status
 
     def append(
         self, path: str, client_name: str, flags: CreateFlag = CreateFlag.NONE

@@ -62,6 +62,8 @@ class OpenFile:
     replication: int = 1
     flags: CreateFlag = CreateFlag.NONE
     favored_nodes: tuple[str, ...] = ()
+    lazy_persist: bool = False
+    """Datanodes beside the client may keep its replicas in memory for a while."""
 
 
 class DFSOutputStream:
@@ -98,7 +100,7 @@ class DFSOutputStream:
             client_name,
             file.checksum,
             file.block_size,
-            lazy_persist=bool(file.flags & CreateFlag.LAZY_PERSIST),
+            lazy_persist=file.lazy_persist,
         )
         self._streamer = Streamer(
             Pipeline(

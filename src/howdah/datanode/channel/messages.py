@@ -49,6 +49,15 @@ class ReplicaDeleted:
 
 
 @dataclass(frozen=True, slots=True)
+class CopiesCounted:
+    """Copies of replicas in memory take so many bytes more on this volume, or fewer."""
+
+    pool_id: str
+    storage_id: str
+    change_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class DeletionEnded:
     """An order to delete this replica was carried out, or could not be; it does nothing more."""
 
@@ -173,6 +182,7 @@ class OutliersFound:
 Event = (
     ReplicaOpened
     | ReplicaReceived
+    | CopiesCounted
     | ReplicaDeleted
     | DeletionEnded
     | CorruptFound

@@ -290,13 +290,6 @@ class DataDirectories:
 
 
 def _find(storage: StorageDirectory, kind: StorageType, reserve: Reserve) -> _Directory:
-    if kind is StorageType.RAM_DISK:
-        # Replicas would stay there, and be gone with the next start of the machine.
-        raise errors.UnsupportedOperation(
-            f"Data directory [RAM_DISK]{storage.root}: nothing writes replicas from memory to a "
-            "disk here. Take it out of dfs.datanode.data.dir; files of the storage policy "
-            "LAZY_PERSIST are on DISK then"
-        )
     with contextlib.suppress(FileNotFoundError):
         # A disk that can't be read is a failed volume; what `state` refuses is a mistake.
         os.listdir(storage.root)

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.messages import (
+    CopiesCounted,
     DeletionEnded,
     Event,
     ReplicaDeleted,
@@ -106,6 +107,8 @@ class Inventory:
                     self._put(block, storage_id, ReplicaState.FINALIZED)
                 case ReplicaDeleted(block, _):
                     self._drop(block.pool_id, block.block_id)
+                case CopiesCounted(pool_id, storage_id, change_bytes):
+                    self.volumes[storage_id].count(pool_id, change_bytes)
                 case DeletionEnded(block):
                     key = _key(block)
                     self._deletions[key] -= 1

@@ -31,6 +31,7 @@ from howdah.datanode.channel.link import Link, LinkClosed
 from howdah.datanode.channel.messages import (
     BlockSynchronized,
     Command,
+    CopiesCounted,
     CorruptFound,
     DeletionEnded,
     Message,
@@ -194,9 +195,9 @@ class Keeper:
         scans = ScanSettings.of(conf)
         self._scanners = VolumeScanners(scans, self._inventory.finalized, self._command)
         self._directory_scanner = DirectoryScanner(
-            scans, volumes.working, self._inventory, self._command
+            scans, volumes.on_disks, self._inventory, self._command
         )
-        for volume in volumes.working():
+        for volume in volumes.on_disks():
             self._scanners.add(volume)
         self._reconfiguration = Reconfiguration(
             conf,
@@ -307,7 +308,7 @@ class Keeper:
             case ReplicaOpened() | ReplicaReceived() | ReplicaDeleted():
                 self._inventory.apply(message)
                 self._nameservices.tell(message)
-            case DeletionEnded():
+            case DeletionEnded() | CopiesCounted():
                 self._inventory.apply(message)
             case CorruptFound() | BlockSynchronized():
                 self._nameservices.tell(message)

@@ -194,7 +194,8 @@ class Reconfiguration:
             )
         )
         self._inventory.add(volume, replicas)
-        self._scanners.add(volume)
+        if not volume.is_transient:
+            self._scanners.add(volume)
         log.info("%s is added with %d replicas", volume, len(replicas))
 
     def _remove(self, volume: Volume) -> None:

@@ -24,6 +24,7 @@ from howdah.datanode.channel.messages import (
     BalanceBandwidth,
     CheckVolumes,
     Command,
+    CopiesCounted,
     Event,
     Identity,
     Invalidate,
@@ -43,6 +44,7 @@ from howdah.datanode.channel.messages import (
 )
 from howdah.datanode.disk_balancer.worker import DiskBalancer
 from howdah.datanode.latency.meters import DiskMeter, DiskOp, OutlierReports, PeerMeter
+from howdah.datanode.lazy_persist.lazy_writer import LazyWriter
 from howdah.datanode.process import reconfiguration
 from howdah.datanode.process.hot_swap import add_volume, connect_gauge, remove_volume
 from howdah.datanode.process.ipc import ClientDatanodeProtocol, service
@@ -56,7 +58,7 @@ from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.copies import Copies
 from howdah.datanode.transfer.data_server import DataServer
 from howdah.datanode.transfer.restart import announce_restart
-from howdah.datanode.volumes.volumes import VolumeSet
+from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.rpc.service import Registry
 from howdah.rpc.threaded import ThreadedRpcServer
 
@@ -88,7 +90,10 @@ class DataProcess:
             inheritance.replicas,
             self._tell,
             inheritance.settings.stop_timeout_s,
+            inheritance.settings.memory_bytes,
         )
+        self._store.in_memory.on_copy_bytes = self._count_copies
+        self._lazy_writer = LazyWriter(self._store, inheritance.settings.lazy_writer_interval_s)
         self._copies = Copies(self._store, inheritance.settings)
         self._server = DataServer(inheritance.data_listener, self._store, inheritance.settings)
         self._local_server: DataServer | None = None
@@ -139,6 +144,9 @@ class DataProcess:
             if volume.meter is not None
         }
 
+    def _count_copies(self, pool_id: str, volume: Volume, change_bytes: int) -> None:
+        self._tell(CopiesCounted(pool_id, volume.storage_id, change_bytes))
+
     def _connect_gauges(self, gauges: Gauges) -> None:
         self._server.on_count = gauges.set_connections
         self._copies.on_count = gauges.set_copies
@@ -157,6 +165,7 @@ class DataProcess:
             self._local_server.start()
         self._ipc.start()
         self._outliers.start()
+        self._lazy_writer.start()
         try:
             while True:
                 for message in self._link.receive():

@@ -20,6 +20,7 @@ from queue import SimpleQueue
 
 from howdah import errors
 from howdah.datanode.channel.messages import DeletionEnded, Recheck, Reconcile
+from howdah.datanode.process.second_look import verify_again
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.volumes.volumes import Volume
 from howdah.transfer.blocks import ExtendedBlock
@@ -100,7 +101,7 @@ class VolumeWorkers:
                 return
             try:
                 if isinstance(item, Recheck):
-                    self._store.verify_again(item.block, item.start, item.stop)
+                    verify_again(self._store, item.block, item.start, item.stop)
                 else:
                     self._store.invalidate(item)
             except (errors.HowdahError, OSError) as error:

@@ -48,7 +48,7 @@ from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.replicas.writers import BriefHold
 from howdah.datanode.volumes import block_files
-from howdah.transfer.blocks import ExtendedBlock
+from howdah.transfer.blocks import ExtendedBlock, StorageType
 
 log = logging.getLogger(__name__)
 
@@ -219,10 +219,9 @@ def _copy(store: BlockStore, pool_id: str, replica: Replica, target: ExtendedBlo
     end = target.length_bytes
     with store.open(replica.as_block(pool_id)) as opened:
         last_sum = opened.sum_up_to(end)
-        # What an earlier attempt has made is older, and gives way.
-        writer = store.create(
-            target, opened.checksum, opened.volume.storage_type, temporary=True, holder=holder
-        )
+        # What an earlier attempt has made is older, and gives way. No copy goes to memory.
+        kind = StorageType.DISK if opened.volume.is_transient else opened.volume.storage_type
+        writer = store.create(target, opened.checksum, kind, temporary=True, holder=holder)
         try:
             writer.copy_from(opened, end, last_sum)
             made = store.finalize(writer, durable=True)

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 from howdah import errors
 from howdah.datanode.replicas.replicas import Replica, Tail
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
-from howdah.transfer.checksum import ChecksumSpec, crc, verify_chunks
+from howdah.transfer.checksum import ChecksumSpec, ChecksumType, crc, verify_chunks
 from howdah.transfer.meta_header import META_HEADER_BYTES, decode_meta_header
 
 VERIFY_BYTES = 4 * 1024 * 1024
@@ -37,13 +38,16 @@ class OpenReplica:
     @classmethod
     def of(cls, replica: Replica, volume: Volume, paths: tuple[str, str]) -> OpenReplica:
         """Open (block file, meta file). Raises what `os.open` does, and
-        `ChecksumMismatch` where the meta file is none."""
+        `ChecksumMismatch` where the meta file is none. Hadoop's datanode writes no sums of a
+        replica in memory whose client sends none: such a one is read without."""
         block_fd = os.open(paths[0], os.O_RDONLY)
         try:
             meta_fd = os.open(paths[1], os.O_RDONLY)
             try:
                 header = os.pread(meta_fd, META_HEADER_BYTES, 0)
                 checksum = decode_meta_header(header)
+                if volume.is_transient and _has_no_sums(replica, meta_fd):
+                    checksum = ChecksumSpec(ChecksumType.NULL, checksum.bytes_per_checksum)
             except BaseException:
                 os.close(meta_fd)
                 raise
@@ -143,3 +147,8 @@ class OpenReplica:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _has_no_sums(replica: Replica, meta_fd: int) -> bool:
+    is_final = replica.stored_as is ReplicaState.FINALIZED
+    return is_final and os.fstat(meta_fd).st_size == META_HEADER_BYTES

@@ -18,6 +18,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 from howdah import errors
 from howdah.datanode.channel.messages import ReplicaOpened, ReplicaReceived
@@ -35,6 +36,17 @@ from howdah.transfer.checksum import ChecksumSpec
 from howdah.transfer.ops import WriteBlock
 
 log = logging.getLogger(__name__)
+
+
+def expect_back(store: BlockStore, pool_id: str, replica: Replica, until_ms: int) -> None:
+    """If this datanode is back before `until_ms`, its client goes on with the replica."""
+    volume = store.volumes[replica.volume_id]
+    path = volume.restart_path(pool_id, replica.block_id)
+    try:
+        Path(path).write_text(str(until_ms), "ascii")
+    except OSError as error:
+        # It will be one that waits for recovery, as after any other end.
+        log.warning("cannot write %s: %s", path, error)
 
 
 def append(store: BlockStore, request: WriteBlock, holder: Stoppable) -> ReplicaWriter:
@@ -162,6 +174,7 @@ def _reopen_finalized(
         last_sum = opened.sum_up_to(opened.length_bytes)
         on_disk = opened.checksum
     store.rename(pool_id, replica, ReplicaState.RBW, stamp, lambda: replica.reopen(stamp, last_sum))
+    store.in_memory.grow(pool_id, replica, request.block.length_bytes)
     return _writer(store, replica, request, on_disk, replica.length_bytes, holder)
 
 

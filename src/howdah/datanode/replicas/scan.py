@@ -24,8 +24,9 @@ made of, and is deleted.
 A block whose files can't be read is left out, and a volume that can't be read, or can't
 prove itself after that, has failed: the others serve.
 
-Of two replicas of one block the newer, then the longer, stays; the other goes to
-the quarantine. Nothing that may be the only copy of somebody's bytes is deleted.
+Of two replicas of one block the newer, then the longer, stays, then the one on a disk; the
+other goes to the quarantine, or is deleted if it is in memory. Nothing that may be the only copy
+of somebody's bytes is deleted. What was saved of memory (`saved_copies`) is finalized first.
 
 The checksums of finalized replicas are not verified here: that takes long, and
 readers and the block scanner do it. Those of a replica that was being written are all
@@ -42,6 +43,7 @@ import time
 from dataclasses import dataclass, field
 
 from howdah import errors
+from howdah.datanode.memory import saved_copies
 from howdah.datanode.replicas.replicas import Replica, ReplicaMap
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes import block_files
@@ -105,6 +107,7 @@ def _scan_volume(
 ) -> int:
     """How many blocks could not be read. `OSError` where a directory can't."""
     _clear_tmp(volume, pool_id)
+    _recover_saved(volume, pool_id)
     awaited = _take_restart_files(volume, pool_id, now_ms)
     finalized = _read(volume.finalized_path(pool_id), deep=True)
     rbw = _read(volume.rbw_path(pool_id), deep=False)
@@ -126,6 +129,15 @@ def _scan_volume(
             unread += 1
             log.error("block %d of %s on %s cannot be read: %s", block_id, pool_id, volume, error)
     return unread
+
+
+def _recover_saved(volume: Volume, pool_id: str) -> None:
+    if volume.is_transient:
+        return
+    aside = saved_copies.recover(volume, pool_id)
+    if aside:
+        quarantine(volume, pool_id, aside, "its block has a newer replica, or it has no sums")
+    saved_copies.end_recovery(volume, pool_id)
 
 
 def _leave(volume: Volume, reason: str, replicas: ReplicaMap) -> None:
@@ -157,13 +169,26 @@ def _plain(
 def _admit(volumes: VolumeSet, pool_id: str, replica: Replica, replicas: ReplicaMap) -> None:
     existing = replicas.remove(pool_id, replica.block_id)
     if existing is not None:
+
+        def rank(each: Replica) -> tuple[int, bool, int, bool]:
+            return _rank(volumes, each)
+
         # The meta file goes first, as the scan of a later start judges it then.
-        loser = min(existing, replica, key=_rank)
+        loser = min(existing, replica, key=rank)
         volume = volumes[loser.volume_id]
         block_file, meta_file = replica_paths(volume, pool_id, loser)
         if loser is existing:
             volume.count(pool_id, -_files_bytes(volume, pool_id, loser))
-        quarantine(volume, pool_id, [meta_file, block_file], "another volume has a better replica")
+        winner = replica if loser is existing else existing
+        if volume.is_transient and not volumes[winner.volume_id].is_transient:
+            # It takes memory, and a disk has as much of it.
+            log.info("deleting %r in memory: %r is on a disk", loser, winner)
+            os.unlink(block_file)
+            os.unlink(meta_file)
+        else:
+            quarantine(
+                volume, pool_id, [meta_file, block_file], "another volume has a better replica"
+            )
         if loser is replica:
             replicas.add(pool_id, existing)
             return
@@ -172,11 +197,12 @@ def _admit(volumes: VolumeSet, pool_id: str, replica: Replica, replicas: Replica
     volume.count(pool_id, _files_bytes(volume, pool_id, replica))
 
 
-def _rank(replica: Replica) -> tuple[int, bool, int]:
+def _rank(volumes: VolumeSet, replica: Replica) -> tuple[int, bool, int, bool]:
     return (
         replica.generation_stamp,
         replica.state is ReplicaState.FINALIZED,
         replica.length_bytes,
+        not volumes[replica.volume_id].is_transient,
     )
 
 

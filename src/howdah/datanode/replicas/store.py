@@ -24,7 +24,6 @@ import logging
 import os
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
 from howdah import errors
 from howdah.datanode.channel.messages import (
@@ -35,6 +34,7 @@ from howdah.datanode.channel.messages import (
     ReplicaSuspect,
 )
 from howdah.datanode.latency.meters import PeerMeter
+from howdah.datanode.memory.tracker import Copy
 from howdah.datanode.replicas.files import (
     create_files,
     delete_files,
@@ -44,6 +44,7 @@ from howdah.datanode.replicas.files import (
     sync_directories,
     sync_files,
 )
+from howdah.datanode.replicas.in_memory import InMemory
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.reconciler import Reconciler
 from howdah.datanode.replicas.replicas import Replica, ReplicaMap
@@ -70,8 +71,11 @@ class BlockStore:
         replicas: ReplicaMap,
         notify: Callable[[Event], None],
         stop_timeout_s: float = STOP_TIMEOUT_S,
+        memory_bytes: int = 0,
     ) -> None:
+        """`memory_bytes`: what replicas on volumes in memory may take."""
         self.volumes = volumes
+        self.in_memory = InMemory(volumes, memory_bytes)
         self._replicas = replicas
         self._notify = notify
         self._lock = threading.Lock()
@@ -82,7 +86,9 @@ class BlockStore:
         """Local readers with files of their own; told before a finalized replica changes."""
         self.peers: PeerMeter | None = None
         """How long other datanodes take to take packets, where that is measured."""
-        self.trouble = Trouble(replicas, self._lock, self.short_circuit, notify, self._served)
+        self.trouble = Trouble(
+            replicas, self._lock, self.short_circuit, notify, self._served, self.in_memory
+        )
         self.reconciler = Reconciler(
             volumes,
             replicas,
@@ -91,6 +97,10 @@ class BlockStore:
             notify,
             lambda block: self.writers.of(block) is not None,
         )
+        for volume in volumes.all:
+            if volume.is_transient:
+                for pool_id, replica in replicas.of_volume(volume.storage_id):
+                    self.in_memory.adopt(pool_id, replica)
 
     # --- pools ---
 
@@ -202,17 +212,21 @@ class BlockStore:
         *,
         temporary: bool = False,
         holder: Stoppable | None = None,
+        lazy_persist: bool = False,
     ) -> ReplicaWriter:
         """A new, empty replica and its writer, which `holder` writes with.
 
         `temporary` is for copies from other datanodes, which count only when they
-        are whole. `ReplicaExists`, `DiskOutOfSpace`, or the disk's `OSError`.
+        are whole. With `lazy_persist` it goes to memory if there is room, and to a volume of
+        `storage_type` if not. `ReplicaExists`, `DiskOutOfSpace`, or the disk's `OSError`.
         """
         assert block.length_bytes >= 0, f"{block} has {block.length_bytes} bytes"
         self._check_pool(block.pool_id)
         self._give_way(block, holder)
         try:
-            volume = self.volumes.choose(storage_type, block.length_bytes, self.disk_failed)
+            volume = self.in_memory.choose(
+                block, storage_type, self.disk_failed, lazy_persist=lazy_persist
+            )
             state = ReplicaState.TEMPORARY if temporary else ReplicaState.RBW
             replica = Replica(block.block_id, block.generation_stamp, state, volume.storage_id)
             replica.synced = False
@@ -230,6 +244,8 @@ class BlockStore:
                         raise
             except BaseException as error:
                 volume.promise(-block.length_bytes)
+                if volume.is_transient:
+                    self.in_memory.forget(block.pool_id, block.block_id)
                 if isinstance(error, OSError) and not isinstance(error, errors.HowdahError):
                     self.disk_failed(volume, error)
                 raise
@@ -311,6 +327,7 @@ class BlockStore:
         rolling upgrade a finalized replica is kept as it is, too.
         """
         volume = self.volumes[replica.volume_id]
+        copy: Copy | None = None
         try:
             with volume.changing:
                 with self._lock:
@@ -319,11 +336,15 @@ class BlockStore:
                     is_kept = pool_id in self._with_trash
                 if is_kept and replica.stored_as is ReplicaState.FINALIZED:
                     keep_as_it_is(volume, pool_id, replica)
-                directories = move_files(volume, pool_id, replica, state, generation_stamp)
-                with self._lock:
-                    # The volume may have been left meanwhile.
-                    self._check_there(pool_id, replica)
-                    change()
+                copy = self.in_memory.reopen(pool_id, replica)
+                try:
+                    directories = move_files(volume, pool_id, replica, state, generation_stamp)
+                    with self._lock:
+                        # The volume may have been left meanwhile.
+                        self._check_there(pool_id, replica)
+                        change()
+                finally:
+                    self.in_memory.settled(pool_id, replica)
             if durable:
                 sync_directories(directories)
         except errors.HowdahError:
@@ -331,6 +352,8 @@ class BlockStore:
         except OSError as error:
             self.disk_failed(volume, error)
             raise
+        finally:
+            self.in_memory.delete_copy(copy)
 
     def _check_there(self, pool_id: str, replica: Replica) -> None:
         if self._replicas.find(pool_id, replica.block_id) is not replica:
@@ -408,16 +431,6 @@ class BlockStore:
             self._delete(writer.pool_id, writer.replica, tell=False)
         self.writers.release(writer.replica.as_block(writer.pool_id), writer.holder)
 
-    def expect_back(self, pool_id: str, replica: Replica, until_ms: int) -> None:
-        """If this datanode is back before `until_ms`, its client goes on with the replica."""
-        volume = self.volumes[replica.volume_id]
-        path = volume.restart_path(pool_id, replica.block_id)
-        try:
-            Path(path).write_text(str(until_ms), "ascii")
-        except OSError as error:
-            # It will be one that waits for recovery, as after any other end.
-            log.warning("cannot write %s: %s", path, error)
-
     def discard(self, writer: ReplicaWriter) -> None:
         """The pipeline of a new replica never came about: nobody knows of the replica."""
         writer.close()
@@ -428,11 +441,18 @@ class BlockStore:
     # --- from volume to volume ---
 
     def take_place(
-        self, pool_id: str, old: Replica, new: Replica, copies: tuple[str, str]
+        self,
+        pool_id: str,
+        old: Replica,
+        new: Replica,
+        copies: tuple[str, str],
+        *,
+        is_counted: bool = False,
     ) -> tuple[str, ...]:
         """`new`, whose files are `copies` so far, takes the place of `old`, which is finalized
         on another volume and has no writer. Returns the directories to sync. `old` keeps its
-        files; `ReplicaNotFound` if it was deleted meanwhile, or the disk's `OSError`."""
+        files; `ReplicaNotFound` if it was deleted meanwhile, or the disk's `OSError`. The bytes of
+        `copies` are in the volume's account if `is_counted`."""
         volume = self.volumes[new.volume_id]
         first, second = sorted((self.volumes[old.volume_id], volume), key=lambda v: v.storage_id)
         try:
@@ -457,15 +477,18 @@ class BlockStore:
         except OSError as error:
             self.disk_failed(volume, error)
             raise
-        volume.count(pool_id, sum(sizes))
+        if not is_counted:
+            volume.count(pool_id, sum(sizes))
         return directories
 
     def delete_left_behind(self, pool_id: str, old: Replica) -> None:
         """The files of a replica whose place another one has taken."""
         volume = self.volumes[old.volume_id]
         with volume.changing:
+            gone = self.in_memory.discard(pool_id, old)
             freed, paths = free_names(volume, pool_id, old)
         volume.count(pool_id, -(freed + delete_files(paths)))
+        self.in_memory.settle(gone)
 
     # --- deleting ---
 
@@ -516,6 +539,7 @@ class BlockStore:
                 self._replicas.remove(pool_id, replica.block_id)
                 self.short_circuit.revoke(pool_id, replica.block_id)
                 keeps = may_keep and pool_id in self._with_trash and goes_to_trash(replica)
+            gone = self.in_memory.discard(pool_id, replica, ordered=may_keep)
             # The next replica of this block may have files of the same names soon.
             paths: tuple[str, ...] = ()
             if keeps:
@@ -524,6 +548,7 @@ class BlockStore:
                 freed, paths = free_names(volume, pool_id, replica)
         freed += delete_files(paths)
         volume.count(pool_id, -freed)
+        self.in_memory.settle(gone)
         if tell:
             self._notify(ReplicaDeleted(replica.as_block(pool_id), volume.storage_id))
 
@@ -543,30 +568,13 @@ class BlockStore:
             self._replicas.add_pool(pool_id)
             if self._replicas.find(pool_id, replica.block_id) is None:
                 self._replicas.add(pool_id, replica)
+                self.in_memory.adopt(pool_id, replica)
             else:
                 log.warning("%r of %s is left aside: there is one already", replica, pool_id)
 
     def suspect(self, pool_id: str, replica: Replica) -> None:
         """Who read it had an error that may be the replica's fault."""
         self._notify(ReplicaSuspect(replica.as_block(pool_id), replica.volume_id))
-
-    def verify_again(self, block: ExtendedBlock, start: int, stop: int) -> None:
-        """These bytes of a finalized replica look damaged to who read them beside us: tell of
-        them if they are, and it is still the same replica."""
-        replica = self.find(block)
-        if replica is None or not _is_final(replica, block):
-            return
-        try:
-            with self.open(block) as opened:
-                with self.trouble.reading(block.pool_id, opened):
-                    damaged = opened.damaged_between(start, min(stop, opened.length_bytes))
-                replica = opened.replica
-        except (errors.ReplicaNotFound, errors.ChecksumMismatch):
-            # Who opened it has told of that.
-            return
-        if damaged is not None and self.find(block) is replica and _is_final(replica, block):
-            reason = f"its data does not fit its checksum at {damaged}"
-            self.corrupt(block.pool_id, replica, reason)
 
     def quarantine(self, pool_id: str, replica: Replica, reason: str) -> None:
         """Nobody can read the replica: its files are moved aside, and it is there no more."""
@@ -581,6 +589,7 @@ class BlockStore:
                 freed = sum(os.path.getsize(path) for path in paths)
                 quarantine(volume, pool_id, list(paths), reason)
                 self._forget(pool_id, replica)
+                self.in_memory.forget(pool_id, replica.block_id)
         except OSError as error:
             self.disk_failed(volume, error)
             raise
@@ -591,9 +600,3 @@ class BlockStore:
     def disk_failed(self, volume: Volume, error: OSError) -> None:
         """An operation on the volume's files failed: is it the file, or the volume?"""
         self.trouble.disk_failed(volume, error)
-
-
-def _is_final(replica: Replica, block: ExtendedBlock) -> bool:
-    """Whether nobody writes it, and it still is the replica of `block`."""
-    stamp = block.generation_stamp
-    return replica.state is ReplicaState.FINALIZED and replica.generation_stamp == stamp

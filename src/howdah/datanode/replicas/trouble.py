@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 
 from howdah import errors
 from howdah.datanode.channel.messages import CorruptFound, Event, ReplicaDeleted, VolumeFailed
+from howdah.datanode.replicas.in_memory import InMemory
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.replicas import Replica, ReplicaMap
 from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
@@ -34,6 +35,7 @@ class Trouble:
         short_circuit: ShortCircuitRegistry,
         notify: Callable[[Event], None],
         served: set[str],
+        in_memory: InMemory,
     ) -> None:
         """`lock` is that of the map, `served` the pools whose directories must be there."""
         self._replicas = replicas
@@ -41,6 +43,7 @@ class Trouble:
         self._short_circuit = short_circuit
         self._notify = notify
         self._served = served
+        self._in_memory = in_memory
 
     def corrupt(self, pool_id: str, replica: Replica, reason: str) -> None:
         """This replica's data and checksums don't fit; the namenode decides what follows."""
@@ -55,6 +58,8 @@ class Trouble:
                 return
             self._replicas.remove(pool_id, replica.block_id)
             self._short_circuit.revoke(pool_id, replica.block_id)
+        if volume.is_transient:
+            self._in_memory.forget(pool_id, replica.block_id)
         log.error("a file of %r vanished from %s: %s", replica, volume, error)
         self._notify(ReplicaDeleted(replica.as_block(pool_id), volume.storage_id))
 
@@ -114,6 +119,7 @@ class Trouble:
             for pool_id, replica in lost:
                 self._replicas.remove(pool_id, replica.block_id)
                 self._short_circuit.revoke(pool_id, replica.block_id)
+        self._in_memory.lose_volume(volume)
         level = logging.ERROR if tell else logging.INFO
         log.log(level, "volume %s is left with %d replicas: %s", volume, len(lost), reason)
         if tell:

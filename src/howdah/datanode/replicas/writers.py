@@ -76,6 +76,15 @@ class Writers:
         with self._changed:
             self._holders[block.pool_id, block.block_id] = holder, block.generation_stamp
 
+    def try_hold(self, block: ExtendedBlock, holder: Stoppable, stamp: int) -> bool:
+        """`holder` has the replica from now on, unless somebody else has: that one goes on."""
+        key = block.pool_id, block.block_id
+        with self._changed:
+            if key in self._holders:
+                return False
+            self._holders[key] = holder, stamp
+            return True
+
     def claim(
         self,
         block: ExtendedBlock,

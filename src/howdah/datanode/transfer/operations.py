@@ -151,6 +151,7 @@ class Operations:
             opened = self._open(request)
         except (errors.HowdahError, OSError) as error:
             return self._refuse(f"opReadBlock {request.block}", error)
+        self._store.in_memory.was_read(request.block.pool_id, opened.replica)
         with opened:
             try:
                 sender = BlockSender(

@@ -102,7 +102,8 @@ class BlockReceiver:
         responder = self._responder_in_use
         if self._is_copy or responder is None:
             return False
-        self._store.expect_back(self._request.block.pool_id, self._writer.replica, until_ms)
+        pool_id = self._request.block.pool_id
+        reopening.expect_back(self._store, pool_id, self._writer.replica, until_ms)
         return responder.say(Status.OOB_RESTART, timeout_s)
 
     def run(self) -> None:
@@ -178,7 +179,12 @@ class BlockReceiver:
         match request.stage:
             case Stage.PIPELINE_SETUP_CREATE:
                 return store.create(
-                    request.block, request.checksum, request.storage_type, holder=self
+                    request.block,
+                    request.checksum,
+                    request.storage_type,
+                    holder=self,
+                    lazy_persist=request.allow_lazy_persist
+                    and (self._connection.is_same_machine or self._settings.non_local_lazy_persist),
                 )
             case Stage.PIPELINE_SETUP_APPEND:
                 return reopening.append(store, request, self)

@@ -67,6 +67,7 @@ def give_descriptors(
         log.info("%s asked for the files of %s: %s", connection.peer, request.block, error)
         connection.send_all(_refusal(error).encode())
         return
+    store.in_memory.was_read(request.block.pool_id, opened.replica)
     try:
         with opened:
             connection.send_all(

@@ -4,6 +4,7 @@
                                                                     blk_<id>_<gs>.meta
                                       rbw/          replicas being written
                                       rbw:.blk_<id>.restart   its writer waits for us
+                                              lazypersist/  copies of replicas in memory
                                       VERSION
                               tmp/            copies from other datanodes, until whole
                               quarantine/     files that make no replica, moved aside
@@ -34,6 +35,7 @@ _RESTART_NAME = re.compile(r"rbw:\.blk_(-?\d+)\.restart")
 CURRENT = "current"
 FINALIZED = "finalized"
 RBW = "rbw"
+LAZY_PERSIST = "lazypersist"
 TMP = "tmp"
 QUARANTINE = "quarantine"
 TRASH = "trash"

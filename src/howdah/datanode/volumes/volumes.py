@@ -125,6 +125,11 @@ class Volume:
     def __repr__(self) -> str:
         return f"{self.path} ({self.storage_type.name}, {self.storage_id})"
 
+    @property
+    def is_transient(self) -> bool:
+        """It is in memory: what is there is gone with the next start of the machine."""
+        return self.storage_type is StorageType.RAM_DISK
+
     def measure(self, meter: DiskMeter) -> None:
         """From now on."""
         self.meter = self.changing.meter = meter
@@ -145,6 +150,9 @@ class Volume:
 
     def finalized_path(self, pool_id: str) -> str:
         return f"{self.pool_path(pool_id)}/{block_files.CURRENT}/{block_files.FINALIZED}"
+
+    def lazy_persist_path(self, pool_id: str) -> str:
+        return f"{self.pool_path(pool_id)}/{block_files.CURRENT}/{block_files.LAZY_PERSIST}"
 
     def tmp_path(self, pool_id: str) -> str:
         return f"{self.pool_path(pool_id)}/{block_files.TMP}"
@@ -286,6 +294,10 @@ class VolumeSet:
 
     def working(self) -> list[Volume]:
         return [volume for volume in self.all if volume.failure is None]
+
+    def on_disks(self) -> list[Volume]:
+        """Those that work and keep what they have when the machine ends."""
+        return [volume for volume in self.working() if not volume.is_transient]
 
     def choose(
         self,

@@ -16,6 +16,7 @@ written, and no timer or thread of the role is left.
     checkpoints            an image when one is due
     edit log roller        a new segment when one is long (NameNodeEditLogRoller)
     trash emptier          checkpoints of trash that are old (TrashPolicyDefault.Emptier)
+    lazy persist scrubber  files that were lost in memory (LazyPersistFileScrubber)
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from howdah.namenode.ha.states import HAState
 from howdah.namenode.journal.auto_roll import AutoRoll
 from howdah.namenode.rounds import Round
 from howdah.namenode.writing.lease_recovery import LeaseRecovery
+from howdah.namenode.writing.scrubbing import LazyPersistScrubber
 from howdah.storage.edits import edits
 
 log = logging.getLogger(__name__)
@@ -76,6 +78,7 @@ class ActiveParts:
     warnings: BlockWarnings
     auto_roll: AutoRoll
     trash: TrashEmptier
+    scrubber: LazyPersistScrubber
     redundancy_interval_ms: int
 
 
@@ -108,6 +111,7 @@ class Active:
                 Duty("checkpoints", parts.checkpoints.tick),
                 Duty("edit log roller", self._roll),
                 Duty("trash emptier", self._empty_trash),
+                Duty("lazy persist scrubber", self._scrub),
             ],
             soon,
             hold,
@@ -173,3 +177,9 @@ class Active:
     def _empty_trash(self) -> Round | None:
         trash = self._parts.trash
         return ((said,) if said else () for said in trash.round()) if trash.is_due() else None
+
+    def _scrub(self) -> Round | None:
+        scrubber = self._parts.scrubber
+        if not scrubber.is_due():
+            return None
+        return ((said,) if said else () for said in scrubber.round())

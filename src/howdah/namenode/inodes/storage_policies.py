@@ -81,6 +81,7 @@ POLICIES: Final = {
     )
 }
 HOT: Final = POLICIES[7]
+LAZY_PERSIST: Final = POLICIES[15]
 
 
 def by_name(name: str) -> StoragePolicy | None:
@@ -113,6 +114,11 @@ def of(inode: INode) -> StoragePolicy:
     return POLICIES.get(effective_id(inode), HOT)
 
 
+def is_lazy_persist(file: File) -> bool:
+    """Whether it may be in the memory of a datanode."""
+    return effective_id(file) == LAZY_PERSIST.policy_id
+
+
 def kinds_on_create(file: File) -> tuple[list[int], list[int]]:
     """Where a new block of the file goes, by numbers on the wire: a type for each replica,
     and the types to take where there is none of those."""
@@ -130,8 +136,9 @@ def kinds_on_repair(file: File, replicas: int) -> tuple[list[int], list[int]]:
 
 
 def _on_disk(policy: StoragePolicy, kind: StorageKind) -> StorageKind:
-    """Nothing is written to memory: it would have to be carried to a disk later. What is to
-    be there goes where the policy would have it if memory were full."""
+    """Nobody is sent to memory, as in Hadoop: a namenode does not know how much of it is left.
+    A datanode takes a new replica there if the client beside it asks for that, and reports it
+    so. What it carries to a disk later is where the policy would have it if memory were full."""
     if kind is not StorageKind.RAM_DISK:
         return kind
     return policy.on_create[0] if policy.on_create else policy.kinds[-1]

@@ -90,6 +90,7 @@ from howdah.namenode.protocols.refresh import refresh_services
 from howdah.namenode.rounds import Round
 from howdah.namenode.writing.block_recovery import BlockRecovery
 from howdah.namenode.writing.lease_recovery import LeaseRecovery
+from howdah.namenode.writing.scrubbing import LazyPersistScrubber
 from howdah.processes import this_process
 from howdah.rpc.server import RpcServer
 from howdah.rpc.service import Registry
@@ -528,6 +529,11 @@ def active_parts(
             TreeCalls(core),
             interval_ms=round(conf.get(keys.FS_TRASH_INTERVAL) * 1000),
             checkpoint_interval_ms=round(conf.get(keys.FS_TRASH_CHECKPOINT_INTERVAL) * 1000),
+        ),
+        LazyPersistScrubber(
+            core,
+            TreeCalls(core),
+            interval_ms=1000 * conf.get(keys.DFS_NAMENODE_LAZYPERSIST_FILE_SCRUB_INTERVAL_SEC),
         ),
         round(1000 * conf.get(keys.DFS_NAMENODE_REDUNDANCY_INTERVAL_SECONDS)),
     )

@@ -65,6 +65,7 @@ class FileMethods:
                 replication=request.replication,
                 block_size_bytes=messages.signed(request.blockSize),
                 storage_policy=request.storagePolicy,
+                lazy_persist=bool(request.createFlag & pb.LAZY_PERSIST),
                 unmasked=request.unmasked.perm if request.HasField("unmasked") else None,
             )
             return pb.CreateResponseProto(fs=messages.file_status(file, b""))

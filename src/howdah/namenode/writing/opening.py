@@ -44,11 +44,13 @@ class Opening:
         block_size_bytes: int,
         unmasked: int | None = None,
         storage_policy: str = "",
+        lazy_persist: bool = False,
     ) -> File:
         """A new, empty file under construction by `client_name`.
 
         It takes the place of an old one with `overwrite`, and has to without `create`.
-        `unmasked` is the mode before the client's umask, if it says so.
+        `lazy_persist` (CreateFlag.LAZY_PERSIST) means that policy. `unmasked` is the mode before
+        the client's umask, if it says so.
         """
         core = self._core
         paths.check_length("create", path)
@@ -57,6 +59,8 @@ class Opening:
         who, found = core.resolve_to_change(caller, path, creates=True)
         self._check_sizes(caller, path, replication, block_size_bytes)
         policy_id = policy_named(storage_policy).policy_id if storage_policy else UNSPECIFIED
+        if lazy_persist:
+            policy_id = storage_policies.LAZY_PERSIST.policy_id
         core.check_parent_write(who, found)
         old = found.inode
         if isinstance(old, Directory):
@@ -142,6 +146,8 @@ class Opening:
         file = core.require_file(found)
         core.permissions.check(who, file, Access.WRITE)
         check_client_name(client_name)
+        if storage_policies.is_lazy_persist(file):
+            raise errors.UnsupportedOperation(f"Cannot append to lazy persist file {found.path}")
         self._leases.require_free(file, client_name, caller, "APPEND_FILE")
         last = file.last_block
         alive = sum(s.node.alive for s in last.replicas) if last is not None else 0

@@ -20,6 +20,7 @@ from __future__ import annotations
 from howdah import errors
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.permissions import Access
+from howdah.namenode.inodes import storage_policies
 from howdah.namenode.inodes.inodes import Block, File
 from howdah.namenode.tree.leases import check_client_name
 from howdah.namenode.writing.block_recovery import BlockRecovery
@@ -42,7 +43,8 @@ class Truncation:
         """True if the file has that length now, False if its last block is being cut.
 
         Raises PathNotFound, AccessDenied, SafeMode, IllegalArgument for a length that the
-        file does not reach, AlreadyBeingCreated and RecoveryInProgress where it is open.
+        file does not reach, UnsupportedOperation for a file of LAZY_PERSIST,
+        AlreadyBeingCreated and RecoveryInProgress where it is open.
         """
         core = self._core
         if new_length_bytes < 0:
@@ -54,6 +56,8 @@ class Truncation:
         who, found = core.resolve_to_change(caller, path)
         file = core.require_file(found)
         core.permissions.check(who, file, Access.WRITE)
+        if storage_policies.is_lazy_persist(file):
+            raise errors.UnsupportedOperation(f"Cannot truncate lazy persist file {found.path}")
         if file.blocks and file.blocks[-1].truncating:
             if file.length_bytes == new_length_bytes:
                 return False

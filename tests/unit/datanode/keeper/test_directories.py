@@ -11,7 +11,6 @@ import pytest
 from howdah import errors
 from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.reports import Namespace
-from howdah.datanode.volumes.volumes import NO_RESERVE
 from howdah.storage.layout import StorageDirectory
 from howdah.storage.version import BlockPoolVersion, DatanodeVersion
 
@@ -58,17 +57,15 @@ def test_a_start_that_met_no_namenode_leaves_directories_that_start_again(tmp_pa
     open_and_join(tmp_path / "a")
 
 
-def test_a_volume_in_memory_is_refused_by_name_and_not_touched(tmp_path: Path) -> None:
-    """A replica would never get from there to a disk."""
-    with pytest.raises(errors.UnsupportedOperation, match=r"\[RAM_DISK\].*ram: nothing writes"):
-        DataDirectories.open([("DISK", tmp_path / "a"), ("RAM_DISK", tmp_path / "ram")])
-    assert not (tmp_path / "ram").exists()
-    directories = DataDirectories.open([("DISK", tmp_path / "a")])
+def test_a_volume_in_memory_is_formatted_as_any_other(tmp_path: Path) -> None:
+    directories = DataDirectories.open([("DISK", tmp_path / "a"), ("RAM_DISK", tmp_path / "ram")])
     try:
-        with pytest.raises(errors.UnsupportedOperation, match="RAM_DISK"):
-            directories.add("RAM_DISK", tmp_path / "ram", NO_RESERVE, [])
+        kinds = [volume.is_transient for volume in directories.volumes.all]
+        on_disks = [volume.path for volume in directories.volumes.on_disks()]
     finally:
         directories.close()
+    assert kinds == [False, True]
+    assert on_disks == [str(tmp_path / "a")]
 
 
 def test_directories_of_another_cluster_are_not_touched(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from howdah.datanode.channel.messages import (
     Recheck,
     ReplicaSuspect,
 )
+from howdah.datanode.process.second_look import verify_again
 from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
@@ -111,7 +112,7 @@ def test_a_file_that_ends_too_early_is_damaged_where_it_ends(
     scanned = scan(node)
     wait_until(lambda: scanned.rounds == 1, 30)
     assert scanned.commands == [Recheck(lab.block(1, length=1300), 1024, 1300)]
-    node.store.verify_again(lab.block(1), 1024, 1300)
+    verify_again(node.store, lab.block(1), 1024, 1300)
     assert len(corrupt_found(node)) == 1
 
 
@@ -198,7 +199,7 @@ def corrupt_found(node: Any) -> list[CorruptFound]:
 def test_damage_that_is_there_is_told_with_its_storage(node: Any, lab: Lab) -> None:
     lab.write_block(node, lab.block(), DATA)
     flip(node.block_path(1), 600)
-    node.store.verify_again(lab.block(), 512, 1024)
+    verify_again(node.store, lab.block(), 512, 1024)
     (found,) = corrupt_found(node)
     assert (found.block, found.storage_id, found.node) == (
         lab.block(length=len(DATA)),
@@ -209,14 +210,14 @@ def test_damage_that_is_there_is_told_with_its_storage(node: Any, lab: Lab) -> N
 
 def test_a_sound_replica_is_not_told(node: Any, lab: Lab) -> None:
     lab.write_block(node, lab.block(), DATA)
-    node.store.verify_again(lab.block(), 0, len(DATA))
+    verify_again(node.store, lab.block(), 0, len(DATA))
     assert corrupt_found(node) == []
 
 
 def test_a_meta_file_that_is_none_is_damage(node: Any, lab: Lab) -> None:
     lab.write_block(node, lab.block(), DATA)
     next(node.block_path(1).parent.glob("*.meta")).write_bytes(b"")
-    node.store.verify_again(lab.block(), 0, 0)
+    verify_again(node.store, lab.block(), 0, 0)
     assert len(corrupt_found(node)) == 1
 
 
@@ -226,14 +227,14 @@ def test_a_replica_that_is_another_one_now_is_not_looked_at(
 ) -> None:
     lab.write_block(node, lab.block(), DATA)
     flip(node.block_path(1), 600)
-    node.store.verify_again(lab.block(generation_stamp=stamp), 512, 1024)
+    verify_again(node.store, lab.block(generation_stamp=stamp), 512, 1024)
     assert corrupt_found(node) == []
 
 
 def test_a_replica_that_is_deleted_is_no_fault(node: Any, lab: Lab) -> None:
     lab.write_block(node, lab.block(), DATA)
     node.store.invalidate(lab.block())
-    node.store.verify_again(lab.block(), 0, 512)
+    verify_again(node.store, lab.block(), 0, 512)
     assert corrupt_found(node) == []
 
 
@@ -241,7 +242,7 @@ def test_a_replica_that_is_appended_to_is_no_fault(node: Any, lab: Lab) -> None:
     lab.write_block(node, lab.block(), DATA)
     flip(node.block_path(1), 5)
     node.replicas.find(lab.POOL, 1).reopen(1002, b"")
-    node.store.verify_again(lab.block(), 0, 512)
+    verify_again(node.store, lab.block(), 0, 512)
     assert corrupt_found(node) == []
 
 

@@ -99,6 +99,7 @@ DUTIES = [
     "checkpoints",
     "edit log roller",
     "trash emptier",
+    "lazy persist scrubber",
 ]
 
 

@@ -1,8 +1,8 @@
 """`-put` (`-copyFromLocal`), `-moveFromLocal`, `-get` (`-copyToLocal`), `-cp` and `-mv`.
 
 Sources of put are local files, taken literally: globbing them is the calling
-shell's business. `-` alone is standard input. `-l` (lazy persist) means one
-replica, which is all of it that a cluster without memory storage can do.
+shell's business. `-` alone is standard input. `-l` (lazy persist) means one replica and the
+storage policy LAZY_PERSIST: a datanode beside this process may keep it in memory at first.
 
 `-get -crc` leaves a checksum file beside each copy, as Hadoop's local filesystem does for
 whatever it writes; without it there is none. `-mv` renames within one filesystem.
@@ -18,6 +18,7 @@ from howdah.cli.dfs.copying.transfer import ACL, MODE, CopyCommand
 from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.items import Item
 from howdah.cli.dfs.shell.problems import CommandProblem, PathProblem
+from howdah.options import CreateFlag
 
 STANDARD_INPUT = "-"
 LAZY_REPLICATION = 1
@@ -30,6 +31,7 @@ class Put(CopyCommand):
         arguments = super().prepare(parsed)
         if "l" in parsed:
             self.replication = LAZY_REPLICATION
+            self.flags = CreateFlag.LAZY_PERSIST
         self.take_destination(arguments)
         return arguments
 

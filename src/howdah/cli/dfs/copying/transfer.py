@@ -25,6 +25,7 @@ from howdah.cli.dfs.shell.problems import PathProblem
 from howdah.cli.signals import whole_step
 from howdah.errors import HowdahError
 from howdah.fs.streams import FSDataOutputStream
+from howdah.options import CreateFlag
 
 TEMPORARY_SUFFIX = "._COPYING_"
 PIECE_BYTES = 4 << 20
@@ -43,6 +44,7 @@ class CopyCommand(DestinationCommand):
     preserved: frozenset[str] = frozenset()
     direct = False
     replication: int | None = None
+    flags: CreateFlag = CreateFlag.NONE
 
     def prepare(self, parsed: Parsed) -> list[str]:
         self.overwrite = "f" in parsed
@@ -148,6 +150,7 @@ class CopyCommand(DestinationCommand):
                     path,
                     overwrite=self.overwrite or not self.direct,
                     replication=self.replication,
+                    flags=self.flags,
                 )
             self._pump(stream, out, target.name, length)
             out.close()

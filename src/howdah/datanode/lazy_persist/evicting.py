@@ -1,0 +1,122 @@
+"""A replica leaves the memory: its copy on a disk takes its place.
+
+FsDatasetImpl.evictLazyPersistBlocks and removeOldReplica in Hadoop. The steps:
+
+1. Have the replica, unless somebody else has: an append, or a recovery, goes on, and another
+   replica is evicted.
+2. Rename the copy from `lazypersist` to `finalized`, the meta file first; from here on the
+   replica is the one on the disk. Local readers are told to drop its files, or its memory would
+   not be free; readers over a connection go on with them.
+3. Sync the directories. Tell the keeper of the new place before the old files go: a report in
+   between must not name neither.
+4. Delete the files in memory, and free it.
+
+A crash between the renames of 2 leaves the copy apart, which the next start joins again.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+
+from howdah import errors
+from howdah.datanode.channel.fault_points import Point, reach
+from howdah.datanode.channel.messages import ReplicaReceived
+from howdah.datanode.lazy_persist.saving import block_of, present
+from howdah.datanode.memory import saved_copies
+from howdah.datanode.memory.figures import Figure
+from howdah.datanode.memory.tracker import Copy, Record
+from howdah.datanode.replicas.files import sync_directories
+from howdah.datanode.replicas.replicas import Replica
+from howdah.datanode.replicas.states import ReplicaState
+from howdah.datanode.replicas.store import BlockStore
+from howdah.datanode.replicas.writers import BriefHold
+
+log = logging.getLogger(__name__)
+
+MOST_EVICTIONS = 3
+"""For the room of one replica, as in Hadoop."""
+
+
+def make_room(store: BlockStore, needed_bytes: int) -> None:
+    """Evict what is saved until `needed_bytes` are free, or nothing more can be."""
+    memory = store.in_memory
+    for _ in range(MOST_EVICTIONS):
+        with memory.lock:
+            if memory.tracker.free_bytes >= needed_bytes:
+                return
+            record = memory.tracker.next_to_evict()
+        if record is None:
+            return
+        _attempt(store, record)
+
+
+def _attempt(store: BlockStore, record: Record) -> None:
+    turn, memory, is_lost = record.turn, store.in_memory, False
+    try:
+        if evict(store, record, turn):
+            return
+    except (errors.HowdahError, OSError) as error:
+        is_lost = isinstance(error, FileNotFoundError)
+        log.error("block %d of %s stays in memory: %s", record.key[1], record.key[0], error)
+    with memory.lock:
+        memory.tracker.not_evicted(record.key, turn, is_lost=is_lost)
+
+
+def evict(store: BlockStore, record: Record, turn: int) -> bool:
+    """Whether it has left. Raises what `BlockStore.take_place` does."""
+    holder = BriefHold("an eviction from memory")
+    block = block_of(record)
+    if not store.writers.try_hold(block, holder, record.generation_stamp):
+        return False
+    try:
+        replica = present(store, record)
+        if replica is None:
+            return False
+        _evict(store, record, turn, replica)
+    finally:
+        store.writers.release(block, holder)
+    return True
+
+
+def _evict(store: BlockStore, record: Record, turn: int, replica: Replica) -> None:
+    pool_id, block_id = record.key
+    target = store.volumes[record.target_id]
+    copy = Copy(record.key, record.generation_stamp, record.target_id)
+    reach(Point.EVICT, block_id)
+    paths = saved_copies.copy_paths(target, copy)
+    moved = Replica(
+        block_id,
+        replica.generation_stamp,
+        ReplicaState.FINALIZED,
+        target.storage_id,
+        replica.length_bytes,
+    )
+    size_bytes = sum(os.path.getsize(path) for path in paths)
+    directories = store.take_place(pool_id, replica, moved, paths, is_counted=True)
+    unsynced: OSError | None = None
+    try:
+        sync_directories(directories)
+    except OSError as error:
+        unsynced = error
+    reach(Point.EVICT_PLACED, block_id)
+    # The keeper counts it as a replica from now on.
+    store.in_memory.on_copy_bytes(pool_id, target, -size_bytes)
+    store.tell(ReplicaReceived(moved.as_block(pool_id), target.storage_id))
+    store.in_memory.left(record.key, turn)
+    store.delete_left_behind(pool_id, replica)
+    store.in_memory.freed(record.locked_bytes)
+    _count(store, record)
+    log.info("%r of %s is on %s now, and has left the memory", moved, pool_id, target)
+    if unsynced is not None:
+        store.disk_failed(target, unsynced)
+
+
+def _count(store: BlockStore, record: Record) -> None:
+    count = store.in_memory.on_count
+    count(Figure.RamDiskBlocksEvicted, 1)
+    if not record.reads:
+        count(Figure.RamDiskBlocksEvictedWithoutRead, 1)
+    elapsed_s = time.monotonic() - record.created_s
+    count(Figure.RamDiskBlocksEvictionWindowMs, round(elapsed_s * 1000))

@@ -1,0 +1,124 @@
+"""The threads that save replicas, and who makes room in memory.
+
+LazyWriter and RamDiskAsyncLazyPersistService in Hadoop. Every
+`dfs.datanode.lazywriter.interval.sec` all replicas that wait for their copies are given to
+volumes on disks, by the policy that new replicas go by; each of these volumes has one thread that
+copies, so that a disk that hangs keeps none from the others. Where nothing was ever saved there
+is no thread.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from queue import SimpleQueue
+
+from howdah import errors
+from howdah.datanode.lazy_persist import evicting
+from howdah.datanode.lazy_persist.saving import save
+from howdah.datanode.memory.tracker import Record
+from howdah.datanode.replicas.store import BlockStore
+from howdah.datanode.volumes.volumes import Volume
+from howdah.transfer.blocks import StorageType
+
+log = logging.getLogger(__name__)
+
+
+class LazyWriter:
+    """Of one datanode."""
+
+    def __init__(self, store: BlockStore, interval_s: float) -> None:
+        self._store = store
+        self._interval_s = interval_s
+        self._lock = threading.Lock()
+        self._queues: dict[str, SimpleQueue[tuple[Record, int]]] = {}
+        store.in_memory.make_room = lambda count_bytes: evicting.make_room(store, count_bytes)
+
+    def start(self) -> None:
+        """Unless nothing can ever come to memory. What a start found there is saved even if
+        nothing more may come."""
+        memory = self._store.in_memory
+        if memory.tracker.limit_bytes or len(memory.tracker):
+            threading.Thread(target=self._run, name="lazy writer", daemon=True).start()
+
+    def _run(self) -> None:
+        pause = threading.Event()
+        while True:
+            try:
+                self.deal()
+            except Exception:
+                # The only thread for this, and the next round may succeed.
+                log.exception("giving replicas in memory to volumes failed on a defect")
+            pause.wait(self._interval_s)
+
+    def deal(self) -> int:
+        """Give all that wait to volumes; how many."""
+        memory = self._store.in_memory
+        with memory.lock:
+            left = memory.tracker.unsaved
+        given = 0
+        for _ in range(left):
+            with memory.lock:
+                record = memory.tracker.next_to_save()
+            if record is None:
+                break
+            turn = record.turn
+            try:
+                volume = self._store.volumes.choose(
+                    StorageType.DISK, record.length_bytes, self._store.disk_failed
+                )
+            except errors.DiskOutOfSpace as error:
+                log.error(
+                    "block %d of %s stays in memory alone, and is tried again in %g s: %s",
+                    record.key[1],
+                    record.key[0],
+                    self._interval_s,
+                    error,
+                )
+                self._fail(record, turn)
+                continue
+            with memory.lock:
+                is_on = memory.tracker.aim(record.key, turn, volume.storage_id)
+            if is_on:
+                self._queue_of(volume).put((record, turn))
+                given += 1
+        return given
+
+    def _fail(self, record: Record, turn: int) -> None:
+        with self._store.in_memory.lock:
+            self._store.in_memory.tracker.not_saved(record.key, turn)
+
+    def _queue_of(self, volume: Volume) -> SimpleQueue[tuple[Record, int]]:
+        with self._lock:
+            queue = self._queues.get(volume.storage_id)
+            if queue is None:
+                queue = self._queues[volume.storage_id] = SimpleQueue()
+                threading.Thread(
+                    target=self._work,
+                    args=(volume, queue),
+                    name=f"saving to {volume.path}",
+                    daemon=True,
+                ).start()
+            return queue
+
+    def _work(self, volume: Volume, queue: SimpleQueue[tuple[Record, int]]) -> None:
+        while True:
+            record, turn = queue.get()
+            self.attempt(record, turn, volume)
+
+    def attempt(self, record: Record, turn: int, volume: Volume) -> bool:
+        """Whether it is saved now."""
+        pool_id, block_id = record.key
+        try:
+            if save(self._store, record, turn, volume):
+                return True
+        except errors.HowdahError as error:
+            log.error("block %d of %s is not saved: %s", block_id, pool_id, error)
+        except OSError as error:
+            log.error("block %d of %s is not saved to %s: %s", block_id, pool_id, volume, error)
+            self._store.disk_failed(volume, error)
+        except Exception:
+            # The only thread of this volume.
+            log.exception("saving block %d of %s failed on a defect", block_id, pool_id)
+        self._fail(record, turn)
+        return False
