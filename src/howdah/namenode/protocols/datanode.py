@@ -459,6 +459,9 @@ class DatanodeProtocol:
             node.reported_registration = registration
             if is_asked_for:
                 node.must_report = False
+            elif self._core.writable and not all(s.reported for s in node.storages.values()):
+                # It was not asked for, and leaves open what the change of roles left open.
+                node.must_report = True
             if context.leaseId:
                 self._report_leases.release(uuid)
         if node.last_report_ms is None or node.last_report_ms < node.registered_ms:

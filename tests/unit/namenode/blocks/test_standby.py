@@ -370,6 +370,22 @@ def test_a_report_under_a_lease_of_before_is_no_answer_to_the_new_active(
     assert not face.known.must_report
 
 
+@pytest.mark.req("FS-070")
+def test_a_datanode_that_comes_later_and_reports_unasked_is_asked_to_report(
+    nameservice: Nameservice,
+) -> None:
+    """It had no lease yet, as all were out; an operator had it report."""
+    started = nameservice.fail_over()
+    face = started.join("late")
+    assert not any(storage.reported for storage in face.known.storages.values())
+    assert kinds(face.heartbeat()) == {dn.DatanodeCommandProto.RegisterCommand}
+    face.register()
+    face.heartbeat(wants_lease=True)
+    face.report()
+    assert all(storage.reported for storage in face.known.storages.values())
+    assert not face.heartbeat()
+
+
 def test_a_new_active_asks_some_datanodes_at_a_time_for_their_reports() -> None:
     nameservice = Nameservice(
         Settings(
