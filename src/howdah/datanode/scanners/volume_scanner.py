@@ -153,11 +153,14 @@ class VolumeScanner:
             log.error("the verification of %s on %s ends early: %s", pool_id, self.volume, error)
             self._command(CheckVolumes())
             found = replace(cursor, directory=None, subdirectory=None, entry=None, at_end=True)
-        if found.block_id is not None:
-            self._verify(pool_id, found.block_id)
-        if self._goes_on:
-            with self._changed:
-                self._schedule.moved(pool_id, found)
+        try:
+            if found.block_id is not None:
+                self._verify(pool_id, found.block_id)
+        finally:
+            # After a defect, too: it would be met for ever, and nothing behind it verified.
+            if self._goes_on:
+                with self._changed:
+                    self._schedule.moved(pool_id, found)
 
     def _names(self, pool_id: str, below: tuple[str, ...]) -> list[str]:
         """What a directory below `finalized` has; the last one that was asked for is kept."""

@@ -27,6 +27,7 @@ from howdah.datanode.scanners.comparison import (
 from howdah.datanode.scanners.directory_scanner import DirectoryScanner, merged
 from howdah.datanode.settings import ScanSettings
 from howdah.datanode.volumes import block_files
+from howdah.testing.waiting import wait_until
 from howdah.transfer.blocks import StorageType
 
 Lab = Any
@@ -255,3 +256,27 @@ def test_replicas_that_are_being_written_are_not_touched(node: Any, lab: Lab) ->
     scan.run()
     assert scan.commands == []
     writer.close()
+
+
+def test_a_defect_of_one_comparison_does_not_end_those_to_come(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The thread would be the last, and nobody would hear that nothing is compared any more."""
+    asked = []
+
+    def volumes() -> list[Any]:
+        asked.append(len(asked))
+        if len(asked) == 1:
+            raise RuntimeError("a defect of this test")
+        return []
+
+    settings = ScanSettings(directory_interval_s=0.01)
+    scanner = DirectoryScanner(settings, volumes, Any, lambda command: None)
+    scanner.pool_served("BP-1")
+    scanner.start()
+    try:
+        wait_until(lambda: scanner.scans >= 2)
+    finally:
+        scanner.stop()
+    assert "comparing disk and memory failed on a defect" in caplog.text
+    assert "a defect of this test" in caplog.text

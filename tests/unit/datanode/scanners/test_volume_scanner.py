@@ -21,6 +21,7 @@ from howdah.datanode.channel.messages import (
 from howdah.datanode.process.second_look import verify_again
 from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.states import ReplicaState
+from howdah.datanode.scanners import volume_scanner
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
 from howdah.datanode.settings import ScanSettings
 from howdah.testing.internal.replicas import flip
@@ -251,3 +252,28 @@ def test_a_reader_that_found_damage_makes_the_replica_suspicious(node: Any, lab:
     request = lab.read_request(lab.block(), 0, len(DATA))
     lab.read_block(node, request, verdict=Status.ERROR_CHECKSUM)
     assert node.wait_for(ReplicaSuspect) == ReplicaSuspect(lab.block(length=len(DATA)), "DS-0")
+
+
+def test_a_defect_at_one_replica_does_not_end_the_verification_of_the_volume(
+    node: Any,
+    lab: Lab,
+    scan: Callable[..., Scanned],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for block_id in (1, 2, 3):
+        lab.write_block(node, lab.block(block_id), DATA)
+    monkeypatch.setattr(volume_scanner, "_LONGEST_WAIT_S", 0.01)
+    real, failed = Scanned._lookup, []
+
+    def lookup(self: Scanned, pool_id: str, block_id: int, storage_id: str) -> Replica | None:
+        if not failed:
+            failed.append(block_id)
+            raise RuntimeError("a defect of this test")
+        return real(self, pool_id, block_id, storage_id)
+
+    monkeypatch.setattr(Scanned, "_lookup", lookup)
+    scanned = scan(node)
+    wait_until(lambda: scanned.rounds == 1, 30)
+    assert f"the verification of {node.volumes.all[0]} failed on a defect" in caplog.text
+    assert scanned.blocks == 2
