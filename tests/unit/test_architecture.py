@@ -354,6 +354,7 @@ ROOMS = {
         "blocks",
         "lifeline",
         "calls",
+        "attributes",
         "writing",
         "fsck",
         "protocols",

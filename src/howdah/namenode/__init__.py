@@ -8,6 +8,7 @@ Rooms, from the bottom to the top; each imports only rooms above it in this list
 - `images`       the namespace to an image and back
 - `blocks`       where replicas are, and where they should be (imports `inodes` alone)
 - `calls`        requests to edits: the core, permissions, a module a family of calls
+- `attributes`   requests about modes, owners, lists of access, quotas, policies
 - `writing`      the life of a file that is being written
 - `protocols`    protobuf in, calls, protobuf out
 - `log`          the edit log (imports no other room)

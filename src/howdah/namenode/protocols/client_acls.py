@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from howdah.namenode.calls.acl_calls import AclCalls
+from howdah.namenode.attributes.acls import AclCalls
 from howdah.namenode.calls.core import Core
 from howdah.namenode.inodes.inodes import STICKY_BIT
 from howdah.proto import types_pb2

@@ -6,9 +6,9 @@ The part of ClientProtocol that Hadoop's FSDirAttrOp serves.
 from __future__ import annotations
 
 from howdah import errors
-from howdah.namenode.calls.attributes import AttributeCalls
+from howdah.namenode.attributes.basics import AttributeCalls
+from howdah.namenode.attributes.policies import PolicyCalls
 from howdah.namenode.calls.core import Core
-from howdah.namenode.calls.policies import PolicyCalls
 from howdah.namenode.inodes.storage_policies import POLICIES
 from howdah.namenode.protocols import messages
 from howdah.proto import client_namenode_pb2 as pb

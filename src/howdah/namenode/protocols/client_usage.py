@@ -6,9 +6,9 @@ FSDirAttrOp.setQuota serve.
 
 from __future__ import annotations
 
+from howdah.namenode.attributes.quotas import QuotaCalls
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.queries import Queries
-from howdah.namenode.calls.quota_calls import QuotaCalls
 from howdah.namenode.protocols import messages
 from howdah.namenode.tree.quotas import COUNTED_KINDS
 from howdah.proto import client_namenode_pb2 as pb

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from howdah.namenode.attributes.xattrs import XAttrCalls
 from howdah.namenode.calls.core import Core
-from howdah.namenode.calls.xattr_calls import XAttrCalls
 from howdah.namenode.protocols.once import Once
 from howdah.proto import types_pb2
 from howdah.rpc.service import Caller

@@ -9,10 +9,10 @@ soft limit, `lease_recovery` recovers the file first.
 from __future__ import annotations
 
 from howdah import errors
-from howdah.namenode.calls.attributes import check_replication
+from howdah.namenode.attributes.basics import check_replication
+from howdah.namenode.attributes.policies import policy_named
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.permissions import Access
-from howdah.namenode.calls.policies import policy_named
 from howdah.namenode.calls.tree import check_names, require_parent
 from howdah.namenode.inodes import paths, storage_policies
 from howdah.namenode.inodes.inodes import MODE_MASK, Block, BlockState, Directory, File
