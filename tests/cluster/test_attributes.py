@@ -42,7 +42,7 @@ def test_policies_are_listed_set_and_taken_away(
     said = capsys.readouterr()
     assert said.out == ""
     assert "storage policy satisfier feature has been disabled by admin" in said.err
-    assert "`howdah mover -p /cold` moves the blocks" in said.err
+    assert "or use Mover tool." in said.err
 
 
 def test_lists_and_attributes_survive_a_restart() -> None:

@@ -21,7 +21,7 @@ from typing import Final, TypeVar
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.balancer.nodes import BlockPlaces, Group, NodeReport, StorageFigures
+from howdah.balancer.nodes import BlockPlaces, FileBlocks, Group, NodeReport, StorageFigures
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.options import CreateFlag
 from howdah.proto import client_namenode_pb2 as pb
@@ -38,6 +38,7 @@ M = TypeVar("M", bound=Message)
 PROTOCOL: Final = "org.apache.hadoop.hdfs.server.protocol.NamenodeProtocol"
 ID_PATH: Final = "/system/balancer.id"
 _ATTEMPTS: Final = 5
+_TO_THE_END: Final = (1 << 63) - 1
 _WRONG_ONE: Final = (errors.StandbyError, errors.Unreachable, errors.RetriableError)
 
 
@@ -63,9 +64,14 @@ class BalancedNamenode:
         self.pool_id = version.info.blockPoolID
 
     def close(self) -> None:
+        self._disconnect()
+
+    def _disconnect(self) -> None:
+        """The next call of NamenodeProtocol is a new client's."""
         with self._lock:
             if self._rpc is not None:
                 self._rpc.close()
+                self._rpc = None
 
     # --- questions ---
 
@@ -120,7 +126,52 @@ class BalancedNamenode:
                 f"blocks of {source} with places that mean nothing: {error}"
             ) from error
 
-    def _ask(self, method: str, request: Message, response_type: type[M]) -> M:
+    def next_mark(self) -> int | None:
+        """The inode id of a path whose storage policy is to be satisfied. Each is told a client
+        once; None if all were."""
+        try:
+            answer = self._ask(
+                "getNextSPSPath",
+                namenode_pb2.GetNextSPSPathRequestProto(),
+                namenode_pb2.GetNextSPSPathResponseProto,
+                attempts=1,
+            )
+        except errors.HowdahError:
+            # An answer may be lost, and what it told is not told again: but to a new client.
+            self._disconnect()
+            # This goes on until it has found the active namenode, or has had enough.
+            self._namenode.get_fs_stats()
+            raise
+        return answer.spsPath if answer.HasField("spsPath") else None
+
+    def file_blocks(self, path: str) -> FileBlocks:
+        """Raises PathNotFound if there is no such file any more."""
+        located = self._namenode.get_block_locations(path, 0, _TO_THE_END)
+        if located.erasure_coding_policy is not None:
+            return FileBlocks((), is_striped=True)
+        open_block = None if located.last_block_complete else located.last_block
+        open_id = None if open_block is None else open_block.block.block_id
+        return FileBlocks(
+            tuple(
+                BlockPlaces(
+                    each.block.block_id,
+                    each.block.generation_stamp,
+                    each.block.length_bytes,
+                    tuple(
+                        (node.uuid, kind)
+                        for node, kind in zip(each.nodes, each.storage_types, strict=True)
+                    ),
+                )
+                for each in located.blocks
+                if each.block.block_id != open_id and not each.corrupt
+            ),
+            is_open=open_block is not None,
+            has_corrupt=any(each.corrupt for each in located.blocks),
+        )
+
+    def _ask(
+        self, method: str, request: Message, response_type: type[M], attempts: int = _ATTEMPTS
+    ) -> M:
         """A call of NamenodeProtocol at the active namenode."""
         attempt = 0
         while True:
@@ -128,15 +179,11 @@ class BalancedNamenode:
                 return self._connected().call(method, request, response_type)
             except _WRONG_ONE as error:
                 attempt += 1
-                if attempt == _ATTEMPTS:
+                if attempt == attempts:
                     raise
                 log.info("%s failed, the active namenode is looked for: %s", method, error)
                 # This goes on until it has found the active namenode, or has had enough.
-                self._namenode.call(
-                    "getFsStats",
-                    pb.GetFsStatusRequestProto(),
-                    pb.GetFsStatsResponseProto,
-                )
+                self._namenode.get_fs_stats()
 
     def _connected(self) -> RpcClient:
         address = self._namenode.address

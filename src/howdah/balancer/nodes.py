@@ -6,7 +6,7 @@ as one group: which of them takes a replica is the datanode's own choice.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -74,6 +74,31 @@ class BlockPlaces:
     generation_stamp: int
     length_bytes: int
     places: tuple[GroupKey, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileBlocks:
+    """The blocks of a file that may be moved: neither one that is being written, nor those of
+    which every replica is corrupt; none of a file in stripes."""
+
+    blocks: tuple[BlockPlaces, ...]
+    is_open: bool = False
+    is_striped: bool = False
+    has_corrupt: bool = False
+
+
+def groups_of(report: NodeReport) -> Iterator[Group]:
+    """The storages of a datanode by type; what has room may take replicas."""
+    if not report.in_service:
+        return
+    room: dict[GroupKey, int] = {}
+    for storage in report.storages:
+        if storage.storage_type in MOVABLE_TYPES:
+            key = report.node.uuid, storage.storage_type
+            # A replica has to fit on one volume.
+            room[key] = max(room.get(key, 0), storage.remaining_bytes)
+    for (_, kind), left_bytes in room.items():
+        yield Group(report.node, report.rack, kind, 0.0, left_bytes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,10 @@ COMMANDS: dict[str, Command] = {
     "mover": Command(
         "move replicas to the storages of their policies", "howdah.cli.balancer.mover:main"
     ),
+    "sps": Command(
+        "move replicas of marked paths to the storages of their policies, as a server",
+        "howdah.cli.balancer.sps:main",
+    ),
     "cacheadmin": Command("manage the block cache", None),
     "classpath": Command(
         "print what Java clients need on their class path", "howdah.cli.queries.classpath:main"
@@ -111,11 +115,10 @@ COMMANDS: dict[str, Command] = {
     "nfs3": Command("run an NFS gateway", None),
     "oiv_legacy": Command("show an image of Hadoop 2.3 or older", None),
     "portmap": Command("run a port mapper for NFS", None),
-    "sps": Command("run the storage policy satisfier", None),
 }
 
 # They log what is wrong with their configuration.
-SERVERS = ("namenode", "datanode", "journalnode", "secondarynamenode", "zkfc")
+SERVERS = ("namenode", "datanode", "journalnode", "secondarynamenode", "sps", "zkfc")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -11,8 +11,7 @@ from typing import Final
 import howdah
 from howdah.cli.arguments.words import take_value
 from howdah.config import Configuration
-from howdah.errors import HowdahError, UnsupportedOperation
-from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.errors import HowdahError
 
 USAGE: Final = {
     "-listPolicies": "[-listPolicies]",
@@ -62,9 +61,7 @@ def _run(name: str, path: str, policy: str, conf: Configuration) -> int:
                 fs.unset_storage_policy(path)
                 print(f"Unset storage policy from {path}")
             case "-satisfyStoragePolicy":
-                if not isinstance(fs, HdfsFileSystem):
-                    raise UnsupportedOperation(f"{fs.uri} does not move blocks")
-                fs.administration.satisfy_storage_policy(fs.resolve(path))
+                fs.satisfy_storage_policy(path)
                 print(f"Scheduled blocks to move based on the current storage policy on {path}")
             case _:
                 policy_id = fs.get_file_status(path).storage_policy

@@ -80,6 +80,10 @@ class AttributeMethods(ABC):
         request = calls.SetStoragePolicyRequestProto(src=path, policyName=policy)
         self.call("setStoragePolicy", request, calls.SetStoragePolicyResponseProto)
 
+    def satisfy_storage_policy(self, path: str) -> None:
+        request = calls.SatisfyStoragePolicyRequestProto(src=path)
+        self.call("satisfyStoragePolicy", request, calls.SatisfyStoragePolicyResponseProto)
+
     def unset_storage_policy(self, path: str) -> None:
         request = calls.UnsetStoragePolicyRequestProto(src=path)
         self.call("unsetStoragePolicy", request, calls.UnsetStoragePolicyResponseProto)

@@ -92,6 +92,16 @@ class AttributeOperations(ABC):
         """Give a path a policy of its own, by name; new blocks are placed by it."""
         self._unsupported("set_storage_policy")
 
+    def satisfy_storage_policy(self, path: PathLike) -> None:
+        """Mark a path: the cluster's satisfier moves the blocks of all files at the path and
+        below it to where their policies want them, some time from now.
+
+        Raises `UnsupportedAction` where the cluster has no satisfier, `PathNotFound`,
+        `AccessDenied` without the right to write the path, and `RemoteError` for a directory
+        that is marked already, or when too many paths wait.
+        """
+        self._unsupported("satisfy_storage_policy")
+
     def unset_storage_policy(self, path: PathLike) -> None:
         """Take a path's own policy away; the directories above decide again."""
         self._unsupported("unset_storage_policy")

@@ -30,6 +30,7 @@ from howdah.keys.namenode import *
 from howdah.keys.placement import *
 from howdah.keys.quorum import *
 from howdah.keys.rpc import *
+from howdah.keys.satisfier import *
 from howdah.keys.without_effect import WITHOUT_EFFECT as WITHOUT_EFFECT
 from howdah.kinds import Key
 

@@ -48,6 +48,9 @@ WITHOUT_EFFECT: dict[str, str] = {
         "names of datanodes are not looked up": (
             "dfs.namenode.datanode.registration.ip-hostname-check",
         ),
+        "a satisfier logs in nowhere, and nobody calls it": (
+            "dfs.storage.policy.satisfier.address",
+        ),
         "buffers are as large as packets": ("dfs.stream-buffer-size",),
         "`current` in a data directory is its user's alone (700), whatever is around it": (
             "dfs.datanode.data.dir.perm",

@@ -160,3 +160,13 @@ class IsRollingUpgradeResponseProto(_message.Message):
     ISROLLINGUPGRADE_FIELD_NUMBER: _ClassVar[int]
     isRollingUpgrade: bool
     def __init__(self, isRollingUpgrade: bool = ...) -> None: ...
+
+class GetNextSPSPathRequestProto(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class GetNextSPSPathResponseProto(_message.Message):
+    __slots__ = ("spsPath",)
+    SPSPATH_FIELD_NUMBER: _ClassVar[int]
+    spsPath: int
+    def __init__(self, spsPath: _Optional[int] = ...) -> None: ...

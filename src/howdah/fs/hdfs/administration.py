@@ -218,15 +218,6 @@ class Administration:
         request = pb.SetBalancerBandwidthRequestProto(bandwidth=bytes_per_second)
         self._namenode.call("setBalancerBandwidth", request, pb.SetBalancerBandwidthResponseProto)
 
-    def satisfy_storage_policy(self, path: str) -> None:
-        """Have the namenode's satisfier move blocks to where the policy of `path` wants them.
-        `UnsupportedAction` where there is none, as in our namenodes."""
-        self._namenode.call(
-            "satisfyStoragePolicy",
-            pb.SatisfyStoragePolicyRequestProto(src=path),
-            pb.SatisfyStoragePolicyResponseProto,
-        )
-
     # Settings that are read anew.
 
     def refresh_service_acl(self) -> None:

@@ -93,6 +93,10 @@ class HdfsAttributes(HdfsLinks):
         self._namenode.set_storage_policy(self.resolve(path), policy)
 
     @follow_links
+    def satisfy_storage_policy(self, path: PathLike) -> None:
+        self._namenode.satisfy_storage_policy(self.resolve(path))
+
+    @follow_links
     def unset_storage_policy(self, path: PathLike) -> None:
         self._namenode.unset_storage_policy(self.resolve(path))
 

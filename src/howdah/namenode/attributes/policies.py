@@ -23,20 +23,14 @@ class PolicyCalls:
 
     def set(self, caller: Caller, path: str, name: str) -> None:
         self._core.safe_mode.check(f"Cannot set storage policy for {path}")
-        self._check_enabled("set")
+        check_policies_enabled(self._core, "set")
         self._give(caller, path, policy_named(name))
 
     def unset(self, caller: Caller, path: str) -> None:
         """The directories above decide again."""
         self._core.safe_mode.check(f"Cannot unset storage policy for {path}")
-        self._check_enabled("unset")
+        check_policies_enabled(self._core, "unset")
         self._give(caller, path, None)
-
-    def _check_enabled(self, what: str) -> None:
-        if not self._core.settings.storage_policies_enabled:
-            raise errors.RemoteError(
-                f"Failed to {what} storage policy since dfs.storage.policy.enabled is set to false."
-            )
 
     def _give(self, caller: Caller, path: str, policy: StoragePolicy | None) -> None:
         core = self._core
@@ -64,6 +58,14 @@ class PolicyCalls:
             raise errors.PathNotFound(f"File/Directory does not exist: {found.path}")
         core.permissions.check(who, found.inode, Access.READ)
         return storage_policies.of(found.inode)
+
+
+def check_policies_enabled(core: Core, what: str) -> None:
+    """Raises RemoteError where there are no storage policies."""
+    if not core.settings.storage_policies_enabled:
+        raise errors.RemoteError(
+            f"Failed to {what} storage policy since dfs.storage.policy.enabled is set to false."
+        )
 
 
 def policy_named(name: str) -> StoragePolicy:

@@ -54,11 +54,7 @@ class XAttrCalls:
         exists = any(xattrs.name_of(have) == xattrs.name_of(xattr) for have in inode.xattrs)
         _check_flags(xattr, exists=exists, create=create, replace=replace)
         if not exists and _is_counted(xattr):
-            limit = core.settings.max_xattrs_per_inode
-            if sum(map(_is_counted, inode.xattrs)) >= limit:
-                raise errors.RemoteError(
-                    f"Cannot add additional XAttr to inode, would exceed limit of {limit}"
-                )
+            check_one_more(core, inode)
         if xattrs.name_of(xattr) == UNREADABLE_BY_SUPERUSER and not isinstance(inode, File):
             raise errors.RemoteError(f"Can only set '{xattrs.full_name(xattr)}' on a file.")
         core.commit(
@@ -143,6 +139,15 @@ class XAttrCalls:
             else:
                 core.permissions.check(who, inode, Access.WRITE)
         return found, inode
+
+
+def check_one_more(core: Core, inode: INode) -> None:
+    """Raises RemoteError for an inode that has as many attributes as one may have."""
+    limit = core.settings.max_xattrs_per_inode
+    if sum(map(_is_counted, inode.xattrs)) >= limit:
+        raise errors.RemoteError(
+            f"Cannot add additional XAttr to inode, would exceed limit of {limit}"
+        )
 
 
 def _is_counted(xattr: XAttr) -> bool:

@@ -121,6 +121,10 @@ class Settings:
     identity_ms: int = 300_000
     """How long the groups of a user are remembered."""
     storage_policies_enabled: bool = True
+    satisfier_is_external: bool = False
+    """Whether a storage policy satisfier may ask for marked paths."""
+    max_marks_waiting: int = 10_000
+    """No path is marked while so many wait for a satisfier."""
     pending_copy_ms: int = 300_000
     max_streams: int = 2
     most_streams: int = 4
@@ -402,6 +406,7 @@ class Core:
         for replica in self.blocks.postponed.beyond(self.namespace.generation_stamp):
             self.safe_mode.found_future(replica.block_id, replica.length_bytes)
         self.blocks.become_active(self.datanodes)
+        self.namespace.marks.start_over()
         self.reconstruction.start_over()
         self.membership.start_over()
         self._role_changed()

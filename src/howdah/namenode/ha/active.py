@@ -17,6 +17,7 @@ written, and no timer or thread of the role is left.
     edit log roller        a new segment when one is long (NameNodeEditLogRoller)
     trash emptier          checkpoints of trash that are old (TrashPolicyDefault.Emptier)
     lazy persist scrubber  files that were lost in memory (LazyPersistFileScrubber)
+    marks of a satisfier   are taken off when none may run any more (StoragePolicySatisfyManager)
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from howdah import errors
+from howdah.namenode.attributes.satisfaction import unmarking
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.trash import TrashEmptier
 from howdah.namenode.ha.duties import Duties, Duty
@@ -112,6 +114,7 @@ class Active:
                 Duty("edit log roller", self._roll),
                 Duty("trash emptier", self._empty_trash),
                 Duty("lazy persist scrubber", self._scrub),
+                Duty("marks of a satisfier", lambda: unmarking(core)),
             ],
             soon,
             hold,

@@ -187,6 +187,8 @@ CATEGORIES: Final[Mapping[str, Mapping[str, Category | ByRequest]]] = {
         "getMostRecentNameNodeFileTxId": UNCHECKED,
         "isUpgradeFinalized": UNCHECKED,
         "isRollingUpgrade": UNCHECKED,
+        # Standbys refuse it with a sentence of their own, and check the caller before.
+        "getNextSPSPath": UNCHECKED,
         "getEditLogManifest": READ,
         "rollEditLog": JOURNAL,
         "startCheckpoint": CHECKPOINT,

@@ -213,6 +213,7 @@ def read_image(source: Source, name: str) -> tuple[Namespace, rec.NamesystemReco
         _check_tree(namespace, filling)
         _end_leases(namespace)
         namespace.tally.count_all(namespace.inodes)
+        namespace.marks.find_all(namespace.inodes)
     except OverflowError as error:
         raise errors.CorruptImage(f"image {name} is damaged: a number is too large") from error
     except _Refused as error:

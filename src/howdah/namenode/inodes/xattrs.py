@@ -12,6 +12,9 @@ from howdah.storage.edits.edits import XAttr, XAttrNamespace
 
 UNREADABLE_BY_SUPERUSER: Final = (XAttrNamespace.SECURITY, "hdfs.unreadable.by.superuser")
 """On a file: its bytes are not for the superuser, who may do all else with it."""
+SATISFY_STORAGE_POLICY: Final = (XAttrNamespace.USER, "hdfs.sps")
+"""The mark of what a storage policy satisfier is to look at. As in Hadoop it is in the namespace
+of users: the satisfier takes it off by a call like any other."""
 
 
 def with_set(have: Sequence[XAttr], new: Sequence[XAttr]) -> tuple[XAttr, ...]:
@@ -23,6 +26,11 @@ def with_set(have: Sequence[XAttr], new: Sequence[XAttr]) -> tuple[XAttr, ...]:
 def without(have: Sequence[XAttr], unwanted: Sequence[XAttr]) -> tuple[XAttr, ...]:
     names = {name_of(xattr) for xattr in unwanted}
     return tuple(xattr for xattr in have if name_of(xattr) not in names)
+
+
+def is_marked(have: Sequence[XAttr]) -> bool:
+    """Whether a satisfier is to look at the inode, or at what is below it."""
+    return any(name_of(xattr) == SATISFY_STORAGE_POLICY for xattr in have)
 
 
 def full_name(xattr: XAttr) -> str:

@@ -101,6 +101,8 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
         copies_per_node=conf.get(keys.DFS_NAMENODE_REPLICATION_WORK_MULTIPLIER_PER_ITERATION),
         identity_ms=_ms(conf.get(keys.HADOOP_SECURITY_GROUPS_CACHE_SECS)),
         storage_policies_enabled=conf.get(keys.DFS_STORAGE_POLICY_ENABLED),
+        satisfier_is_external=conf.get(keys.DFS_STORAGE_POLICY_SATISFIER_MODE) == "EXTERNAL",
+        max_marks_waiting=conf.get(keys.DFS_STORAGE_POLICY_SATISFIER_MAX_OUTSTANDING_PATHS),
         safe_mode_threshold=conf.get(keys.DFS_NAMENODE_SAFEMODE_THRESHOLD_PCT),
         safe_mode_min_datanodes=conf.get(keys.DFS_NAMENODE_SAFEMODE_MIN_DATANODES),
         safe_mode_extension_ms=_ms(conf.get(keys.DFS_NAMENODE_SAFEMODE_EXTENSION)),

@@ -5,22 +5,26 @@ The part of ClientProtocol that Hadoop's FSDirAttrOp serves.
 
 from __future__ import annotations
 
-from howdah import errors
 from howdah.namenode.attributes.basics import AttributeCalls
 from howdah.namenode.attributes.policies import PolicyCalls
+from howdah.namenode.attributes.satisfaction import SatisfactionCalls
 from howdah.namenode.calls.core import Core
 from howdah.namenode.inodes.storage_policies import POLICIES
 from howdah.namenode.protocols import messages
+from howdah.namenode.protocols.once import Once
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Caller
 
 
 class AttributeMethods:
-    """Calls that change an inode which exists. To repeat one is harmless."""
+    """Calls that change an inode which exists. To repeat one is harmless, but
+    for a mark: the satisfier may have taken it off meanwhile."""
 
     def __init__(self, core: Core) -> None:
         self._attributes = AttributeCalls(core)
         self._policies = PolicyCalls(core)
+        self._satisfaction = SatisfactionCalls(core)
+        self._once = Once(core)
 
     def set_permission(
         self, request: pb.SetPermissionRequestProto, caller: Caller
@@ -79,8 +83,8 @@ class AttributeMethods:
     def satisfy_storage_policy(
         self, request: pb.SatisfyStoragePolicyRequestProto, caller: Caller
     ) -> pb.SatisfyStoragePolicyResponseProto:
-        raise errors.UnsupportedAction(
-            "Cannot request to satisfy storage policy when storage policy satisfier feature has "
-            "been disabled by admin. Seek for an admin help to enable it or use Mover tool. "
-            f"(howdah has no satisfier; `howdah mover -p {request.src}` moves the blocks.)"
-        )
+        def run() -> pb.SatisfyStoragePolicyResponseProto:
+            self._satisfaction.satisfy(caller, request.src)
+            return pb.SatisfyStoragePolicyResponseProto()
+
+        return self._once(caller, run, pb.SatisfyStoragePolicyResponseProto)

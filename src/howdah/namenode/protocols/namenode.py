@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from howdah import errors
+from howdah.namenode.attributes.satisfaction import SatisfactionCalls
 from howdah.namenode.blocks.movable import Dice, movable_blocks
 from howdah.namenode.calls.core import Core
 from howdah.namenode.inodes.block_table import Block
@@ -71,6 +72,7 @@ class NamenodeProtocol:
         self._core = core
         self._cluster = cluster
         self._source = source
+        self._satisfaction = SatisfactionCalls(core)
 
     def service(self) -> Service:
         descriptor = pb.DESCRIPTOR.services_by_name["NamenodeProtocolService"]
@@ -244,6 +246,13 @@ class NamenodeProtocol:
         return pb.IsRollingUpgradeResponseProto(
             isRollingUpgrade=self._core.namespace.rolling_upgrade.is_under_way
         )
+
+    def get_next_spspath(
+        self, request: pb.GetNextSPSPathRequestProto, caller: Caller
+    ) -> pb.GetNextSPSPathResponseProto:
+        """A marked path, for a storage policy satisfier; none if it was told of all."""
+        self._check(caller, "ask for paths whose storage policy is to be satisfied")
+        return pb.GetNextSPSPathResponseProto(spsPath=self._satisfaction.next_path(caller))
 
     def error_report(
         self, request: pb.ErrorReportRequestProto, caller: Caller

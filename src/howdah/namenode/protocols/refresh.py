@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from howdah import errors
+from howdah.namenode.attributes.satisfaction import change_mode
 from howdah.namenode.blocks.reconstruction import Streams
 from howdah.namenode.calls.core import Core, Settings
 from howdah.proto import client_datanode_pb2
@@ -139,6 +140,10 @@ def _placement(core: Core, new: Settings) -> None:
     core.placement.change_policy(new.placement)
 
 
+def _satisfier(core: Core, new: Settings) -> None:
+    change_mode(core, is_external=new.satisfier_is_external)
+
+
 RECONFIGURABLE: Final[Mapping[str, Callable[[Core, Settings], None]]] = {
     "dfs.block.invalidate.limit": _deletions,
     "dfs.block.replicator.classname": _placement,
@@ -151,6 +156,7 @@ RECONFIGURABLE: Final[Mapping[str, Callable[[Core, Settings], None]]] = {
     "dfs.namenode.replication.max-streams": _pace,
     "dfs.namenode.replication.max-streams-hard-limit": _pace,
     "dfs.namenode.replication.work.multiplier.per.iteration": _pace,
+    "dfs.storage.policy.satisfier.mode": _satisfier,
 }
 """What a running namenode takes from its files when an administrator says so, sorted: keys that
 Hadoop's takes, too."""
@@ -248,11 +254,10 @@ class Reconfiguration:
         """Why the setting cannot be changed; empty if it is."""
         values = {**self._in_effect, name: new}
         try:
-            settings = self._settings_with(values)
+            apply(self._core, self._settings_with(values))
         except errors.HowdahError as error:
             log.error("%s cannot be changed to %s: %s", name, new, error)
             return str(error)
-        apply(self._core, settings)
         log.info("%s is changed from %s to %s", name, self._in_effect[name], new)
         self._in_effect = values
         return ""

@@ -12,23 +12,26 @@ from typing import Any, Final
 
 from howdah.namenode.inodes import acls, xattrs
 from howdah.namenode.inodes.inodes import File, INode
+from howdah.namenode.tree.marks import Marks
 from howdah.storage.edits import edits
 
 
 class AttributeEdits:
     """`existing` and `file` find the inode of an edit, or raise EditDoesNotFit.
     `replication_changed` is called with a file whose blocks may have to have more replicas
-    than before, or fewer."""
+    than before, or fewer; `marks` follow what edits set and remove."""
 
     def __init__(
         self,
         existing: Callable[[str, edits.Edit], INode],
         file: Callable[[str, edits.Edit], File],
         replication_changed: Callable[[File], None],
+        marks: Marks,
     ) -> None:
         self._existing = existing
         self._file = file
         self._replication_changed = replication_changed
+        self._marks = marks
         self.appliers: Final[dict[type[edits.Edit], Callable[[Any], None]]] = {
             edits.SetReplicationOp: self._set_replication,
             edits.SetPermissionsOp: self._set_permissions,
@@ -71,10 +74,14 @@ class AttributeEdits:
     def _set_xattr(self, op: edits.SetXAttrOp) -> None:
         inode = self._existing(op.path, op)
         inode.xattrs = xattrs.with_set(inode.xattrs, op.xattrs)
+        if xattrs.is_marked(op.xattrs):
+            self._marks.follow(inode)
 
     def _remove_xattr(self, op: edits.RemoveXAttrOp) -> None:
         inode = self._existing(op.path, op)
         inode.xattrs = xattrs.without(inode.xattrs, op.xattrs)
+        if xattrs.is_marked(op.xattrs):
+            self._marks.gone(inode.inode_id)
 
 
 def begin_with(

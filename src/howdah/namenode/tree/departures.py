@@ -22,6 +22,7 @@ from collections.abc import Callable, Collection, Iterable
 from howdah.namenode.inodes.inodes import Directory, File, INode, Inodes
 from howdah.namenode.snapshots.snapshots import Snapshots
 from howdah.namenode.tree.leases import LeaseRegistry
+from howdah.namenode.tree.marks import Marks
 from howdah.namenode.tree.tally import Tally
 
 
@@ -34,12 +35,14 @@ class Departures:
         snapshots: Snapshots,
         leases: LeaseRegistry,
         tally: Tally,
+        marks: Marks,
         free_block: Callable[[int], None],
     ) -> None:
         self._inodes = inodes
         self._snapshots = snapshots
         self._leases = leases
         self._tally = tally
+        self._marks = marks
         self._free_block = free_block
         # Those that nothing shows any more, not settled yet; empty between edits.
         self._gone: deque[INode] = deque()
@@ -140,6 +143,7 @@ class Departures:
             stack.pop()
             max_inodes -= 1
             self._tally.directories.discard(node.inode_id)
+            self._marks.gone(node.inode_id)
             if isinstance(node, File):
                 for block_id in node.block_ids:
                     self._free_block(block_id)

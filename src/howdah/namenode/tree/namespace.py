@@ -50,6 +50,7 @@ from howdah.namenode.tree import quotas
 from howdah.namenode.tree.attribute_edits import AttributeEdits, begin_with
 from howdah.namenode.tree.departures import Departures
 from howdah.namenode.tree.leases import LeaseRegistry
+from howdah.namenode.tree.marks import Marks
 from howdah.namenode.tree.measuring import Measuring
 from howdah.namenode.tree.rolling_upgrade import RollingUpgrade
 from howdah.namenode.tree.tally import Tally
@@ -71,6 +72,7 @@ class Namespace:
         self._files: Final = self.inodes.files
         self.blocks: Final = self._files.blocks
         self.leases: Final = leases if leases is not None else LeaseRegistry()
+        self.marks: Final = Marks()
         self.last_inode_id = ROOT_INODE_ID
         self.last_block_id = LAST_RESERVED_BLOCK_ID
         self.generation_stamp = LAST_RESERVED_GENERATION_STAMP
@@ -89,7 +91,7 @@ class Namespace:
         # Not used here; kept for whoever reads the next image.
         self.erasure_coding_policies: tuple[ErasureCodingPolicyRecord, ...] = ()
         self._departures: Final = Departures(
-            self.inodes, self.snapshots, self.leases, self.tally, self._free_block
+            self.inodes, self.snapshots, self.leases, self.tally, self.marks, self._free_block
         )
         self._appliers: Final[dict[type[edits.Edit], Callable[[Any], None]]] = {
             edits.AddOp: self._add,
@@ -113,7 +115,9 @@ class Namespace:
             edits.StartLogSegmentOp: self._no_change,
             edits.EndLogSegmentOp: self._no_change,
             **self.rolling_upgrade.appliers,
-            **AttributeEdits(self.existing, self._file, self._replication_changed).appliers,
+            **AttributeEdits(
+                self.existing, self._file, self._replication_changed, self.marks
+            ).appliers,
         }
         self._snapshot_edits: Final = SnapshotEdits(self)
         self._appliers.update(self._snapshot_edits.appliers)
@@ -298,6 +302,8 @@ class Namespace:
         if op.storage_policy_id:
             file.storage_policy_id = op.storage_policy_id
         begin_with(file, op.acl, op.xattrs)
+        if op.xattrs:
+            self.marks.follow(file)
         file.begin_writing(op.client_name, op.client_machine)
         parent.mtime_ms = op.mtime_ms
         self._set_blocks(file, op.blocks, BlockState.UNDER_CONSTRUCTION)
@@ -439,6 +445,8 @@ class Namespace:
         )
         begin_with(directory, op.acl, op.xattrs)
         self._attach(directory, parent, op)
+        if op.xattrs:
+            self.marks.follow(directory)
         parent.mtime_ms = op.timestamp_ms
 
     def _symlink(self, op: edits.SymlinkOp) -> None:

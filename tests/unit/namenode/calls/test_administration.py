@@ -201,11 +201,6 @@ def test_a_report_says_when_a_datanode_last_reported(client: Any) -> None:
     assert node.lastBlockReportTime == client.namenode.clock.wall_ms() - 5000
 
 
-def test_satisfying_a_policy_is_refused_by_name(client: Any) -> None:
-    with pytest.raises(errors.UnsupportedAction, match="satisfier feature has been disabled"):
-        client.call("satisfyStoragePolicy", pb.SatisfyStoragePolicyRequestProto(src="/"))
-
-
 # Settings that are read anew.
 
 

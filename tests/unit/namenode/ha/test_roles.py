@@ -100,6 +100,7 @@ DUTIES = [
     "edit log roller",
     "trash emptier",
     "lazy persist scrubber",
+    "marks of a satisfier",
 ]
 
 

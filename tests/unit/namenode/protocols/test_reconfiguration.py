@@ -28,6 +28,7 @@ OTHERS = {
     "dfs.namenode.replication.max-streams": "5",
     "dfs.namenode.replication.max-streams-hard-limit": "9",
     "dfs.namenode.replication.work.multiplier.per.iteration": "6",
+    "dfs.storage.policy.satisfier.mode": "external",
 }
 """A value of each that is not its default."""
 

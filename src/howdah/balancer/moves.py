@@ -1,0 +1,93 @@
+"""Carries moves out, each in a thread of its own, a limited number at a datanode (shell)."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from howdah import errors
+from howdah.balancer import target
+from howdah.balancer.iteration import Move
+from howdah.balancer.settings import BalancerSettings
+
+log = logging.getLogger(__name__)
+
+
+class Moves:
+    """Of one namespace. Thread-safe."""
+
+    def __init__(
+        self,
+        pool_id: str,
+        settings: BalancerSettings,
+        ended: Callable[[Move, bool], None],
+        *,
+        retries: int = 0,
+    ) -> None:
+        """`ended` is called by a move's thread, with whether it went well. One that fails is
+        tried once more up to so many `retries`."""
+        self._pool_id = pool_id
+        self._settings = settings
+        self._ended = ended
+        self._retries = retries
+        limits = settings.limits
+        self._threads = threading.BoundedSemaphore(limits.moves)
+        self._turns: dict[str, threading.BoundedSemaphore] = defaultdict(
+            lambda: threading.BoundedSemaphore(limits.moves_per_node)
+        )
+
+    def begin(self, move: Move, *, waits: bool = True) -> threading.Thread:
+        """In a thread, when there is one to spare, and both datanodes have a turn to spare.
+        With `waits` the caller waits for that, else the thread does."""
+        # By name, so that two who want the same never wait for each other.
+        uuids = sorted({move.target.node.uuid, move.proxy.uuid})
+        wanted = [self._threads, *(self._turns[uuid] for uuid in uuids)]
+        turns = ExitStack()
+        try:
+            if waits:
+                for turn in wanted:
+                    turns.enter_context(turn)
+                wanted = []
+            thread = threading.Thread(
+                target=self._run, args=(move, turns, wanted), name="move", daemon=True
+            )
+            thread.start()
+        except BaseException:
+            turns.close()
+            raise
+        return thread
+
+    def _run(self, move: Move, turns: ExitStack, wanted: list[threading.BoundedSemaphore]) -> None:
+        is_success = False
+        try:
+            with turns:
+                for turn in wanted:
+                    turns.enter_context(turn)
+                is_success = any(self._move(move, trial) for trial in range(1 + self._retries))
+        finally:
+            self._ended(move, is_success)
+
+    def _move(self, move: Move, trial: int) -> bool:
+        try:
+            target.move(
+                move,
+                self._pool_id,
+                socket_timeout_s=self._settings.socket_timeout_s,
+                use_hostname=self._settings.use_hostname,
+                move_timeout_s=self._settings.move_timeout_s,
+            )
+        except (errors.HowdahError, OSError) as error:
+            log.warning(
+                "a move of blk_%d from %s to %s failed (attempt %d of %d): %s",
+                move.block.block_id,
+                move.source,
+                move.target,
+                trial + 1,
+                1 + self._retries,
+                error,
+            )
+            return False
+        return True
