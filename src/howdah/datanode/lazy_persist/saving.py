@@ -86,19 +86,20 @@ def save(store: BlockStore, record: Record, turn: int, target: Volume) -> bool:
             if not _is_on(store, record, turn, replica):
                 return False
             directories = saved_copies.place_copy(target, copy, made)
+            # Whoever deletes the copy from here on counts its bytes.
+            target.count(pool_id, size_bytes)
+        store.in_memory.on_copy_bytes(pool_id, target, size_bytes)
     finally:
         _clear(made)
     reach(Point.SAVE_NAMED, block_id)
     try:
         sync_directories(directories)
     except OSError:
-        store.in_memory.delete_copy(copy, is_counted=False)
+        store.in_memory.delete_copy(copy)
         raise
     if not _note(store, record, turn, replica):
-        store.in_memory.delete_copy(copy, is_counted=False)
+        store.in_memory.delete_copy(copy)
         return False
-    target.count(pool_id, size_bytes)
-    store.in_memory.on_copy_bytes(pool_id, target, size_bytes)
     _count(store, record)
     reach(Point.SAVED, block_id)
     log.info("saved %r of %s to %s", replica, pool_id, target)

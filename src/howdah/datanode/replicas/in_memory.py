@@ -237,9 +237,8 @@ class InMemory:
             self._tell_locked()
         self.when_unsaved()
 
-    def delete_copy(self, copy: Copy | None, *, is_counted: bool = True) -> None:
-        """A copy of what is there no more, or is something else now. Its bytes are in the
-        volume's account if `is_counted`."""
+    def delete_copy(self, copy: Copy | None) -> None:
+        """A copy of what is there no more, or is something else now."""
         if copy is None:
             return
         volume = self._volumes.by_id.get(copy.target_id)
@@ -253,7 +252,7 @@ class InMemory:
             if is_another and stamp == copy.generation_stamp:
                 return
             freed = saved_copies.delete_copy(volume, copy, with_block=not is_another)
-        if freed and is_counted:
+        if freed:
             volume.count(copy.key[0], -freed)
             self.on_copy_bytes(copy.key[0], volume, -freed)
 
