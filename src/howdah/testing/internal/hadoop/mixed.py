@@ -153,6 +153,7 @@ class MixedCluster(MiniCluster):
         *,
         namenodes: int = 2,
         datanodes: int = 1,
+        volumes: int | Sequence[str] = 1,
         conf: Mapping[str, str | int | float | bool] | None = None,
         java_options: Callable[[str], Sequence[str]] = lambda name: (),
         dir: Path | None = None,
@@ -162,6 +163,7 @@ class MixedCluster(MiniCluster):
         self._hadoop = set(hadoop)
         super().__init__(
             datanodes=datanodes,
+            volumes=volumes,
             namenodes=namenodes,
             zookeeper=namenodes > 1,
             conf=conf,
