@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import random
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -255,6 +257,55 @@ def test_a_datanode_killed_in_a_copy_loses_nothing_saved_and_serves_no_half(
         assert read(fs, path) == data
     if not wiped:
         wait_until(lambda: kinds(fs, "/f0") == (["DISK"] if is_saved else ["RAM_DISK"]), 20)
+
+
+def bean(cluster: MiniCluster, name: str) -> dict[str, object]:
+    """Of the datanode's `/jmx`."""
+    place = cluster.process("datanode0").addresses["http"]
+    url = f"http://{place}/jmx?qry=Hadoop:service=DataNode,name={name}"
+    with urlopen(url, timeout=20) as answer:
+        (found,) = json.load(answer)["beans"]
+    return dict(found)
+
+
+def test_figures_of_replicas_in_memory_are_shown_as_hadoop_names_them(
+    cluster: MiniCluster,
+) -> None:
+    fs = connected(cluster)
+
+    def activity() -> dict[str, object]:
+        return {
+            name.removeprefix("RamDisk"): value
+            for name, value in bean(cluster, "DataNodeActivity-*").items()
+            if name.startswith("RamDisk") and "Window" not in name
+        }
+
+    nothing = {
+        "BlocksWrite": 0,
+        "BlocksWriteFallback": 0,
+        "BytesWrite": 0,
+        "BlocksReadHits": 0,
+        "BlocksEvicted": 0,
+        "BlocksEvictedWithoutRead": 0,
+        "BlocksLazyPersisted": 0,
+        "BytesLazyPersisted": 0,
+        "BlocksDeletedBeforeLazyPersisted": 0,
+    }
+    assert activity() == nothing
+    put(fs, "/f", DATA[:BLOCK])
+    assert read(fs, "/f") == DATA[:BLOCK]
+    written = nothing | {"BlocksWrite": 1, "BytesWrite": BLOCK, "BlocksReadHits": 1}
+    state = bean(cluster, "FSDatasetState")
+    assert (state["CacheUsed"], state["CacheCapacity"]) == (BLOCK, MIB)
+    saved = written | {"BlocksLazyPersisted": 1, "BytesLazyPersisted": BLOCK}
+    wait_until(lambda: activity() == saved, 20)
+    put(fs, "/more", DATA[:BLOCK] * 4)
+    # The one that is saved has left; whether others have depends on when rounds come.
+    now = activity()
+    assert 0 < int(str(now["BlocksEvicted"])) <= 4
+    assert int(str(now["BlocksEvictedWithoutRead"])) == int(str(now["BlocksEvicted"])) - 1
+    shown = bean(cluster, "DataNodeActivity-*")
+    assert shown["RamDiskBlocksLazyPersistWindowMsNumOps"] == shown["RamDiskBlocksLazyPersisted"]
 
 
 def test_put_with_l_writes_to_memory_and_cat_reads_it(

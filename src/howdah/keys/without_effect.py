@@ -60,10 +60,7 @@ WITHOUT_EFFECT: dict[str, str] = {
             "dfs.blockreport.incremental.intervalMsec",
         ),
         "slow reads and writes are not logged": ("dfs.client.slow.io.warning.threshold.ms",),
-        "datanodes have no pages, and those of the namenode ask for no name": (
-            "dfs.datanode.http.address",
-            "hadoop.http.staticuser.user",
-        ),
+        "pages ask for no name": ("hadoop.http.staticuser.user",),
     }.items()
     for name in names
 }

@@ -62,7 +62,9 @@ class Node:
         self.volumes = VolumeSet(volumes)
         self.replicas = ReplicaMap()
         scan_pool(self.volumes, POOL, self.replicas)
-        self.store = BlockStore(self.volumes, self.replicas, self._notify)
+        self.store = BlockStore(
+            self.volumes, self.replicas, self._notify, memory_bytes=self.settings.memory_bytes
+        )
         self.store.serve_pool(POOL)
         listener = listen(("127.0.0.1", 0))
         self.port = listener.getsockname()[1]
@@ -94,7 +96,7 @@ class Node:
         wait_until(lambda: self.server.active == 0, timeout_s)
 
     def files(self, kind: str) -> set[str]:
-        """Names of the files in rbw, finalized, tmp or quarantine of all volumes."""
+        """Names of the files in rbw, finalized, tmp, quarantine or lazypersist of all volumes."""
         names: set[str] = set()
         for volume in self.volumes.all:
             root = {
@@ -102,6 +104,7 @@ class Node:
                 "finalized": volume.finalized_path,
                 "tmp": volume.tmp_path,
                 "quarantine": volume.quarantine_path,
+                "lazypersist": volume.lazy_persist_path,
             }[kind](POOL)
             for _, _, found in os.walk(root):
                 names.update(found)

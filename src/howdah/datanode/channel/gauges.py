@@ -13,7 +13,10 @@ import mmap
 import struct
 
 _WORD = struct.Struct("=q")
-_CONNECTIONS, _COPIES, _FIRST_VOLUME = 0, 1, 2
+_CONNECTIONS, _COPIES, _LOCKED, _FIRST_FIGURE = 0, 1, 2, 3
+FIGURES = 16
+"""Words for figures that only grow; what they mean is `memory.figures`'s."""
+_FIRST_VOLUME = _FIRST_FIGURE + FIGURES
 
 
 SPARE = 256
@@ -55,3 +58,19 @@ class Gauges:
 
     def set_promised_bytes(self, volume: int, count: int) -> None:
         self._set(_FIRST_VOLUME + volume, count)
+
+    @property
+    def locked_bytes(self) -> int:
+        """What replicas in memory take."""
+        return self._get(_LOCKED)
+
+    def set_locked_bytes(self, count: int) -> None:
+        self._set(_LOCKED, count)
+
+    def figure(self, number: int) -> int:
+        return self._get(_FIRST_FIGURE + number)
+
+    def add_to_figure(self, number: int, change: int) -> None:
+        """One thread at a time."""
+        assert 0 <= number < FIGURES, f"there is no figure {number}"
+        self._set(_FIRST_FIGURE + number, self._get(_FIRST_FIGURE + number) + change)

@@ -53,6 +53,7 @@ from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.keeper.lifeline import lifeline_interval_s
 from howdah.datanode.keeper.namenode_actor import ActorSettings
 from howdah.datanode.keeper.nameservices import Nameservices
+from howdah.datanode.keeper.pages import Pages, beans
 from howdah.datanode.keeper.reconfiguration import Reconfiguration
 from howdah.datanode.process.data_process import DataProcess, Inheritance
 from howdah.datanode.replicas.replicas import ReplicaMap
@@ -172,6 +173,13 @@ class Keeper:
             local_listener.close()
         ipc_listener.close()
         self._handle_signals()
+        self._pages = Pages(
+            conf,
+            lambda: beans(
+                self._inventory, gauges, self._settings.memory_bytes, self._uuid, self._name()
+            ),
+        )
+        self._info_port = self._pages.start(conf.get(keys.DFS_DATANODE_HTTP_ADDRESS))
         self._nameservices = Nameservices(
             addresses,
             self._node,
@@ -259,8 +267,13 @@ class Keeper:
         if not name:
             name = "localhost" if host.startswith("127.") or host == "::1" else socket.getfqdn()
         return DatanodeAddress(
-            host, name, self._uuid, port, info_port=0, ipc_port=self._ipc_address[1]
+            host, name, self._uuid, port, self._info_port, ipc_port=self._ipc_address[1]
         )
+
+    def _name(self) -> str:
+        """As Hadoop's figures are named by it: `host:port` of the data port."""
+        host, port = self._data_address[:2]
+        return f"{self._conf.get(keys.DFS_DATANODE_HOSTNAME) or host}:{port}"
 
     def _write_ready(self) -> None:
         if self._ready_file is None:
@@ -270,6 +283,7 @@ class Keeper:
             "role": "datanode",
             "data": "{}:{}".format(*self._data_address[:2]),
             "ipc": "{}:{}".format(*self._ipc_address[:2]),
+            "http": f"{self._conf.get(keys.DFS_DATANODE_HTTP_ADDRESS)[0]}:{self._info_port}",
             "uuid": self._uuid,
         }
         replace_file(self._ready_file, json.dumps(told).encode() + b"\n")
@@ -357,6 +371,7 @@ class Keeper:
         self._directory_scanner.stop()
         self._scanners.stop()
         self._nameservices.stop()
+        self._pages.stop()
         try:
             self._link.send(Stop(self._for_restart))
         except LinkClosed:

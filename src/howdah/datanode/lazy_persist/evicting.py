@@ -114,7 +114,7 @@ def _evict(store: BlockStore, record: Record, turn: int, replica: Replica) -> No
 
 
 def _count(store: BlockStore, record: Record) -> None:
-    count = store.in_memory.on_count
+    count = store.in_memory.count
     count(Figure.RamDiskBlocksEvicted, 1)
     if not record.reads:
         count(Figure.RamDiskBlocksEvictedWithoutRead, 1)

@@ -120,7 +120,7 @@ def _note(store: BlockStore, record: Record, turn: int, replica: Replica) -> boo
 
 
 def _count(store: BlockStore, record: Record) -> None:
-    count = store.in_memory.on_count
+    count = store.in_memory.count
     count(Figure.RamDiskBlocksLazyPersisted, 1)
     count(Figure.RamDiskBytesLazyPersisted, record.length_bytes)
     elapsed_s = time.monotonic() - record.created_s

@@ -93,6 +93,9 @@ class DataProcess:
             inheritance.settings.memory_bytes,
         )
         self._store.in_memory.on_copy_bytes = self._count_copies
+        self._store.in_memory.connect(
+            inheritance.gauges.add_to_figure, inheritance.gauges.set_locked_bytes
+        )
         self._lazy_writer = LazyWriter(self._store, inheritance.settings.lazy_writer_interval_s)
         self._copies = Copies(self._store, inheritance.settings)
         self._server = DataServer(inheritance.data_listener, self._store, inheritance.settings)

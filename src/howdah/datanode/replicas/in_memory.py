@@ -43,10 +43,21 @@ class InMemory:
         """Evicts what is saved, if that gives room for so many bytes."""
         self.when_unsaved: Callable[[], None] = lambda: None
         """Told when a replica waits for its copy."""
-        self.on_count: Callable[[Figure, int], None] = lambda figure, change: None
-        self.on_locked: Callable[[int], None] = lambda count_bytes: None
+        self._counting = threading.Lock()
+        self._add: Callable[[Figure, int], None] = lambda figure, change: None
+        self._on_locked: Callable[[int], None] = lambda count_bytes: None
         self.on_copy_bytes: Callable[[str, Volume, int], None] = lambda pool, volume, change: None
         """Told when copies on a volume take more bytes, or fewer."""
+
+    def connect(self, add: Callable[[Figure, int], None], locked: Callable[[int], None]) -> None:
+        """`add` gets what is counted, one call at a time, and `locked` the bytes in memory."""
+        self._add, self._on_locked = add, locked
+        with self.lock:
+            self._tell_locked()
+
+    def count(self, figure: Figure, change: int) -> None:
+        with self._counting:
+            self._add(figure, change)
 
     # --- new replicas ---
 
@@ -67,9 +78,9 @@ class InMemory:
         if lazy_persist:
             volume = self._choose(block, on_error)
             if volume is not None:
-                self.on_count(Figure.RamDiskBlocksWrite, 1)
+                self.count(Figure.RamDiskBlocksWrite, 1)
                 return volume
-            self.on_count(Figure.RamDiskBlocksWriteFallback, 1)
+            self.count(Figure.RamDiskBlocksWriteFallback, 1)
         return self._volumes.choose(storage_type, block.length_bytes, on_error)
 
     def _choose(
@@ -152,7 +163,7 @@ class InMemory:
                 return
             self.tracker.finalize(key, replica.generation_stamp, replica.length_bytes)
             self._tell_locked()
-        self.on_count(Figure.RamDiskBytesWrite, replica.length_bytes)
+        self.count(Figure.RamDiskBytesWrite, replica.length_bytes)
         self.when_unsaved()
 
     def _of(self, key: Key, replica: Replica) -> Record | None:
@@ -185,7 +196,7 @@ class InMemory:
         with self.lock:
             gone = None if self._of(key, replica) is None else self.tracker.discard(key)
         if gone is not None and ordered and not gone.was_saved and not gone.was_open:
-            self.on_count(Figure.RamDiskBlocksDeletedBeforeLazyPersisted, 1)
+            self.count(Figure.RamDiskBlocksDeletedBeforeLazyPersisted, 1)
         return gone
 
     # --- when nothing is held ---
@@ -263,7 +274,7 @@ class InMemory:
         with self.lock:
             is_hit = self.tracker.touch((pool_id, replica.block_id))
         if is_hit:
-            self.on_count(Figure.RamDiskBlocksReadHits, 1)
+            self.count(Figure.RamDiskBlocksReadHits, 1)
 
     def _tell_locked(self) -> None:
-        self.on_locked(self.tracker.locked_bytes)
+        self._on_locked(self.tracker.locked_bytes)

@@ -1,0 +1,150 @@
+"""What a datanode answers over HTTP: `/jmx` and `/conf` (shell).
+
+DatanodeHttpServer in Hadoop, with the beans DataNodeActivity, FSDatasetState and DataNodeInfo. A
+loop on a thread of its own, in the keeper: no page costs the data process its time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from howdah import defects, errors, keys
+from howdah.config import Configuration
+from howdah.datanode.channel.gauges import Gauges
+from howdah.datanode.keeper.inventory import Inventory
+from howdah.datanode.memory.figures import Figure, attributes
+from howdah.kinds import Address
+from howdah.web import configuration, jmx
+from howdah.web.configuration import Property
+from howdah.web.http import Request, plain
+from howdah.web.server import HttpServer
+
+log = logging.getLogger(__name__)
+
+_SERVICE: Final = "Hadoop:service=DataNode,name="
+_TIMEOUT_S: Final = 60.0
+
+
+def beans(
+    inventory: Inventory, gauges: Gauges, memory_bytes: int, uuid: str, name: str
+) -> list[jmx.Bean]:
+    """What monitoring of Hadoop's datanodes asks for, as far as it is counted. `name` is
+    `host:port` of the data port."""
+    states = inventory.states("")
+    working = [(state.volume, state.usage) for state in states if state.usage is not None]
+    usages = [usage for _, usage in working]
+    paths = ", ".join(state.volume.path for state in states)
+    figures = {figure: gauges.figure(figure) for figure in Figure}
+    return [
+        {
+            "name": f"{_SERVICE}DataNodeActivity-{name.replace(':', '-')}",
+            "modelerType": f"DataNodeActivity-{name.replace(':', '-')}",
+            **attributes(figures),
+        },
+        {
+            "name": f"{_SERVICE}FSDatasetState",
+            "modelerType": "FSDatasetState",
+            "Capacity": sum(usage.capacity_bytes for usage in usages),
+            "DfsUsed": sum(usage.used_bytes for usage in usages),
+            "Remaining": sum(usage.remaining_bytes for usage in usages),
+            "StorageInfo": f"FSDataset{{dirpath='[{paths}]'}}",
+            "NumFailedVolumes": len(states) - len(working),
+            "CacheCapacity": memory_bytes,
+            "CacheUsed": gauges.locked_bytes,
+        },
+        {
+            "name": f"{_SERVICE}DataNodeInfo",
+            "modelerType": "org.apache.hadoop.hdfs.server.datanode.DataNode",
+            "DatanodeHostname": name.rpartition(":")[0],
+            "XceiverCount": gauges.connections,
+            "VolumeInfo": json.dumps(
+                {
+                    volume.path: {
+                        "storageType": volume.storage_type.name,
+                        "usedSpace": usage.used_bytes,
+                        "freeSpace": usage.remaining_bytes,
+                        "reservedSpace": volume.reserved_bytes,
+                    }
+                    for volume, usage in working
+                }
+            ),
+            "DatanodeUuid": uuid,
+        },
+        {
+            "name": f"{_SERVICE}HowdahDefects",
+            "modelerType": "howdah.defects",
+            "Total": sum(defects.seen.values()),
+            "ByPlace": json.dumps(dict(defects.seen)),
+        },
+    ]
+
+
+def configured(conf: Configuration) -> Iterator[Property]:
+    """Every key with a value: those that are set, and the defaults of those that are known."""
+    for name in keys.KNOWN.keys() | dict(conf.items()).keys():
+        value = conf.raw(name)
+        if value is not None:
+            yield Property(name, value, conf.source(name))
+
+
+class _Later:
+    """An answer that waits for disks, and so is made on a thread."""
+
+    def __init__(self, make: Callable[[], bytes]) -> None:
+        self._make = make
+        self._answer = plain(500, "the page could not be made")
+
+    def run(self, connection: socket.socket, received: bytes) -> None:
+        self._answer = self._make()
+
+    def done(self) -> bytes:
+        return self._answer
+
+
+class Pages:
+    """Of one datanode."""
+
+    def __init__(self, conf: Configuration, found: Callable[[], list[jmx.Bean]]) -> None:
+        self._conf = conf
+        self._found = found
+        self._loop = asyncio.new_event_loop()
+        self._server = HttpServer(self.answer, timeout_s=_TIMEOUT_S)
+        self._thread = threading.Thread(target=self._loop.run_forever, name="pages", daemon=True)
+
+    def start(self, address: Address) -> int:
+        """Listen; the port. Raises `InvalidConfiguration` where it cannot."""
+        host, port = address
+        self._thread.start()
+        listening = asyncio.run_coroutine_threadsafe(self._server.start(host, port), self._loop)
+        try:
+            return listening.result()
+        except OSError as error:
+            key = keys.DFS_DATANODE_HTTP_ADDRESS.name
+            raise errors.InvalidConfiguration(f"{key}: {host}:{port}: {error}") from error
+
+    def stop(self) -> None:
+        """No page is answered any more, and the port is free."""
+
+        def end() -> None:
+            self._server.stop()
+            self._loop.call_soon(self._loop.stop)
+
+        self._loop.call_soon_threadsafe(end)
+        self._thread.join(_TIMEOUT_S)
+
+    def answer(self, request: Request | None) -> bytes | _Later:
+        if request is None:
+            return plain(400, "this is no HTTP request")
+        if request.method not in ("GET", "HEAD"):
+            return plain(405, "only GET and HEAD are answered")
+        if request.path == configuration.PATH:
+            return configuration.respond_conf(request, configured(self._conf))
+        if request.path == jmx.PATH:
+            return _Later(lambda: jmx.respond_beans(request, self._found()))
+        return plain(404, f"there is no {request.path} here")
