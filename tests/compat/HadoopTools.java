@@ -151,6 +151,7 @@ public class HadoopTools {
     conf.set("dfs.datanode.data.dir", new File(directory, "data").toURI().toString());
     conf.set("dfs.namenode.fs-limits.min-block-size", "512");
     conf.set("dfs.blocksize", "1024");
+    conf.set("dfs.storage.policy.satisfier.mode", "external");
     conf.set("dfs.bytes-per-checksum", "512");
     conf.set("dfs.replication", "1");
     conf.set("dfs.namenode.safemode.threshold-pct", "0");

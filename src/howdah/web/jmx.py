@@ -226,6 +226,7 @@ def _namesystem(status: NamenodeStatus) -> Bean:
         "BadlyDistBlocks": status.misplaced_blocks,
         "PendingDeletionBlocks": status.pending_deletion_blocks,
         "ExcessBlocks": status.excess_blocks,
+        "PendingSPSPaths": status.marks_waiting,
         "PostponedMisreplicatedBlocks": status.postponed_blocks,
         **_replicated(status),
         "StaleDataNodes": sum(node.stale for node in _live(status)),

@@ -128,6 +128,8 @@ class NamenodeStatus:
     """Blocks whose copies did not arrive in time, since the start."""
     scheduled_blocks: int = 0
     """Copies that are under way."""
+    marks_waiting: int = 0
+    """Marked paths of which no storage policy satisfier was told yet."""
     pending_blocks: int = 0
     pending_deletion_blocks: int = 0
     upgrade_finalized: bool = True

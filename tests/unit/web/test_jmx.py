@@ -39,6 +39,7 @@ def status() -> NamenodeStatus:
         postponed_blocks=8,
         timed_out_blocks=5,
         scheduled_blocks=7,
+        marks_waiting=9,
         corrupt_blocks=0,
         missing_blocks=2,
         open_files=1,
@@ -269,5 +270,6 @@ def test_the_queues_of_the_block_manager_are_shown_by_hadoops_names(status: Name
         "PostponedMisreplicatedBlocks": 8,
         "NumTimedOutPendingReconstructions": 5,
         "ScheduledReplicationBlocks": 7,
+        "PendingSPSPaths": 9,
     }
     assert {name: bean[name] for name in wanted} == wanted

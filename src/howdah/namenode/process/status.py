@@ -63,6 +63,7 @@ def namenode_status(core: Core, around: Surroundings) -> NamenodeStatus:
         postponed_blocks=counts.postponed,
         timed_out_blocks=core.reconstruction.timed_out,
         scheduled_blocks=sum(number for _, _, number in core.reconstruction.under_way()),
+        marks_waiting=core.namespace.marks.waiting,
         pending_blocks=core.reconstruction.pending_count,
         pending_deletion_blocks=core.pending_deletions,
         upgrade_finalized=around.upgrade_finalized,

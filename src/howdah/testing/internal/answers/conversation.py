@@ -53,6 +53,7 @@ CONF: Final = {
     "dfs.namenode.safemode.extension": "0",
     "dfs.namenode.accesstime.precision": "0",
     "dfs.heartbeat.interval": "1",
+    "dfs.storage.policy.satisfier.mode": "external",
 }
 """What the servers have to be configured with."""
 
@@ -209,6 +210,18 @@ class _Conversation:
         do("getStoragePolicy", path="/a/b")
         do("getFileInfo", "with a policy", src="/a/b")
         do("unsetStoragePolicy", src="/a/b")
+        self._marks()
+
+    def _marks(self) -> None:
+        """For a satisfier, which this client is for once."""
+        do, name = self._do, "getNextSPSPath"
+        do("satisfyStoragePolicy", src="/a/b")
+        do("satisfyStoragePolicy", "again", src="/a/b")
+        do("satisfyStoragePolicy", "of nothing", src="/none")
+        do("listXAttrs", "of what is marked", src="/a/b")
+        self._ask.call(f"NamenodeProtocol {name}", NAMENODE, name, {})
+        self._ask.call(f"NamenodeProtocol {name} of none", NAMENODE, name, {})
+        do("removeXAttr", "a mark", src="/a/b", xAttr={"namespace": "USER", "name": "hdfs.sps"})
 
     def _moving(self) -> None:
         do = self._do

@@ -75,6 +75,7 @@ def _administrative() -> Iterator[Call]:
         "getQuotaUsage": {"path": "/"},
         "getStoragePolicies": {},
         "setStoragePolicy": {"src": "/", "policyName": "HOT"},
+        "satisfyStoragePolicy": {"src": "/"},
         "setOwner": {"src": "/", "username": UNPRIVILEGED, "groupname": ""},
         "setPermission": {"src": "/", "permission": {"perm": 0o777}},
         "getSnapshottableDirListing": {},
@@ -93,6 +94,7 @@ def _administrative() -> Iterator[Call]:
         "getBlockKeys",
         "isUpgradeFinalized",
         "isRollingUpgrade",
+        "getNextSPSPath",
     ):
         yield NAMENODE, method, {}
     yield NAMENODE, "getEditLogManifest", {"sinceTxId": 1}
@@ -184,6 +186,7 @@ def _refused_for_two_reasons() -> Iterator[tuple[str, str, dict[str, Any]]]:
                 },
                 "removeAcl": {"src": path},
                 "setStoragePolicy": {"src": path, "policyName": "HOT"},
+                "satisfyStoragePolicy": {"src": path},
                 "checkAccess": {"path": path, "mode": "READ"},
                 "concat": {"trg": path, "srcs": [f"{place}/f"]},
                 "recoverLease": {"src": path, "clientName": WRITER},

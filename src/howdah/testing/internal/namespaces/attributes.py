@@ -47,8 +47,10 @@ sound_acls = st.builds(
     ),
     st.sampled_from([acls.ACCESS, acls.DEFAULT]),
 )
+MARK = "user.hdfs.sps"
+"""Of the storage policy satisfier."""
 xattr_names = st.sampled_from(
-    ["user.a", "user.b", "user.ü €", "trusted.a", "trusted.b", ONE_WAY, "system.a", "raw.a"]
+    ["user.a", "user.b", "user.ü €", MARK, "trusted.a", "trusted.b", ONE_WAY, "system.a", "raw.a"]
 )
 xattr_values = st.sampled_from([b"", b"", b"1", b"\x00\xff" * 20])
 policies = st.sampled_from([*PLACES, ""])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from howdah.namenode.inodes.inodes import BlockState, Directory, File, INode, Symlink
+from howdah.namenode.inodes.xattrs import is_marked
 from howdah.namenode.snapshots.snapshots import Snapshot
 from howdah.namenode.tree.namespace import Namespace
 from howdah.namenode.tree.snapshot_views import DotSnapshot, root_view
@@ -199,6 +200,9 @@ def check_consistent(namespace: Namespace) -> None:
     assert set(namespace.blocks) == block_ids
     assert {i: inode for i, inode in namespace.inodes.items() if i in inodes} == inodes
     assert {i: block for i, block in namespace.blocks.items() if i in blocks} == blocks
+    have_mark = {i for i, inode in namespace.inodes.items() if is_marked(inode.xattrs)}
+    assert {i for i in namespace.inodes if i in namespace.marks} == have_mark
+    assert len(namespace.marks) == len(have_mark)
     holders = {inode_id: namespace.leases.holder_of(inode_id) for inode_id in inodes}
     assert {i: holder for i, holder in holders.items() if holder} == writers
     assert namespace.leases.open_files == len(writers)
