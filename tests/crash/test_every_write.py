@@ -140,6 +140,12 @@ class Namenode:
                 lock.release()
             self._loaded = None
 
+    def wait_for_its_threads(self) -> None:
+        """A process that is gone has none. One here that restores a directory has its lock until
+        it comes to the next site, and is told of its end."""
+        if self._journals is not None and isinstance(self._journals._restorer, Restorations):
+            assert self._journals._restorer.wait(WAIT_S)
+
     def _durable(self, txid: int) -> None:
         with self._changed:
             self._durable_txid = txid
@@ -275,6 +281,7 @@ def suffer(where: Path, directories: int, live: History, fault: Fault, at: int) 
             said = str(error)
         assert gate.hit is not None, "the fault hit nothing"
         namenode.kill()
+        namenode.wait_for_its_threads()
     look_again(namenode)
     root = where / gate.hit.relative_to(where).parts[0]
     for told in [said, *namenode.checkpoint_failures]:
