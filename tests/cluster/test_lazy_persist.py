@@ -19,6 +19,7 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.options import CreateFlag
 from howdah.testing import MiniCluster
 from howdah.testing.faults import Action
+from howdah.testing.internal.volumes import set_volumes
 from howdah.testing.waiting import wait_until
 
 MIB = 1 << 20
@@ -257,6 +258,41 @@ def test_a_datanode_killed_in_a_copy_loses_nothing_saved_and_serves_no_half(
         assert read(fs, path) == data
     if not wiped:
         wait_until(lambda: kinds(fs, "/f0") == (["DISK"] if is_saved else ["RAM_DISK"]), 20)
+
+
+@pytest.mark.req("FS-212")
+def test_memory_that_is_taken_out_and_put_back_costs_nothing_that_was_saved(
+    cluster: MiniCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fs = connected(cluster)
+    put(fs, "/f")
+    wait_until_saved(cluster, 2)
+    disk, memory = cluster.data_dirs("datanode0")
+    place = cluster.process("datanode0").addresses["ipc"]
+
+    def reconfigure(volumes: str) -> None:
+        set_volumes(cluster, "datanode0", volumes)
+        words = ["-fs", cluster.uri, "dfsadmin", "-reconfig", "datanode", place]
+        assert main([*words, "start"]) == 0
+        capsys.readouterr()
+
+        def is_over() -> bool:
+            assert main([*words, "status"]) == 0
+            return " and finished at " in capsys.readouterr().out
+
+        wait_until(is_over, 60)
+
+    reconfigure(f"[DISK]{disk.as_uri()}")
+    wait_until(lambda: kinds(fs, "/f") == ["DISK"] * 2, 20)
+    assert read(fs, "/f") == DATA
+    put(fs, "/g")
+    assert kinds(fs, "/g") == ["DISK"] * 2
+    shutil.rmtree(memory)
+    reconfigure(f"[DISK]{disk.as_uri()},[RAM_DISK]{memory.as_uri()}")
+    put(fs, "/h")
+    assert kinds(fs, "/h") == ["RAM_DISK"] * 2
+    wait_until_saved(cluster, 2)
+    assert read(fs, "/h") == DATA
 
 
 def bean(cluster: MiniCluster, name: str) -> dict[str, object]:

@@ -27,7 +27,7 @@ from howdah.datanode.lazy_persist.saving import block_of, present
 from howdah.datanode.memory import saved_copies
 from howdah.datanode.memory.figures import Figure
 from howdah.datanode.memory.tracker import Copy, Record
-from howdah.datanode.replicas.files import sync_directories
+from howdah.datanode.replicas.files import place_files, sync_directories
 from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
@@ -111,6 +111,46 @@ def _evict(store: BlockStore, record: Record, turn: int, replica: Replica) -> No
     log.info("%r of %s is on %s now, and has left the memory", moved, pool_id, target)
     if unsynced is not None:
         store.disk_failed(target, unsynced)
+
+
+def rescue(store: BlockStore, records: list[Record]) -> None:
+    """The memory of these was lost, or taken out of the configuration: have their copies take
+    their places."""
+    for record in records:
+        pool_id, block_id = record.key
+        target = store.volumes.by_id.get(record.target_id)
+        if target is None or target.failure is not None:
+            continue
+        copy = Copy(record.key, record.generation_stamp, record.target_id)
+        paths = saved_copies.copy_paths(target, copy)
+        moved = Replica(
+            block_id,
+            record.generation_stamp,
+            ReplicaState.FINALIZED,
+            target.storage_id,
+            record.length_bytes,
+        )
+        holder = BriefHold("the rescue of a copy")
+        if not store.writers.try_hold(block_of(record), holder, record.generation_stamp):
+            # Somebody makes the block anew. The next start settles which one stays.
+            continue
+        try:
+            size_bytes = sum(os.path.getsize(path) for path in paths)
+            with target.changing:
+                if store.find_id(pool_id, block_id) is not None:
+                    continue
+                directories = place_files(target, pool_id, moved, paths)
+                store.admit(pool_id, moved)
+            sync_directories(directories)
+        except OSError as error:
+            # The next start finds it.
+            log.error("the copy of block %d of %s stays where it is: %s", block_id, pool_id, error)
+            continue
+        finally:
+            store.writers.release(block_of(record), holder)
+        store.in_memory.on_copy_bytes(pool_id, target, -size_bytes)
+        store.tell(ReplicaReceived(moved.as_block(pool_id), target.storage_id))
+        log.info("%r of %s is on %s now: its memory was lost", moved, pool_id, target)
 
 
 def _count(store: BlockStore, record: Record) -> None:

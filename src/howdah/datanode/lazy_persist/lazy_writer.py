@@ -33,6 +33,7 @@ class LazyWriter:
         self._lock = threading.Lock()
         self._queues: dict[str, SimpleQueue[tuple[Record, int]]] = {}
         store.in_memory.make_room = lambda count_bytes: evicting.make_room(store, count_bytes)
+        store.in_memory.rescue = self._rescue
 
     def start(self) -> None:
         """Unless nothing can ever come to memory. What a start found there is saved even if
@@ -40,6 +41,12 @@ class LazyWriter:
         memory = self._store.in_memory
         if memory.tracker.limit_bytes or len(memory.tracker):
             threading.Thread(target=self._run, name="lazy writer", daemon=True).start()
+
+    def _rescue(self, records: list[Record]) -> None:
+        # Whoever met the failure may hold what a rescue waits for.
+        threading.Thread(
+            target=evicting.rescue, args=(self._store, records), name="rescue", daemon=True
+        ).start()
 
     def _run(self) -> None:
         pause = threading.Event()

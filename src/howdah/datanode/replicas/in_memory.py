@@ -41,6 +41,8 @@ class InMemory:
         self.tracker = Tracker(limit_bytes, page_bytes)
         self.make_room: Callable[[int], None] = lambda count_bytes: None
         """Evicts what is saved, if that gives room for so many bytes."""
+        self.rescue: Callable[[list[Record]], None] = lambda records: None
+        """Has copies take the places of these, which were lost with their memory."""
         self.when_unsaved: Callable[[], None] = lambda: None
         """Told when a replica waits for its copy."""
         self._counting = threading.Lock()
@@ -232,8 +234,9 @@ class InMemory:
             self._tell_locked()
 
     def lose_volume(self, volume: Volume) -> None:
-        """The volume is used no more. What was in memory there is gone; what has its copy there
-        needs another one."""
+        """The volume is used no more. What was in memory there is gone, and its copies are to
+        take its place; what has its copy there needs another one."""
+        copies: list[Record] = []
         with self.lock:
             if volume.is_transient:
                 for record in self.tracker:
@@ -241,11 +244,15 @@ class InMemory:
                         gone = self.tracker.discard(record.key)
                         assert gone is not None, f"{record} was there"
                         self.tracker.freed(gone.locked_bytes)
+                        if gone.was_saved:
+                            copies.append(record)
             else:
                 count = self.tracker.lose_target(volume.storage_id)
                 if count:
                     log.warning("%d replicas in memory had their copies on %s", count, volume)
             self._tell_locked()
+        if copies:
+            self.rescue(copies)
         self.when_unsaved()
 
     def delete_copy(self, copy: Copy | None) -> None:

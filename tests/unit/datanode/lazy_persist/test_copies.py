@@ -334,6 +334,22 @@ def test_a_lost_memory_gives_its_room_back(lab: Lab) -> None:
     assert node.volume_of(2) == "DS-0"
 
 
+def test_copies_take_the_places_of_what_was_lost_with_its_memory(lab: Lab) -> None:
+    node = Node(lab)
+    node.write(1)
+    node.save()
+    node.write(2)
+    node.store.trouble.leave(node.ram, "it was taken out", tell=False)
+    received = ReplicaReceived(lab.block(1, length=len(DATA)), "DS-0")
+    lab.wait_until(lambda: received in node.node.events)
+    assert node.read(1) == DATA
+    assert node.store.find_id(lab.POOL, 2) is None
+    assert not node.node.files("lazypersist")
+    assert node.memory.tracker.locked_bytes == 0
+    assert len(node.store.writers) == 0
+    node.check()
+
+
 def failing(patch: pytest.MonkeyPatch, name: str, number: int) -> list[bool]:
     """Call `number` of `os.<name>` fails; the list has an entry when it has."""
     call, seen, failed = getattr(os, name), [0], []
