@@ -11,7 +11,7 @@ from dataclasses import replace
 from howdah.model import acls
 from howdah.model.attributes import with_acl
 from howdah.model.entries import NAMENODE, ROOT, Entry, Refused, is_under, parent_of
-from howdah.model.quotas import bounded, bounded_move, fixed_policy
+from howdah.model.quotas import FIXED_POLICY, bounded, bounded_move, fixed_policy, policy_of
 from howdah.model.snapshots import Snapshots
 
 
@@ -259,6 +259,8 @@ class ModelNamespace(Snapshots):
         entry = self._existing(path)
         if entry.is_directory:
             raise Refused("exists")
+        if policy_of(self.entries, path) == FIXED_POLICY:
+            raise Refused("a lazy persist file")
         if entry.writer is not None:
             raise Refused("is written")
         goes_on = not new_block and entry.blocks[-1:] < (entry.block_size_bytes,)
@@ -311,6 +313,8 @@ class ModelNamespace(Snapshots):
     def truncate(self, path: str, length_bytes: int, *, writer: str, now_ms: int) -> bool:
         """False if the cut goes through a block: the file is open until that is done."""
         entry = self._file(path)
+        if policy_of(self.entries, path) == FIXED_POLICY:
+            raise Refused("a lazy persist file")
         if entry.writer is not None:
             if entry.is_cut and entry.length_bytes == length_bytes:
                 return False

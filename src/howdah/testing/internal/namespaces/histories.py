@@ -60,6 +60,7 @@ REFUSALS: Final[dict[str, tuple[type[errors.HowdahError], ...]]] = {
     "not snapshottable": (errors.SnapshotError,),
     "snapshot exists": (errors.SnapshotError,),
     "no such snapshot": (errors.SnapshotError,),
+    "a lazy persist file": (errors.UnsupportedOperation,),
 }
 
 names = st.sampled_from(["a", "b", "ü €"])
