@@ -4,6 +4,7 @@ Hadoop's `org.apache.hadoop.hdfs.server.balancer` and `mover`. Pure, from the bo
 what is known of datanodes and blocks, `utilization` sorts storages by how full they are, `pairing`
 decides how many bytes go from which to which, `iteration` which replicas, in which order, and
 `rounds` when to stop; `violations` has what the mover is to move. Shells: `namenode` asks the
-namenode, `target` asks a datanode for a move, `running` has the balancer's threads and clock,
-`mover` the mover's. Knows nothing of words and output, which are `howdah.cli.balancer`.
+namenode, `target` asks a datanode for a move, `moves` has the threads of many, `running` the
+balancer's threads and clock, `mover` the mover's; the room `satisfier` follows policies, too, where
+users ask for it. Knows nothing of words and output, which are `howdah.cli.balancer`.
 """
