@@ -386,10 +386,19 @@ def make_world(seed: int, failures: float) -> tuple[World, dict[int, list[int]]]
 
 @pytest.mark.req("FS-186")
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 1 << 32), st.sampled_from([0.0, 0.3]), st.booleans())
-def test_every_history_ends_with_all_marks_off(seed: int, failures: float, loses: bool) -> None:
+@given(
+    st.integers(0, 1 << 32),
+    st.sampled_from([0.0, 0.3]),
+    st.booleans(),
+    st.sampled_from([1000, 300_000]),
+)
+def test_every_history_ends_with_all_marks_off(
+    seed: int, failures: float, loses: bool, timeout_ms: int
+) -> None:
     world, marks = make_world(seed, failures)
-    limits = Limits(files=4, moves_per_node=2, moves=6, attempts=50, recheck_ms=5000)
+    limits = Limits(
+        files=4, moves_per_node=2, moves=6, attempts=50, recheck_ms=5000, timeout_ms=timeout_ms
+    )
     work = Work(limits)
     waiting = sorted(marks)
     listing: list[int] = []
