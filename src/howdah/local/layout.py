@@ -346,7 +346,7 @@ class Layout:
         fixed = {
             "dfs.datanode.address": f"{node.host}:{node.data_port}",
             "dfs.datanode.ipc.address": f"{node.host}:{node.ipc_port}",
-            "dfs.datanode.http.address": f"{node.host}:0",
+            "dfs.datanode.http.address": f"{node.host}:{node.http_port}",
         }
         return own, fixed
 
