@@ -353,8 +353,7 @@ def test_no_live_replica_is_an_error_that_names_file_block_and_nodes(
 ) -> None:
     cluster, fs, path = broken
     names = fs.block_locations(path)[0].names
-    for number in range(3):
-        cluster.kill(f"datanode{number}")
+    cluster.kill(*(f"datanode{number}" for number in range(3)))
     with fs.open(path) as stream, pytest.raises(errors.BlockMissing) as caught:
         stream.read()
     message = str(caught.value)
@@ -379,8 +378,7 @@ def test_a_pipeline_that_breaks_is_an_error_that_names_file_block_and_node(
     out = fs.create(f"/broken-{next(_numbers)}")
     out.write(b"x" * 1000)
     out.hflush()
-    for number in range(3):
-        cluster.kill(f"datanode{number}")
+    cluster.kill(*(f"datanode{number}" for number in range(3)))
 
     def go_on() -> None:
         out.write(b"y" * 1000)

@@ -293,8 +293,7 @@ def test_the_length_of_an_open_file_is_an_error_where_no_datanode_tells_it(
     out.write(b"flushed")
     out.hflush()
     addresses = [each.addresses["data"] for each in cluster.processes if "data" in each.addresses]
-    for number in range(4):
-        cluster.kill(f"datanode{number}")
+    cluster.kill(*(f"datanode{number}" for number in range(4)))
     with pytest.raises(errors.CannotObtainBlockLength) as caught:
         fs.open(path)
     message = str(caught.value)
@@ -313,8 +312,7 @@ def test_replicas_that_wait_for_recovery_have_no_length(
     out = fs.create(path)
     out.write(b"flushed")
     out.hflush()
-    for number in range(4):
-        cluster.kill(f"datanode{number}")
+    cluster.kill(*(f"datanode{number}" for number in range(4)))
     with pytest.raises(errors.HowdahError):
         out.close()
     for number in range(4):

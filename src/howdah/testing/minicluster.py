@@ -250,12 +250,14 @@ class MiniCluster:
             names = [name for name in self.names if name in self._cluster.pids]
             self._cluster.wait_ready(names, self._timeout_s if timeout_s is None else timeout_s)
 
-    def kill(self, name: str) -> None:
-        """`kill -9` a server, with all that it started; it is gone on return."""
-        self._check(name)
+    def kill(self, *names: str) -> None:
+        """`kill -9` servers, all at once, with all that they started; they are gone on return."""
+        for name in names:
+            self._check(name)
         with self._lock:
-            self._cluster.kill([name])
-            self._cluster.pids.pop(name, None)
+            self._cluster.kill(names)
+            for name in names:
+                self._cluster.pids.pop(name, None)
 
     def stop(self, name: str) -> None:
         """Stop a server in an orderly way; it is gone on return."""
