@@ -68,9 +68,13 @@ def test_blocks_are_in_the_racks_that_were_asked_for(cluster: MiniCluster) -> No
     with cluster.connect() as fs:
         with fs.create("/racks", replication=2) as out:
             out.write(b"x")
-        (block,) = fs.block_locations("/racks")
-    racks = {path.rsplit("/", 1)[0] for path in block.topology_paths}
-    assert racks == {"/a", "/b"}
+
+        # The file is whole with the first replica that is reported.
+        def racks() -> set[str]:
+            (block,) = fs.block_locations("/racks")
+            return {path.rsplit("/", 1)[0] for path in block.topology_paths}
+
+        until(lambda: racks() == {"/a", "/b"})
 
 
 def test_volumes_are_directories_of_their_own(cluster: MiniCluster) -> None:

@@ -75,6 +75,11 @@ def saved(cluster: MiniCluster, kind: str = "lazypersist") -> list[Path]:
     )
 
 
+def on_disk(cluster: MiniCluster) -> set[str]:
+    """Saved replicas, whether their memory is still there or was given to another one."""
+    return {path.name for kind in ("lazypersist", "finalized") for path in saved(cluster, kind)}
+
+
 class Java:
     """Hadoop's client in Spark's JVM."""
 
@@ -127,7 +132,7 @@ def test_javas_client_writes_to_memory_and_reads_at_each_stage(
         # Its first two blocks are read no more, and so they leave first.
         for number in range(3):
             java.put(f"/more{number}", DATA[:BLOCK])
-            wait_until(lambda n=number: len(saved(cluster)) == 4, _PATIENCE_S)
+            wait_until(lambda n=number: len(on_disk(cluster)) == 5 + n, _PATIENCE_S)
         wait_until(lambda: "DISK" in kinds(fs, "/java") + kinds(fs, "/ours"), _PATIENCE_S)
         for path in both:
             assert (java.read(path), read(fs, path)) == (DATA, DATA), "evicted"
