@@ -115,6 +115,15 @@ class Configuration:
         copy._given = {**self._given, **given}
         return copy
 
+    def with_site_file(self, data: bytes, *, source: str) -> Configuration:
+        """A copy with the properties of a site file from elsewhere, which may include no other.
+
+        Raises InvalidConfiguration for what is no site file.
+        """
+        copy = self.with_values({})
+        _SiteFile(copy._settings, Path(source), 0, data).read()
+        return copy
+
     @property
     def directory(self) -> Path | None:
         """Where its site files were looked for."""
@@ -340,7 +349,10 @@ def _environment(expression: str) -> str | None:
 class _SiteFile:
     """One site file on its way through the parser (expat: the XML modules load slowly)."""
 
-    def __init__(self, settings: dict[str, Setting], path: Path, depth: int) -> None:
+    def __init__(
+        self, settings: dict[str, Setting], path: Path, depth: int, data: bytes | None = None
+    ) -> None:
+        self._data = data
         self._settings = settings
         self._path = path
         self._depth = depth
@@ -357,7 +369,7 @@ class _SiteFile:
         # the door on the entity bombs that XML is known for.
         parser.EntityDeclHandler = self._entity
         try:
-            parser.Parse(self._path.read_bytes(), True)
+            parser.Parse(self._path.read_bytes() if self._data is None else self._data, True)
         except expat.ExpatError as error:
             raise InvalidConfiguration(f"{self._path} is not well-formed XML: {error}") from error
         except OSError as error:
@@ -404,6 +416,8 @@ class _SiteFile:
 
     def _include(self, attributes: dict[str, str]) -> None:
         href = attributes.get("href", "")
+        if self._data is not None:
+            raise InvalidConfiguration(f"{self._path}: only local files can include {href!r}")
         if not href or "://" in href.removeprefix("file://"):
             raise InvalidConfiguration(f"{self._path}: cannot include {href!r}, only local files")
         if self._depth >= MAX_INCLUDE_DEPTH:

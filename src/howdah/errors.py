@@ -195,6 +195,12 @@ class InvalidToken(HowdahError, PermissionError):
     errno_code = errno.EACCES
 
 
+class NotInMountPoint(UnsupportedOperation):
+    """Only a target of a mount table could answer, and the path leads to none."""
+
+    java_class = "org.apache.hadoop.fs.viewfs.NotInMountpointException"
+
+
 class SafeMode(HowdahError, OSError):
     java_class = "org.apache.hadoop.hdfs.server.namenode.SafeModeException"
     errno_code = errno.EROFS

@@ -188,7 +188,17 @@ PURE = {
         "volumes.choosing",
         "volumes.reserve",
     },
-    "fs": {"capabilities", "typed_data.codec", "glob", "path_handle", "status"},
+    "fs": {
+        "capabilities",
+        "typed_data.codec",
+        "glob",
+        "path_handle",
+        "status",
+        "viewfs.links",
+        "viewfs.mount_table",
+        "viewfs.patterns",
+        "viewfs.rename_rules",
+    },
     "spark": {
         "common.rows",
         "compaction.outcome",
@@ -222,8 +232,8 @@ PURE_BELOW = {
     "wording",
 }
 # Reading one environment variable at import and the CPU's CRC instruction are all
-# the world that checksums know.
-PURE_ENOUGH = {"howdah.transfer.checksum"}
+# the world that checksums know; paths know the type that Python's own paths have.
+PURE_ENOUGH = {"howdah.fs.paths", "howdah.transfer.checksum"}
 
 # -- 2. and 3. arrows ----------------------------------------------------------------
 
@@ -354,7 +364,7 @@ ROOMS = {
         "scanners",
         "keeper",
     ),
-    "fs": ("typed_data", "hdfs", "local", "memory"),
+    "fs": ("typed_data", "hdfs", "local", "memory", "viewfs"),
     "namenode": (
         "inodes",
         "snapshots",

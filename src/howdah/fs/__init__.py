@@ -7,8 +7,9 @@
 - `hdfs`    HDFS, by a DFS client
 - `local`   this machine's files, with checksums or without
 - `memory`  files of this process
+- `viewfs`  several of these as one tree, by a mount table
 
 `foreign` is what fsspec can open, and `typed_data` what streams read and write beside
-bytes. Arrows: `hdfs, local, memory -> api -> streams, status`,
+bytes. Arrows: `hdfs, local, memory, viewfs -> api -> streams, status`,
 and `streams -> typed_data`.
 """

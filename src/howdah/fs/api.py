@@ -39,6 +39,7 @@ from howdah.fs.status import (
 )
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.options import CreateFlag
+from howdah.trash_names import TRASH_NAME
 
 __all__ = [
     "BlockLocation",
@@ -284,6 +285,19 @@ class FileSystem(AttributeOperations, PythonFiles):
     def server_defaults(self) -> ServerDefaults:
         """What new files get that don't say otherwise."""
         self._unsupported("server_defaults")
+
+    def child_filesystems(self) -> list[FileSystem]:
+        """The filesystems that this one is made of; itself, if it is no view of others."""
+        return [self]
+
+    def resolve_path(self, path: PathLike) -> tuple[FileSystem, str]:
+        """The filesystem that has a path, and its path there: another than this one behind a
+        mount point."""
+        return self, self.resolve(path)
+
+    def trash_place(self, path: PathLike) -> tuple[FileSystem, str, str]:
+        """Where the trash for a path is: a filesystem, the path there, the root of the trash."""
+        return self, self.resolve(path), paths.join(self.home_directory(), TRASH_NAME)
 
     def datanode_report(self, kind: str = "live") -> list[DatanodeReport]:
         """The datanodes that are `all`, `live`, `dead`, `decommissioning`, …"""

@@ -27,7 +27,9 @@ _BUILT_IN = {
     "file": "howdah.fs.local.filesystem:LocalFileSystem",
     "hdfs": "howdah.fs.hdfs.filesystem:HdfsFileSystem",
     "mem": "howdah.fs.memory.filesystem:MemoryFileSystem",
+    "viewfs": "howdah.fs.viewfs.filesystem:ViewFileSystem",
 }
+_LAID_OVER = "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme"
 _registered: dict[str, Factory] = {}
 
 
@@ -41,7 +43,15 @@ def schemes() -> list[str]:
     return sorted({*_BUILT_IN, *_registered})
 
 
-def _factory(scheme: str) -> Factory:
+def is_laid_over(scheme: str, conf: Configuration) -> bool:
+    """Whether `fs.SCHEME.impl` has Hadoop put a mount table in the place of a filesystem."""
+    return (conf.raw(f"fs.{scheme}.impl") or "").strip() == _LAID_OVER
+
+
+def _factory(scheme: str, conf: Configuration, *, laid_over: bool) -> Factory:
+    if laid_over and scheme != "viewfs" and is_laid_over(scheme, conf):
+        view = importlib.import_module("howdah.fs.viewfs.filesystem").laid_over
+        return partial(view, scheme)
     if scheme in _registered:
         return _registered[scheme]
     if scheme not in _BUILT_IN:
@@ -67,9 +77,16 @@ def _means_default(location: paths.Location) -> bool:
 
 
 def connect(
-    uri: str | None = None, *, conf: Configuration | None = None, user: str | None = None
+    uri: str | None = None,
+    *,
+    conf: Configuration | None = None,
+    user: str | None = None,
+    laid_over: bool = True,
 ) -> FileSystem:
     """The filesystem of `uri`, or of `fs.defaultFS`; a path behind the authority is ignored.
+
+    Where `fs.SCHEME.impl` lays a mount table over a scheme, that is what is meant, unless
+    `laid_over` is false.
 
     Nothing is sent before the first operation. Without `conf` the site files of
     `HADOOP_CONF_DIR` count; without `user` it is `HADOOP_USER_NAME` or the process's.
@@ -97,4 +114,5 @@ def connect(
                 f"{default!r} (from {configuration.source(keys.FS_DEFAULTFS.name)}): "
                 "write hdfs://host:port, or configure it"
             )
-    return _factory(location.scheme)(location.authority, configuration, user)
+    make = _factory(location.scheme, configuration, laid_over=laid_over)
+    return make(location.authority, configuration, user)

@@ -59,10 +59,12 @@ class Moved:
 class Trash:
     """The trash of the user whom a filesystem works for."""
 
-    def __init__(self, fs: FileSystem, *, now: Callable[[], float]) -> None:
+    def __init__(
+        self, fs: FileSystem, *, now: Callable[[], float], root: str | None = None
+    ) -> None:
         self._fs = fs
         self._now = now
-        self.root = root_of(fs.home_directory())
+        self.root = root_of(fs.home_directory()) if root is None else root
 
     def move(self, path: str) -> Moved | None:
         """Move a path to the trash; None if it is in there already and should be deleted.

@@ -7,6 +7,7 @@ from howdah.kinds import (
     choice,
     duration,
     integer,
+    optional_boolean,
     optional_string,
     size,
     string,
@@ -26,6 +27,41 @@ FILE_BYTES_PER_CHECKSUM = size(
 )
 FS_PERMISSIONS_UMASK_MODE = string(
     "fs.permissions.umask-mode", "022", "Bits a client takes off new modes: octal, or u=rwx,g=…."
+)
+FS_VIEWFS_MOUNTTABLE_DEFAULT_NAME_KEY = string(
+    "fs.viewfs.mounttable.default.name.key", "default", "The mount table of viewfs:/// URIs."
+)
+FS_VIEWFS_MOUNTTABLE_PATH = optional_string(
+    "fs.viewfs.mounttable.path",
+    "A file with a mount table, or a directory of NAME.NUMBER.xml; for schemes laid over alone.",
+)
+FS_VIEWFS_MOUNTTABLE_NESTED_MOUNT_POINT_SUPPORTED = boolean(
+    "fs.viewfs.mounttable.nested.mount.point.supported",
+    True,
+    "Whether a mount point may lie below another.",
+)
+FS_VIEWFS_MOUNT_LINKS_AS_SYMLINKS = optional_boolean(
+    "fs.viewfs.mount.links.as.symlinks",
+    "Whether mount points are listed as symbolic links; else viewfs:// does, others don't.",
+)
+FS_VIEWFS_IGNORE_PORT_IN_MOUNT_TABLE_NAME = optional_boolean(
+    "fs.viewfs.ignore.port.in.mount.table.name",
+    "Whether host:port has the table of the host; else viewfs:// doesn't, others do.",
+)
+FS_VIEWFS_RENAME_STRATEGY = choice(
+    "fs.viewfs.rename.strategy",
+    "SAME_MOUNTPOINT",
+    (
+        "SAME_MOUNTPOINT",
+        "SAME_TARGET_URI_ACROSS_MOUNTPOINT",
+        "SAME_FILESYSTEM_ACROSS_MOUNTPOINT",
+    ),
+    "Which mount points a rename may cross; none copies data.",
+)
+FS_VIEWFS_TRASH_FORCE_INSIDE_MOUNT_POINT = boolean(
+    "fs.viewfs.trash.force-inside-mount-point",
+    False,
+    "Whether each mount point has a trash of its own.",
 )
 FS_CLIENT_RESOLVE_REMOTE_SYMLINKS = boolean(
     "fs.client.resolve.remote.symlinks", True, "Whether clients follow symbolic links."

@@ -81,15 +81,18 @@ class Rm(_TrashCommand):
         self.out.line(f"Deleted {item.name}")
 
     def _moved_to_trash(self, item: Item) -> bool:
-        if self._skip_trash or self.interval_s(item.fs) <= 0:
+        if self._skip_trash:
             return False
         try:
-            moved = Trash(item.fs, now=time.time).move(item.path)
+            fs, path, root = item.fs.trash_place(item.path)
+            if self.interval_s(fs.resolve_path(path)[0]) <= 0:
+                return False
+            moved = Trash(fs, now=time.time, root=root).move(path)
         except (HowdahError, OSError) as error:
             raise CommandProblem(f"{describe(error)}. Consider using -skipTrash option") from error
         if moved is None:
             return False
-        uri = item.fs.uri
+        uri = fs.uri
         self.log(f"Moved: '{uri}{moved.source}' to trash at: {uri}{moved.target}")
         return True
 
@@ -154,13 +157,14 @@ class Expunge(_TrashCommand):
 
     def process_path(self, item: Item) -> None:
         item.check_meant()
-        trash = Trash(item.fs, now=time.time)
-        if self._immediate:
-            self._checkpoint(trash)
-            self._delete(trash, 0)
-        else:
-            self._delete(trash, self.interval_s(item.fs))
-            self._checkpoint(trash)
+        for fs in item.fs.child_filesystems():
+            trash = Trash(fs, now=time.time)
+            if self._immediate:
+                self._checkpoint(trash)
+                self._delete(trash, 0)
+            else:
+                self._delete(trash, self.interval_s(fs))
+                self._checkpoint(trash)
 
     def _checkpoint(self, trash: Trash) -> None:
         made = trash.checkpoint()

@@ -204,12 +204,12 @@ class Filesystems:
             from howdah.fs.local.filesystem import LocalFileSystem
 
             return LocalFileSystem(location.authority, self._conf)
-        if not location.authority:
+        if not location.authority and location.scheme != "viewfs":
             default = paths.parse(self.default_uri)
             if default.scheme != location.scheme or not default.authority:
                 raise CommandProblem(f"Incomplete URI, no host: {uri}{location.path}")
             return self._of(default)
-        if location.scheme not in ("hdfs", "howdah"):
+        if location.scheme not in ("hdfs", "howdah", "viewfs"):
             raise CommandProblem(f'No FileSystem for scheme "{location.scheme}"')
         import howdah
 
