@@ -73,7 +73,7 @@ def test_create_replaces_only_where_that_is_wanted(fs: FileSystem, root: str) ->
         fs.create(f"{root}/a")
 
 
-@pytest.mark.parametrize("scheme", ["webhdfs", "viewfs", "nobody"])
+@pytest.mark.parametrize("scheme", ["webhdfs", "har", "nobody"])
 def test_schemes_of_hadoop_are_not_left_to_fsspec(scheme: str) -> None:
     with pytest.raises(errors.UnsupportedOperation, match=f"No filesystem for scheme '{scheme}'"):
         connect(f"{scheme}://host/a")
