@@ -153,6 +153,13 @@ def test_namenode_is_up_without_its_datanodes_too(cluster: MiniCluster) -> None:
     cluster.restart()
 
 
+def test_a_datanode_that_died_by_itself_is_not_waited_for(cluster: MiniCluster) -> None:
+    os.killpg(pid_of(cluster, "datanode1"), signal.SIGKILL)
+    cluster.restart("namenode")
+    write(cluster, "/one-has-died")
+    cluster.restart("datanode1")
+
+
 def test_stopped_server_can_be_started(cluster: MiniCluster) -> None:
     cluster.stop("datanode1")
     assert not cluster.process("datanode1").alive

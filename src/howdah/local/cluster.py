@@ -153,7 +153,8 @@ class LocalCluster:
     def _obstacle(self, namenodes: Sequence[str], deadline: float) -> tuple[str, str] | None:
         """Which namenode keeps the cluster from being written to, and how."""
         nodes = [self.server(node.name) for node in self.layout.datanodes]
-        running = {n.addresses["data"] for n in nodes if n.addresses and not n.paused}
+        # A datanode that has died keeps its ready file.
+        running = {n.addresses["data"] for n in nodes if n.alive and n.addresses and not n.paused}
         has_roles = self.layout.nameservice is not None
         states = {}
         for name in namenodes:
