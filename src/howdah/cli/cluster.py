@@ -35,6 +35,7 @@ from howdah.errors import HowdahError, InvalidConfiguration
 from howdah.fs.registry import connect
 from howdah.local.cluster import ACTIVE, READY_TIMEOUT_S, LocalCluster
 from howdah.local.layout import Layout
+from howdah.local.nameservice import parse_nameservices
 from howdah.local.processes import start_time
 from howdah.local.running import default_dir, processes_path, running_servers
 from howdah.local.servers import Detached
@@ -54,6 +55,11 @@ def up(argv: list[str], conf: Configuration) -> int:
     parser.add_argument("--volumes", metavar="N", help="data directories of each datanode")
     parser.add_argument(
         "--namenodes", type=int, metavar="N", help="several take over from each other (default: 1)"
+    )
+    parser.add_argument(
+        "--nameservices",
+        metavar="N",
+        help="several namespaces over the same datanodes: how many (ns1, ns2, …), or A,B,… by name",
     )
     parser.add_argument(
         "--zookeeper", action="store_true", help="namenodes hold elections in a ZooKeeper"
@@ -135,12 +141,14 @@ def _layout(base: Path, values: dict[str, str], options: argparse.Namespace) -> 
     racks: str | None = options.racks
     volumes: str | None = options.volumes
     wanted_racks = [rack.strip() for rack in racks.split(",")] if racks else None
+    nameservices = parse_nameservices(options.nameservices) if options.nameservices else None
     layout = Layout.load(base)
     if layout is None:
         return Layout.plan(
             base,
             datanodes=DEFAULT_DATANODES if options.datanodes is None else options.datanodes,
             namenodes=1 if options.namenodes is None else options.namenodes,
+            nameservices=nameservices,
             zookeeper=options.zookeeper,
             racks=wanted_racks,
             volumes=_volumes(volumes),
@@ -148,7 +156,10 @@ def _layout(base: Path, values: dict[str, str], options: argparse.Namespace) -> 
         )
     layout = layout.with_values(values)
     layout.check_same(
-        datanodes=options.datanodes, namenodes=options.namenodes, zookeeper=options.zookeeper
+        datanodes=options.datanodes,
+        namenodes=options.namenodes,
+        nameservices=nameservices,
+        zookeeper=options.zookeeper,
     )
     if racks or volumes:
         wanted = Layout.plan(
@@ -190,15 +201,17 @@ def _start(cluster: LocalCluster, timeout_s: float) -> None:
 def _make_home(layout: Layout) -> None:
     """Make the home directory of the user who started the cluster, for relative paths."""
     conf = Configuration.load(layout.conf_dir)
-    with connect(layout.uri, conf=conf) as fs:
-        home = fs.home_directory()
-        if fs.exists(home):
-            return
-        try:
-            fs.mkdirs(home)
-        except HowdahError as error:
-            # In safe mode, say, or HADOOP_USER_NAME is somebody else: the cluster serves anyway.
-            print(f"howdah up: {home} is not made: {error}", file=sys.stderr)
+    for uri in layout.uris:
+        with connect(uri, conf=conf) as fs:
+            home = fs.home_directory()
+            if fs.exists(home):
+                continue
+            try:
+                fs.mkdirs(home)
+            except HowdahError as error:
+                # In safe mode, say, or HADOOP_USER_NAME is somebody else: the cluster serves
+                # anyway.
+                print(f"howdah up: {home} is not made in {uri}: {error}", file=sys.stderr)
 
 
 def _end_asked_for() -> threading.Event:
@@ -235,11 +248,12 @@ def _stay(cluster: LocalCluster, asked: threading.Event) -> int:
 def _report(cluster: LocalCluster, as_json: bool) -> None:
     layout = cluster.layout
     servers = [cluster.server(name) for name in layout.names]
-    states = cluster.ha_states() if layout.nameservice is not None else {}
+    states = cluster.ha_states() if layout.has_roles else {}
     if as_json:
         first = next((n for n in layout.namenodes if states.get(n.name) == ACTIVE), None)
         facts: dict[str, Any] = {
             "uri": layout.uri,
+            "uris": list(layout.uris),
             "http": f"http://{(first or layout.namenodes[0]).http}",
             "dir": str(layout.dir),
             "conf_dir": str(layout.conf_dir),
@@ -250,7 +264,7 @@ def _report(cluster: LocalCluster, as_json: bool) -> None:
         }
         print(json.dumps(facts), flush=True)
         return
-    print(f"{layout.uri}  in {layout.dir}")
+    print(f"{'  '.join(layout.uris)}  in {layout.dir}")
     print(f"export HADOOP_CONF_DIR={layout.conf_dir}")
     for server in servers:
         if server.pid is None:

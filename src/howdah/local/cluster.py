@@ -5,7 +5,8 @@ are started (`Spawner`) and in what happens to them at the end.
 
 A server can serve when its ready file says so with its own process id. A cluster
 can be written to when, in addition, every namenode that runs knows of the datanodes that run,
-one namenode is active and, where no datanode is missing, has left safe mode.
+one namenode of each namespace is active and, where no datanode is missing, has left safe
+mode. A namespace none of whose namenodes runs is not waited for.
 """
 
 from __future__ import annotations
@@ -68,17 +69,17 @@ class LocalCluster:
         if is_formatted(self.layout):
             self.start(names)
             return
-        nameservice = self.layout.nameservice
-        if nameservice is None:
-            format_new(self.layout)
+        layout = self.layout
+        if not layout.has_roles:
+            format_new(layout)
             self.start(names)
             return
-        controlled = [node.name for node in nameservice.namenodes] + nameservice.controllers
+        controlled = [node.name for node in layout.namenodes] + layout.controllers
         self.start([name for name in names if name not in controlled])
-        self._wait_for_ready_files(nameservice.shared_names, timeout_s)
-        format_new(self.layout)
-        if nameservice.zookeeper is not None:
-            format_election(self.layout)
+        self._wait_for_ready_files(layout.shared_names, timeout_s)
+        format_new(layout)
+        if layout.zookeeper is not None:
+            format_election(layout)
         self.start(names)
 
     def start(self, names: Sequence[str]) -> None:
@@ -155,7 +156,7 @@ class LocalCluster:
         nodes = [self.server(node.name) for node in self.layout.datanodes]
         # A datanode that has died keeps its ready file.
         running = {n.addresses["data"] for n in nodes if n.alive and n.addresses and not n.paused}
-        has_roles = self.layout.nameservice is not None
+        has_roles = self.layout.has_roles
         states = {}
         for name in namenodes:
             try:
@@ -169,15 +170,17 @@ class LocalCluster:
                         return name, "was in safe mode"
             except _NOT_YET as error:
                 return name, f"did not answer ({error})"
-        if ACTIVE in states.values():
-            return None
-        if self.layout.nameservice is not None and not self.layout.nameservice.controllers:
-            self.make_active(namenodes[0])
-        return namenodes[0], "was not active, nor was another namenode"
+        for nameservice in self.layout.nameservices:
+            of_it = [node.name for node in nameservice.namenodes if node.name in states]
+            if of_it and ACTIVE not in (states[name] for name in of_it):
+                if not nameservice.controllers:
+                    self.make_active(of_it[0])
+                return of_it[0], f"was not active, nor was another namenode of {nameservice.name}"
+        return None
 
     def ha_states(self) -> dict[str, str]:
         """The role of each namenode of several, `down` where it doesn't say."""
-        assert self.layout.nameservice is not None, "asked of a cluster with several namenodes"
+        assert self.layout.has_roles, "asked of a cluster with several namenodes"
         return {node.name: self.ha_state(node.name) for node in self.layout.namenodes}
 
     def ha_state(self, name: str) -> str:

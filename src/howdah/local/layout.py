@@ -20,7 +20,8 @@ are asked for, or where somebody connects by name. Else they are called `localho
 that no task of a Spark prefers one host to another: in its local mode a stage of tasks
 that prefer other hosts than the driver's, beside others, would wait for ever.
 
-Several namenodes are a `Nameservice`, which brings journal nodes and failover controllers.
+Several namenodes are a `Nameservice`, which brings journal nodes and failover controllers;
+several nameservices over the same datanodes are a `Federation`.
 """
 
 from __future__ import annotations
@@ -36,12 +37,16 @@ from howdah.config import Configuration, current_name
 from howdah.errors import InvalidConfiguration
 from howdah.kinds import STORAGE_TYPES, parse_address
 from howdah.local import nameservice as ha
-from howdah.local.nameservice import Namenode, Nameservice
+from howdah.local.nameservice import Federation, Namenode, Nameservice
 from howdah.local.ports import Ports, datanode_hosts
 
 VERSION = 2
 FORMER_VERSION = 1
 """Its clusters have one namenode, whose addresses are `rpc` and `http`."""
+FEDERATION_VERSION = 3
+"""That of clusters with several nameservices; the others keep theirs."""
+_VERSIONS = (FORMER_VERSION, VERSION, FEDERATION_VERSION)
+ServedBy = Namenode | Nameservice | Federation
 DEFAULT_RACK = "/default-rack"
 NO_HOST = "localhost"
 """The name that schedulers take for none: it prefers nothing."""
@@ -79,11 +84,11 @@ class Datanode:
 class Layout:
     """A whole cluster. `values` are what the user sets, on servers and clients.
 
-    `served_by` is the one namenode, or the nameservice of several.
+    `served_by` is the one namenode, the nameservice of several, or several nameservices.
     """
 
     dir: Path
-    served_by: Namenode | Nameservice
+    served_by: ServedBy
     datanodes: tuple[Datanode, ...]
     values: Mapping[str, str]
 
@@ -94,6 +99,7 @@ class Layout:
         *,
         datanodes: int = 3,
         namenodes: int = 1,
+        nameservices: Sequence[str] | None = None,
         zookeeper: bool = False,
         racks: Sequence[str] | None = None,
         volumes: int | Sequence[str] = 1,
@@ -102,7 +108,8 @@ class Layout:
         """Choose hosts and free ports.
 
         More than one of `namenodes` are highly available, with journal nodes and automatic
-        failover; `zookeeper`: they hold their elections there.
+        failover; `zookeeper`: they hold their elections there. Each of the `nameservices`,
+        given by name, has so many namenodes.
 
         `racks` are assigned to the datanodes in turn. `volumes` is a number, or
         the storage types of the volumes of each datanode (`("SSD", "DISK")`).
@@ -113,8 +120,17 @@ class Layout:
         settings = {current_name(name): value for name, value in (values or {}).items()}
         hosts = datanode_hosts(datanodes)
         ports = Ports()
-        served_by: Namenode | Nameservice
-        if namenodes == 1:
+        served_by: ServedBy
+        if nameservices is not None:
+            _refuse_addresses(settings)
+            ha.check_names(nameservices)
+            served_by = Federation(
+                Nameservice.plan_all(
+                    ports, nameservices, namenodes, zookeeper=zookeeper, settings=settings
+                )
+            )
+            served_by.check_same(settings)
+        elif namenodes == 1:
             if zookeeper:
                 raise InvalidConfiguration("one namenode holds no election: no ZooKeeper is wanted")
             served_by = _lone_namenode(ports, settings)
@@ -152,16 +168,17 @@ class Layout:
         except ValueError as error:
             raise InvalidConfiguration(f"{path} is damaged: {error}") from error
         version = saved.get("version")
-        if version not in (VERSION, FORMER_VERSION):
-            raise InvalidConfiguration(
-                f"{path} has version {version!r}, this howdah knows {FORMER_VERSION} and {VERSION}"
-            )
+        if version not in _VERSIONS:
+            known = ", ".join(map(str, _VERSIONS))
+            raise InvalidConfiguration(f"{path} has version {version!r}, this howdah knows {known}")
         nodes = tuple(
             Datanode(**{**node, "volumes": tuple(node["volumes"])}) for node in saved["datanodes"]
         )
-        served_by: Namenode | Nameservice
+        served_by: ServedBy
         if version == FORMER_VERSION:
             served_by = Namenode("namenode", saved["rpc"], saved["http"])
+        elif version == FEDERATION_VERSION:
+            served_by = Federation.from_saved(saved["nameservices"])
         elif saved["nameservice"] is None:
             served_by = Namenode(**saved["namenode"])
         else:
@@ -180,8 +197,7 @@ class Layout:
         saved = {
             "version": VERSION,
             "uri": self.uri,
-            "namenode": asdict(self.namenodes[0]) if self.nameservice is None else None,
-            "nameservice": None if self.nameservice is None else asdict(self.nameservice),
+            **self._saved_namenodes(),
             "datanodes": [asdict(node) for node in self.datanodes],
             "values": dict(self.values),
         }
@@ -190,12 +206,24 @@ class Layout:
         fresh.write_text(json.dumps(saved, indent=2) + "\n")
         os.replace(fresh, path)
 
+    def _saved_namenodes(self) -> dict[str, object]:
+        match self.served_by:
+            case Namenode() as namenode:
+                return {"namenode": asdict(namenode), "nameservice": None}
+            case Nameservice() as nameservice:
+                return {"namenode": None, "nameservice": asdict(nameservice)}
+            case Federation(nameservices):
+                return {
+                    "version": FEDERATION_VERSION,
+                    "nameservices": [asdict(each) for each in nameservices],
+                }
+
     def with_values(self, values: Mapping[str, str]) -> Layout:
         """The same cluster with further or other values; its addresses stay."""
         fresh = {current_name(name): value for name, value in values.items()}
-        if self.nameservice is not None:
+        if not isinstance(self.served_by, Namenode):
             _refuse_addresses(fresh)
-            self.nameservice.check_same(fresh)
+            self.served_by.check_same(fresh)
             return replace(self, values={**self.values, **fresh})
         (namenode,) = self.namenodes
         for name in _LAYOUT_KEYS:
@@ -207,12 +235,18 @@ class Layout:
         return replace(self, values={**self.values, **fresh})
 
     def check_same(
-        self, *, datanodes: int | None, namenodes: int | None, zookeeper: bool | None = None
+        self,
+        *,
+        datanodes: int | None,
+        namenodes: int | None,
+        nameservices: Sequence[str] | None = None,
+        zookeeper: bool | None = None,
     ) -> None:
-        """Raises InvalidConfiguration where this is a cluster with other numbers of servers."""
+        """Raises InvalidConfiguration where this is a cluster with other numbers of servers.
+        `namenodes` are those of each nameservice."""
         here = {
             "datanodes": (datanodes, len(self.datanodes)),
-            "namenodes": (namenodes, len(self.namenodes)),
+            "namenodes": (namenodes, len(self.namenodes) // max(len(self.nameservices), 1)),
         }
         for what, (wanted, count) in here.items():
             if wanted is not None and wanted != count:
@@ -220,39 +254,99 @@ class Layout:
                     f"the cluster in {self.dir} has {count} {what}, not {wanted}; "
                     "another cluster takes another directory"
                 )
-        has_zookeeper = self.nameservice is not None and self.nameservice.zookeeper is not None
-        if zookeeper and not has_zookeeper:
+        names = [each.name for each in self.nameservices]
+        if nameservices is not None and list(nameservices) != names:
+            raise InvalidConfiguration(
+                f"the cluster in {self.dir} has the nameservices {', '.join(names) or '(none)'}, "
+                f"not {', '.join(nameservices)}; another cluster takes another directory"
+            )
+        if zookeeper and self.zookeeper is None:
             raise InvalidConfiguration(f"the cluster in {self.dir} has no ZooKeeper")
 
     # -- where things are ------------------------------------------------------------
 
     @property
     def nameservice(self) -> Nameservice | None:
-        """What several namenodes share; None where there is one."""
+        """What several namenodes of the only namespace share; None where there is one."""
         return self.served_by if isinstance(self.served_by, Nameservice) else None
 
     @property
-    def namenodes(self) -> tuple[Namenode, ...]:
+    def nameservices(self) -> tuple[Nameservice, ...]:
+        """Those that have a name."""
         match self.served_by:
-            case Nameservice(namenodes=namenodes):
-                return namenodes
-            case Namenode() as namenode:
-                return (namenode,)
+            case Federation(nameservices):
+                return nameservices
+            case Nameservice() as nameservice:
+                return (nameservice,)
+            case Namenode():
+                return ()
+
+    def nameservice_of(self, name: str) -> Nameservice:
+        """That of a namenode or failover controller. Raises InvalidConfiguration."""
+        for each in self.nameservices:
+            if name in each.controllers or name in [node.name for node in each.namenodes]:
+                return each
+        raise InvalidConfiguration(f"{name} serves no nameservice of this cluster")
+
+    def nameservice_called(self, name: str) -> Nameservice:
+        """Raises InvalidConfiguration for one that isn't there."""
+        for each in self.nameservices:
+            if each.name == name:
+                return each
+        names = ", ".join(each.name for each in self.nameservices)
+        raise InvalidConfiguration(
+            f"there is no nameservice {name!r}, only {names}"
+            if names
+            else f"there is no nameservice {name!r}: this cluster has one namenode"
+        )
+
+    @property
+    def namenodes(self) -> tuple[Namenode, ...]:
+        if isinstance(self.served_by, Namenode):
+            return (self.served_by,)
+        return tuple(node for each in self.nameservices for node in each.namenodes)
+
+    @property
+    def has_roles(self) -> bool:
+        """Whether namenodes are active or standby."""
+        return any(each.is_highly_available for each in self.nameservices)
+
+    @property
+    def controllers(self) -> list[str]:
+        """All failover controllers."""
+        return [name for each in self.nameservices for name in each.controllers]
+
+    @property
+    def shared_names(self) -> list[str]:
+        """Servers that run before any namenode does; all nameservices share them."""
+        return self.nameservices[0].shared_names if self.nameservices else []
+
+    @property
+    def zookeeper(self) -> str | None:
+        """Its address."""
+        return self.nameservices[0].zookeeper if self.nameservices else None
 
     @property
     def uri(self) -> str:
-        """What clients call it: a logical name where there are several namenodes."""
-        if self.nameservice is not None:
-            return f"hdfs://{self.nameservice.name}"
+        """What clients call it: a logical name where there is one; the first of several."""
+        if self.nameservices:
+            return self.nameservices[0].uri
         return f"hdfs://{self.namenodes[0].rpc}"
+
+    @property
+    def uris(self) -> tuple[str, ...]:
+        """One for each namespace."""
+        return tuple(each.uri for each in self.nameservices) or (self.uri,)
 
     @property
     def names(self) -> list[str]:
         """All servers, in the order in which they are shown."""
-        names = [node.name for node in self.namenodes]
-        if self.nameservice is not None:
-            names += [*self.nameservice.controllers, *self.nameservice.shared_names]
-        return [*names, *(node.name for node in self.datanodes)]
+        return [
+            *(node.name for node in self.namenodes),
+            *self.controllers,
+            *self.shared_names,
+            *(node.name for node in self.datanodes),
+        ]
 
     @property
     def conf_dir(self) -> Path:
@@ -274,9 +368,8 @@ class Layout:
     def command(self, name: str) -> list[str]:
         """The arguments of `howdah` that run a server of this cluster."""
         ready = str(self.ready_path(name))
-        if self.nameservice is not None and name == ha.ZOOKEEPER:
-            assert self.nameservice.zookeeper is not None
-            directory, address = str(self.dir / name), self.nameservice.zookeeper
+        if name == ha.ZOOKEEPER and self.zookeeper is not None:
+            directory, address = str(self.dir / name), self.zookeeper
             return [name, "--dir", directory, "--address", address, "--ready-file", ready]
         return [
             role_of(name),
@@ -292,9 +385,12 @@ class Layout:
         """What a client needs."""
         values = {"dfs.replication": str(min(3, len(self.datanodes)))}
         fixed = {keys.FS_DEFAULTFS.name: self.uri}
-        if self.nameservice is not None:
+        if self.has_roles:
             values |= ha.QUICK_CLIENT
-            fixed |= self.nameservice.client_values()
+        for each in self.nameservices:
+            fixed |= each.client_values()
+        if self.nameservices:
+            fixed[keys.DFS_NAMESERVICES.name] = ",".join(each.name for each in self.nameservices)
         else:  # fsck goes to the namenode's web server
             (namenode,) = self.namenodes
             fixed[keys.DFS_NAMENODE_HTTP_ADDRESS.name] = namenode.http
@@ -303,7 +399,7 @@ class Layout:
     def server_conf(self, name: str) -> Configuration:
         """What the server `name` needs, on top of what clients do."""
         base = {"hadoop.tmp.dir": str(self.dir / name / "tmp"), **QUICK}
-        if self.nameservice is not None:
+        if self.has_roles:
             base |= ha.QUICK
         own, fixed = self._own_and_fixed_values(name)
         return Configuration({**base, **own, **dict(self.client_conf().items()), **fixed})
@@ -320,7 +416,7 @@ class Layout:
                 "net.topology.node.switch.mapping.impl": _TABLE_MAPPING,
                 "net.topology.table.file.name": str(self.rack_table),
             }
-        if self.nameservice is None:
+        if not self.nameservices:
             (namenode,) = self.namenodes
             fixed = {
                 keys.DFS_NAMENODE_RPC_ADDRESS.name: namenode.rpc,
@@ -329,9 +425,13 @@ class Layout:
             return own, fixed
         if role == "journalnode":
             edits = self.dir / name / "edits"
-            return own, self.nameservice.journalnode_values(name, edits)
-        own["dfs.namenode.shared.edits.dir"] = self.nameservice.shared_edits
-        return own, self.nameservice.namenode_values(name)
+            return own, self.nameservices[0].journalnode_values(name, edits)
+        if name in self.shared_names:
+            return own, {}
+        nameservice = self.nameservice_of(name)
+        if nameservice.is_highly_available:
+            own["dfs.namenode.shared.edits.dir"] = nameservice.shared_edits
+        return own, nameservice.namenode_values(name)
 
     def _datanode_values(self, name: str) -> tuple[dict[str, str], dict[str, str]]:
         node = self.datanode(name)

@@ -48,6 +48,9 @@ class MiniCluster:
     namenode1, …, each with a failover controller zkfc0, …; journalnode0 to journalnode2 keep
     their log. With `dfs.ha.automatic-failover.enabled` = false there are no controllers, and
     the first namenode is made active at the start.
+    `nameservices`: names of several namespaces over the same datanodes, each with so many
+    `namenodes`, which are numbered through: of `["a", "b"]` with one each, namenode0 serves a
+    and namenode1 serves b (`namenodes_of`). Journal nodes serve all.
     `zookeeper`: elections are held in a ZooKeeper (wants Java), not on the journal nodes.
     `racks`: a rack for each datanode in turn (`["/a", "/b"]` alternate).
     `conf`: values for all servers and for clients, as in `-D`; booleans and
@@ -78,6 +81,7 @@ class MiniCluster:
         dir: str | os.PathLike[str] | None = None,
         *,
         namenodes: int = 1,
+        nameservices: Sequence[str] | None = None,
         zookeeper: bool = False,
         faults: bool = False,
         timeout_s: float = READY_TIMEOUT_S,
@@ -93,13 +97,14 @@ class MiniCluster:
                 base,
                 datanodes=datanodes,
                 namenodes=namenodes,
+                nameservices=nameservices,
                 zookeeper=zookeeper,
                 racks=racks,
                 volumes=volumes,
                 values={**_NO_SCANS, **values},
             )
         else:
-            layout.check_same(datanodes=datanodes, namenodes=namenodes)
+            layout.check_same(datanodes=datanodes, namenodes=namenodes, nameservices=nameservices)
             layout = layout.with_values(values)
         layout = self._prepare(layout)
         layout.save()
@@ -131,15 +136,27 @@ class MiniCluster:
 
     @property
     def uri(self) -> str:
-        """`hdfs://host:port`, or the logical name of several namenodes."""
+        """`hdfs://host:port`, or the logical name of several namenodes; with several
+        nameservices the first one's."""
         return self._cluster.layout.uri
+
+    def uri_of(self, nameservice: str) -> str:
+        """The URI of one of the nameservices, such as `hdfs://a`."""
+        return self._cluster.layout.nameservice_called(nameservice).uri
+
+    def namenodes_of(self, nameservice: str) -> list[str]:
+        """The names of the namenodes that serve one of the nameservices."""
+        found = self._cluster.layout.nameservice_called(nameservice)
+        return [node.name for node in found.namenodes]
 
     @property
     def http(self) -> str:
-        """The web address of the namenode, `http://host:port`; of the active one of several."""
-        namenodes = {node.name: node for node in self._cluster.layout.namenodes}
-        name = self.active() if len(namenodes) > 1 else "namenode"
-        return f"http://{namenodes[name].http}"
+        """The web address of the namenode, `http://host:port`; of the active one of several,
+        and with several nameservices the first one's."""
+        layout = self._cluster.layout
+        namenodes = {node.name: node for node in layout.namenodes}
+        first = layout.nameservices[0].name if layout.nameservices else None
+        return f"http://{namenodes[self.active(nameservice=first)].http}"
 
     @property
     def dir(self) -> Path:
@@ -201,11 +218,13 @@ class MiniCluster:
         self._check(name)
         return StorageFaults(fault_directory(self.dir), name)
 
-    def connect(self, user: str | None = None) -> FileSystem:
-        """A client of the cluster, by default as the user who runs this."""
+    def connect(self, user: str | None = None, *, nameservice: str | None = None) -> FileSystem:
+        """A client of the cluster, by default as the user who runs this, and of the first
+        nameservice."""
         from howdah.fs.registry import connect
 
-        return connect(self.uri, conf=self.conf, user=user)
+        uri = self.uri if nameservice is None else self.uri_of(nameservice)
+        return connect(uri, conf=self.conf, user=user)
 
     def ha_states(self) -> dict[str, str]:
         """What each of several namenodes says that it is: `{"namenode0": "active", …}`.
@@ -213,7 +232,7 @@ class MiniCluster:
         `standby`, `observer`, `initializing`; `down` where it doesn't say. {} of one namenode.
         """
         with self._lock:
-            if self._cluster.layout.nameservice is None:
+            if not self._cluster.layout.has_roles:
                 return {}
             return self._cluster.ha_states()
 
@@ -221,8 +240,15 @@ class MiniCluster:
         with self._lock:
             return self._cluster.ha_state(name)
 
-    def active(self, *, but: str | None = None, timeout_s: float | None = None) -> str:
-        """The name of the active namenode, waited for; another one than `but`.
+    def active(
+        self,
+        *,
+        but: str | None = None,
+        nameservice: str | None = None,
+        timeout_s: float | None = None,
+    ) -> str:
+        """The name of the active namenode, waited for; another one than `but`. With several
+        nameservices the active one of `nameservice`.
 
         >>> old = cluster.active()
         >>> cluster.kill(old)
@@ -231,9 +257,17 @@ class MiniCluster:
         """
         limit_s = self._timeout_s if timeout_s is None else timeout_s
         deadline = time.monotonic() + limit_s
+        layout = self._cluster.layout
+        if nameservice is None and len(layout.nameservices) > 1:
+            raise InvalidConfiguration("of several nameservices, each has an active namenode")
+        names = [node.name for node in layout.namenodes]
+        if nameservice is not None:
+            names = self.namenodes_of(nameservice)
+        if not layout.has_roles:
+            return names[0]
         while True:
             states = {}
-            for name in (node.name for node in self._cluster.layout.namenodes):
+            for name in names:
                 if name != but:
                     states[name] = self._ha_state(name)
                     if states[name] == ACTIVE:
