@@ -14,6 +14,7 @@ import pytest
 import howdah
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
+from howdah.testing.waiting import wait_until
 
 DOCS = Path(__file__).parents[2] / "docs"
 FLAGS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
@@ -37,6 +38,8 @@ def fs(howdah_cluster: MiniCluster) -> Iterator[FileSystem]:
     with howdah.connect(howdah_cluster.uri, conf=conf) as own:
         own.mkdirs("/docs")
         own.write_bytes("/docs/a", b"0123456789")
+        # The examples know three replicas; the file is whole with the first.
+        wait_until(lambda: len(own.block_locations("/docs/a")[0].hosts) == 3)
         yield own
     with howdah_cluster.connect() as again:
         for directory in again.list_snapshottable_directories():

@@ -408,7 +408,14 @@ def report_bad(cluster: MiniCluster, path: str) -> None:
     host, _, port = cluster.uri.removeprefix("hdfs://").partition(":")
     namenode = Remote((host, int(port)), getpass.getuser())
     request = pb.GetBlockLocationsRequestProto(src=path, offset=0, length=1)
-    (bad,) = namenode.call("getBlockLocations", request).locations.blocks
+
+    def block() -> pb.LocatedBlockProto:
+        (located,) = namenode.call("getBlockLocations", request).locations.blocks
+        return located
+
+    # The file is whole with the first of its two replicas that is reported.
+    wait_until(lambda: len(block().locs) == 2)
+    bad = block()
     namenode.call("reportBadBlocks", pb.ReportBadBlocksRequestProto(blocks=[bad]))
     namenode.close()
 

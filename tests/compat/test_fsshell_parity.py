@@ -212,6 +212,8 @@ _GENERIC = re.compile(
 _OVERVIEW = re.compile(r"Usage: hadoop fs \[generic options\]\n(?:\t\[.*\n)+<generic options>\n\n?")
 _REASON = re.compile(r"^  .*\n", re.MULTILINE)
 _TIMES = [
+    # A dot for each look at the replicas, and how many looks it takes is chance.
+    (re.compile(r"(?<=^Waiting for )(\S+) \.+(?= done$)", re.MULTILINE), r"\1 ..."),
     (re.compile(r"\b20[2-9]\d-\d\d-\d\d \d\d:\d\d(:\d\d)?"), "<time>"),
     (re.compile(r"(?<=/\.Trash/)\d{12}(-\d+)?"), "<checkpoint>"),
     (re.compile(r"(?<=\D)1[7-9]\d{11}\b"), "<ms>"),
