@@ -282,8 +282,12 @@ class FileSystem(AttributeOperations, PythonFiles):
             return []
         return [BlockLocation(0, status.length, ("localhost",), ("localhost:0",))]
 
-    def server_defaults(self) -> ServerDefaults:
-        """What new files get that don't say otherwise."""
+    def server_defaults(self, path: PathLike | None = None) -> ServerDefaults:
+        """What new files get that don't say otherwise; on a view of several filesystems that
+        depends on the path.
+
+        Raises `NotInMountPoint` for a path of a view that is in none of them, or without one.
+        """
         self._unsupported("server_defaults")
 
     def child_filesystems(self) -> list[FileSystem]:

@@ -248,7 +248,7 @@ class MemoryFiles(FileSystem):
     def get_status(self) -> FsStatus:
         return FsStatus(1000, 250, 750)
 
-    def server_defaults(self) -> ServerDefaults:
+    def server_defaults(self, path: PathLike | None = None) -> ServerDefaults:
         return ServerDefaults(
             BLOCK_BYTES, 512, "CRC32C", 3, 65536, 4096, self.trash_interval_minutes
         )

@@ -467,7 +467,7 @@ class HdfsFileSystem(HdfsSnapshots):
         """
         self._namenode.msync()
 
-    def server_defaults(self) -> ServerDefaults:
+    def server_defaults(self, path: PathLike | None = None) -> ServerDefaults:
         proto = self._client.server_defaults()
         return ServerDefaults(
             proto.blockSize,

@@ -446,7 +446,7 @@ class RawLocalFileSystem(FileSystem):
         remaining = info.f_bfree * info.f_frsize
         return FsStatus(capacity, capacity - remaining, remaining)
 
-    def server_defaults(self) -> ServerDefaults:
+    def server_defaults(self, path: PathLike | None = None) -> ServerDefaults:
         return ServerDefaults(
             block_size=BLOCK_SIZE_BYTES,
             bytes_per_checksum=self._bytes_per_checksum,

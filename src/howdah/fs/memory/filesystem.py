@@ -426,7 +426,7 @@ class MemoryFileSystem(FileSystem):
             used = _bytes_below(self._tree.root)
         return FsStatus(_CAPACITY_BYTES, used, _CAPACITY_BYTES - used)
 
-    def server_defaults(self) -> ServerDefaults:
+    def server_defaults(self, path: PathLike | None = None) -> ServerDefaults:
         return ServerDefaults(
             block_size=self._conf.get(keys.DFS_BLOCKSIZE),
             bytes_per_checksum=self._conf.get(keys.DFS_BYTES_PER_CHECKSUM),

@@ -135,6 +135,10 @@ class ViewAttributes(Delegation):
         with self._changing(path, "unsetStoragePolicy") as (fs, there):
             fs.unset_storage_policy(there)
 
+    def satisfy_storage_policy(self, path: PathLike) -> None:
+        with self._changing(path, "satisfyStoragePolicy") as (fs, there):
+            fs.satisfy_storage_policy(there)
+
     def set_quota(
         self,
         path: PathLike,

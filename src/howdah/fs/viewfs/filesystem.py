@@ -13,8 +13,11 @@ Mirrors org.apache.hadoop.fs.viewfs.ViewFileSystem. Rules:
    to (`fs.viewfs.mount.links.as.symlinks`); asked for by name they are what they lead to.
 
 Unlike Hadoop: `delete` of what no link covers is false, as of anything that is not there;
-files of one target can be put together (`concat`); nothing of a mount point itself goes
-to the trash.
+`mkdirs` of the root is no change, as of any internal directory; a pattern finds what is
+below a mount point that is listed as a link; the path of a new snapshot is one of the view;
+nothing can be renamed onto a mount point, and within one by expression everything can; files
+of one target can be put together (`concat`); nothing of a mount point itself goes to the
+trash.
 """
 
 from __future__ import annotations
@@ -291,7 +294,10 @@ class ViewFileSystem(ViewAttributes):
     def get_link_target(self, path: PathLike) -> str:
         """Where a symbolic link leads; of a mount point the URI of its target."""
         name = self.resolve(path)
-        resolved = self.table.resolve(name)
+        try:
+            resolved = self.table.resolve(name)
+        except errors.PathNotFound as error:
+            raise internal.not_in_mount_point("getLinkTarget", name) from error
         if resolved.is_internal:
             raise internal.not_in_mount_point("getLinkTarget", name)
         assert resolved.link is not None
@@ -379,12 +385,22 @@ class ViewFileSystem(ViewAttributes):
             sum(each.remaining for each in found),
         )
 
-    def server_defaults(self) -> ServerDefaults:
-        """Those of the target that everything is in; else they depend on the path, and are
-        asked of what `resolve_path` gives."""
-        if self.table.merge_slash is None:
-            raise internal.not_in_mount_point("getServerDefaults", None)
-        return self._target(self.table.merge_slash, self.table.merge_slash.target).server_defaults()
+    def server_defaults(self, path: PathLike | None = None) -> ServerDefaults:
+        """Those of the target that a path is in; without a path, of the one that everything
+        is in."""
+        if path is None:
+            if self.table.merge_slash is None:
+                raise internal.not_in_mount_point("getServerDefaults", None)
+            path = paths.SEPARATOR
+        name = self.resolve(path)
+        try:
+            resolved = self.table.resolve(name)
+        except errors.PathNotFound as error:
+            raise internal.not_in_mount_point("getServerDefaults", name) from error
+        if resolved.is_internal:
+            raise internal.not_in_mount_point("getServerDefaults", name)
+        with self._there(resolved) as reached:
+            return reached.fs.server_defaults(reached.path)
 
     def resolve_path(self, path: PathLike) -> tuple[FileSystem, str]:
         """The filesystem that has a path, and its path there; an internal directory is here."""
