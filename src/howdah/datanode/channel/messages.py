@@ -112,6 +112,18 @@ class ReconfigurationAsked:
 
 
 @dataclass(frozen=True, slots=True)
+class NamenodesAsked:
+    """An administrator asks which namenodes the configuration names by now."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolDeleted:
+    """An administrator had what this datanode held of a block pool deleted."""
+
+    pool_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class VolumeRemoved:
     """The volume is used no more, as it was ordered; nothing of it is left in memory."""
 
@@ -191,6 +203,8 @@ Event = (
     | ReportAsked
     | ShutdownAsked
     | ReconfigurationAsked
+    | NamenodesAsked
+    | PoolDeleted
     | VolumeRemoved
     | PoolServed
     | BlockSynchronized
@@ -206,6 +220,28 @@ class ServePool:
     """The directories of a block pool are ready; its blocks may be read and written."""
 
     pool_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeavePool:
+    """Its nameservice was taken out of the configuration: its blocks are not read or written
+    any more. Their files stay."""
+
+    pool_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class NameservicesAwaited:
+    """Those whose namenodes have yet to say which block pool is theirs, by name."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NamenodesRefreshed:
+    """The namenodes are those of the configuration, or `problem` says why not."""
+
+    problem: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,6 +401,9 @@ class Stop:
 
 Command = (
     ServePool
+    | LeavePool
+    | NameservicesAwaited
+    | NamenodesRefreshed
     | Identity
     | Invalidate
     | KeepDeleted

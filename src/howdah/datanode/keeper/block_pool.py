@@ -52,13 +52,15 @@ class BlockPool:
         directories: DataDirectories,
         command: Callable[[Command], None],
         will_delete: Callable[[Iterable[ExtendedBlock]], None],
+        known: Callable[[], None] = lambda: None,
     ) -> None:
         """`will_delete` is told of replicas to be deleted before an order to do so counts as
-        obeyed."""
+        obeyed. `known` is called when a namenode has said which block pool it is."""
         self.nameservice = nameservice
         self._directories = directories
         self._command = command
         self._will_delete = will_delete
+        self._on_known = known
         self._joining = threading.Lock()
         self._changed = threading.Condition()
         self._namespace: Namespace | None = None
@@ -88,21 +90,40 @@ class BlockPool:
             self._stopping = True
             self._changed.notify_all()
 
+    def leave(self) -> str | None:
+        """The nameservice was taken out of the configuration: from now on nobody joins, and
+        nobody is obeyed. Returns the block pool, if it is known."""
+        self.stop()
+        with self._joining:
+            pool_id = self.pool_id
+            if pool_id is not None:
+                self._directories.release_pool(pool_id)
+            return pool_id
+
+    def namenode_left(self, namenode: str) -> None:
+        """This namenode was taken out of the nameservice."""
+        with self._changed:
+            self._claim.heard(namenode, claims=False, txid=self._claim.txid)
+
     # --- joining ---
 
     def join(self, namespace: Namespace, node: DatanodeAddress) -> None:
         """Have the block pool served; `node` is this datanode as the namenode shall know it.
 
         Raises InconsistentStorage for a namespace that is not this one, and whatever
-        `DataDirectories.join` raises.
+        `DataDirectories.join` raises; RetriableError when the datanode or this nameservice
+        ends.
         """
         with self._joining:
+            if self._stopping:
+                raise errors.RetriableError(f"nameservice {self.nameservice} is left")
             self._check(namespace)
             for volume, reason in self._directories.join(namespace):
                 self._command(LeaveVolume(volume.storage_id, reason))
             self._command(Identity(namespace.pool_id, node))
             self._namespace = namespace
             self._command(ServePool(namespace.pool_id))
+            self._on_known()
             self._wait_until_served(namespace.pool_id)
 
     def _check(self, namespace: Namespace) -> None:
@@ -191,6 +212,8 @@ class BlockPool:
         """Whether this order of this namenode is to be obeyed; logged where it is not."""
         strange = sorted(_pools_of(order) - {self.pool_id})
         with self._changed:
+            if self._stopping:
+                return False
             is_from_active = self._claim.obeys(namenode, order)
             if is_from_active and not strange and isinstance(order, Invalidate):
                 self._will_delete(order.blocks)

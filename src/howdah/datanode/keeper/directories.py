@@ -156,6 +156,11 @@ class DataDirectories:
                 "the same namespace"
             )
 
+    def release_pool(self, pool_id: str) -> None:
+        """Its nameservice is served no more; another one may have it."""
+        with self._formatting:
+            self._owners.pop(pool_id, None)
+
     def join(self, namespace: Namespace) -> list[tuple[Volume, str]]:
         """Format what is new for the namenode's cluster, check what isn't, make its pool.
 

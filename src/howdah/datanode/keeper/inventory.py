@@ -141,6 +141,13 @@ class Inventory:
             for pool_id, replica in self._replicas.of_volume(volume.storage_id):
                 self._replicas.remove(pool_id, replica.block_id)
 
+    def pool_deleted(self, pool_id: str) -> None:
+        """Its directories are gone, and nobody serves it."""
+        with self._lock:
+            self._replicas.remove_pool(pool_id)
+            for volume in self.volumes.all:
+                volume.forget_pool(pool_id)
+
     def will_delete(self, blocks: Iterable[ExtendedBlock]) -> None:
         """These replicas are ordered to be deleted, and the data process will be told."""
         with self._lock:

@@ -20,6 +20,7 @@ import os
 import select
 import signal
 import socket
+import threading
 import time
 from pathlib import Path
 from typing import Final
@@ -34,8 +35,12 @@ from howdah.datanode.channel.messages import (
     CopiesCounted,
     CorruptFound,
     DeletionEnded,
+    LeavePool,
     Message,
+    NamenodesAsked,
+    NamenodesRefreshed,
     OutliersFound,
+    PoolDeleted,
     PoolServed,
     ReconfigurationAsked,
     ReplicaDeleted,
@@ -199,6 +204,7 @@ class Keeper:
             command=self._command,
             ready=self._write_ready,
             stop=self.stop,
+            left=self._pool_left,
         )
         scans = ScanSettings.of(conf)
         self._scanners = VolumeScanners(scans, self._inventory.finalized, self._command)
@@ -336,6 +342,10 @@ class Keeper:
                 self._nameservices.report_now(full=not incremental, namenode=namenode)
             case ReconfigurationAsked():
                 self._reconfiguration.start()
+            case NamenodesAsked():
+                threading.Thread(target=self._refresh, name="refresh", daemon=True).start()
+            case PoolDeleted(pool_id):
+                self._inventory.pool_deleted(pool_id)
             case VolumeRemoved(storage_id):
                 self._reconfiguration.removed(storage_id)
             case PoolServed(pool_id):
@@ -351,6 +361,25 @@ class Keeper:
                 self.stop("an administrator asks for it", 0)
             case _:
                 log.error("the data process sent %s, which is no event", type(message).__name__)
+
+    def _refresh(self) -> None:
+        """An administrator asks for the namenodes that the configuration names by now."""
+        problem = ""
+        try:
+            fresh = self._conf.reloaded()
+            self._nameservices.refresh(datanode_nameservices(fresh), lifeline_addresses(fresh))
+        except (errors.HowdahError, OSError) as error:
+            log.error("the namenodes stay as they are: %s", error)
+            problem = str(error)
+        except Exception as error:
+            log.exception("the refresh of the namenodes failed on a defect")
+            problem = repr(error)
+        self._command(NamenodesRefreshed(problem))
+
+    def _pool_left(self, pool_id: str) -> None:
+        self._scanners.pool_left(pool_id)
+        self._directory_scanner.pool_left(pool_id)
+        self._command(LeavePool(pool_id))
 
     def _too_many_failures(self, volumes: VolumeSet) -> str:
         """Why the datanode has to stop, or nothing."""

@@ -131,11 +131,16 @@ class NamenodeActor:
         command: Callable[[Command], None],
         served: Callable[[], object],
         refused: Callable[[], bool],
+        away: Callable[[], object] = lambda: None,
     ) -> None:
         """`served` is called when the namenode has taken its first full report; `refused` when
-        it refuses this datanode, and says whether the datanode goes on with others."""
+        it refuses this datanode, and says whether the datanode goes on with others; `away` when
+        it does not answer."""
         self.name = f"{address[0]}:{address[1]}"
+        self.lifeline_address = settings.lifelines.get(address)
         self.refusal: Refusal | None = None
+        self.is_away = False
+        """It did not answer the last call."""
         self._client = RpcClient(address, PROTOCOL)
         self._node = node
         self._pool = pool
@@ -146,6 +151,7 @@ class NamenodeActor:
         self._command = command
         self._on_served = served
         self._on_refused = refused
+        self._on_away = away
         self._changed = threading.Condition()
         self._news = IncrementalReports(
             self.name,
@@ -162,11 +168,10 @@ class NamenodeActor:
         self._refusal_pause_s = settings.refusal_pause_s
         self._is_served = False
         self._registration = pb.DatanodeRegistrationProto()
-        lifeline = settings.lifelines.get(address)
         self._lifeline = (
             None
-            if lifeline is None
-            else LifelineSender(lifeline, settings.lifeline_s, self._lifeline_request)
+            if self.lifeline_address is None
+            else LifelineSender(self.lifeline_address, settings.lifeline_s, self._lifeline_request)
         )
         self._thread = threading.Thread(target=self._run, name=f"namenode {self.name}", daemon=True)
 
@@ -188,6 +193,12 @@ class NamenodeActor:
             self._changed.notify()
         if self._lifeline is not None:
             self._lifeline.stop()
+
+    def wait_until_ended(self, timeout_s: float) -> bool:
+        """After `stop`. Not, while the namenode leaves a call without an answer."""
+        self._client.close()
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
 
     def tell(self, news: News) -> None:
         """Pass this on to the namenode as soon as possible.
@@ -241,7 +252,8 @@ class NamenodeActor:
                 self._do_what_is_due()
                 if away:
                     log.info("namenode %s is back", self.name)
-                away, pause_s = False, _FIRST_PAUSE_S
+                away = self.is_away = False
+                pause_s = _FIRST_PAUSE_S
                 self._wait_for_more()
             except _Unknown:
                 log.info("namenode %s does not know this datanode: registering again", self.name)
@@ -249,7 +261,8 @@ class NamenodeActor:
             except AWAY as error:
                 if not away:
                     log.warning("namenode %s is away: %s", self.name, error)
-                away = True
+                away = self.is_away = True
+                self._on_away()
                 self._heartbeat_due_s = 0.0
                 self._keep_news_short()
                 self._pause(pause_s)

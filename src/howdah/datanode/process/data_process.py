@@ -29,8 +29,11 @@ from howdah.datanode.channel.messages import (
     Identity,
     Invalidate,
     KeepDeleted,
+    LeavePool,
     LeaveVolume,
     Message,
+    NamenodesRefreshed,
+    NameservicesAwaited,
     PlansTaken,
     PoolServed,
     Recheck,
@@ -182,6 +185,12 @@ class DataProcess:
             case ServePool(pool_id):
                 self._store.serve_pool(pool_id)
                 self._tell(PoolServed(pool_id))
+            case LeavePool(pool_id):
+                self._store.leave_pool(pool_id)
+            case NameservicesAwaited(names):
+                self._protocol.awaited = names
+            case NamenodesRefreshed(problem):
+                self._protocol.refresh.ended(problem)
             case Identity(pool_id, node):
                 self._copies.sources[pool_id] = node
                 self._recoveries.uuid = self._server.balancing.uuid = node.uuid

@@ -14,7 +14,7 @@ from howdah.datanode.channel.messages import Event, ReportAsked, ShutdownAsked
 from howdah.datanode.disk_balancer.checks import Submitted
 from howdah.datanode.disk_balancer.worker import DiskBalancer
 from howdah.datanode.process.pool_removal import remove_pool
-from howdah.datanode.process.reconfiguration import ReconfigurationTask
+from howdah.datanode.process.reconfiguration import NamenodesRefresh, ReconfigurationTask
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import RECONFIGURABLE
 from howdah.diskbalancer.plan_files import VERSION
@@ -47,6 +47,9 @@ class ClientDatanodeProtocol:
         self._notify = notify
         self._owner = owner
         self.reconfiguration = ReconfigurationTask(notify)
+        self.refresh = NamenodesRefresh(notify)
+        self.awaited: tuple[str, ...] = ()
+        """Nameservices whose block pools nobody knows yet."""
         self._started_s = time.monotonic()
 
     def get_replica_visible_length(
@@ -133,14 +136,24 @@ class ClientDatanodeProtocol:
             )
         if request.blockPool in served:
             raise errors.RemoteError(
-                f"The block pool {request.blockPool} is still running, and cannot be deleted"
+                "The block pool is still running. First do a refreshNamenodes to shutdown the "
+                "block pool service"
             )
+        if self.awaited:
+            # Hadoop deletes it, and the namespace has lost its blocks when its namenode is back.
+            raise errors.RetriableError(
+                f"no namenode of nameservice {', '.join(self.awaited)} has said yet which block "
+                f"pool is its own, and it may be {request.blockPool}. If that nameservice is "
+                "gone, take it out of the configuration and refresh the namenodes"
+            )
+        volumes = self._store.volumes.working()
         try:
-            remove_pool(self._store.volumes.working(), request.blockPool, force=request.force)
+            remove_pool(volumes, request.blockPool, force=request.force)
         except errors.HowdahError:
             raise
         except OSError as error:
             raise errors.RemoteError(f"cannot delete {request.blockPool}: {error}") from error
+        self._store.trouble.pool_deleted(request.blockPool, volumes)
         return pb.DeleteBlockPoolResponseProto()
 
     def start_reconfiguration(
@@ -166,9 +179,8 @@ class ClientDatanodeProtocol:
         self, request: pb.RefreshNamenodesRequestProto, caller: Caller
     ) -> pb.RefreshNamenodesResponseProto:
         self._check_administrator(caller, "refreshNamenodes")
-        raise errors.UnsupportedOperation(
-            "a datanode does not change its namenodes while it runs: stop it and start it anew"
-        )
+        self.refresh.run()
+        return pb.RefreshNamenodesResponseProto()
 
     def submit_disk_balancer_plan(
         self, request: pb.SubmitDiskBalancerPlanRequestProto, caller: Caller

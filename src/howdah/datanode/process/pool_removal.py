@@ -20,8 +20,8 @@ log = logging.getLogger(__name__)
 
 
 def remove_pool(volumes: Iterable[Volume], pool_id: str, *, force: bool) -> None:
-    """Raises IllegalArgument for a pool that is on no volume, DirectoryNotEmpty if it has
-    replicas and is not forced, and OSError."""
+    """Raises IllegalArgument for a pool that is on no volume, RemoteError if it has replicas
+    and is not forced, and OSError."""
     holding = [volume for volume in volumes if pool_id in pools_on(volume)]
     if not holding:
         raise errors.IllegalArgument(f"there is no block pool {pool_id} on this datanode")
@@ -29,9 +29,8 @@ def remove_pool(volumes: Iterable[Volume], pool_id: str, *, force: bool) -> None
         for volume in holding:
             first = _first_block(volume.pool_path(pool_id))
             if first is not None:
-                raise errors.DirectoryNotEmpty(
-                    f"Cannot delete block pool {pool_id}: it has blocks, such as {first}. "
-                    "Use force to delete them, too"
+                raise errors.RemoteError(
+                    f"Cannot delete block pool, it contains some block files: {first}"
                 )
     for volume in holding:
         path = volume.pool_path(pool_id)

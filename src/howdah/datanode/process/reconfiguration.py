@@ -1,6 +1,7 @@
 """What administrators are told of a new look at the configuration (ReconfigurableBase in Hadoop).
 
-The keeper takes the look and acts (`keeper.reconfiguration`); one look is taken at a time.
+The keeper takes the look and acts (`keeper.reconfiguration`); one look is taken at a time. So
+it is with the namenodes (`NamenodesRefresh`), but there the administrator waits.
 """
 
 from __future__ import annotations
@@ -10,7 +11,12 @@ import time
 from collections.abc import Callable
 
 from howdah import errors
-from howdah.datanode.channel.messages import Event, PropertyChange, ReconfigurationAsked
+from howdah.datanode.channel.messages import (
+    Event,
+    NamenodesAsked,
+    PropertyChange,
+    ReconfigurationAsked,
+)
 from howdah.proto import client_datanode_pb2 as pb
 from howdah.rpc.service import Service
 
@@ -51,6 +57,37 @@ class ReconfigurationTask:
                         errorMessage=change.error or None,
                     )
             return answer
+
+
+class NamenodesRefresh:
+    """`dfsadmin -refreshNamenodes`. Any thread may call any method."""
+
+    def __init__(self, notify: Callable[[Event], None], timeout_s: float = 60.0) -> None:
+        self._notify = notify
+        self._timeout_s = timeout_s
+        self._one_at_a_time = threading.Lock()
+        self._answered = threading.Event()
+        self._problem = ""
+
+    def run(self) -> None:
+        """Return when the namenodes are those of the configuration.
+
+        Raises `RemoteError` with what keeps them from being that.
+        """
+        with self._one_at_a_time:
+            self._answered.clear()
+            self._notify(NamenodesAsked())
+            if not self._answered.wait(self._timeout_s):
+                raise errors.RemoteError(
+                    f"the namenodes were not refreshed within {self._timeout_s:g} s: see the log"
+                )
+            if self._problem:
+                raise errors.RemoteError(self._problem)
+
+    def ended(self, problem: str) -> None:
+        """Nothing to say is success."""
+        self._problem = problem
+        self._answered.set()
 
 
 def _now_ms() -> int:

@@ -119,7 +119,11 @@ class VolumeWorkers:
 
     def verify_again(self, item: Recheck) -> None:
         """Look at the replica when its volume comes to it; the keeper hears of damage."""
-        replica = self._store.find(item.block)
+        try:
+            replica = self._store.find(item.block)
+        except errors.ReplicaNotFound as error:
+            log.info("%s, and nobody looks again: %s", _told(item), error)
+            return
         if replica is not None:
             self._queues[replica.volume_id].put(item)
 

@@ -336,6 +336,12 @@ class ReplicaMap:
     def pools(self) -> tuple[str, ...]:
         return tuple(self._pools)
 
+    def remove_pool(self, pool_id: str) -> list[Replica]:
+        """Forget the pool; the replicas that it had."""
+        gone = list(self._pools.pop(pool_id, {}).values())
+        self._counts.subtract(replica.volume_id for replica in gone)
+        return gone
+
     def find(self, pool_id: str, block_id: int) -> Replica | None:
         return self._pools.get(pool_id, {}).get(block_id)
 

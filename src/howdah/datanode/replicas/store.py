@@ -110,6 +110,14 @@ class BlockStore:
             self._replicas.add_pool(pool_id)
             self._served.add(pool_id)
 
+    def leave_pool(self, pool_id: str) -> None:
+        """Blocks of this pool are not read or written any more; their files stay."""
+        with self._lock:
+            self._served.discard(pool_id)
+            self._with_trash.discard(pool_id)
+        for writer in self.writers.of_pool(pool_id):
+            writer.stop("its namespace is not served any more")
+
     def keep_deleted(self, pool_id: str, *, keeps: bool) -> None:
         """Whether replicas that the namenode deletes go to the trash: a rolling upgrade of it is
         under way. If it is final, the trash is deleted, beside."""

@@ -11,10 +11,16 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from howdah import errors
-from howdah.datanode.channel.messages import CorruptFound, Event, ReplicaDeleted, VolumeFailed
+from howdah.datanode.channel.messages import (
+    CorruptFound,
+    Event,
+    PoolDeleted,
+    ReplicaDeleted,
+    VolumeFailed,
+)
 from howdah.datanode.replicas.in_memory import InMemory
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.replicas import Replica, ReplicaMap
@@ -107,6 +113,19 @@ class Trouble:
         trouble = volume.probe(self._served)
         if trouble is not None:
             self.leave(volume, str(trouble))
+
+    def pool_deleted(self, pool_id: str, volumes: Iterable[Volume]) -> None:
+        """The directories of a pool that is not served were deleted from these volumes."""
+        with self._lock:
+            gone = self._replicas.remove_pool(pool_id)
+            for replica in gone:
+                self._short_circuit.revoke(pool_id, replica.block_id)
+        for replica in gone:
+            self._in_memory.forget(pool_id, replica.block_id)
+        for volume in volumes:
+            volume.forget_pool(pool_id)
+        log.warning("%d replicas of %s went with its directories", len(gone), pool_id)
+        self._notify(PoolDeleted(pool_id))
 
     def leave(self, volume: Volume, reason: str, *, tell: bool = True) -> None:
         """The volume is not used any more, nor is what lies on it. Not to `tell` is for one that

@@ -66,6 +66,11 @@ class Writers:
         with self._changed:
             return [holder for holder, _ in self._holders.values()]
 
+    def of_pool(self, pool_id: str) -> list[Stoppable]:
+        """Everybody who writes a block of this pool now."""
+        with self._changed:
+            return [holder for (pool, _), (holder, _) in self._holders.items() if pool == pool_id]
+
     def wait_until_idle(self, timeout_s: float) -> bool:
         """Whether the last writer has let go in time."""
         with self._changed:

@@ -92,6 +92,12 @@ class DirectoryScanner:
             if pool_id not in self._pools:
                 self._pools.append(pool_id)
 
+    def pool_left(self, pool_id: str) -> None:
+        """Nobody serves this pool any more."""
+        with self._changed:
+            if pool_id in self._pools:
+                self._pools.remove(pool_id)
+
     def _run(self) -> None:
         # Datanodes that are started together shall not read all their directories together.
         self._wait(random.random() * self._settings.directory_interval_s)

@@ -97,6 +97,11 @@ class VolumeScanner:
             self._schedule.add_pool(pool_id, found, _wall_ms())
             self._changed.notify_all()
 
+    def remove_pool(self, pool_id: str) -> None:
+        with self._changed:
+            self._schedule.remove_pool(pool_id)
+            self._changed.notify_all()
+
     def suspect(self, block: ExtendedBlock) -> None:
         with self._changed:
             if self._schedule.suspect(block.pool_id, block.block_id, _now_ms()):
@@ -305,6 +310,14 @@ class VolumeScanners:
             self._pools.append(pool_id)
             for scanner in self._scanners.values():
                 scanner.add_pool(pool_id)
+
+    def pool_left(self, pool_id: str) -> None:
+        """Nobody serves this pool any more."""
+        with self._lock:
+            if pool_id in self._pools:
+                self._pools.remove(pool_id)
+            for scanner in self._scanners.values():
+                scanner.remove_pool(pool_id)
 
     def suspect(self, block: ExtendedBlock, storage_id: str) -> None:
         """An error was met at this replica: it is verified soon."""

@@ -104,6 +104,15 @@ class VolumeSchedule:
         if pool_id not in self._pools:
             self._pools[pool_id] = cursor or Cursor(wall_ms, wall_ms)
 
+    def remove_pool(self, pool_id: str) -> None:
+        """It is not verified any more, nor is its place saved."""
+        self._pools.pop(pool_id, None)
+        self._ended.discard(pool_id)
+        for key in [key for key in self._suspects if key[0] == pool_id]:
+            del self._suspects[key]
+        if self._current == pool_id:
+            self._current = None
+
     def suspect(self, pool_id: str, block_id: int, now_ms: int) -> bool:
         """Whether the replica will be looked at out of turn."""
         key = pool_id, block_id
@@ -153,7 +162,10 @@ class VolumeSchedule:
     # --- what was done ---
 
     def moved(self, pool_id: str, cursor: Cursor) -> None:
-        """The block file at `cursor` is done with, or the round is."""
+        """The block file at `cursor` is done with, or the round is. Nothing, if the pool was
+        removed meanwhile."""
+        if pool_id not in self._pools:
+            return
         self._pools[pool_id] = cursor
         if cursor.at_end:
             self.figures.rounds += 1

@@ -185,6 +185,11 @@ class Volume:
         with self._lock:
             self._used_bytes[pool_id] = self._used_bytes.get(pool_id, 0) + change_bytes
 
+    def forget_pool(self, pool_id: str) -> None:
+        """Nothing of the pool is here any more."""
+        with self._lock:
+            self._used_bytes.pop(pool_id, None)
+
     def promise(self, change_bytes: int) -> None:
         """Room that replicas being written will still take; negative gives it back.
 

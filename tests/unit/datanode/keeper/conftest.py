@@ -147,6 +147,7 @@ class Subject:
     ) -> None:
         self.commands: list[Command] = []
         self.stopped: list[tuple[str, int]] = []
+        self.left: list[str] = []
         self.ready = threading.Event()
         self.ended = threading.Event()
         self.directories = DataDirectories.open([("DISK", root / "data")])
@@ -174,6 +175,7 @@ class Subject:
             command=self._obey,
             ready=self.ready.set,
             stop=self._stop,
+            left=self.left.append,
         )
         self.actor = self.nameservices.all[0].actors[0]
 

@@ -19,6 +19,7 @@ from howdah.datanode.channel.messages import (
     CorruptFound,
     Identity,
     Invalidate,
+    NameservicesAwaited,
     OutliersFound,
     RecoverBlock,
     ReplicaOpened,
@@ -55,10 +56,11 @@ def test_a_datanode_registers_beats_and_reports_before_it_is_ready(
     heartbeat = namenode.wait_for("heartbeat")
     assert heartbeat.reports[0].storage.storageUuid == subject.storage_id
     assert heartbeat.reports[0].capacity > 0
-    assert subject.commands[0] == Identity(
+    assert subject.commands[0] == NameservicesAwaited(("",))
+    assert subject.commands[1] == Identity(
         POOL, DatanodeAddress("127.0.0.1", "localhost", subject.directories.uuid, 1, 2, 3)
     )
-    assert subject.commands[1] == ServePool(POOL)
+    assert subject.commands[2] == ServePool(POOL)
 
 
 def test_a_datanode_serves_its_block_pool_before_the_namenode_knows_it(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,17 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.datanode.channel.messages import ReportAsked, ShutdownAsked
+from howdah.datanode.channel.messages import (
+    NamenodesAsked,
+    PoolDeleted,
+    ReportAsked,
+    ShutdownAsked,
+)
 from howdah.datanode.disk_balancer.work import DiskBalancerSettings, WorkRules
 from howdah.datanode.disk_balancer.worker import DiskBalancer
 from howdah.datanode.process.ipc import PROTOCOL, ClientDatanodeProtocol, service
+from howdah.datanode.replicas.replicas import Replica
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.data_server import listen
 from howdah.diskbalancer.plan_files import plan_id, plan_text
@@ -276,11 +284,29 @@ def test_a_block_pool_that_is_served_is_not_deleted(ipc: Ipc, node: Any) -> None
 
 def test_an_old_block_pool_with_blocks_goes_only_when_forced(ipc: Ipc, node: Any) -> None:
     path = old_pool(node)
-    with pytest.raises(errors.DirectoryNotEmpty, match="blk_1"):
+    with pytest.raises(errors.RemoteError, match=r"it contains some block files: .*blk_1"):
         delete_pool(ipc, path.name)
     assert path.exists()
+    volume = node.store.volumes.all[0]
+    node.store.admit(
+        path.name, Replica(1, 1001, ReplicaState.FINALIZED, volume.storage_id, length_bytes=1)
+    )
+    volume.count(path.name, 8)
     delete_pool(ipc, path.name, force=True)
     assert not path.exists()
+    assert node.store.block_ids(path.name) == []
+    assert volume.pool_used_bytes(path.name) == 0
+    assert PoolDeleted(path.name) in node.events
+
+
+def test_no_pool_is_deleted_while_it_may_be_that_of_a_namenode_which_is_down(
+    ipc: Ipc, node: Any
+) -> None:
+    path = old_pool(node)
+    ipc.protocol.awaited = ("west",)
+    with pytest.raises(errors.RetriableError, match="no namenode of nameservice west"):
+        delete_pool(ipc, path.name, force=True)
+    assert path.exists()
 
 
 def test_a_block_pool_that_is_not_here_is_named(ipc: Ipc) -> None:
@@ -288,10 +314,39 @@ def test_a_block_pool_that_is_not_here_is_named(ipc: Ipc) -> None:
         delete_pool(ipc, "BP-nowhere")
 
 
-def test_namenodes_are_not_changed_while_it_runs(ipc: Ipc) -> None:
-    with pytest.raises(errors.UnsupportedOperation, match="start it anew"):
-        ipc.client().call(
-            "refreshNamenodes",
-            pb.RefreshNamenodesRequestProto(),
-            pb.RefreshNamenodesResponseProto,
-        )
+def refresh(ipc: Ipc, user: str = "owner") -> None:
+    ipc.client(user).call(
+        "refreshNamenodes",
+        pb.RefreshNamenodesRequestProto(),
+        pb.RefreshNamenodesResponseProto,
+    )
+
+
+@pytest.mark.req("FS-046")
+def test_the_namenodes_are_refreshed_when_the_keeper_says_so(ipc: Ipc) -> None:
+    asked = threading.Thread(target=refresh, args=(ipc,))
+    asked.start()
+    wait_until(lambda: NamenodesAsked() in ipc.told)
+    assert asked.is_alive()
+    ipc.protocol.refresh.ended("")
+    asked.join(30)
+    assert not asked.is_alive()
+
+
+@pytest.mark.req("FS-046")
+def test_what_keeps_the_namenodes_from_being_refreshed_is_said(ipc: Ipc) -> None:
+    def answer() -> None:
+        wait_until(lambda: NamenodesAsked() in ipc.told)
+        ipc.protocol.refresh.ended("no address of namenode west")
+
+    answering = threading.Thread(target=answer)
+    answering.start()
+    with pytest.raises(errors.RemoteError, match="no address of namenode west"):
+        refresh(ipc)
+    answering.join()
+
+
+def test_only_who_runs_the_datanode_refreshes_its_namenodes(ipc: Ipc) -> None:
+    with pytest.raises(errors.AccessDenied):
+        refresh(ipc, "mallory")
+    assert ipc.told == []

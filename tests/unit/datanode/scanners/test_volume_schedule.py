@@ -66,6 +66,22 @@ def test_pools_have_their_turns() -> None:
     assert second.pool_id == "BP-2"
 
 
+def test_a_pool_that_is_removed_is_neither_verified_nor_saved() -> None:
+    both = schedule("BP-1", "BP-2")
+    first = both.next(0, WALL_MS)
+    assert isinstance(first, Advance)
+    both.suspect(first.pool_id, 1, 0)
+    both.remove_pool(first.pool_id)
+    both.moved(first.pool_id, replace(first.cursor, at_end=True))
+    (other,) = {"BP-1", "BP-2"} - {first.pool_id}
+    second = both.next(0, WALL_MS)
+    assert isinstance(second, Advance)
+    assert second.pool_id == other
+    assert [pool for pool, _ in both.to_save(WALL_MS, stopping=True)] == [other]
+    both.remove_pool(other)
+    assert isinstance(both.next(0, WALL_MS), Rest)
+
+
 def test_a_suspect_comes_first_and_once() -> None:
     one = schedule("BP-1")
     assert one.suspect("BP-1", 7, 0)
