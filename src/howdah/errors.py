@@ -248,6 +248,19 @@ class BadFencingConfiguration(HowdahError, ValueError, OSError):
     java_class = "org.apache.hadoop.ha.BadFencingConfigurationException"
 
 
+class NoNamenodes(HowdahError, OSError):
+    """A router reached no namenode of a nameservice that serves it; the message says why."""
+
+    java_class = "org.apache.hadoop.hdfs.server.federation.router.NoNamenodesAvailableException"
+    errno_code = errno.EHOSTUNREACH
+
+
+class NoLocation(PathNotFound):
+    """A path is in no nameservice that a router knows."""
+
+    java_class = "org.apache.hadoop.hdfs.server.federation.router.NoLocationException"
+
+
 class AlreadyBeingCreated(HowdahError, OSError):
     java_class = "org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException"
     errno_code = errno.EBUSY

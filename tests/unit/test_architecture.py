@@ -77,6 +77,15 @@ SHELLS = {
         "upgrading",
     },
     "diskbalancer": set[str](),
+    "router": {
+        "admin",
+        "calls",
+        "namenodes.connections",
+        "namenodes.nameservices",
+        "server",
+        "settings",
+        "state_store",
+    },
     "model": set[str](),
     "namenode": {
         "audit.configured",
@@ -288,6 +297,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "namenode": SERVER_MAY,
     "datanode": SERVER_MAY,
     "journalnode": SERVER_MAY,
+    "router": SERVER_MAY,
     "failover": BOTTOM | {"rpc", "storage"},
     # The pages that servers show: they are given what they say.
     "web": BOTTOM,
@@ -324,6 +334,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "journalnode",
         "local",
         "namenode",
+        "router",
         "spark",
         "storage",
         "transfer",
@@ -385,6 +396,7 @@ ROOMS = {
         "nameservice",
         "process",
     ),
+    "router": ("table", "namenodes", "calls"),
     "spark": (
         "common",
         "locks",
@@ -562,9 +574,9 @@ def test_only_our_own_tests_import_what_is_for_them() -> None:
     assert [m for m in outside for name in imports(m) if name.startswith(internal)] == []
 
 
-@pytest.mark.parametrize("server", ["namenode", "datanode", "journalnode"])
+@pytest.mark.parametrize("server", ["namenode", "datanode", "journalnode", "router"])
 def test_servers_know_neither_the_client_nor_each_other(server: str) -> None:
-    others = {"client", "fs", "cli", "namenode", "datanode", "journalnode"} - {server}
+    others = {"client", "fs", "cli", "namenode", "datanode", "journalnode", "router"} - {server}
     assert not MAY_IMPORT[server] & others
 
 

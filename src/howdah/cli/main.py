@@ -98,6 +98,8 @@ COMMANDS: dict[str, Command] = {
     "snapshotDiff": Command("say what snapshots differ in", "howdah.cli.snapshots:snapshot_diff"),
     "oev": Command("show an edit log", "howdah.cli.oev:main"),
     "oiv": Command("show a namespace image", "howdah.cli.oiv:main"),
+    "router": Command("run a router over several nameservices", "howdah.cli.router:main"),
+    "dfsrouter": Command("the same as router", "howdah.cli.router:main"),
     "secondarynamenode": Command("run a secondary namenode", "howdah.cli.secondarynamenode:main"),
     "namespace": Command("say what is in a filesystem or an image", "howdah.cli.namespace:main"),
     "verify": Command("read every replica, and compare", "howdah.cli.verify:main"),
@@ -105,7 +107,6 @@ COMMANDS: dict[str, Command] = {
     "zkfc": Command("run a failover controller", "howdah.cli.zkfc:main"),
     # Commands of `hdfs` that are missing here: a refusal by name is no typing error.
     "crypto": Command("manage encryption zones", None),
-    "dfsrouter": Command("run a router", None),
     "dfsrouteradmin": Command("manage mount tables of routers", None),
     "ec": Command("manage erasure coding", None),
     "envvars": Command("print variables of the environment", None),
@@ -118,7 +119,16 @@ COMMANDS: dict[str, Command] = {
 }
 
 # They log what is wrong with their configuration.
-SERVERS = ("namenode", "datanode", "journalnode", "secondarynamenode", "sps", "zkfc")
+SERVERS = (
+    "namenode",
+    "datanode",
+    "journalnode",
+    "router",
+    "dfsrouter",
+    "secondarynamenode",
+    "sps",
+    "zkfc",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -29,6 +29,7 @@ from howdah.keys.journalnode import *
 from howdah.keys.namenode import *
 from howdah.keys.placement import *
 from howdah.keys.quorum import *
+from howdah.keys.router import *
 from howdah.keys.rpc import *
 from howdah.keys.satisfier import *
 from howdah.keys.without_effect import WITHOUT_EFFECT as WITHOUT_EFFECT

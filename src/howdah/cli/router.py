@@ -1,0 +1,21 @@
+"""`howdah router`: several namespaces behind one address. Mirrors `hdfs dfsrouter`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from howdah.cli.servers import check_configuration, log_to_stderr, server_arguments
+
+if TYPE_CHECKING:
+    from howdah.config import Configuration
+
+
+def main(argv: list[str], conf: Configuration) -> int:
+    """Run a router until SIGTERM."""
+    parser = server_arguments("router")
+    options = parser.parse_args(argv)
+    log_to_stderr(options.log_level, options.log)
+    check_configuration(conf)
+    from howdah.router.server import run
+
+    return run(conf, options.ready_file)

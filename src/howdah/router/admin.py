@@ -1,0 +1,352 @@
+"""RouterAdminProtocol: the mount table, safe mode and nameservices, for administrators (shell).
+
+The superuser, who runs the router or is in the superuser's group, may do everything. Others
+may change a mount point that they may write, by its owner, group and mode, and add one below
+such a mount point; they see those that they may read. Hadoop: RouterAdminServer,
+RouterPermissionChecker, MountTableStoreImpl.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import grp
+import logging
+import os
+import pwd
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, Final
+
+from google.protobuf.message import Message
+
+from howdah import errors
+from howdah.proto import client_namenode_pb2
+from howdah.proto import router_pb2 as pb
+from howdah.router.calls.core import Core
+from howdah.router.state_store import StateStore
+from howdah.router.table.mount_table import MountEntry, is_at_or_below, normalised
+from howdah.router.table.ordering import Surroundings, ordered
+from howdah.router.table.quotas import Usage
+from howdah.router.table.records import entry_from_proto, entry_to_proto, to_uint64
+from howdah.rpc.service import Answer, Caller, Deferred, Service, defect, snake_case
+
+log = logging.getLogger(__name__)
+
+PROTOCOL: Final = "org.apache.hadoop.hdfs.protocolPB.RouterAdminProtocol"
+DESCRIPTOR: Final = pb.DESCRIPTOR.services_by_name["RouterAdminProtocolService"]
+_READ, _WRITE = 4, 2
+
+
+def groups_of(user: str) -> set[str]:
+    """Names of a user's groups on this machine; none of a user that it does not know."""
+    try:
+        known = pwd.getpwnam(user)
+    except KeyError:
+        return set()
+    names = set()
+    for number in os.getgrouplist(user, known.pw_gid):
+        try:
+            names.add(grp.getgrgid(number).gr_name)
+        except KeyError:
+            log.debug("group %d of %s has no name", number, user)
+    return names
+
+
+class RouterAdmin:
+    """The calls; what blocks runs on threads."""
+
+    def __init__(
+        self,
+        core: Core,
+        store: StateStore,
+        reload: Callable[[], Awaitable[None]],
+        *,
+        permissions: bool,
+    ) -> None:
+        """`reload` reads the state store again. Without `permissions` anybody may do all."""
+        self._core = core
+        self._store = store
+        self._reload = reload
+        self._permissions = permissions
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def service(self) -> Service:
+        handlers = {}
+        for method in DESCRIPTOR.methods:
+            name = snake_case(method.name)
+            if method.name != "refreshSuperUserGroupsConfiguration":
+                handlers[name] = self._beginning(method.name, getattr(self, f"_{name}"))
+        refused = ("refreshSuperUserGroupsConfiguration",)
+        return Service(PROTOCOL, 1, DESCRIPTOR, SimpleNamespace(**handlers), refused=refused)
+
+    def _beginning(
+        self, method: str, work: Callable[[Any, Caller], Coroutine[Any, Any, Message]]
+    ) -> Callable[[Any, Caller], Answer]:
+        def begin(request: Message, caller: Caller) -> Answer:
+            answer = Deferred()
+            task = asyncio.create_task(_work(method, work(request, caller), answer))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+            return answer
+
+        return begin
+
+    # -- who may -----------------------------------------------------------------------------
+
+    async def _check_superuser(self, caller: Caller) -> None:
+        if self._permissions and not await self._is_superuser(caller):
+            raise errors.AccessDenied(f"{caller.user} is not a super user")
+
+    async def _is_superuser(self, caller: Caller) -> bool:
+        core = self._core
+        return caller.user == core.superuser or core.supergroup in await _groups(caller)
+
+    async def _may(self, caller: Caller, entry: MountEntry, bits: int) -> bool:
+        if not self._permissions or await self._is_superuser(caller):
+            return True
+        shift = 0
+        if caller.user == entry.owner:
+            shift = 6
+        elif entry.group in await _groups(caller):
+            shift = 3
+        return (entry.mode >> shift) & bits == bits
+
+    async def _check_may(self, caller: Caller, entry: MountEntry) -> None:
+        if not await self._may(caller, entry, _WRITE):
+            raise errors.AccessDenied(
+                f"Permission denied while accessing mount table {entry.source}: "
+                f"user {caller.user} does not have WRITE permissions."
+            )
+
+    async def _check_may_add(self, caller: Caller, source: str) -> None:
+        """Below the nearest mount point above; where there is none the superuser adds."""
+        above = source.rpartition("/")[0] or "/"
+        parent = self._core.table.entry_of(above) if source != "/" else None
+        if parent is None:
+            if self._permissions and not await self._is_superuser(caller):
+                raise errors.AccessDenied(
+                    f"Permission denied while accessing mount table {source}: "
+                    f"user {caller.user} does not have WRITE permissions."
+                )
+            return
+        await self._check_may(caller, parent)
+
+    def _check_open(self) -> None:
+        if self._core.safe_mode.store:
+            raise errors.StandbyError("Mount table state store is not available.")
+
+    # -- mount table -------------------------------------------------------------------------
+
+    async def _add_mount_table_entry(
+        self, request: pb.AddMountTableEntryRequestProto, caller: Caller
+    ) -> Message:
+        done = await self._add(request.entry, caller)
+        return pb.AddMountTableEntryResponseProto(status=done)
+
+    async def _add_mount_table_entries(
+        self, request: pb.AddMountTableEntriesRequestProto, caller: Caller
+    ) -> Message:
+        failed = [each.srcPath for each in request.entry if not await self._add(each, caller)]
+        return pb.AddMountTableEntriesResponseProto(status=not failed, failedEntriesKeys=failed)
+
+    async def _add(self, record: pb.MountTableRecordProto, caller: Caller) -> bool:
+        self._check_open()
+        entry = self._entry(record, caller)
+        await self._check_may_add(caller, entry.source)
+        now_ms = int(time.time() * 1000)
+        entry = replace(entry, created_ms=now_ms, modified_ms=now_ms)
+        done = await asyncio.to_thread(self._store.add_mount, entry)
+        if done:
+            log.info("%s added the mount point %s", caller.user, entry)
+            await self._reload()
+            await self._set_quotas(None, entry)
+        return done
+
+    async def _update_mount_table_entry(
+        self, request: pb.UpdateMountTableEntryRequestProto, caller: Caller
+    ) -> Message:
+        self._check_open()
+        entry = self._entry(request.entry, caller)
+        await self._reload()
+        known = self._core.table.entries.get(entry.source)
+        if known is None:
+            return pb.UpdateMountTableEntryResponseProto(status=False)
+        await self._check_may(caller, known)
+        now_ms = int(time.time() * 1000)
+        entry = replace(entry, created_ms=known.created_ms, modified_ms=now_ms)
+        done = await asyncio.to_thread(self._store.update_mount, entry)
+        if done:
+            log.info("%s changed the mount point %s to %s", caller.user, known, entry)
+            await self._reload()
+            await self._set_quotas(known, entry)
+        return pb.UpdateMountTableEntryResponseProto(status=done)
+
+    def _entry(self, record: pb.MountTableRecordProto, caller: Caller) -> MountEntry:
+        """Raises IllegalArgument for what cannot be an entry here."""
+        entry = entry_from_proto(record)
+        known = self._core.nameservices.members
+        unknown = {each.nameservice for each in entry.destinations} - known.keys()
+        if unknown:
+            raise errors.IllegalArgument(
+                f"Invalid entry, {', '.join(sorted(unknown))} is none of the nameservices of "
+                f"this router ({', '.join(known)})"
+            )
+        core = self._core
+        return replace(
+            entry, owner=entry.owner or caller.user, group=entry.group or core.supergroup
+        )
+
+    async def _set_quotas(self, before: MountEntry | None, entry: MountEntry) -> None:
+        """The destinations get the quota, too. One that cannot is told in the log: the router
+        goes by the sum."""
+        had = before is not None and before.quota.is_set
+        if not self._core.quotas_enabled or (not entry.quota.is_set and not had):
+            return
+        if before is not None and before.quota == entry.quota:
+            return
+        nameservices = self._core.nameservices
+        for each in entry.destinations:
+            request = client_namenode_pb2.SetQuotaRequestProto(
+                path=each.path,
+                namespaceQuota=to_uint64(entry.quota.names),
+                storagespaceQuota=to_uint64(entry.quota.space_bytes),
+            )
+            try:
+                await nameservices.call(
+                    each.nameservice,
+                    "setQuota",
+                    request,
+                    client_namenode_pb2.SetQuotaResponseProto,
+                    nameservices.own_identity(),
+                )
+            except errors.HowdahError as error:
+                log.warning("the quota of %s is not set at %s: %s", entry.source, each, error)
+        self._core.usage.setdefault(entry.source, Usage())
+
+    async def _remove_mount_table_entry(
+        self, request: pb.RemoveMountTableEntryRequestProto, caller: Caller
+    ) -> Message:
+        self._check_open()
+        await self._reload()
+        entry = self._core.table.entries.get(request.srcPath)
+        if entry is None:
+            return pb.RemoveMountTableEntryResponseProto(status=False)
+        await self._check_may(caller, entry)
+        done = await asyncio.to_thread(self._store.remove_mount, entry.source)
+        if done:
+            log.info("%s removed the mount point %s", caller.user, entry)
+            await self._reload()
+        return pb.RemoveMountTableEntryResponseProto(status=done)
+
+    async def _get_mount_table_entries(
+        self, request: pb.GetMountTableEntriesRequestProto, caller: Caller
+    ) -> Message:
+        """Those at a path and below it."""
+        self._check_open()
+        await self._reload()
+        core = self._core
+        entries = []
+        for source, entry in core.table.entries.items():
+            if not is_at_or_below(source, request.srcPath or "/"):
+                continue
+            if await self._may(caller, entry, _READ):
+                used = core.usage.get(source, Usage())
+                entries.append(entry_to_proto(entry, used.names, used.space_bytes))
+        return pb.GetMountTableEntriesResponseProto(
+            entries=entries, timestamp=int(time.time() * 1000)
+        )
+
+    async def _get_destination(
+        self, request: pb.GetDestinationRequestProto, caller: Caller
+    ) -> Message:
+        """The nameservices in which a path is: those that have it, or else the one in which a
+        new file would be made."""
+        core = self._core
+        path = normalised(request.srcPath) if request.srcPath.startswith("/") else request.srcPath
+        found = core.find(path, caller)
+        if found is None:
+            raise errors.NoLocation(f"Cannot find locations for {path}")
+        names = []
+        for location in found.locations:
+            try:
+                if await core.status(location, caller) is not None:
+                    names.append(location.nameservice)
+            except errors.HowdahError as error:
+                log.warning("%s at %s: %s", path, location.nameservice, error)
+        if not names:
+            first = ordered(found, Surroundings())[0]
+            names = [first.nameservice]
+        return pb.GetDestinationResponseProto(destinations=list(dict.fromkeys(names)))
+
+    async def _refresh_mount_table_entries(
+        self, request: pb.RefreshMountTableEntriesRequestProto, caller: Caller
+    ) -> Message:
+        await self._reload()
+        return pb.RefreshMountTableEntriesResponseProto(result=True)
+
+    # -- safe mode ---------------------------------------------------------------------------
+
+    async def _enter_safe_mode(self, request: Message, caller: Caller) -> Message:
+        await self._check_superuser(caller)
+        self._core.safe_mode.manual = True
+        log.warning("%s turned safe mode on: nothing can be changed by this router", caller.user)
+        return pb.EnterSafeModeResponseProto(status=True)
+
+    async def _leave_safe_mode(self, request: Message, caller: Caller) -> Message:
+        await self._check_superuser(caller)
+        self._core.safe_mode.manual = self._core.safe_mode.store = False
+        log.warning("%s turned safe mode off", caller.user)
+        return pb.LeaveSafeModeResponseProto(status=True)
+
+    async def _get_safe_mode(self, request: Message, caller: Caller) -> Message:
+        return pb.GetSafeModeResponseProto(isInSafeMode=self._core.safe_mode.is_on)
+
+    # -- nameservices ------------------------------------------------------------------------
+
+    async def _disable_nameservice(
+        self, request: pb.DisableNameserviceRequestProto, caller: Caller
+    ) -> Message:
+        await self._check_superuser(caller)
+        name = request.nameServiceId
+        if name not in self._core.nameservices.members:
+            log.error("Cannot disable %s, it does not exist", name)
+            return pb.DisableNameserviceResponseProto(status=False)
+        await asyncio.to_thread(self._store.disable, name)
+        await self._reload()
+        log.warning("%s disabled nameservice %s", caller.user, name)
+        return pb.DisableNameserviceResponseProto(status=True)
+
+    async def _enable_nameservice(
+        self, request: pb.EnableNameserviceRequestProto, caller: Caller
+    ) -> Message:
+        await self._check_superuser(caller)
+        done = await asyncio.to_thread(self._store.enable, request.nameServiceId)
+        await self._reload()
+        if done:
+            log.warning("%s enabled nameservice %s", caller.user, request.nameServiceId)
+        return pb.EnableNameserviceResponseProto(status=done)
+
+    async def _get_disabled_nameservices(self, request: Message, caller: Caller) -> Message:
+        await self._reload()
+        return pb.GetDisabledNameservicesResponseProto(
+            nameServiceIds=sorted(self._core.nameservices.disabled)
+        )
+
+
+async def _groups(caller: Caller) -> set[str]:
+    return await asyncio.to_thread(groups_of, caller.user)
+
+
+async def _work(method: str, work: Coroutine[Any, Any, Message], answer: Deferred) -> None:
+    outcome: Message | errors.HowdahError
+    try:
+        outcome = await work
+    except errors.HowdahError as error:
+        outcome = error
+    except OSError as error:
+        outcome = errors.RemoteError(f"{method}: the state store failed: {error}")
+    except Exception as error:  # noqa: BLE001 - the caller gets an answer
+        outcome = defect(method, error)
+    answer.settle(outcome)

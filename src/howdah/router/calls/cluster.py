@@ -1,0 +1,222 @@
+"""Calls about nameservices as a whole: asked of one, or of all, and their answers merged
+(shell)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from google.protobuf.message import Message
+
+from howdah import errors
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import ha_pb2, rpc_pb2, types_pb2
+from howdah.router.calls.core import Core, is_unavailable
+from howdah.router.calls.paths import Work
+from howdah.router.methods import ANSWERS
+from howdah.router.table import merging
+from howdah.router.table.mount_table import Location
+from howdah.rpc.service import Caller
+
+_ANY: Final = (
+    "getServerDefaults",
+    "getStoragePolicies",
+    "getDataEncryptionKey",
+    "getErasureCodingPolicies",
+    "getErasureCodingCodecs",
+)
+"""What is the same in all nameservices: the default one, or the first that can be reached."""
+
+_SUMS: Final = ("getFsStats", "getFsReplicatedBlockStats", "getFsECBlockGroupStats")
+_ALL: Final = (
+    "saveNamespace",
+    "restoreFailedStorage",
+    "refreshNodes",
+    "finalizeUpgrade",
+    "metaSave",
+    "setBalancerBandwidth",
+    "msync",
+)
+"""Done in all nameservices; each has to do it."""
+
+
+def cluster_methods(core: Core) -> dict[str, Work]:
+    """The calls that need no method of their own, by their names."""
+    calls = _Simple(core)
+    return {
+        **{method: calls.any_one(method) for method in _ANY},
+        **{method: calls.sum(method) for method in _SUMS},
+        **{method: calls.all(method) for method in _ALL},
+    }
+
+
+class _Asking:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    async def _every(
+        self, method: str, request: Message, caller: Caller, *, may_miss: bool = False
+    ) -> list[tuple[str, Any]]:
+        """What every nameservice answers. Raises the first failure; with `may_miss` only if
+        none answers, or one refuses."""
+        names = self._core.nameservices.enabled
+        if not names:
+            raise errors.NoNamenodes("No namespace available.")
+        done = await self._core.each([_whole(each) for each in names], method, request, caller)
+        failures = [each for _, each in done if isinstance(each, errors.HowdahError)]
+        grave = [each for each in failures if not (may_miss and is_unavailable(each))]
+        if grave or len(failures) == len(done):
+            raise (grave or failures)[0]
+        return [
+            (place.nameservice, each)
+            for place, each in done
+            if not isinstance(each, errors.HowdahError)
+        ]
+
+
+class _Simple(_Asking):
+    def any_one(self, method: str) -> Work:
+        async def work(request: Message, caller: Caller) -> Message:
+            names = self._core.nameservices.enabled
+            default = self._core.default_nameservice
+            names.sort(key=lambda each: each != default)
+            failures: list[errors.HowdahError] = []
+            for name in names:
+                try:
+                    answer = await self._core.ask(_whole(name), method, request, caller)
+                except errors.HowdahError as error:
+                    if not is_unavailable(error):
+                        raise
+                    failures.append(error)
+                else:
+                    assert isinstance(answer, Message)
+                    return answer
+            raise failures[0] if failures else errors.NoNamenodes("No namespace available.")
+
+        return work
+
+    def sum(self, method: str) -> Work:
+        async def work(request: Message, caller: Caller) -> Message:
+            done = await self._every(method, request, caller, may_miss=True)
+            answer: Message = merging.summed([each for _, each in done], ANSWERS[method])
+            return answer
+
+        return work
+
+    def all(self, method: str) -> Work:
+        async def work(request: Message, caller: Caller) -> Message:
+            done = await self._every(method, request, caller)
+            answer = done[0][1]
+            if isinstance(answer, pb.RestoreFailedStorageResponseProto):
+                answer.result = all(each.result for _, each in done)
+            elif isinstance(answer, pb.SaveNamespaceResponseProto):
+                answer.saved = all(each.saved for _, each in done)
+            assert isinstance(answer, Message)
+            return answer
+
+        return work
+
+
+class ClusterCalls(_Asking):
+    async def get_datanode_report(
+        self, request: pb.GetDatanodeReportRequestProto, caller: Caller
+    ) -> Message:
+        done = await self._every("getDatanodeReport", request, caller, may_miss=True)
+        return pb.GetDatanodeReportResponseProto(
+            di=merging.datanodes((name, each.di) for name, each in done)
+        )
+
+    async def get_slow_datanode_report(
+        self, request: pb.GetSlowDatanodeReportRequestProto, caller: Caller
+    ) -> Message:
+        done = await self._every("getSlowDatanodeReport", request, caller, may_miss=True)
+        return pb.GetSlowDatanodeReportResponseProto(
+            datanodeInfoProto=merging.datanodes(
+                (name, each.datanodeInfoProto) for name, each in done
+            )
+        )
+
+    async def get_datanode_storage_report(
+        self, request: pb.GetDatanodeStorageReportRequestProto, caller: Caller
+    ) -> Message:
+        done = await self._every("getDatanodeStorageReport", request, caller, may_miss=True)
+        reports = [report for _, each in done for report in each.datanodeStorageReports]
+        return pb.GetDatanodeStorageReportResponseProto(
+            datanodeStorageReports=merging.storage_reports(reports)
+        )
+
+    async def set_safe_mode(self, request: pb.SetSafeModeRequestProto, caller: Caller) -> Message:
+        """True if all nameservices are in safe mode."""
+        asks = request.action == pb.SAFEMODE_GET
+        done = await self._every("setSafeMode", request, caller, may_miss=asks)
+        return pb.SetSafeModeResponseProto(result=all(each.result for _, each in done))
+
+    async def roll_edits(self, request: pb.RollEditsRequestProto, caller: Caller) -> Message:
+        done = await self._every("rollEdits", request, caller)
+        return pb.RollEditsResponseProto(
+            newSegmentTxId=max(each.newSegmentTxId for _, each in done)
+        )
+
+    async def get_current_edit_log_txid(
+        self, request: pb.GetCurrentEditLogTxidRequestProto, caller: Caller
+    ) -> Message:
+        done = await self._every("getCurrentEditLogTxid", request, caller)
+        return pb.GetCurrentEditLogTxidResponseProto(txid=max(each.txid for _, each in done))
+
+    async def upgrade_status(
+        self, request: pb.UpgradeStatusRequestProto, caller: Caller
+    ) -> Message:
+        done = await self._every("upgradeStatus", request, caller)
+        return pb.UpgradeStatusResponseProto(
+            upgradeFinalized=all(each.upgradeFinalized for _, each in done)
+        )
+
+    async def rolling_upgrade(
+        self, request: pb.RollingUpgradeRequestProto, caller: Caller
+    ) -> Message:
+        """In all nameservices; of those that are in one, the first is told."""
+        done = await self._every("rollingUpgrade", request, caller)
+        under_way = [each for _, each in done if each.HasField("rollingUpgradeInfo")]
+        answer = (under_way or [each for _, each in done])[0]
+        assert isinstance(answer, Message)
+        return answer
+
+    async def get_snapshottable_dir_listing(
+        self, request: pb.GetSnapshottableDirListingRequestProto, caller: Caller
+    ) -> Message:
+        """Those that are mounted, as the router's paths."""
+        done = await self._every("getSnapshottableDirListing", request, caller)
+        answer = pb.GetSnapshottableDirListingResponseProto()
+        found: Sequence[types_pb2.SnapshottableDirectoryStatusProto]
+        for name, each in done:
+            found = each.snapshottableDirList.snapshottableDirListing
+            for directory in found:
+                parent = directory.parent_fullpath.decode("utf-8", "surrogateescape")
+                own = directory.dirStatus.path.decode("utf-8", "surrogateescape")
+                path = f"{parent.rstrip('/')}/{own}".rstrip("/") or "/"
+                source = self._core.table.source_of(name, path)
+                if source is None:
+                    continue
+                above, _, last = source.rpartition("/")
+                copy = answer.snapshottableDirList.snapshottableDirListing.add()
+                copy.CopyFrom(directory)
+                copy.parent_fullpath = (above or "/").encode("utf-8", "surrogateescape")
+                copy.dirStatus.path = last.encode("utf-8", "surrogateescape")
+        if not answer.snapshottableDirList.snapshottableDirListing:
+            return pb.GetSnapshottableDirListingResponseProto()
+        return answer
+
+    async def get_haservice_state(
+        self, request: pb.HAServiceStateRequestProto, caller: Caller
+    ) -> Message:
+        """Of this router: in safe mode another one should be asked."""
+        state = ha_pb2.STANDBY if self._core.safe_mode.is_on else ha_pb2.ACTIVE
+        return pb.HAServiceStateResponseProto(state=state)
+
+    async def get_delegation_token(self, request: Message, caller: Caller) -> Message:
+        """None, as of a namenode without them: nobody here asks for one."""
+        return rpc_pb2.GetDelegationTokenResponseProto()
+
+
+def _whole(nameservice: str) -> Location:
+    return Location(nameservice, "/", "/", "/")

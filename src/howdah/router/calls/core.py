@@ -1,0 +1,312 @@
+"""What the calls of a router share (shell): resolving, checking, asking destinations.
+
+Destinations are asked one after the other until one knows the path, or all at once. An error
+of a namenode comes back with its class, and with the router's paths. Where a path is nowhere
+found, and a destination could not be asked, that is the error: the path may be there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+from google.protobuf.message import Message
+
+from howdah import errors
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.router.methods import ANSWERS, QUOTA_COUNTS, is_write
+from howdah.router.namenodes.identity import identity_of
+from howdah.router.namenodes.nameservices import Nameservices
+from howdah.router.table import quotas
+from howdah.router.table.mount_table import Location, MountEntry, MountTable, Resolution
+from howdah.router.table.ordering import Surroundings, ordered
+from howdah.router.table.translation import translate_error
+from howdah.rpc.service import Caller
+
+M = TypeVar("M", bound=Message)
+
+_UNAVAILABLE: Final = (errors.NoNamenodes, errors.Unreachable, errors.CallTimeout)
+RESERVED: Final = "/.reserved"
+
+
+@dataclass(slots=True)
+class SafeMode:
+    """Why the router refuses to change anything."""
+
+    manual: bool = False
+    store: bool = False
+    """The state store could not be read for too long."""
+
+    @property
+    def is_on(self) -> bool:
+        return self.manual or self.store
+
+
+@dataclass(slots=True)
+class Core:
+    """The state of a router, which `state_store` and heartbeats keep up to date."""
+
+    nameservices: Nameservices
+    name: str
+    superuser: str
+    supergroup: str
+    table: MountTable = field(default_factory=MountTable)
+    usage: dict[str, quotas.Usage] = field(default_factory=dict)
+    """What the destinations of entries with a quota use, by source."""
+    safe_mode: SafeMode = field(default_factory=SafeMode)
+    quotas_enabled: bool = False
+    partial_listing: bool = True
+    mount_status_timeout_s: float = 1.0
+    default_nameservice: str = ""
+
+    # -- where ---------------------------------------------------------------------------------
+
+    def resolve(self, path: str, caller: Caller, method: str) -> Resolution:
+        """Where a path is, the first destination first; disabled nameservices are left out.
+
+        Raises NoLocation, AccessDenied of what is read-only, QuotaExceeded.
+        """
+        found = self.find(path, caller)
+        if found is None:
+            raise errors.NoLocation(
+                f"Cannot find locations for {path} in the mount table of this router"
+            )
+        entry = found.entry
+        if entry is not None and is_write(method):
+            if entry.read_only:
+                raise errors.AccessDenied(f"{path} is in a read only mount point")
+            if self.quotas_enabled and method in QUOTA_COUNTS:
+                self._check_quotas(found.path)
+        return found
+
+    def find(self, path: str, caller: Caller) -> Resolution | None:
+        if path == RESERVED or path.startswith(f"{RESERVED}/"):
+            raise errors.UnsupportedOperation(
+                f"{path}: paths below {RESERVED} belong to one namenode; a router has none"
+            )
+        found = self.table.resolve(path)
+        if found is None:
+            return None
+        enabled = tuple(
+            each for each in found.locations if each.nameservice not in self.nameservices.disabled
+        )
+        if not enabled:
+            return None
+        around = Surroundings(
+            random.random(),
+            self.nameservices.on_host(caller.address),
+            self.nameservices.available_bytes,
+        )
+        found = Resolution(found.path, found.entry, enabled)
+        return Resolution(found.path, found.entry, ordered(found, around))
+
+    def _check_quotas(self, path: str) -> None:
+        for source, usage in self.usage.items():
+            entry = self.table.entries.get(source)
+            if entry is not None and (path == source or path.startswith(source.rstrip("/") + "/")):
+                quotas.check(entry, usage)
+
+    def check_no_mount(self, path: str) -> None:
+        """Raises AccessDenied for a mount point, and for a directory with some below."""
+        if path in self.table.entries:
+            raise errors.AccessDenied(
+                f"The operation is not allowed because the path: {path} is a mount point"
+            )
+        below = self.table.children(path)
+        if below:
+            raise errors.AccessDenied(
+                f"The operation is not allowed because there are mount points: "
+                f"{','.join(below)} under the path: {path}"
+            )
+
+    def check_writes(self, method: str) -> None:
+        """Raises StandbyError in safe mode: another router may serve the call."""
+        if self.safe_mode.is_on and is_write(method):
+            raise errors.StandbyError(
+                f"Router {self.name} is in safe mode and cannot handle WRITE requests"
+            )
+
+    # -- asking --------------------------------------------------------------------------------
+
+    async def ask(
+        self,
+        location: Location,
+        method: str,
+        request: Message,
+        caller: Caller,
+        *,
+        field: str = "",
+        part: str = "",
+    ) -> Any:
+        """The answer of one destination, with its path in a field of the request."""
+        if field:
+            request = with_value(request, field, location.path)
+        if location.nth:
+            part = f"{part}#{location.nth}"
+        try:
+            return await self.nameservices.call(
+                location.nameservice,
+                method,
+                request,
+                ANSWERS[method],
+                identity_of(caller, part),
+            )
+        except errors.HowdahError as error:
+            known = translate_error(error, location, self.table)
+            if known is error:
+                raise
+            raise known from error
+
+    async def first(
+        self,
+        locations: Sequence[Location],
+        method: str,
+        request: Message,
+        caller: Caller,
+        *,
+        field: str,
+        is_found: Callable[[Any], bool] | None = None,
+    ) -> tuple[Any, Location]:
+        """The answer of the first destination that has one.
+
+        If none has: what the first answered, or else an error, of those that could not be
+        asked before those that do not know the path.
+        """
+        failures: list[errors.HowdahError] = []
+        answered: tuple[Any, Location] | None = None
+        for location in locations:
+            try:
+                answer = await self.ask(location, method, request, caller, field=field)
+            except errors.HowdahError as error:
+                if len(locations) == 1:
+                    raise
+                failures.append(error)
+                continue
+            if is_found is None or is_found(answer):
+                return answer, location
+            answered = answered or (answer, location)
+        unavailable = [each for each in failures if isinstance(each, _UNAVAILABLE)]
+        if unavailable:
+            raise unavailable[0]
+        if answered is not None:
+            return answered
+        raise worst(failures)
+
+    async def each(
+        self,
+        locations: Sequence[Location],
+        method: str,
+        request: Message,
+        caller: Caller,
+        *,
+        field: str = "",
+    ) -> list[tuple[Location, Any | errors.HowdahError]]:
+        """What every destination answers, or fails with."""
+
+        async def one(location: Location) -> Any | errors.HowdahError:
+            try:
+                return await self.ask(location, method, request, caller, field=field)
+            except errors.HowdahError as error:
+                return error
+
+        found = await asyncio.gather(*(one(each) for each in locations))
+        return list(zip(locations, found, strict=True))
+
+    async def every(
+        self,
+        resolution: Resolution,
+        method: str,
+        request: Message,
+        caller: Caller,
+        *,
+        field: str,
+    ) -> list[Any]:
+        """The answers of all destinations that know the path; at least one.
+
+        Raises the first error of those that could not do it. A fault-tolerant mount point does
+        without nameservices that cannot be reached.
+        """
+        done = await self.each(resolution.locations, method, request, caller, field=field)
+        return answers_of(done, is_tolerant(resolution.entry))
+
+    async def status(
+        self, location: Location, caller: Caller, timeout_s: float | None = None
+    ) -> types_pb2.HdfsFileStatusProto | None:
+        """What is at a destination, asked by the router for itself."""
+        answer = await self.nameservices.call(
+            location.nameservice,
+            "getFileInfo",
+            pb.GetFileInfoRequestProto(src=location.path),
+            pb.GetFileInfoResponseProto,
+            self.nameservices.own_identity(caller.user),
+            timeout_s=timeout_s,
+        )
+        return answer.fs if answer.HasField("fs") else None
+
+    async def existing(
+        self, locations: Sequence[Location], caller: Caller, file_id: int = 0
+    ) -> Location | None:
+        """The first destination in which something is at the path (with this id, if one is
+        given). A destination that cannot be asked counts as one without it.
+
+        Raises the first failure if all fail.
+        """
+        found = await asyncio.gather(
+            *(self.status(each, caller) for each in locations), return_exceptions=True
+        )
+        failures: list[errors.HowdahError] = []
+        for location, status in zip(locations, found, strict=True):
+            if isinstance(status, errors.HowdahError):
+                failures.append(translate_error(status, location, self.table))
+            elif isinstance(status, BaseException):
+                raise status
+            elif status is not None and file_id in (0, status.fileId):
+                return location
+        if len(failures) == len(locations):
+            raise failures[0]
+        return None
+
+
+def with_value(request: M, field: str, value: Any) -> M:
+    """A copy with another value in a field."""
+    copy = type(request)()
+    copy.CopyFrom(request)
+    setattr(copy, field, value)
+    return copy
+
+
+def is_tolerant(entry: MountEntry | None) -> bool:
+    return entry is not None and entry.fault_tolerant
+
+
+def is_unavailable(error: object) -> bool:
+    """The nameservice cannot be reached; nobody said what is there."""
+    return isinstance(error, _UNAVAILABLE)
+
+
+def worst(failures: Sequence[errors.HowdahError]) -> errors.HowdahError:
+    """The first that says more than that the path is not there."""
+    others = [each for each in failures if not isinstance(each, errors.PathNotFound)]
+    return (others or list(failures))[0]
+
+
+def answers_of(
+    done: Sequence[tuple[Location, Any | errors.HowdahError]], tolerant: bool
+) -> list[Any]:
+    """The answers of destinations that know the path. Raises what the others failed with."""
+    answers = [each for _, each in done if not isinstance(each, errors.HowdahError)]
+    failures = [each for _, each in done if isinstance(each, errors.HowdahError)]
+    grave = [
+        each
+        for each in failures
+        if not isinstance(each, errors.PathNotFound) and not (tolerant and is_unavailable(each))
+    ]
+    if grave:
+        raise grave[0]
+    if not answers:
+        raise worst(failures)
+    return answers

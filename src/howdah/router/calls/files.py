@@ -1,0 +1,174 @@
+"""Calls of those who write files (shell).
+
+A new file is made at the first destination, unless it is at another one already. What is
+written then belongs to a block pool, and goes to the nameservice of that pool. A call without
+a block is about a file that is open: where several destinations may have it, the one is asked
+for that has the file of this id, since ids of several namenodes are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from google.protobuf.message import Message
+
+from howdah import errors
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.router.calls.core import Core, is_tolerant, is_unavailable
+from howdah.router.methods import ANSWERS
+from howdah.router.table.mount_table import Location, Resolution
+from howdah.rpc.service import Caller
+
+
+class FileCalls:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    async def create(self, request: pb.CreateRequestProto, caller: Caller) -> Message:
+        core = self._core
+        found = core.resolve(request.src, caller, "create")
+        if found.path in core.table.entries:
+            core.check_no_mount(found.path)
+        if found.is_all and request.createParent:
+            await self._make_parent(found, request, caller)
+        place = await self._create_place(found, caller)
+        try:
+            answer = await core.ask(place, "create", request, caller, field="src")
+        except errors.HowdahError as error:
+            others = [each for each in found.locations if each != place]
+            if not is_unavailable(error) or not is_tolerant(found.entry) or not others:
+                raise
+            answer, place = await core.first(others, "create", request, caller, field="src")
+        if answer.HasField("fs"):
+            answer.fs.namespace = place.nameservice
+        assert isinstance(answer, Message)
+        return answer
+
+    async def _make_parent(
+        self, found: Resolution, request: pb.CreateRequestProto, caller: Caller
+    ) -> None:
+        """The directory, in all destinations: it would be in one of them only."""
+        parent = found.path.rpartition("/")[0] or "/"
+        above = self._core.resolve(parent, caller, "mkdirs")
+        if above.entry is not found.entry:
+            return
+        mode = request.unmasked if request.HasField("unmasked") else request.masked
+        bits = 0o300  # those who make directories on the way have to get in
+        make = pb.MkdirsRequestProto(
+            src=parent,
+            masked=types_pb2.FsPermissionProto(perm=request.masked.perm & 0o777 | bits),
+            unmasked=types_pb2.FsPermissionProto(perm=mode.perm & 0o777 | bits),
+            createParent=True,
+        )
+        await self._core.every(above, "mkdirs", make, caller, field="src")
+
+    async def _create_place(self, found: Resolution, caller: Caller) -> Location:
+        """Where the file is already, or else the first destination."""
+        locations = found.locations
+        if len(locations) == 1:
+            return locations[0]
+        try:
+            existing = await self._core.existing(locations, caller)
+        except errors.HowdahError:
+            if is_tolerant(found.entry):
+                raise
+            existing = None  # the one destination that counts will say it
+        return existing or locations[0]
+
+    async def append(self, request: pb.AppendRequestProto, caller: Caller) -> Message:
+        found = self._core.resolve(request.src, caller, "append")
+        answer, place = await self._core.first(
+            found.locations, "append", request, caller, field="src"
+        )
+        if answer.HasField("stat"):
+            answer.stat.namespace = place.nameservice
+        assert isinstance(answer, Message)
+        return answer
+
+    # -- blocks ----------------------------------------------------------------------------
+
+    async def add_block(self, request: pb.AddBlockRequestProto, caller: Caller) -> Message:
+        block = request.previous if request.HasField("previous") else None
+        return await self._of_file("addBlock", request, caller, block)
+
+    async def complete(self, request: pb.CompleteRequestProto, caller: Caller) -> Message:
+        block = request.last if request.HasField("last") else None
+        return await self._of_file("complete", request, caller, block)
+
+    async def abandon_block(self, request: pb.AbandonBlockRequestProto, caller: Caller) -> Message:
+        return await self._of_file("abandonBlock", request, caller, request.b)
+
+    async def get_additional_datanode(
+        self, request: pb.GetAdditionalDatanodeRequestProto, caller: Caller
+    ) -> Message:
+        return await self._of_file("getAdditionalDatanode", request, caller, request.blk)
+
+    async def fsync(self, request: pb.FsyncRequestProto, caller: Caller) -> Message:
+        return await self._of_file("fsync", request, caller, None)
+
+    async def _of_file(
+        self, method: str, request: Any, caller: Caller, block: types_pb2.ExtendedBlockProto | None
+    ) -> Message:
+        core = self._core
+        locations: Sequence[Location] = core.resolve(request.src, caller, method).locations
+        if len(locations) > 1 and block is not None:
+            nameservice = await core.nameservices.of_block_pool(block.poolId)
+            here = [each for each in locations if each.nameservice == nameservice]
+            locations = here or locations
+        if len(locations) > 1:
+            place = await core.existing(locations, caller, request.fileId)
+            if place is not None:
+                locations = [place]
+        answer, _ = await core.first(locations, method, request, caller, field="src")
+        assert isinstance(answer, Message)
+        return answer
+
+    async def update_block_for_pipeline(
+        self, request: pb.UpdateBlockForPipelineRequestProto, caller: Caller
+    ) -> Message:
+        return await self._of_pool("updateBlockForPipeline", request, caller, request.block.poolId)
+
+    async def update_pipeline(
+        self, request: pb.UpdatePipelineRequestProto, caller: Caller
+    ) -> Message:
+        return await self._of_pool("updatePipeline", request, caller, request.oldBlock.poolId)
+
+    async def report_bad_blocks(
+        self, request: pb.ReportBadBlocksRequestProto, caller: Caller
+    ) -> Message:
+        pools: dict[str, list[types_pb2.LocatedBlockProto]] = {}
+        for each in request.blocks:
+            pools.setdefault(each.b.poolId, []).append(each)
+        for pool, blocks in pools.items():
+            part = pb.ReportBadBlocksRequestProto(blocks=blocks)
+            await self._of_pool("reportBadBlocks", part, caller, pool)
+        return pb.ReportBadBlocksResponseProto()
+
+    async def _of_pool(
+        self, method: str, request: Message, caller: Caller, block_pool: str
+    ) -> Message:
+        nameservice = await self._core.nameservices.of_block_pool(block_pool)
+        answer = await self._core.ask(_whole(nameservice), method, request, caller)
+        assert isinstance(answer, ANSWERS[method])
+        return answer
+
+    async def renew_lease(self, request: pb.RenewLeaseRequestProto, caller: Caller) -> Message:
+        """In the nameservices that the client names, those in which it writes; in all where it
+        names none, or one that is unknown here, and then one that answers will do."""
+        known = self._core.nameservices.members
+        named = list(dict.fromkeys(request.namespaces))
+        are_known = bool(named) and all(each in known for each in named)
+        names = named if are_known else self._core.nameservices.enabled
+        plain = pb.RenewLeaseRequestProto(clientName=request.clientName)
+        done = await self._core.each([_whole(each) for each in names], "renewLease", plain, caller)
+        failures = [each for _, each in done if isinstance(each, errors.HowdahError)]
+        if failures and (are_known or len(failures) == len(done)):
+            raise failures[0]
+        return pb.RenewLeaseResponseProto()
+
+
+def _whole(nameservice: str) -> Location:
+    """A nameservice, for a call without a path."""
+    return Location(nameservice, "/", "/", "/")

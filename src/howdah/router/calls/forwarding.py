@@ -1,0 +1,91 @@
+"""ClientProtocol as a router answers it: every method has a home, or is refused (shell).
+
+A call is a task on the loop, and its answer is deferred. Their number, and the bytes of their
+requests, are bounded: above that callers are told to try again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, Final
+
+from google.protobuf.message import Message
+
+from howdah import errors
+from howdah.router.calls.cluster import ClusterCalls, cluster_methods
+from howdah.router.calls.core import Core
+from howdah.router.calls.files import FileCalls
+from howdah.router.calls.listing import ListingCalls
+from howdah.router.calls.paths import Work, path_methods
+from howdah.router.calls.tree import TreeCalls
+from howdah.router.methods import DESCRIPTOR, REFUSED
+from howdah.router.namenodes.connections import CLIENT_PROTOCOL
+from howdah.rpc.service import Answer, Caller, Deferred, Service, defect, snake_case
+
+log = logging.getLogger(__name__)
+
+MOST_CALLS: Final = 20_000
+MOST_BYTES: Final = 256 << 20
+
+
+class Forwarding:
+    """The calls that are under way, and the service that begins them."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._tasks: dict[asyncio.Task[None], int] = {}
+        self.held_bytes = 0
+        """Of the requests of calls under way."""
+        self.listing = ListingCalls(core)
+        families = (FileCalls(core), TreeCalls(core), self.listing, ClusterCalls(core))
+        plain = {**path_methods(core), **cluster_methods(core)}
+        handlers: dict[str, Callable[[Any, Caller], Answer]] = {}
+        for method in DESCRIPTOR.methods:
+            name = snake_case(method.name)
+            homes: list[Work] = [getattr(one, name) for one in families if hasattr(one, name)]
+            homes += [plain[method.name]] if method.name in plain else []
+            assert len(homes) < 2, f"{method.name} has {len(homes)} homes"
+            if homes:
+                handlers[name] = self._beginning(method.name, homes[0])
+        self.service = Service(
+            CLIENT_PROTOCOL, 1, DESCRIPTOR, SimpleNamespace(**handlers), refused=REFUSED
+        )
+
+    @property
+    def under_way(self) -> int:
+        return len(self._tasks)
+
+    def _beginning(self, method: str, work: Work) -> Callable[[Any, Caller], Answer]:
+        def begin(request: Message, caller: Caller) -> Answer:
+            self._core.check_writes(method)
+            size = request.ByteSize()
+            if len(self._tasks) >= MOST_CALLS or self.held_bytes + size > MOST_BYTES:
+                raise errors.RetriableError(
+                    f"Router {self._core.name} has {len(self._tasks)} calls with "
+                    f"{self.held_bytes} bytes under way, and takes no more: try again"
+                )
+            answer = Deferred()
+            task = asyncio.create_task(_work(method, work(request, caller), answer))
+            self._tasks[task] = size
+            self.held_bytes += size
+            task.add_done_callback(self._done)
+            return answer
+
+        return begin
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self.held_bytes -= self._tasks.pop(task)
+
+
+async def _work(method: str, work: Any, answer: Deferred) -> None:
+    outcome: Message | errors.HowdahError
+    try:
+        outcome = await work
+    except errors.HowdahError as error:
+        outcome = error
+    except Exception as error:  # noqa: BLE001 - the caller gets an answer
+        outcome = defect(method, error)
+    answer.settle(outcome)

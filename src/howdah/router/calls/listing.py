@@ -1,0 +1,371 @@
+"""Calls that look at directories over all their destinations and mount points (shell)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Final
+
+from google.protobuf.message import Message
+
+from howdah import errors
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.router.calls.core import Core, is_tolerant, is_unavailable, with_value
+from howdah.router.table import merging
+from howdah.router.table.mount_table import Location, MountEntry, Resolution, joined, normalised
+from howdah.router.table.pages import Page, merged
+from howdah.router.table.quotas import Usage
+from howdah.router.table.translation import translate_error
+from howdah.rpc.service import Caller
+
+Status = types_pb2.HdfsFileStatusProto
+
+_BATCH: Final = 1000
+"""Entries of one answer for several directories."""
+_MOST_PATHS: Final = 10_000
+
+
+class ListingCalls:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    # -- what is at a path ---------------------------------------------------------------------
+
+    async def get_file_info(self, request: pb.GetFileInfoRequestProto, caller: Caller) -> Message:
+        core = self._core
+        children = core.table.children(_normal(request.src))
+        status: Status | None = None
+        try:
+            found = core.resolve(request.src, caller, "getFileInfo")
+            status = await self._status(found, request, caller)
+        except errors.NoLocation:
+            if children is None:
+                raise
+        except errors.HowdahError as error:
+            # A mount point is there, whatever became of its nameservice.
+            if children is None or not is_unavailable(error):
+                raise
+        if status is None and children is not None:
+            status = self._virtual(_normal(request.src), len(children), b"")
+        return pb.GetFileInfoResponseProto(fs=status)
+
+    async def _status(
+        self, found: Resolution, request: pb.GetFileInfoRequestProto, caller: Caller
+    ) -> Status | None:
+        core = self._core
+        if not found.is_all:
+            answer, _ = await core.first(
+                found.locations,
+                "getFileInfo",
+                request,
+                caller,
+                field="src",
+                is_found=lambda each: bool(each.HasField("fs")),
+            )
+            return answer.fs if answer.HasField("fs") else None
+        done = await core.each(found.locations, "getFileInfo", request, caller, field="src")
+        statuses = [
+            each.fs
+            for _, each in done
+            if not isinstance(each, errors.HowdahError) and each.HasField("fs")
+        ]
+        failures = [each for _, each in done if isinstance(each, errors.HowdahError)]
+        if not statuses and failures:
+            raise failures[0]
+        return merging.statuses(statuses)
+
+    def _virtual(self, path: str, children: int, name: bytes) -> Status:
+        """A directory that is there because a mount point is, or one that cannot be asked."""
+        core = self._core
+        entry = core.table.entries.get(path)
+        date_ms = max(
+            (each.modified_ms for each in core.table.at_or_below(path)),
+            default=0,
+        )
+        return Status(
+            fileType=Status.IS_DIR,
+            path=name,
+            length=0,
+            permission=types_pb2.FsPermissionProto(perm=entry.mode if entry else 0o755),
+            owner=(entry.owner if entry else "") or core.superuser,
+            group=(entry.group if entry else "") or core.supergroup,
+            modification_time=date_ms,
+            access_time=date_ms,
+            block_replication=0,
+            blocksize=0,
+            fileId=0,
+            childrenNum=children,
+            storagePolicy=0,
+        )
+
+    async def _mount_point(self, path: str, caller: Caller) -> Status:
+        """A mount point in a listing: as its destination is, if that can be asked soon."""
+        core = self._core
+        name = path.rpartition("/")[2].encode("utf-8", "surrogateescape")
+        children = core.table.children(path) or ()
+        status = self._virtual(path, len(children), name)
+        found = core.find(path, caller) if path in core.table.entries else None
+        if found is None:
+            return status
+        timeout_s = core.mount_status_timeout_s
+        answers = await asyncio.gather(
+            *(core.status(each, caller, timeout_s) for each in found.locations),
+            return_exceptions=True,
+        )
+        real = merging.statuses([each for each in answers if isinstance(each, Status)])
+        if real is not None and real.fileType == Status.IS_DIR:
+            status.permission.CopyFrom(real.permission)
+            status.owner, status.group = real.owner, real.group
+            status.childrenNum = max(real.childrenNum, len(children))
+            status.modification_time = real.modification_time
+            status.flags = real.flags
+        return status
+
+    # -- listings ------------------------------------------------------------------------------
+
+    async def get_listing(self, request: pb.GetListingRequestProto, caller: Caller) -> Message:
+        page = await self._page(request, caller)
+        if page is None:
+            return pb.GetListingResponseProto()
+        return pb.GetListingResponseProto(
+            dirList=types_pb2.DirectoryListingProto(
+                partialListing=[entry for _, entry in page.entries],
+                remainingEntries=page.remaining,
+            )
+        )
+
+    async def _page(
+        self, request: pb.GetListingRequestProto, caller: Caller
+    ) -> Page[Status] | None:
+        """None where nothing is. Raises what destinations fail with, unless there is more to
+        show and partial listings are allowed."""
+        core = self._core
+        path = _normal(request.src)
+        children = core.table.children(path)
+        pages, failures = await self._pages(request, caller)
+        grave = [each for each in failures if not isinstance(each, errors.PathNotFound)]
+        may_miss = core.partial_listing and (pages or children is not None)
+        if grave and not (may_miss and all(is_unavailable(each) for each in grave)):
+            raise grave[0]
+        if not pages and children is None:
+            if failures:
+                raise failures[0]
+            return None
+        mounts = await asyncio.gather(
+            *(self._mount_point(joined(path, f"/{name}"), caller) for name in children or ())
+        )
+        return merged(pages, {each.path: each for each in mounts}, request.startAfter)
+
+    async def _pages(
+        self, request: pb.GetListingRequestProto, caller: Caller
+    ) -> tuple[list[Page[Status]], list[errors.HowdahError]]:
+        core = self._core
+        try:
+            found = core.resolve(request.src, caller, "getListing")
+        except errors.NoLocation as error:
+            return [], [error]
+        done = await core.each(found.locations, "getListing", request, caller, field="src")
+        pages = []
+        failures = []
+        for _, answer in done:
+            if isinstance(answer, errors.HowdahError):
+                failures.append(answer)
+            elif answer.HasField("dirList"):
+                entries = [(each.path, each) for each in answer.dirList.partialListing]
+                pages.append(Page(entries, answer.dirList.remainingEntries))
+        return pages, failures
+
+    async def get_batched_listing(
+        self, request: pb.GetBatchedListingRequestProto, caller: Caller
+    ) -> Message:
+        """Directory after directory; the place to go on from is of the router's own making:
+        the number of a directory, and the last name that was listed of it."""
+        if len(request.paths) > _MOST_PATHS:
+            raise errors.IllegalArgument(
+                f"{len(request.paths)} directories; at most {_MOST_PATHS} are listed at once"
+            )
+        index, start_after = _batch_place(request.startAfter)
+        answer = pb.GetBatchedListingResponseProto(hasMore=False, startAfter=b"")
+        room = _BATCH
+        while index < len(request.paths) and room > 0:
+            one = pb.GetListingRequestProto(
+                src=request.paths[index],
+                startAfter=start_after,
+                needLocation=request.needLocation,
+            )
+            part = answer.listings.add(parentIdx=index)
+            try:
+                page = await self._page(one, caller)
+                if page is None:
+                    raise errors.PathNotFound(f"File {one.src} does not exist.")
+            except errors.StandbyError:
+                raise
+            except errors.HowdahError as error:
+                part.exception.className = error.remote_class
+                part.exception.message = error.message
+                page = Page(())
+            part.partialListing.extend(entry for _, entry in page.entries)
+            room -= max(len(page.entries), 1)
+            if page.remaining and page.entries:
+                start_after = page.entries[-1][0]
+            else:
+                index, start_after = index + 1, b""
+        answer.hasMore = index < len(request.paths)
+        if answer.hasMore:
+            answer.startAfter = b"%d:" % index + start_after
+        return answer
+
+    # -- usage ---------------------------------------------------------------------------------
+
+    async def get_content_summary(
+        self, request: pb.GetContentSummaryRequestProto, caller: Caller
+    ) -> Message:
+        answers = await self._everywhere("getContentSummary", request, caller)
+        return pb.GetContentSummaryResponseProto(
+            summary=merging.content_summaries([each.summary for each in answers])
+        )
+
+    async def get_quota_usage(
+        self, request: pb.GetQuotaUsageRequestProto, caller: Caller
+    ) -> Message:
+        answers = await self._everywhere("getQuotaUsage", request, caller)
+        usage = merging.quota_usages([each.usage for each in answers])
+        entry = self._core.table.entries.get(_normal(request.path))
+        if entry is not None and entry.quota.is_set:
+            usage.quota = entry.quota.names % (1 << 64)
+            usage.spaceQuota = entry.quota.space_bytes % (1 << 64)
+        return pb.GetQuotaUsageResponseProto(usage=usage)
+
+    async def set_quota(self, request: pb.SetQuotaRequestProto, caller: Caller) -> Message:
+        core = self._core
+        if not core.quotas_enabled:
+            raise errors.RemoteError("The quota system is disabled in Router.")
+        if _normal(request.path) in core.table.entries:
+            raise errors.AccessDenied(
+                f"Permission denied: {caller.user} is not allowed to change quota of {request.path}"
+            )
+        found = core.resolve(request.path, caller, "setQuota")
+        answers = await core.every(found, "setQuota", request, caller, field="path")
+        assert isinstance(answers[0], Message)
+        return answers[0]
+
+    async def _everywhere(
+        self,
+        method: str,
+        request: pb.GetContentSummaryRequestProto | pb.GetQuotaUsageRequestProto,
+        caller: Caller,
+    ) -> list[Any]:
+        """What all destinations of a path and of the mount points below it answer."""
+        core = self._core
+        path = _normal(request.path)
+        locations: list[Location] = []
+        failure: errors.NoLocation | None = None
+        entries: list[MountEntry | None] = []
+        try:
+            found = core.resolve(path, caller, method)
+            locations += found.locations
+            entries.append(found.entry)
+        except errors.NoLocation as error:
+            failure = error
+        for entry in core.table.below(path):
+            below = core.find(entry.source, caller)
+            if below is not None:
+                locations += below.locations
+                entries.append(entry)
+        locations = _outermost(locations)
+        if not locations:
+            raise failure or errors.NoLocation(f"Cannot find locations for {path}")
+        done = await core.each(locations, method, request, caller, field="path")
+        answers = [each for _, each in done if not isinstance(each, errors.HowdahError)]
+        failures = [each for _, each in done if isinstance(each, errors.HowdahError)]
+        grave = [each for each in failures if not isinstance(each, errors.PathNotFound)]
+        if grave and not all(is_unavailable(e) and is_tolerant(entries[0]) for e in grave):
+            raise grave[0]
+        if not answers:
+            raise failures[0]
+        return answers
+
+    async def measure(self, entry: MountEntry) -> Usage:
+        """What the destinations of an entry use, asked by the router for itself."""
+        total = Usage()
+        for destination in entry.destinations:
+            place = Location(
+                destination.nameservice, destination.path, destination.path, entry.source
+            )
+            try:
+                answer = await self._core.nameservices.call(
+                    destination.nameservice,
+                    "getQuotaUsage",
+                    pb.GetQuotaUsageRequestProto(path=destination.path),
+                    pb.GetQuotaUsageResponseProto,
+                    self._core.nameservices.own_identity(),
+                )
+            except errors.PathNotFound:
+                continue
+            except errors.HowdahError as error:
+                raise translate_error(error, place, self._core.table) from error
+            total += Usage(answer.usage.fileAndDirectoryCount, answer.usage.spaceConsumed)
+        return total
+
+    # -- files that are open -------------------------------------------------------------------
+
+    async def list_open_files(
+        self, request: pb.ListOpenFilesRequestProto, caller: Caller
+    ) -> Message:
+        """In the order of their ids; ids of several namenodes may be the same, and then both
+        files are in the same page."""
+        core = self._core
+        found = core.resolve(request.path or "/", caller, "listOpenFiles")
+        answers: list[tuple[Location, pb.ListOpenFilesResponseProto]] = []
+        for location in found.locations:
+            asked = with_value(request, "path", location.path)
+            answers.append((location, await core.ask(location, "listOpenFiles", asked, caller)))
+        ends = [each.entries[-1].id for _, each in answers if each.hasMore and each.entries]
+        end = min(ends, default=None)
+        merged_answer = pb.ListOpenFilesResponseProto(hasMore=bool(ends))
+        merged_answer.types.extend(answers[0][1].types)
+        entries = []
+        for location, each in answers:
+            for entry in each.entries:
+                if end is None or entry.id <= end:
+                    entries.append(
+                        with_value(
+                            entry,
+                            "path",
+                            core.table.source_of(location.nameservice, entry.path) or entry.path,
+                        )
+                    )
+        merged_answer.entries.extend(sorted(entries, key=lambda each: each.id))
+        return merged_answer
+
+
+def _normal(path: str) -> str:
+    return normalised(path) if path.startswith("/") else path
+
+
+def _outermost(locations: Sequence[Location]) -> list[Location]:
+    """Without those that lie below another one, whose sums have them already."""
+    kept: list[Location] = []
+    for each in locations:
+        inside = any(
+            other is not each
+            and other.nameservice == each.nameservice
+            and (
+                (other.path != each.path and each.path.startswith(other.path.rstrip("/") + "/"))
+                or (other.path == each.path and other in kept)
+            )
+            for other in locations
+        )
+        if not inside:
+            kept.append(each)
+    return kept
+
+
+def _batch_place(token: bytes) -> tuple[int, bytes]:
+    if not token:
+        return 0, b""
+    number, colon, name = token.partition(b":")
+    if not colon or not number.isdigit() or len(number) > 9:
+        raise errors.IllegalArgument("the place to go on listing from is none of this router's")
+    return int(number), name

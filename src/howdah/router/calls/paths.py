@@ -1,0 +1,124 @@
+"""Calls about one path that go on as they are, with the path translated (shell).
+
+Hadoop: RouterClientProtocol, RouterStoragePolicy, RouterSnapshot, ErasureCoding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from google.protobuf.message import Message
+
+from howdah import errors
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.router.calls.core import Core
+from howdah.router.methods import EVERY, ONE
+from howdah.router.table.mount_table import Location, joined
+from howdah.router.table.translation import source_path
+from howdah.rpc.service import Caller
+
+Work = Callable[[Message, Caller], Coroutine[Any, Any, Message]]
+
+_OF_THE_FIRST = frozenset({"listCorruptFileBlocks"})
+"""Calls that page through one namenode's answers."""
+
+
+def path_methods(core: Core) -> dict[str, Work]:
+    """The calls of `ONE` and `EVERY`, by their names."""
+    return {
+        **{method: _one(core, method, field) for method, field in ONE.items()},
+        **{method: _every(core, method, field) for method, field in EVERY.items()},
+    }
+
+
+def _one(core: Core, method: str, field: str) -> Work:
+    async def work(request: Message, caller: Caller) -> Message:
+        path = getattr(request, field)
+        found = core.resolve(path, caller, method)
+        names = {each.nameservice for each in found.locations}
+        if method in _OF_THE_FIRST and len(names) > 1:
+            raise errors.UnsupportedOperation(
+                f"{method} of {path}: it is in several nameservices ({', '.join(sorted(names))}), "
+                f"and can be asked for each of them alone"
+            )
+        answer, location = await core.first(
+            found.locations, method, request, caller, field=field, is_found=_has_something
+        )
+        _translate(core, answer, location)
+        assert isinstance(answer, Message)
+        return answer
+
+    return work
+
+
+def _every(core: Core, method: str, field: str) -> Work:
+    async def work(request: Message, caller: Caller) -> Message:
+        found = core.resolve(getattr(request, field), caller, method)
+        if len(found.locations) == 1:
+            answer = await core.ask(found.locations[0], method, request, caller, field=field)
+        else:
+            answers = await core.every(found, method, request, caller, field=field)
+            answer = answers[0]
+            if isinstance(answer, pb.SetReplicationResponseProto):
+                answer.result = any(each.result for each in answers)
+        _translate(core, answer, found.locations[0])
+        assert isinstance(answer, Message)
+        return answer
+
+    return work
+
+
+def _has_something(answer: Message) -> bool:
+    """Some answers say that there is nothing by an empty message."""
+    for field in ("fs", "locations"):
+        if field in answer.DESCRIPTOR.fields_by_name:
+            return answer.HasField(field)
+    return True
+
+
+def _translate(core: Core, answer: Message, location: Location) -> None:
+    """Paths of the nameservice in an answer, in place."""
+    if isinstance(answer, pb.CreateSnapshotResponseProto):
+        answer.snapshotPath = _back(location, answer.snapshotPath)
+    elif isinstance(answer, pb.GetEnclosingRootResponseProto):
+        inside = source_path(location, answer.enclosingRootPath)
+        answer.enclosingRootPath = location.source if inside is None else inside
+    elif isinstance(
+        answer,
+        pb.GetSnapshotDiffReportResponseProto,
+    ):
+        answer.diffReport.snapshotRoot = _back(location, answer.diffReport.snapshotRoot)
+    elif isinstance(answer, pb.GetSnapshotListingResponseProto):
+        for each in answer.snapshotList.snapshotListing:
+            each.parent_fullpath = back_bytes(location, each.parent_fullpath)
+    elif isinstance(answer, pb.ListCorruptFileBlocksResponseProto):
+        files = [_back(location, each) for each in answer.corrupt.files]
+        del answer.corrupt.files[:]
+        answer.corrupt.files.extend(files)
+    elif isinstance(answer, pb.GetLinkTargetResponseProto):
+        answer.targetPath = target_back(core, location, answer.targetPath)
+    elif isinstance(answer, pb.GetFileLinkInfoResponseProto) and answer.fs.HasField("symlink"):
+        target = answer.fs.symlink.decode("utf-8", "surrogateescape")
+        answer.fs.symlink = target_back(core, location, target).encode("utf-8", "surrogateescape")
+
+
+def _back(location: Location, path: str) -> str:
+    found = source_path(location, path)
+    return path if found is None else found
+
+
+def back_bytes(location: Location, path: bytes) -> bytes:
+    return _back(location, path.decode("utf-8", "surrogateescape")).encode(
+        "utf-8", "surrogateescape"
+    )
+
+
+def target_back(core: Core, location: Location, target: str) -> str:
+    """Where a symbolic link leads, as the router's path: relative targets stay."""
+    if not target.startswith("/"):
+        return target
+    inside = source_path(location, target)
+    if inside is not None:
+        return inside
+    return core.table.source_of(location.nameservice, target) or joined("/", target)

@@ -1,0 +1,284 @@
+"""Connections to namenodes on asyncio (shell). Hadoop: ConnectionManager, ConnectionPool.
+
+A connection is made as one user, and carries any number of that user's calls at a time; their
+answers are told apart by client id and call id, which are those of the router's clients. The
+number of connections is bounded; one that nobody has used for a while is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections import deque
+from typing import Final, TypeVar, cast
+
+from google.protobuf.message import DecodeError, Message
+
+from howdah import errors
+from howdah.kinds import Address
+from howdah.proto import rpc_pb2
+from howdah.router.namenodes.identity import Identity
+from howdah.rpc import wire
+from howdah.rpc.client import NotAccepted, NotConnected, Refused
+
+log = logging.getLogger(__name__)
+
+M = TypeVar("M", bound=Message)
+
+MOST_CONNECTIONS: Final = 4096
+_SUCCESS: Final = rpc_pb2.RpcResponseHeaderProto.SUCCESS
+_FATAL: Final = rpc_pb2.RpcResponseHeaderProto.FATAL
+
+_Key = tuple[bytes, int]
+
+
+class Broken(errors.Unreachable):
+    """The connection ended while a call waited, of which nobody knows whether it happened."""
+
+
+def encode_call(protocol: str, method: str, request: Message, identity: Identity) -> bytes:
+    """One call as a frame, with the context of the client."""
+    header = rpc_pb2.RpcRequestHeaderProto(
+        rpcKind=rpc_pb2.RPC_PROTOCOL_BUFFER,
+        rpcOp=rpc_pb2.RpcRequestHeaderProto.RPC_FINAL_PACKET,
+        callId=identity.call_id,
+        clientId=identity.client_id,
+        retryCount=identity.retry_count,
+    )
+    if identity.context is not None:
+        header.callerContext.context = identity.context[0]
+        if identity.context[1]:
+            header.callerContext.signature = identity.context[1]
+    name = rpc_pb2.RequestHeaderProto(
+        methodName=method, declaringClassProtocolName=protocol, clientProtocolVersion=1
+    )
+    return wire.frame(wire.delimited(header), wire.delimited(name), wire.delimited(request))
+
+
+class _Connection(asyncio.Protocol):
+    def __init__(self, place: str, greeting: bytes, most_bytes: int) -> None:
+        self._place = place
+        self._greeting = greeting
+        self._frames = wire.FrameBuffer(most_bytes)
+        self._transport: asyncio.Transport | None = None
+        self._waiting: dict[_Key, deque[asyncio.Future[bytes]]] = {}
+        self._may_write = asyncio.Event()
+        self._may_write.set()
+        self.is_open = False
+        self.used_s = 0.0
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._waiting
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.write(self._greeting)
+        self.is_open = True
+
+    def pause_writing(self) -> None:
+        self._may_write.clear()
+
+    def resume_writing(self) -> None:
+        self._may_write.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end(Broken(f"{self._place} ended the connection: {exc or 'end of stream'}"))
+
+    def _end(self, error: errors.HowdahError) -> None:
+        self.is_open = False
+        self._may_write.set()
+        waiting, self._waiting = self._waiting, {}
+        for futures in waiting.values():
+            for future in futures:
+                if not future.done():
+                    future.set_exception(error)
+
+    def close(self) -> None:
+        self.is_open = False
+        if self._transport is not None:
+            self._transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            while frames := self._frames.feed(data):
+                for frame in frames:
+                    self._take(frame)
+                if not self._frames.pending_bytes:
+                    break
+                data = b""
+        except (errors.ProtocolViolation, DecodeError) as error:
+            log.error("the connection to %s ends: %s", self._place, error)
+            self._end(errors.ProtocolViolation(f"{self._place} broke the protocol: {error}"))
+            self.close()
+
+    def _take(self, frame: bytes) -> None:
+        header, body = wire.decode_answer(frame)
+        error = None if header.status == _SUCCESS else _error_of(header)
+        if header.status == _FATAL:
+            assert error is not None
+            self._end(error)
+            self.close()
+            return
+        key = (header.clientId, header.callId)
+        futures = self._waiting.get(key)
+        if not futures:
+            return  # nobody waits any more
+        future = futures.popleft()
+        if not futures:
+            del self._waiting[key]
+        if future.done():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(body)
+
+    async def call(self, frame: bytes, key: _Key) -> bytes:
+        await self._may_write.wait()
+        if not self.is_open or self._transport is None:
+            raise Broken(f"{self._place} ended the connection")
+        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(key, deque()).append(future)
+        self._transport.write(frame)
+        return await future
+
+
+def _error_of(header: rpc_pb2.RpcResponseHeaderProto) -> errors.HowdahError:
+    """What the namenode raised, with its class and its words; a Java stack trace is cut off."""
+    name = header.exceptionClassName or "org.apache.hadoop.ipc.RpcServerException"
+    return errors.from_java(name, header.errorMsg.partition("\n\tat ")[0].rstrip())
+
+
+class Connections:
+    """All connections of a router to namenodes."""
+
+    def __init__(
+        self,
+        *,
+        connect_timeout_s: float,
+        call_timeout_s: float,
+        idle_limit_s: float,
+        most_bytes: int,
+    ) -> None:
+        self._connect_timeout_s = connect_timeout_s
+        self._call_timeout_s = call_timeout_s
+        self._idle_limit_s = idle_limit_s
+        self._most_bytes = most_bytes
+        self._open: dict[tuple[Address, str], _Connection] = {}
+        self._locks: dict[tuple[Address, str], asyncio.Lock] = {}
+        self._client_id = uuid.uuid4().bytes
+
+    @property
+    def count(self) -> int:
+        return len(self._open)
+
+    async def call(
+        self,
+        address: Address,
+        protocol: str,
+        method: str,
+        request: Message,
+        kind: type[M],
+        identity: Identity,
+        *,
+        timeout_s: float | None = None,
+    ) -> M:
+        """The answer of a namenode. Raises what it raised, and `Unreachable`, `CallTimeout`.
+
+        A connection that turns out to be gone is replaced once; the retry cache answers a call
+        that did get through.
+        """
+        limit_s = timeout_s or self._call_timeout_s
+        frame = encode_call(protocol, method, request, identity)
+        key = (identity.client_id, identity.call_id & 0xFFFFFFFF)
+        try:
+            async with asyncio.timeout(limit_s):
+                was_open = self._is_open(address, identity.user)
+                connection = await self._connection(address, identity.user)
+                try:
+                    body = await connection.call(frame, key)
+                except Broken:
+                    if not was_open:
+                        raise
+                    connection = await self._connection(address, identity.user)
+                    body = await connection.call(frame, key)
+        except TimeoutError as error:
+            if isinstance(error, errors.HowdahError):
+                raise
+            raise errors.CallTimeout(
+                f"{address[0]}:{address[1]} did not answer {method} within {limit_s:g} s"
+            ) from error
+        try:
+            return kind.FromString(body)
+        except DecodeError as error:
+            raise errors.ProtocolViolation(
+                f"{address[0]}:{address[1]} answered {method} by what is no {kind.__name__}"
+            ) from error
+
+    def _is_open(self, address: Address, user: str) -> bool:
+        found = self._open.get((address, user))
+        return found is not None and found.is_open
+
+    async def _connection(self, address: Address, user: str) -> _Connection:
+        key = (address, user)
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            now_s = asyncio.get_running_loop().time()
+            found = self._open.get(key)
+            if found is None or not found.is_open:
+                self._open.pop(key, None)
+                self._make_room()
+                found = self._open[key] = await self._connect(address, user)
+            found.used_s = now_s
+            return found
+
+    async def _connect(self, address: Address, user: str) -> _Connection:
+        host, port = address
+        place = f"{host}:{port}"
+        greeting = wire.preamble() + wire.encode_context(CLIENT_PROTOCOL, user, self._client_id)
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(self._connect_timeout_s):
+                _, connection = await loop.create_connection(
+                    lambda: _Connection(place, greeting, self._most_bytes), host, port
+                )
+        except TimeoutError as error:
+            raise NotAccepted(
+                f"{place} did not accept a connection within {self._connect_timeout_s:g} s"
+            ) from error
+        except ConnectionRefusedError as error:
+            raise Refused(f"Cannot connect to {place}: {error}") from error
+        except OSError as error:
+            raise NotConnected(f"Cannot connect to {place}: {error}").numbered_as(error) from error
+        return connection
+
+    def _make_room(self) -> None:
+        if len(self._open) < MOST_CONNECTIONS:
+            return
+        idle = [key for key, each in self._open.items() if each.is_idle]
+        if not idle:
+            raise errors.RetriableError(
+                f"all {MOST_CONNECTIONS} connections of the router to namenodes are in use"
+            )
+        self._drop(min(idle, key=lambda key: self._open[key].used_s))
+
+    def _drop(self, key: tuple[Address, str]) -> None:
+        self._open.pop(key).close()
+        lock = self._locks.get(key)
+        if lock is not None and not lock.locked():
+            del self._locks[key]
+
+    def sweep(self) -> None:
+        """Close what nobody has used for a while."""
+        limit_s = asyncio.get_running_loop().time() - self._idle_limit_s
+        for key, each in list(self._open.items()):
+            if not each.is_open or (each.is_idle and each.used_s < limit_s):
+                self._drop(key)
+
+    def close(self) -> None:
+        for key in list(self._open):
+            self._drop(key)
+
+
+CLIENT_PROTOCOL: Final = "org.apache.hadoop.hdfs.protocol.ClientProtocol"

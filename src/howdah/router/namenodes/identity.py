@@ -1,0 +1,51 @@
+"""Under which client and call id a call is passed on (pure).
+
+A namenode's retry cache knows a call by its client id and call id. The router passes on those
+of its client, so that a call which the client sends once more, by this router or another one,
+is not executed twice. Where one call of a client becomes several at one namenode, all but the
+first get a client id of their own, which is the same whenever the client repeats the call.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Final
+
+from howdah.rpc import wire
+from howdah.rpc.service import Caller
+
+MOST_CONTEXT_CHARACTERS: Final = 128
+"""hadoop.caller.context.max.size: what namenodes keep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who calls, under which ids, and what the client says of itself."""
+
+    user: str
+    client_id: bytes
+    call_id: int
+    retry_count: int = -1
+    context: tuple[str, bytes] | None = None
+
+
+def identity_of(caller: Caller, part: str = "") -> Identity:
+    """That of a client's call, or of a part of it which another part must not be taken for."""
+    client_id = caller.client_id
+    if part or len(client_id) != wire.CLIENT_ID_LENGTH:
+        seed = client_id + part.encode("utf-8", "surrogateescape")
+        client_id = hashlib.md5(seed, usedforsecurity=False).digest()
+    return Identity(caller.user, client_id, caller.call_id, caller.retry_count, _context(caller))
+
+
+def _context(caller: Caller) -> tuple[str, bytes]:
+    """The client's own context, and where the client is: namenodes see the router's address.
+    Hadoop: CallerContext with clientIp and clientPort."""
+    own, signature = caller.context or ("", b"")
+    place = f"clientIp:{caller.address},clientPort:{caller.port}"
+    room = MOST_CONTEXT_CHARACTERS - len(place) - 1
+    kept = ",".join(
+        part for part in own.split(",") if not part.startswith(("clientIp:", "clientPort:"))
+    )[: max(room, 0)]
+    return (f"{kept},{place}" if kept else place), signature

@@ -1,0 +1,98 @@
+"""What is known of the namenodes of a nameservice (pure). Hadoop: MembershipNamenodeResolver.
+
+The active one is asked first, then those of which nothing is known, then standbys and
+observers, then those that did not answer. What a call finds out counts as a heartbeat does.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from howdah.kinds import Address
+
+
+class State(enum.Enum):
+    """Of a namenode; the order is that in which they are asked. Hadoop:
+    FederationNamenodeServiceState."""
+
+    ACTIVE = "ACTIVE"
+    UNKNOWN = "UNKNOWN"
+    STANDBY = "STANDBY"
+    OBSERVER = "OBSERVER"
+    UNAVAILABLE = "UNAVAILABLE"
+
+
+_RANK = {state: rank for rank, state in enumerate(State)}
+
+
+@dataclass(slots=True)
+class Namenode:
+    """One of them, and what was last heard."""
+
+    nameservice: str
+    name: str
+    address: Address
+    state: State = State.UNKNOWN
+    changed_s: float = 0.0
+    contact_s: float | None = None
+    """When it last answered, on the monotonic clock."""
+    why: str = ""
+    """Why it is unavailable."""
+    given_up_until_s: float = 0.0
+    """Calls do not try it until then, on the monotonic clock."""
+    block_pool: str = ""
+    cluster: str = ""
+    is_in_safe_mode: bool = False
+    capacity_bytes: int = 0
+    available_bytes: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.nameservice}-{self.name}" if self.name else self.nameservice
+
+    @property
+    def place(self) -> str:
+        return f"{self.address[0]}:{self.address[1]}"
+
+
+class Members:
+    """The namenodes of one nameservice."""
+
+    def __init__(self, nameservice: str, addresses: dict[str, Address]) -> None:
+        self.nameservice = nameservice
+        self.namenodes = [Namenode(nameservice, name, at) for name, at in addresses.items()]
+
+    @property
+    def active(self) -> Namenode | None:
+        return next((each for each in self.namenodes if each.state is State.ACTIVE), None)
+
+    @property
+    def block_pool(self) -> str:
+        return next((each.block_pool for each in self.namenodes if each.block_pool), "")
+
+    @property
+    def is_unavailable(self) -> bool:
+        return all(each.state is State.UNAVAILABLE for each in self.namenodes)
+
+    @property
+    def available_bytes(self) -> int:
+        found = self.active
+        return found.available_bytes if found is not None else 0
+
+    def in_order(self) -> list[Namenode]:
+        """Whom to ask first."""
+        return sorted(self.namenodes, key=lambda each: _RANK[each.state])
+
+    def heard(self, namenode: Namenode, state: State, now_s: float, why: str = "") -> State:
+        """What a namenode is now; returns what it was. One active at a time: the last one."""
+        before = namenode.state
+        if state is not before:
+            namenode.changed_s = now_s
+        namenode.state, namenode.why = state, why
+        if state is not State.UNAVAILABLE:
+            namenode.contact_s = now_s
+        if state is State.ACTIVE:
+            for other in self.namenodes:
+                if other is not namenode and other.state is State.ACTIVE:
+                    other.state, other.changed_s = State.UNKNOWN, now_s
+        return before

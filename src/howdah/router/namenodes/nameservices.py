@@ -1,0 +1,240 @@
+"""Calls of the active namenode of a nameservice, and how namenodes are (shell).
+
+A call goes to the namenode that is believed to be active. One that says it is not, or does not
+answer, is followed by the next, under the same client id and call id. Where all namenodes say
+that they are standbys, a failover is probably under way, and the round is repeated for some
+seconds. Where none can be reached, the call fails at once: other nameservices go on.
+
+Hadoop: RouterRpcClient, NamenodeHeartbeatService.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import uuid
+from collections.abc import Mapping
+from typing import Final, TypeVar
+
+from google.protobuf.message import Message
+
+from howdah import errors
+from howdah.kinds import Address
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import datanode_namenode_pb2, ha_pb2
+from howdah.router.methods import UNCHECKED
+from howdah.router.namenodes.connections import CLIENT_PROTOCOL, Connections
+from howdah.router.namenodes.identity import Identity
+from howdah.router.namenodes.membership import Members, Namenode, State
+from howdah.rpc.client import NotAccepted
+
+log = logging.getLogger(__name__)
+
+M = TypeVar("M", bound=Message)
+
+HA_PROTOCOL: Final = "org.apache.hadoop.ha.HAServiceProtocol"
+NAMENODE_PROTOCOL: Final = "org.apache.hadoop.hdfs.server.protocol.NamenodeProtocol"
+FAILOVER_PAUSES_S: Final = (0.1, 0.2, 0.4, 0.8, 1.0, 1.0, 1.5, 2.0, 2.0, 2.0, 2.0)
+"""Between the rounds in which all namenodes are standbys: a failover takes less than these."""
+
+_STATES: Final = {
+    ha_pb2.ACTIVE: State.ACTIVE,
+    ha_pb2.STANDBY: State.STANDBY,
+    ha_pb2.OBSERVER: State.OBSERVER,
+}
+
+
+class Nameservices:
+    """All nameservices that the configuration names."""
+
+    def __init__(
+        self,
+        addresses: Mapping[str, dict[str, Address]],
+        connections: Connections,
+        *,
+        user: str,
+        heartbeat_interval_s: float,
+        heartbeat_timeout_s: float,
+    ) -> None:
+        self.members = {name: Members(name, found) for name, found in addresses.items()}
+        self.disabled: frozenset[str] = frozenset()
+        self._connections = connections
+        self._user = user
+        self._interval_s = heartbeat_interval_s
+        self._heartbeat_timeout_s = heartbeat_timeout_s
+        self._client_id = uuid.uuid4().bytes
+        self._numbers = itertools.count()
+        self._refresh: asyncio.Task[None] | None = None
+
+    # -- who there is ----------------------------------------------------------------------
+
+    @property
+    def enabled(self) -> list[str]:
+        """Names of the nameservices that are not disabled."""
+        return [name for name in self.members if name not in self.disabled]
+
+    @property
+    def available_bytes(self) -> dict[str, int]:
+        return {name: each.available_bytes for name, each in self.members.items()}
+
+    def on_host(self, host: str) -> frozenset[str]:
+        """Nameservices with a namenode at this host."""
+        return frozenset(
+            name
+            for name, each in self.members.items()
+            if any(namenode.address[0] == host for namenode in each.namenodes)
+        )
+
+    async def of_block_pool(self, block_pool: str) -> str:
+        """The nameservice of a block pool. Raises NoLocation."""
+        for attempt in range(2):
+            for name, each in self.members.items():
+                if each.block_pool == block_pool:
+                    return name
+            if not attempt:
+                await self.heartbeat()
+        raise errors.NoLocation(f"Cannot locate a nameservice for block pool {block_pool}")
+
+    # -- calls -------------------------------------------------------------------------------
+
+    def own_identity(self, user: str | None = None) -> Identity:
+        """For a call of the router's own, which changes nothing, or the same when repeated."""
+        number = next(self._numbers) & 0x7FFFFFFF
+        return Identity(user or self._user, self._client_id, number)
+
+    async def call(
+        self,
+        nameservice: str,
+        method: str,
+        request: Message,
+        kind: type[M],
+        identity: Identity,
+        *,
+        timeout_s: float | None = None,
+    ) -> M:
+        """The answer of the active namenode. Raises what it raises, and NoNamenodes."""
+        members = self._members(nameservice)
+        for pause_s in (*FAILOVER_PAUSES_S, None):
+            failures: dict[str, errors.HowdahError] = {}
+            for namenode in members.in_order():
+                if self._is_given_up(namenode):
+                    failures[str(namenode)] = errors.Unreachable(namenode.why)
+                    continue
+                try:
+                    answer = await self._connections.call(
+                        *(namenode.address, CLIENT_PROTOCOL, method, request, kind, identity),
+                        timeout_s=timeout_s,
+                    )
+                except errors.StandbyError as error:
+                    self._heard(namenode, State.STANDBY)
+                    failures[str(namenode)] = error
+                except errors.CallTimeout as error:
+                    if len(members.namenodes) == 1 or timeout_s is not None:
+                        raise
+                    self._heard(namenode, State.UNAVAILABLE, error.message)
+                    failures[str(namenode)] = error
+                except errors.Unreachable as error:
+                    state = State.UNAVAILABLE
+                    self._heard(namenode, state, error.message, isinstance(error, NotAccepted))
+                    failures[str(namenode)] = error
+                else:
+                    if method not in UNCHECKED:
+                        self._heard(namenode, State.ACTIVE)
+                    return answer
+            is_failing_over = any(
+                isinstance(each, errors.StandbyError) for each in failures.values()
+            )
+            if not is_failing_over or pause_s is None:
+                break
+            await asyncio.sleep(pause_s)
+        said = "; ".join(f"{name}: {error}" for name, error in failures.items())
+        raise errors.NoNamenodes(f"No namenodes available under nameservice {nameservice}: {said}")
+
+    def _members(self, nameservice: str) -> Members:
+        members = self.members.get(nameservice)
+        if members is None:
+            raise errors.NoNamenodes(
+                f"No namenodes available under nameservice {nameservice}: "
+                f"this router's dfs.nameservices does not have it"
+            )
+        if nameservice in self.disabled:
+            raise errors.NoNamenodes(
+                f"No namenodes available under nameservice {nameservice}: it is disabled"
+            )
+        return members
+
+    def _is_given_up(self, namenode: Namenode) -> bool:
+        """It did not accept a connection lately: a call need not wait for that once more."""
+        now_s = asyncio.get_running_loop().time()
+        return namenode.state is State.UNAVAILABLE and now_s < namenode.given_up_until_s
+
+    def _heard(
+        self, namenode: Namenode, state: State, why: str = "", was_slow: bool = False
+    ) -> None:
+        now_s = asyncio.get_running_loop().time()
+        before = self.members[namenode.nameservice].heard(namenode, state, now_s, why)
+        namenode.given_up_until_s = now_s + 2 * self._interval_s if was_slow else 0.0
+        if before is not state:
+            level = logging.WARNING if state is State.UNAVAILABLE else logging.INFO
+            log.log(
+                level,
+                "namenode %s at %s is %s now, it was %s%s",
+                *(namenode, namenode.place, state.value, before.value, f": {why}" * bool(why)),
+            )
+
+    # -- heartbeats --------------------------------------------------------------------------
+
+    async def heartbeat(self) -> None:
+        """Ask every namenode how it is; several who want to know ask once."""
+        if self._refresh is None or self._refresh.done():
+            self._refresh = asyncio.create_task(self._heartbeat())
+        await asyncio.shield(self._refresh)
+
+    async def _heartbeat(self) -> None:
+        namenodes = [each for members in self.members.values() for each in members.namenodes]
+        await asyncio.gather(*(self._ask(each) for each in namenodes))
+
+    async def _ask(self, namenode: Namenode) -> None:
+        try:
+            status = await self._own_call(
+                namenode,
+                HA_PROTOCOL,
+                "getServiceStatus",
+                ha_pb2.GetServiceStatusRequestProto(),
+                ha_pb2.GetServiceStatusResponseProto,
+            )
+            version = await self._own_call(
+                namenode,
+                NAMENODE_PROTOCOL,
+                "versionRequest",
+                datanode_namenode_pb2.VersionRequestProto(),
+                datanode_namenode_pb2.VersionResponseProto,
+            )
+            namenode.block_pool = version.info.blockPoolID
+            namenode.cluster = version.info.storageInfo.clusterID
+            state = _STATES.get(status.state, State.UNKNOWN)
+            if state is State.ACTIVE:
+                await self._ask_for_space(namenode)
+        except errors.HowdahError as error:
+            self._heard(namenode, State.UNAVAILABLE, error.message, isinstance(error, NotAccepted))
+        else:
+            self._heard(namenode, state)
+
+    async def _ask_for_space(self, namenode: Namenode) -> None:
+        stats = await self._own_call(
+            namenode,
+            CLIENT_PROTOCOL,
+            "getFsStats",
+            pb.GetFsStatusRequestProto(),
+            pb.GetFsStatsResponseProto,
+        )
+        namenode.capacity_bytes, namenode.available_bytes = stats.capacity, stats.remaining
+
+    async def _own_call(
+        self, namenode: Namenode, protocol: str, method: str, request: Message, kind: type[M]
+    ) -> M:
+        return await self._connections.call(
+            *(namenode.address, protocol, method, request, kind, self.own_identity()),
+            timeout_s=self._heartbeat_timeout_s,
+        )

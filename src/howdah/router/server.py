@@ -1,0 +1,215 @@
+"""`howdah router`: the process (shell). Hadoop: Router, DFSRouter.
+
+One event loop answers clients at one port and administrators at another. Beside the calls it
+asks namenodes how they are, reads the mount table again, and asks what quotas are used up, each
+at its interval. SIGTERM and SIGINT end the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import uvloop
+
+from howdah import errors, exposure
+from howdah.config import Configuration
+from howdah.kinds import Address
+from howdah.router.admin import RouterAdmin
+from howdah.router.calls.core import Core
+from howdah.router.calls.forwarding import Forwarding
+from howdah.router.namenodes.connections import Connections
+from howdah.router.namenodes.nameservices import Nameservices
+from howdah.router.settings import Settings
+from howdah.router.state_store import StateStore
+from howdah.router.table.mount_table import MountTable
+from howdah.router.table.quotas import Usage
+from howdah.rpc.client import DEFAULT_CALL_TIMEOUT_S, current_user
+from howdah.rpc.server import RpcServer
+from howdah.rpc.service import Registry
+from howdah.storage.atomic import replace_file
+
+log = logging.getLogger(__name__)
+
+
+class Router:
+    """One router. It runs on the event loop that calls `start`."""
+
+    def __init__(self, conf: Configuration) -> None:
+        """Raises InvalidConfiguration."""
+        self._settings = settings = Settings.of(conf)
+        self._connections = Connections(
+            connect_timeout_s=settings.connect_timeout_s,
+            call_timeout_s=DEFAULT_CALL_TIMEOUT_S,
+            idle_limit_s=settings.idle_limit_s,
+            most_bytes=settings.max_frame_bytes,
+        )
+        user = current_user()
+        self.nameservices = Nameservices(
+            settings.namenodes,
+            self._connections,
+            user=user,
+            heartbeat_interval_s=settings.heartbeat_interval_s,
+            heartbeat_timeout_s=settings.heartbeat_timeout_s,
+        )
+        self.core = Core(
+            self.nameservices,
+            "{}:{}".format(*settings.rpc),
+            user,
+            settings.supergroup,
+            quotas_enabled=settings.quotas,
+            partial_listing=settings.partial_listing,
+            mount_status_timeout_s=settings.mount_status_timeout_s,
+            default_nameservice=settings.default_nameservice,
+        )
+        self._store = StateStore(settings.store)
+        self._forwarding = Forwarding(self.core)
+        self._rpc = RpcServer(
+            Registry([self._forwarding.service]), max_frame_bytes=settings.max_frame_bytes
+        )
+        admin = RouterAdmin(self.core, self._store, self.reload, permissions=settings.permissions)
+        self._admin = RpcServer(
+            Registry([admin.service()]), max_frame_bytes=settings.max_frame_bytes
+        )
+        self._background: list[asyncio.Task[None]] = []
+        self._read_at_s = 0.0
+        self.bound: list[Address] = []
+
+    async def start(self) -> tuple[Address, Address | None]:
+        """Listen; the addresses for clients and for administrators. Raises OSError."""
+        settings = self._settings
+        await asyncio.to_thread(self._store.prepare)
+        await self.reload()
+        await self.nameservices.heartbeat()
+        port = await self._rpc.start(settings.rpc_bind, settings.rpc[1], backlog=settings.backlog)
+        self.core.name = f"{settings.rpc[0]}:{port}"
+        self.bound.append((settings.rpc_bind, port))
+        admin: Address | None = None
+        if settings.admin is not None:
+            admin_port = await self._admin.start(settings.admin_bind, settings.admin[1])
+            self.bound.append((settings.admin_bind, admin_port))
+            admin = settings.admin[0], admin_port
+        self._repeat(settings.heartbeat_interval_s, "heartbeats", self.nameservices.heartbeat)
+        self._repeat(settings.store_ttl_s, "the mount table", self._read_again)
+        self._repeat(settings.idle_limit_s / 2, "idle connections", self._sweep)
+        if settings.quotas:
+            self._repeat(settings.quota_interval_s, "quotas", self.measure)
+        return (settings.rpc[0], port), admin
+
+    async def stop(self) -> None:
+        for task in self._background:
+            task.cancel()
+        await self._admin.stop()
+        await self._rpc.stop()
+        self._connections.close()
+
+    def _repeat(self, interval_s: float, what: str, work: Callable[[], Awaitable[None]]) -> None:
+        async def repeat() -> None:
+            while True:
+                await asyncio.sleep(interval_s)
+                try:
+                    await work()
+                except Exception:
+                    log.exception("%s failed; again in %g s", what, interval_s)
+
+        self._background.append(asyncio.create_task(repeat()))
+
+    async def _sweep(self) -> None:
+        self._connections.sweep()
+
+    # -- state store -------------------------------------------------------------------------
+
+    async def reload(self) -> None:
+        """Read the state store. Raises OSError."""
+        entries = await asyncio.to_thread(self._store.mount_entries)
+        disabled = await asyncio.to_thread(self._store.disabled_nameservices)
+        before = self.core.table
+        table = MountTable(entries, self._settings.default_nameservice)
+        if table.entries != before.entries:
+            log.info("the mount table has %d entries now", len(table.entries))
+            for source in before.entries.keys() - table.entries.keys():
+                self.core.usage.pop(source, None)
+            self.core.table = table
+        elif table.default_nameservice != before.default_nameservice:
+            self.core.table = table
+        self.nameservices.disabled = frozenset(disabled)
+        self._read_at_s = asyncio.get_running_loop().time()
+        if self.core.safe_mode.store:
+            self.core.safe_mode.store = False
+            log.warning("the state store can be read again: safe mode is off")
+
+    async def _read_again(self) -> None:
+        try:
+            await self.reload()
+        except OSError as error:
+            log.error(
+                "the state store in %s cannot be read: %s; the mount table stays as it was",
+                *(self._store.directory, error),
+            )
+            limit_s = self._settings.safe_mode_after_s
+            silent_s = asyncio.get_running_loop().time() - self._read_at_s
+            if limit_s is not None and silent_s > limit_s and not self.core.safe_mode.store:
+                self.core.safe_mode.store = True
+                log.warning(
+                    "safe mode is on: the state store could not be read for %.0f s", silent_s
+                )
+
+    async def measure(self) -> None:
+        """Ask what the destinations of mount points with a quota use."""
+        for source, entry in list(self.core.table.entries.items()):
+            if not entry.quota.is_set:
+                self.core.usage.pop(source, None)
+                continue
+            try:
+                self.core.usage[source] = await self._forwarding.listing.measure(entry)
+            except errors.HowdahError as error:
+                known = self.core.usage.setdefault(source, Usage())
+                log.warning(
+                    "what %s uses cannot be asked: %s; it counts as %d names, %d bytes",
+                    *(source, error, known.names, known.space_bytes),
+                )
+
+
+def run(conf: Configuration, ready_file: Path | None = None) -> int:
+    """Serve until SIGTERM; the exit code. What hinders the start is logged and gives 1."""
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_serve(conf, ready_file))
+    except (errors.HowdahError, OSError) as error:
+        log.critical("the router cannot start: %s", error)
+        return 1
+    return 0
+
+
+async def _serve(conf: Configuration, ready_file: Path | None) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    router = Router(conf)
+    try:
+        rpc, admin = await router.start()
+        warning = exposure.warning("router", router.bound)
+        if warning:
+            log.warning("%s", warning)
+        log.info(
+            "serving %d mount points of %s at hdfs://%s:%d",
+            *(len(router.core.table.entries), ", ".join(router.nameservices.members), *rpc),
+        )
+        if ready_file is not None:
+            ready = {
+                "pid": os.getpid(),
+                "role": "router",
+                "rpc": "{}:{}".format(*rpc),
+                "admin": "{}:{}".format(*admin) if admin else None,
+            }
+            replace_file(ready_file, json.dumps(ready).encode())
+        await stop.wait()
+    finally:
+        await router.stop()
+    log.info("stopped")

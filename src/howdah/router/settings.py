@@ -1,0 +1,134 @@
+"""What a router takes from its configuration (shell)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from howdah import errors, keys, nameservices
+from howdah.config import Configuration
+from howdah.kinds import Address, parse_dir
+
+FILE_DRIVER: Final = "StateStoreFileImpl"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All of it, checked. Times are in seconds."""
+
+    rpc: Address
+    rpc_bind: str
+    admin: Address | None
+    admin_bind: str
+    namenodes: dict[str, dict[str, Address]]
+    """By nameservice, and by the namenode's name."""
+    default_nameservice: str
+    store: Path
+    store_ttl_s: float
+    safe_mode_after_s: float | None
+    heartbeat_interval_s: float
+    heartbeat_timeout_s: float
+    connect_timeout_s: float
+    idle_limit_s: float
+    partial_listing: bool
+    mount_status_timeout_s: float
+    quotas: bool
+    quota_interval_s: float
+    max_frame_bytes: int
+    backlog: int
+    supergroup: str
+    permissions: bool
+
+    @classmethod
+    def of(cls, conf: Configuration) -> Settings:
+        """Raises InvalidConfiguration."""
+        rpc = conf.get(keys.DFS_FEDERATION_ROUTER_RPC_ADDRESS)
+        admin = conf.get(keys.DFS_FEDERATION_ROUTER_ADMIN_ADDRESS)
+        has_admin = conf.get(keys.DFS_FEDERATION_ROUTER_ADMIN_ENABLE)
+        refuses = conf.get(keys.DFS_FEDERATION_ROUTER_SAFEMODE_ENABLE)
+        namenodes = served(conf)
+        return cls(
+            rpc=rpc,
+            rpc_bind=conf.get(keys.DFS_FEDERATION_ROUTER_RPC_BIND_HOST) or rpc[0],
+            admin=admin if has_admin else None,
+            admin_bind=conf.get(keys.DFS_FEDERATION_ROUTER_ADMIN_BIND_HOST) or admin[0],
+            namenodes=namenodes,
+            default_nameservice=default_nameservice(conf, namenodes),
+            store=store_directory(conf),
+            store_ttl_s=max(conf.get(keys.DFS_FEDERATION_ROUTER_CACHE_TTL), 0.05),
+            safe_mode_after_s=(
+                conf.get(keys.DFS_FEDERATION_ROUTER_SAFEMODE_EXPIRATION) if refuses else None
+            ),
+            heartbeat_interval_s=max(conf.get(keys.DFS_FEDERATION_ROUTER_HEARTBEAT_INTERVAL), 0.05),
+            heartbeat_timeout_s=conf.get(keys.DFS_FEDERATION_ROUTER_HEALTH_MONITOR_TIMEOUT),
+            connect_timeout_s=conf.get(keys.DFS_FEDERATION_ROUTER_CONNECT_TIMEOUT),
+            idle_limit_s=conf.get(keys.DFS_FEDERATION_ROUTER_CONNECTION_POOL_CLEAN_MS),
+            partial_listing=conf.get(keys.DFS_FEDERATION_ROUTER_CLIENT_ALLOW_PARTIAL_LISTING),
+            mount_status_timeout_s=conf.get(
+                keys.DFS_FEDERATION_ROUTER_CLIENT_MOUNT_STATUS_TIME_OUT
+            ),
+            quotas=conf.get(keys.DFS_FEDERATION_ROUTER_QUOTA_ENABLE),
+            quota_interval_s=max(
+                conf.get(keys.DFS_FEDERATION_ROUTER_QUOTA_CACHE_UPDATE_INTERVAL), 0.05
+            ),
+            max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
+            backlog=conf.get(keys.IPC_SERVER_LISTEN_QUEUE_SIZE),
+            supergroup=conf.get(keys.DFS_PERMISSIONS_SUPERUSERGROUP),
+            permissions=conf.get(keys.DFS_PERMISSIONS_ENABLED),
+        )
+
+
+def served(conf: Configuration) -> dict[str, dict[str, Address]]:
+    """The namenodes that a router knows, by nameservice. Raises InvalidConfiguration."""
+    names = list(nameservices.nameservices(conf))
+    listed = conf.get(keys.DFS_FEDERATION_ROUTER_MONITOR_NAMENODE)
+    wanted = list(dict.fromkeys(each.partition(".")[0] for each in listed)) or names
+    unknown = [each for each in wanted if each not in names]
+    if unknown:
+        raise errors.InvalidConfiguration(
+            f"{keys.DFS_FEDERATION_ROUTER_MONITOR_NAMENODE.name} names {', '.join(unknown)}, which "
+            f"is not in {keys.DFS_NAMESERVICES.name} ({', '.join(names) or 'empty'})"
+        )
+    if not wanted:
+        raise errors.InvalidConfiguration(
+            f"a router needs nameservices: set {keys.DFS_NAMESERVICES.name}, and for each one "
+            f"{keys.DFS_NAMENODE_RPC_ADDRESS.name}.NAMESERVICE"
+        )
+    return {name: nameservices.rpc_addresses(conf, name) for name in wanted}
+
+
+def default_nameservice(conf: Configuration, known: dict[str, dict[str, Address]]) -> str:
+    """ "" for none. Raises InvalidConfiguration."""
+    if not conf.get(keys.DFS_FEDERATION_ROUTER_DEFAULT_NAMESERVICE_ENABLE):
+        return ""
+    key = keys.DFS_FEDERATION_ROUTER_DEFAULT_NAMESERVICEID
+    name = conf.get(key) or conf.get(keys.DFS_NAMESERVICE_ID) or ""
+    if not name and len(known) == 1:
+        return next(iter(known))
+    if name and name not in known:
+        raise errors.InvalidConfiguration(
+            f"{key.name} = {name} is not a nameservice of this router ({', '.join(known)})"
+        )
+    return name
+
+
+def store_directory(conf: Configuration) -> Path:
+    """Raises InvalidConfiguration for a store that there is none of here."""
+    driver_key = keys.DFS_FEDERATION_ROUTER_STORE_DRIVER_CLASS
+    driver = conf.get(driver_key)
+    if driver.rpartition(".")[2] != FILE_DRIVER:
+        raise errors.InvalidConfiguration(
+            f"{driver_key.name} = {driver} is not supported: a router keeps its mount table in "
+            f"a directory of files ({FILE_DRIVER})"
+        )
+    key = keys.DFS_FEDERATION_ROUTER_STORE_DRIVER_FILE_DIRECTORY
+    directory = conf.get(key)
+    if not directory:
+        raise errors.InvalidConfiguration(
+            f"{key.name} is not set: a router needs a directory for its mount table"
+        )
+    try:
+        return parse_dir(directory)
+    except ValueError as error:
+        raise errors.InvalidConfiguration(f"{key.name} = {directory!r}: {error}") from error

@@ -1,0 +1,106 @@
+"""Summaries, statistics and reports of several nameservices as one (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, TypeVar
+
+from google.protobuf.message import Message
+
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
+
+M = TypeVar("M", bound=Message)
+Status = types_pb2.HdfsFileStatusProto
+
+_UINT64: Final = 1 << 64
+
+
+def statuses(found: Sequence[Status]) -> Status | None:
+    """One path in several destinations: a directory before a file, with all its children."""
+    directories = [each for each in found if each.fileType == Status.IS_DIR]
+    if not directories:
+        return found[0] if found else None
+    one = Status()
+    one.CopyFrom(directories[0])
+    one.childrenNum = sum(max(each.childrenNum, 0) for each in directories)
+    one.modification_time = max(each.modification_time for each in directories)
+    one.access_time = max(each.access_time for each in directories)
+    return one
+
+
+def summed(messages: Iterable[M], kind: type[M]) -> M:
+    """All numbers of all messages, added field by field; those that say "none" (-1) are left
+    out where others have one."""
+    total = kind()
+    for message in messages:
+        for field, value in message.ListFields():
+            known = getattr(total, field.name) if total.HasField(field.name) else 0
+            setattr(total, field.name, (known + value) % _UINT64)
+    unset: Any = total
+    for name in unset.FindInitializationErrors():
+        setattr(total, name, 0)
+    return total
+
+
+def content_summaries(
+    found: Sequence[types_pb2.ContentSummaryProto],
+) -> types_pb2.ContentSummaryProto:
+    """The sums; the quota is that of the first."""
+    one = types_pb2.ContentSummaryProto()
+    one.CopyFrom(found[0])
+    for other in found[1:]:
+        for name in (
+            "length",
+            "fileCount",
+            "directoryCount",
+            "spaceConsumed",
+            "snapshotLength",
+            "snapshotFileCount",
+            "snapshotDirectoryCount",
+            "snapshotSpaceConsumed",
+        ):
+            if one.HasField(name) or other.HasField(name):
+                setattr(one, name, getattr(one, name) + getattr(other, name))
+    return one
+
+
+def quota_usages(found: Sequence[types_pb2.QuotaUsageProto]) -> types_pb2.QuotaUsageProto:
+    """The sums; the quota is that of the first."""
+    one = types_pb2.QuotaUsageProto()
+    one.CopyFrom(found[0])
+    for other in found[1:]:
+        one.fileAndDirectoryCount += other.fileAndDirectoryCount
+        one.spaceConsumed += other.spaceConsumed
+    return one
+
+
+def _xfer(node: types_pb2.DatanodeInfoProto) -> str:
+    return f"{node.id.ipAddr}:{node.id.xferPort}"
+
+
+def datanodes(
+    found: Iterable[tuple[str, Iterable[types_pb2.DatanodeInfoProto]]],
+) -> list[types_pb2.DatanodeInfoProto]:
+    """Every datanode once, as the namenode has it that heard from it last; the nameservice
+    stands in front of its rack."""
+    nodes: dict[str, types_pb2.DatanodeInfoProto] = {}
+    for nameservice, reported in found:
+        for node in reported:
+            known = nodes.get(_xfer(node))
+            if known is None or node.lastUpdate > known.lastUpdate:
+                node.location = f"/{nameservice}{node.location}"
+                nodes[_xfer(node)] = node
+    return list(nodes.values())
+
+
+def storage_reports(
+    found: Iterable[pb.DatanodeStorageReportProto],
+) -> list[pb.DatanodeStorageReportProto]:
+    """Every datanode once, as the namenode has it that heard from it last."""
+    nodes: dict[str, pb.DatanodeStorageReportProto] = {}
+    for report in found:
+        known = nodes.get(_xfer(report.datanodeInfo))
+        if known is None or report.datanodeInfo.lastUpdate > known.datanodeInfo.lastUpdate:
+            nodes[_xfer(report.datanodeInfo)] = report
+    return list(nodes.values())
