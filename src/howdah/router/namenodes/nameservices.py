@@ -197,13 +197,6 @@ class Nameservices:
 
     async def _ask(self, namenode: Namenode) -> None:
         try:
-            status = await self._own_call(
-                namenode,
-                HA_PROTOCOL,
-                "getServiceStatus",
-                ha_pb2.GetServiceStatusRequestProto(),
-                ha_pb2.GetServiceStatusResponseProto,
-            )
             version = await self._own_call(
                 namenode,
                 NAMENODE_PROTOCOL,
@@ -213,13 +206,26 @@ class Nameservices:
             )
             namenode.block_pool = version.info.blockPoolID
             namenode.cluster = version.info.storageInfo.clusterID
-            state = _STATES.get(status.state, State.UNKNOWN)
+            state = await self._state_of(namenode)
             if state is State.ACTIVE:
                 await self._ask_for_space(namenode)
         except errors.HowdahError as error:
             self._heard(namenode, State.UNAVAILABLE, error.message, isinstance(error, NotAccepted))
         else:
             self._heard(namenode, state)
+
+    async def _state_of(self, namenode: Namenode) -> State:
+        """The only namenode of a nameservice is active; it does not answer the question."""
+        if len(self.members[namenode.nameservice].namenodes) == 1:
+            return State.ACTIVE
+        status = await self._own_call(
+            namenode,
+            HA_PROTOCOL,
+            "getServiceStatus",
+            ha_pb2.GetServiceStatusRequestProto(),
+            ha_pb2.GetServiceStatusResponseProto,
+        )
+        return _STATES.get(status.state, State.UNKNOWN)
 
     async def _ask_for_space(self, namenode: Namenode) -> None:
         stats = await self._own_call(
