@@ -30,7 +30,7 @@ from howdah.journal_uri import JournalUri
 from howdah.namenode.audit.lines import LineFormat, Record, Shown
 from howdah.namenode.blocks.datanodes import DatanodeIdentity
 from howdah.namenode.process.background import read_hosts
-from howdah.nameservices import namenode_ids
+from howdah.nameservices import datanode_nameservices, namenode_ids
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Caller
 from howdah.testing import MiniCluster
@@ -110,7 +110,7 @@ def test_every_block_of_the_guides_has_a_test() -> None:
     assert kinds["docs/command-line.md"] == []
     assert kinds["README.md"] == ["sh", "sh", "python", "python", "python", ""]
     assert kinds["docs/operating.md"] == [
-        *("sh", "sh", "sh", "sh", "xml", "sh", "sh", "xml", "json", "xml", "")
+        *("sh", "xml", "sh", "sh", "sh", "xml", "sh", "sh", "xml", "json", "xml", "")
     ]
     assert set(kinds["docs/python.md"]) == set(kinds["docs/testing.md"]) == {"python"}
 
@@ -162,12 +162,13 @@ def test_the_first_steps_in_python(
 
 
 def test_the_guide_to_testing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cluster, several, contract, suite = blocks_of("docs/testing.md")
+    cluster, several, federated, contract, suite = blocks_of("docs/testing.md")
     names: dict[str, Any] = {}
     cluster.run(names)
     assert names["cluster"].names
     several.run(names)
     assert names["new"] != names["old"]
+    federated.run(names)
     with howdah.connect("mem://guides/") as memory:
         contract.settled(
             **{r"check_filesystem\(fs,": 'check_filesystem(fs, only=["closing"],'}
@@ -350,7 +351,7 @@ def test_the_guide_to_operating(terminal: Terminal, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_settings_of_the_guide_are_known(tmp_path: Path) -> None:
-    _, _, xml = blocks_of("docs/operating.md", "xml")
+    *_, xml = blocks_of("docs/operating.md", "xml")
     (tmp_path / "hdfs-site.xml").write_text(f"<configuration>{xml.code}</configuration>")
     conf = Configuration.load(tmp_path)
     assert conf.get(keys.DFS_CLIENT_READ_SHORTCIRCUIT)
@@ -358,7 +359,7 @@ def test_the_settings_of_the_guide_are_known(tmp_path: Path) -> None:
 
 
 def test_the_settings_of_the_guide_make_a_nameservice(tmp_path: Path) -> None:
-    several, _, _ = blocks_of("docs/operating.md", "xml")
+    _, several, _, _ = blocks_of("docs/operating.md", "xml")
     (tmp_path / "hdfs-site.xml").write_text(f"<configuration>{several.code}</configuration>")
     conf = Configuration.load(tmp_path)
     assert list(conf.misspelt()) == []
@@ -368,8 +369,20 @@ def test_the_settings_of_the_guide_make_a_nameservice(tmp_path: Path) -> None:
     assert conf.get(keys.DFS_HA_TAIL_EDITS_IN_PROGRESS)
 
 
+def test_the_settings_of_the_guide_make_several_nameservices(tmp_path: Path) -> None:
+    federated, *_ = blocks_of("docs/operating.md", "xml")
+    (tmp_path / "hdfs-site.xml").write_text(f"<configuration>{federated.code}</configuration>")
+    conf = Configuration.load(tmp_path)
+    assert list(conf.misspelt()) == []
+    found = datanode_nameservices(conf)
+    assert found == {
+        "users": (("nn1.example.com", 8020),),
+        "logs": (("nn2.example.com", 8020),),
+    }
+
+
 def test_the_hosts_of_the_guide_rest_and_leave(tmp_path: Path) -> None:
-    _, xml, _ = blocks_of("docs/operating.md", "xml")
+    _, _, xml, _ = blocks_of("docs/operating.md", "xml")
     (hosts,) = blocks_of("docs/operating.md", "json")
     file = tmp_path / "datanodes.json"
     for number in range(1, 5):  # Names need an address.

@@ -17,6 +17,7 @@ from howdah.balancer.running import Progress
 from howdah.balancer.utilization import Policy
 from howdah.cli import balancer
 from howdah.cli.balancer import mover
+from howdah.cli.balancer.namespaces import paths_by_uri, uris
 from howdah.cli.balancer.output import HEAD, Output, byte_text, moment, time_text
 from howdah.cli.balancer.words import Wanted, WrongWords, parse_words
 from howdah.cli.main import main
@@ -222,9 +223,9 @@ def test_json_has_an_object_for_each_iteration(capsys: pytest.CaptureFixture[str
 
 def test_all_nameservices_are_balanced_where_the_default_is_one_of_them() -> None:
     conf = {"dfs.nameservices": "one,two", "fs.defaultFS": "hdfs://two"}
-    assert balancer._uris(Configuration(conf)) == ["hdfs://one", "hdfs://two"]
+    assert uris(Configuration(conf)) == ["hdfs://one", "hdfs://two"]
     conf["fs.defaultFS"] = "hdfs://elsewhere:8020"
-    assert balancer._uris(Configuration(conf)) == ["hdfs://elsewhere:8020"]
+    assert uris(Configuration(conf)) == ["hdfs://elsewhere:8020"]
 
 
 # --- the mover ---
@@ -233,9 +234,34 @@ def test_all_nameservices_are_balanced_where_the_default_is_one_of_them() -> Non
 def test_the_mover_looks_at_everything_unless_paths_are_named(tmp_path: Path) -> None:
     paths = tmp_path / "paths"
     paths.write_text("/a\n/b\n")
-    assert mover.parse_words([]) == ["/"]
+    assert mover.parse_words([]) == []
     assert mover.parse_words(["-p", "/a", "/b"]) == ["/a", "/b"]
     assert mover.parse_words(["-f", str(paths)]) == ["/a", "/b"]
+
+
+SEVERAL = {"dfs.nameservices": "one,two", "fs.defaultFS": "hdfs://one"}
+
+
+def test_the_mover_works_on_all_nameservices_or_on_those_of_its_paths() -> None:
+    conf = Configuration(SEVERAL)
+    assert paths_by_uri(conf, []) == {"hdfs://one": ["/"], "hdfs://two": ["/"]}
+    paths = ["hdfs://two/a", "hdfs://one/b", "hdfs://two/c"]
+    assert paths_by_uri(conf, paths) == {"hdfs://two": ["/a", "/c"], "hdfs://one": ["/b"]}
+    alone = Configuration({"fs.defaultFS": "hdfs://host:8020"})
+    assert paths_by_uri(alone, ["/a", "hdfs://host:8020/b"]) == {"hdfs://host:8020": ["/a", "/b"]}
+
+
+@pytest.mark.parametrize(
+    ("path", "complaint"),
+    [
+        ("/a", "does not contain scheme and authority thus cannot identify its name service"),
+        ("hdfs://three/a", "Cannot resolve the path hdfs://three/a"),
+        ("hdfs://two", "is not absolute"),
+    ],
+)
+def test_a_path_of_the_mover_says_of_which_nameservice_it_is(path: str, complaint: str) -> None:
+    with pytest.raises(errors.InvalidConfiguration, match=complaint):
+        paths_by_uri(Configuration(SEVERAL), [path])
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from howdah import errors
 from howdah.balancer.rounds import Result, Rounds, Status
+from howdah.cli.balancer.namespaces import uris
 from howdah.cli.balancer.output import Output, time_text
 from howdah.cli.balancer.words import USAGE, Wanted, WrongWords, parse_words
 
@@ -133,7 +134,7 @@ def _namenodes(
 
     with ExitStack() as stack:
         namenodes = []
-        for uri in _uris(conf):
+        for uri in uris(conf):
             fs = stack.enter_context(howdah.connect(uri, conf=conf))
             if not isinstance(fs, HdfsFileSystem):
                 raise errors.InvalidConfiguration(f"{fs.uri} is no HDFS: it has no datanodes")
@@ -145,17 +146,3 @@ def _namenodes(
             stack.enter_context(namenode.alone())
             namenodes.append(namenode)
         yield namenodes
-
-
-def _uris(conf: Configuration) -> list[str]:
-    """All nameservices, where the default filesystem is one of them; else that alone."""
-    from urllib.parse import urlsplit
-
-    from howdah import keys
-    from howdah.nameservices import internal_nameservices
-
-    default = conf.get(keys.FS_DEFAULTFS)
-    names = internal_nameservices(conf)
-    if urlsplit(default).netloc in names:
-        return [f"hdfs://{name}" for name in names]
-    return [default]

@@ -7,20 +7,26 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from howdah import errors
 from howdah.balancer.rounds import Status
+from howdah.cli.balancer.namespaces import paths_by_uri
 from howdah.cli.balancer.output import Output, byte_text
 from howdah.cli.balancer.words import WrongWords
 
 if TYPE_CHECKING:
+    from howdah.balancer.mover import Mover
+    from howdah.balancer.settings import BalancerSettings
     from howdah.config import Configuration
 
 USAGE: Final = """\
 Usage: howdah mover [-p <files/dirs> | -f <local file>] [--json]
-\t-p <files/dirs>\tonly these paths and what is below them, apart by blanks
+\t-p <files/dirs>\tonly these paths and what is below them, apart by blanks; of several \
+nameservices as hdfs://NAMESERVICE/path
 \t-f <local file>\tthe same, as lines of a local file
 \t--json\tprint a JSON object for each iteration, and one for the end
 
@@ -53,9 +59,9 @@ def main(argv: list[str], conf: Configuration) -> int:
 
 
 def parse_words(argv: list[str]) -> list[str]:
-    """The paths to look at. Raises `WrongWords`."""
+    """The paths to look at; none is everything. Raises `WrongWords`."""
     if not argv:
-        return ["/"]
+        return []
     option, *values = argv
     if option == "-p" and values:
         paths = values
@@ -69,47 +75,48 @@ def parse_words(argv: list[str]) -> list[str]:
     else:
         raise WrongWords(f"args = {argv}")
     for path in paths:
-        if not path.startswith("/"):
+        if not urlsplit(path).path.startswith("/"):
             raise WrongWords(f"The path {path} is not absolute")
-    return paths or ["/"]
+    return paths
 
 
 def _move(paths: list[str], conf: Configuration, output: Output) -> Status:
-    import howdah
-    from howdah.balancer.mover import ID_PATH, Mover
-    from howdah.balancer.namenode import BalancedNamenode
+    """All namespaces in turn, until each is done or one cannot be."""
     from howdah.balancer.settings import BalancerSettings
-    from howdah.fs.hdfs.filesystem import HdfsFileSystem
 
     settings = BalancerSettings.of_mover(conf)
-    with howdah.connect(conf=conf) as fs:
-        if not isinstance(fs, HdfsFileSystem):
-            raise errors.InvalidConfiguration(f"{fs.uri} is no HDFS: it has no datanodes")
-        for path in paths:
-            fs.get_file_status(path)
-        namenode = BalancedNamenode(fs)
-        try:
-            with namenode.alone(ID_PATH, "Mover"):
-                mover = Mover(fs, namenode, settings, paths)
-                number = 0
-                while True:
-                    status, found = mover.iterate()
-                    output.facts(
-                        f"{found.moved} replicas ({byte_text(found.moved_bytes)}) moved, "
-                        f"{found.failed} failed, {found.unplaced} without a place",
-                        iteration=number,
-                        status=status.name,
-                        moved=found.moved,
-                        bytesMoved=found.moved_bytes,
-                        failed=found.failed,
-                        unplaced=found.unplaced,
-                    )
-                    if status is not Status.IN_PROGRESS:
-                        break
-                    number += 1
-                    time.sleep(settings.pause_s)
-        finally:
-            namenode.close()
+    with ExitStack() as stack:
+        movers = [
+            (uri, _mover(stack, uri, below, conf, settings))
+            for uri, below in paths_by_uri(conf, paths).items()
+        ]
+        are_many = len(movers) > 1
+        status, number = Status.SUCCESS, 0
+        while movers:
+            going_on = []
+            for uri, mover in movers:
+                status, found = mover.iterate()
+                output.facts(
+                    (f"{uri}: " if are_many else "")
+                    + f"{found.moved} replicas ({byte_text(found.moved_bytes)}) moved, "
+                    f"{found.failed} failed, {found.unplaced} without a place",
+                    iteration=number,
+                    status=status.name,
+                    moved=found.moved,
+                    bytesMoved=found.moved_bytes,
+                    failed=found.failed,
+                    unplaced=found.unplaced,
+                    **({"namenode": uri} if are_many else {}),
+                )
+                if status is Status.IN_PROGRESS:
+                    going_on.append((uri, mover))
+                elif status is not Status.SUCCESS:
+                    going_on = []
+                    break
+            movers = going_on
+            number += 1
+            if movers:
+                time.sleep(settings.pause_s)
     output.say(
         {
             Status.SUCCESS: "Mover Successful: all blocks satisfy the specified storage policy. "
@@ -120,3 +127,27 @@ def _move(paths: list[str], conf: Configuration, output: Output) -> Status:
         )
     )
     return status
+
+
+def _mover(
+    stack: ExitStack,
+    uri: str,
+    paths: list[str],
+    conf: Configuration,
+    settings: BalancerSettings,
+) -> Mover:
+    """Of one namespace, where no other mover works until `stack` is closed."""
+    import howdah
+    from howdah.balancer.mover import ID_PATH, Mover
+    from howdah.balancer.namenode import BalancedNamenode
+    from howdah.fs.hdfs.filesystem import HdfsFileSystem
+
+    fs = stack.enter_context(howdah.connect(uri, conf=conf))
+    if not isinstance(fs, HdfsFileSystem):
+        raise errors.InvalidConfiguration(f"{fs.uri} is no HDFS: it has no datanodes")
+    for path in paths:
+        fs.get_file_status(path)
+    namenode = BalancedNamenode(fs)
+    stack.callback(namenode.close)
+    stack.enter_context(namenode.alone(ID_PATH, "Mover"))
+    return Mover(fs, namenode, settings, paths)

@@ -1,0 +1,57 @@
+"""The namespaces that balancer and mover work on, by the configuration (pure).
+
+DFSUtil.getInternalNsRpcUris, and Mover.Cli.getNameNodePathsToMove, in Hadoop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from howdah import keys
+from howdah.errors import InvalidConfiguration
+from howdah.nameservices import internal_nameservices
+
+if TYPE_CHECKING:
+    from howdah.config import Configuration
+
+
+def uris(conf: Configuration) -> list[str]:
+    """All nameservices, where the default filesystem is one of them; else that alone."""
+    default = conf.get(keys.FS_DEFAULTFS)
+    names = internal_nameservices(conf)
+    if urlsplit(default).netloc in names:
+        return [f"hdfs://{name}" for name in names]
+    return [default]
+
+
+def paths_by_uri(conf: Configuration, paths: Sequence[str]) -> dict[str, list[str]]:
+    """Which paths of which namespace are meant; all of all of them where there are none.
+
+    Raises InvalidConfiguration for a path that does not say of which namespace it is, or
+    names one that isn't there.
+    """
+    found = uris(conf)
+    if not paths:
+        return {uri: ["/"] for uri in found}
+    chosen: dict[str, list[str]] = {}
+    for path in paths:
+        parts = urlsplit(path)
+        if not parts.path.startswith("/"):
+            raise InvalidConfiguration(f"The path {path} is not absolute")
+        uri = f"{parts.scheme}://{parts.netloc}"
+        if len(found) == 1 and (not parts.netloc or uri == found[0].rstrip("/")):
+            uri = found[0]
+        elif not parts.scheme or not parts.netloc:
+            raise InvalidConfiguration(
+                f"The path {path} does not contain scheme and authority thus cannot identify its "
+                "name service"
+            )
+        elif uri not in found:
+            raise InvalidConfiguration(
+                f"Cannot resolve the path {path}. The namenode services specified in the "
+                f"configuration: [{', '.join(found)}]"
+            )
+        chosen.setdefault(uri, []).append(parts.path)
+    return chosen
