@@ -286,6 +286,10 @@ def silenced(
         java.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, java.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
     try:
+        # What the silent one said last may be on its way still, but not for two heartbeats.
+        for _ in range(2):
+            before = heard(ours=who != "ours")
+            wait_until(lambda before=before: heard(ours=who != "ours") > before, 30)
         wait_until(lambda: heard(ours=who != "ours") > heard(ours=who == "ours"), 30)
         yield
     finally:

@@ -84,7 +84,7 @@ class Roles:
         self._context.enter(state)
         self._leaving, self._current = self._current, None
         if self._leaving is not None:
-            self._leaving.quiet(_refusal(state))
+            self._leaving.quiet(self._refusal(state))
 
     def arrive(self) -> None:
         """The second half. Raises OSError where the log could not be ended."""
@@ -98,14 +98,17 @@ class Roles:
     def _stop(self, role: Role | None, state: HAState) -> None:
         self._current = None
         if role is not None:
-            role.stop(_refusal(state))
+            role.stop(self._refusal(state))
 
     def tick(self) -> None:
         if self._current is not None:
             self._current.tick()
 
-
-def _refusal(state: HAState) -> errors.StandbyError:
-    return errors.StandbyError(
-        f"the namenode becomes {state.value} and does not go on with this call"
-    )
+    def _refusal(self, state: HAState) -> errors.HowdahError:
+        """For calls that wait. The callers of a namenode that is alone have no other one to
+        ask: they wait for it, as they do once its port is closed."""
+        if state is HAState.STOPPING and HAState.STANDBY not in self._roles:
+            return errors.RetriableError("the namenode stops: try again when it is back")
+        return errors.StandbyError(
+            f"the namenode becomes {state.value} and does not go on with this call"
+        )

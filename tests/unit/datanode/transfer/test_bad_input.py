@@ -158,14 +158,15 @@ def test_a_slow_client_holds_nothing_but_its_thread(node: Any, lab: Lab) -> None
 def test_five_hundred_idle_connections_disturb_nobody_and_go_after_their_time(
     lab: Lab,
 ) -> None:
-    node = lab.node(DataSettings(socket_timeout_s=4))
+    # Long enough for all of them to be there before the first one goes.
+    node = lab.node(DataSettings(socket_timeout_s=8))
     before = descriptors()
     threads = threading.active_count()
     idle = [socket.create_connection(("127.0.0.1", node.port)) for _ in range(500)]
     lab.wait_until(lambda: node.server.active == 500)
     lab.write_block(node, lab.block(), DATA)
     assert node.content(1) == DATA
-    node.wait_idle(15)
+    node.wait_idle(30)
     for sock in idle:
         sock.close()
     lab.wait_until(lambda: threading.active_count() <= threads)

@@ -15,7 +15,8 @@ from google.protobuf.message import Message
 
 from howdah import errors, keys
 from howdah.config import Configuration
-from howdah.namenode.ha.states import HAState
+from howdah.namenode.ha.roles import Roles
+from howdah.namenode.ha.states import HAContext, HAState
 from howdah.namenode.process.format import format_namenode
 from howdah.namenode.process.loading import load
 from howdah.namenode.process.server import Namenode
@@ -284,3 +285,34 @@ def test_a_change_that_the_table_does_not_have_changes_nothing(root: Path) -> No
         mkdir(namenode, "/a")
 
     run(root, scenario)
+
+
+class Watched:
+    """A role that keeps what it answers to calls that wait."""
+
+    def __init__(self, state: HAState) -> None:
+        self.state = state
+        self.refusals: list[errors.HowdahError] = []
+
+    def start(self) -> None:
+        """Nothing is begun."""
+
+    tick = start
+
+    def quiet(self, refusal: errors.HowdahError) -> None:
+        self.refusals.append(refusal)
+
+    stop = quiet
+
+
+@pytest.mark.parametrize(
+    ("others", "refusal"), [((), errors.RetriableError), ((HAState.STANDBY,), errors.StandbyError)]
+)
+def test_callers_of_a_namenode_that_stops_go_to_another_one_or_wait_for_it(
+    others: tuple[HAState, ...], refusal: type[errors.HowdahError]
+) -> None:
+    active = Watched(HAState.ACTIVE)
+    roles = Roles(HAContext(), [active, *(Watched(state) for state in others)])
+    roles.become(HAState.ACTIVE)
+    roles.become(HAState.STOPPING)
+    assert {type(told) for told in active.refusals} == {refusal}
