@@ -168,12 +168,16 @@ class Delegation(FileSystem):
     @contextmanager
     def _of_file(self, path: PathLike) -> Iterator[tuple[FileSystem, str]]:
         """A target and a path there, for what is done with files alone."""
+        with self._there(self._file(path)) as reached:
+            yield reached.fs, reached.path
+
+    def _file(self, path: PathLike) -> Resolved:
+        """What a path leads to where internal directories are no answer."""
         name = self.resolve(path)
         resolved = self.table.resolve(name)
         if resolved.is_internal:
             raise internal.is_a_directory(name)
-        with self._there(resolved) as reached:
-            yield reached.fs, reached.path
+        return resolved
 
     @contextmanager
     def _there(self, resolved: Resolved) -> Iterator[Reached]:

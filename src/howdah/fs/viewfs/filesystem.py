@@ -40,7 +40,7 @@ from howdah.fs.status import (
     ServerDefaults,
 )
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
-from howdah.fs.viewfs import internal, rename_rules
+from howdah.fs.viewfs import internal, rename_rules, streams
 from howdah.fs.viewfs.attributes import ViewAttributes
 from howdah.fs.viewfs.delegation import renamed_errors
 from howdah.fs.viewfs.mount_table import (
@@ -116,7 +116,7 @@ class ViewFileSystem(ViewAttributes):
                 f"A mount path(file/dir) already exist with the requested path: {name}"
             ).about(name)
         with self._there(self._for_new(name, "create")) as reached:
-            return reached.fs.create(
+            stream = reached.fs.create(
                 reached.path,
                 overwrite=overwrite,
                 replication=replication,
@@ -127,6 +127,7 @@ class ViewFileSystem(ViewAttributes):
                 progress=progress,
                 flags=flags,
             )
+        return streams.output(stream, reached)
 
     def append(
         self,
@@ -137,18 +138,24 @@ class ViewFileSystem(ViewAttributes):
         buffer_size: int | None = None,
         progress: Progress | None = None,
     ) -> FSDataOutputStream:
-        with self._changing(path, "append") as (fs, there):
-            return fs.append(
-                there,
+        name = self.resolve(path)
+        resolved = self.table.resolve(name)
+        if resolved.is_internal:
+            raise internal.read_only("append", name)
+        with self._there(resolved) as reached:
+            stream = reached.fs.append(
+                reached.path,
                 new_block=new_block,
                 sync_block=sync_block,
                 buffer_size=buffer_size,
                 progress=progress,
             )
+        return streams.output(stream, reached)
 
     def _open_input(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
-        with self._of_file(path) as (fs, there):
-            return fs._open_input(there, buffer_size)
+        with self._there(self._file(path)) as reached:
+            stream = reached.fs._open_input(reached.path, buffer_size)
+        return streams.input(stream, reached, buffer_size)
 
     def get_path_handle(
         self, status: FileStatus, *, may_change: bool = True, may_move: bool = False
@@ -162,8 +169,10 @@ class ViewFileSystem(ViewAttributes):
     def open_path_handle(
         self, handle: PathHandle, buffer_size: int | None = None
     ) -> FSDataInputStream:
-        with self._of_file(handle.path) as (fs, there):
-            return fs.open_path_handle(dataclasses.replace(handle, path=there), buffer_size)
+        with self._there(self._file(handle.path)) as reached:
+            there = dataclasses.replace(handle, path=reached.path)
+            stream = reached.fs.open_path_handle(there, buffer_size)
+        return streams.input(stream, reached, buffer_size)
 
     def truncate(self, path: PathLike, length: int) -> bool:
         with self._changing(path, "truncate") as (fs, there):

@@ -26,15 +26,12 @@ def no_memory() -> AbstractContextManager[object]:
     return mock.patch.object(MemoryOutput, "_store", side_effect=OSError(errno.ENOSPC, "full"))
 
 
-@pytest.fixture(params=["link", "nested link", "fallback", "merge slash", "expression"])
+@pytest.fixture(params=["fallback", "expression"])
 def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
     """A directory of a view, and below which kind of link it is."""
     target = f"mem://contract-{uuid.uuid4().hex}/in"
     entries, root = {
-        "link": ({"link./at": target}, "/at/contract"),
-        "nested link": ({"link./a": f"{target}/a", "link./a/b": target}, "/a/b/contract"),
         "fallback": ({"linkFallback": target, "link./x": f"{target}/x"}, "/contract"),
-        "merge slash": ({"linkMergeSlash": target}, "/contract"),
         "expression": ({r"linkRegex.^/(\w+)/at": f"{target}/$1"}, "/some/at/contract"),
     }[request.param]
     conf = Configuration({f"fs.viewfs.mounttable.c.{key}": each for key, each in entries.items()})
