@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import uuid
 
 import pytest
 
@@ -11,7 +12,7 @@ pytest.importorskip("fsspec")
 import fsspec
 
 from howdah import errors
-from howdah.fsspec import HowdahFileSystem
+from howdah.fsspec import HowdahFileSystem, HowdahViewFileSystem, install
 from howdah.fsspec.options import FILESYSTEM, check
 from howdah.fsspec.reading import covers
 
@@ -62,6 +63,29 @@ def test_the_url_of_a_path_can_be_opened_without_install() -> None:
     assert repr(fs) == "HowdahFileSystem('howdah://nn:8020/')"
     again, path = fsspec.url_to_fs(fs.unstrip_protocol("/a b"))
     assert (again, path) == (fs, "/a b")
+
+
+@pytest.mark.req("FS-047")
+def test_a_view_is_opened_by_its_url_and_its_mount_points_are_directories() -> None:
+    install()
+    place = uuid.uuid4().hex
+    conf = {
+        "fs.viewfs.mounttable.c.link./a": f"mem://one-{place}/",
+        "fs.viewfs.mounttable.c.link./b/c": f"mem://two-{place}/",
+    }
+    with fsspec.open("viewfs://c/b/c/d/f", "wb", conf=conf) as out:
+        out.write(b"text")
+    fs, path = fsspec.url_to_fs("viewfs://c/b", conf=conf)
+    assert (type(fs), path, fs.unstrip_protocol(path)) == (
+        HowdahViewFileSystem,
+        "/b",
+        "viewfs://c/b",
+    )
+    assert fs.find("/") == ["/b/c/d/f"]
+    assert [each["type"] for each in fs.ls("/")] == ["directory", "directory"]
+    assert fs.cat_file("/b/c/d/f", 1, 3) == b"ex"
+    fs.cp_file("/b/c/d/f", "/a/g")
+    assert fs.find("/") == ["/a/g", "/b/c/d/f"]
 
 
 def test_check_knows_what_it_is_told() -> None:

@@ -151,7 +151,8 @@ def _recover_lease(words: list[str], conf: Configuration) -> int:
     except ValueError:
         return _refuse(f"Failed to parse the argument to -retries: {retries!r} is no number", 1)
     with howdah.connect(path if "://" in path else None, conf=conf) as fs:
-        if not isinstance(fs, HdfsFileSystem):
+        # A mount table may be laid over hdfs://.
+        if not isinstance(fs.resolve_path(path)[0] if fs.scheme == "hdfs" else fs, HdfsFileSystem):
             return _refuse(
                 f"Invalid filesystem for path {path}: needed scheme hdfs, but got: "
                 f"{paths.parse(fs.uri).scheme}",

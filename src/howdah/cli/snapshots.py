@@ -52,7 +52,7 @@ def _run(
         print(f"Usage: \nhowdah {USAGE[name]}", file=sys.stderr)
         return EXIT_FAILURE
     try:
-        with howdah.connect(conf=conf) as fs:
+        with howdah.connect(conf=conf, laid_over=False) as fs:
             if not isinstance(fs, HdfsFileSystem):
                 raise IllegalArgument(f"{fs.uri} is no HDFS")
             run(fs, argv)

@@ -1,7 +1,10 @@
-"""The fsspec face: `fsspec.open("howdah://host:8020/a")`, and `hdfs://` after `install()`."""
+"""The fsspec face: `fsspec.open("howdah://host:8020/a")`, and views by `viewfs://NAME/a`.
+
+`install()` takes over `hdfs://` as well.
+"""
 
 from __future__ import annotations
 
-from howdah.fsspec.filesystem import HowdahFileSystem, install
+from howdah.fsspec.filesystem import HowdahFileSystem, HowdahViewFileSystem, install
 
-__all__ = ["HowdahFileSystem", "install"]
+__all__ = ["HowdahFileSystem", "HowdahViewFileSystem", "install"]

@@ -28,7 +28,7 @@ from fsspec.core import has_magic
 from fsspec.spec import AbstractFileSystem
 from fsspec.utils import isfilelike, tokenize
 
-from howdah import errors
+from howdah import errors, keys
 from howdah.config import Configuration
 from howdah.fs import paths
 from howdah.fs.registry import connect
@@ -46,8 +46,9 @@ Info = dict[str, Any]
 
 
 def install() -> None:
-    """Let howdah serve `hdfs://` in fsspec for the rest of the process."""
+    """Let howdah serve `hdfs://` (and `viewfs://`) in fsspec for the rest of the process."""
     fsspec.register_implementation("hdfs", HowdahFileSystem, clobber=True)
+    fsspec.register_implementation("viewfs", HowdahViewFileSystem, clobber=True)
 
 
 class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
@@ -57,9 +58,11 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
     `replication` and `block_size` hold for new files. Anything else is a `TypeError`.
     """
 
-    protocol = ("howdah", "hdfs")
+    protocol: tuple[str, ...] = ("howdah", "hdfs")
     root_marker = "/"
     sep = "/"
+    _scheme = "hdfs"
+    _own_protocol = "howdah"
 
     def __init__(
         self,
@@ -79,10 +82,13 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
         self._replication = replication
         self._block_size = block_size
         self._hdfs: FileSystem = connect(
-            f"hdfs://{authority}/",
-            conf=Configuration.load(overrides=conf or {}),
+            f"{self._scheme}://{authority}/",
+            conf=self._configuration(conf or {}),
             user=user,
         )
+
+    def _configuration(self, conf: Mapping[str, str]) -> Configuration:
+        return Configuration.load(overrides=conf)
 
     @property
     def hdfs(self) -> FileSystem:
@@ -122,7 +128,7 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
     def unstrip_protocol(self, name: str) -> str:
         """The URL of a path, which every process can open that has howdah, `install()` or not."""
-        return f"howdah://{self._authority}{self._strip_protocol(name)}"
+        return f"{self._own_protocol}://{self._authority}{self._strip_protocol(name)}"
 
     @property
     def _authority(self) -> str:
@@ -480,6 +486,23 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
             while data := reading.read(_COPY_BYTES):
                 target.write(data)
                 callback.relative_update(len(data))
+
+
+class HowdahViewFileSystem(HowdahFileSystem):
+    """`viewfs://NAME/`: several filesystems by the mount table NAME of the configuration.
+
+    Mount points are directories here, unless `fs.viewfs.mount.links.as.symlinks` says that
+    they are links: fsspec's walks go into no links.
+    """
+
+    protocol = ("viewfs",)
+    _scheme = "viewfs"
+    _own_protocol = "viewfs"
+
+    def _configuration(self, conf: Mapping[str, str]) -> Configuration:
+        found = super()._configuration(conf)
+        key = keys.FS_VIEWFS_MOUNT_LINKS_AS_SYMLINKS
+        return found if found.is_set(key) else found.with_values({key.name: "false"})
 
 
 def _raise(error: errors.HowdahError) -> None:

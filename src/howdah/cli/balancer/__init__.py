@@ -135,7 +135,7 @@ def _namenodes(
     with ExitStack() as stack:
         namenodes = []
         for uri in uris(conf):
-            fs = stack.enter_context(howdah.connect(uri, conf=conf))
+            fs = stack.enter_context(howdah.connect(uri, conf=conf, laid_over=False))
             if not isinstance(fs, HdfsFileSystem):
                 raise errors.InvalidConfiguration(f"{fs.uri} is no HDFS: it has no datanodes")
             namenode = BalancedNamenode(fs, lists_per_s=lists_per_s)

@@ -142,7 +142,7 @@ def _mover(
     from howdah.balancer.namenode import BalancedNamenode
     from howdah.fs.hdfs.filesystem import HdfsFileSystem
 
-    fs = stack.enter_context(howdah.connect(uri, conf=conf))
+    fs = stack.enter_context(howdah.connect(uri, conf=conf, laid_over=False))
     if not isinstance(fs, HdfsFileSystem):
         raise errors.InvalidConfiguration(f"{fs.uri} is no HDFS: it has no datanodes")
     for path in paths:

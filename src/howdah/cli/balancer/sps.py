@@ -74,7 +74,7 @@ def _serve(
     from howdah.fs.hdfs.filesystem import HdfsFileSystem
     from howdah.storage.atomic import replace_file
 
-    with howdah.connect(conf=conf) as fs:
+    with howdah.connect(conf=conf, laid_over=False) as fs:
         if not isinstance(fs, HdfsFileSystem):
             raise errors.InvalidConfiguration(f"{fs.uri} is no HDFS: it has no datanodes")
         namenode = BalancedNamenode(fs)

@@ -54,7 +54,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     try:
         if not command.least_words <= len(words) <= command.most_words:
             raise UsageError
-        with howdah.connect(conf=conf) as fs:
+        with howdah.connect(conf=conf, laid_over=False) as fs:
             if not isinstance(fs, HdfsFileSystem):
                 raise UsageError(
                     f"FileSystem {fs.uri} is not an HDFS file system. See fs.defaultFS."

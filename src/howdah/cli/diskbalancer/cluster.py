@@ -51,7 +51,7 @@ def nodes_of(conf: Configuration) -> list[DiskNode]:
         except (OSError, UnicodeDecodeError) as error:
             raise WrongWords(f"the cluster's file {default} cannot be read: {error}") from error
         return parse_before(text)
-    with howdah.connect(conf=conf) as fs:
+    with howdah.connect(conf=conf, laid_over=False) as fs:
         if not isinstance(fs, HdfsFileSystem):
             raise errors.InvalidConfiguration(f"{fs.uri} is no HDFS: it has no datanodes")
         reports = Administration(fs.client.namenode).storage_reports()

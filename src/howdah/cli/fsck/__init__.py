@@ -52,16 +52,18 @@ def _run(wanted: Wanted, conf: Configuration) -> int:
     from howdah.fs import paths
     from howdah.fs.hdfs.filesystem import HdfsFileSystem
 
-    with howdah.connect(wanted.path if "://" in wanted.path else None, conf=conf) as fs:
-        if not isinstance(fs, HdfsFileSystem):
-            print(f"FileSystem is {fs.uri}\nDFSck exiting.", file=sys.stderr)
-            return 0
+    with howdah.connect(wanted.path if "://" in wanted.path else None, conf=conf) as whole:
         try:
-            status = fs.get_file_status(wanted.path)
+            # Of a view the filesystem that has the path is checked.
+            fs, path = whole.resolve_path(wanted.path)
+            if not isinstance(fs, HdfsFileSystem):
+                print(f"FileSystem is {fs.uri}\nDFSck exiting.", file=sys.stderr)
+                return 0
+            status = fs.get_file_status(path)
         except errors.PathNotFound:
             print(
                 "FileSystem is inaccessible due to:\njava.io.FileNotFoundException: "
-                f"File does not exist: {fs.qualify(wanted.path)}\nDFSck exiting.",
+                f"File does not exist: {whole.qualify(wanted.path)}\nDFSck exiting.",
                 file=sys.stderr,
             )
             return 0

@@ -27,7 +27,7 @@ def main(argv: list[str], conf: Configuration) -> int:
         return 0
     as_json = argv[:1] == ["--json"]
     users = argv[1:] if as_json else argv
-    with howdah.connect(conf=conf) as fs:
+    with howdah.connect(conf=conf, laid_over=False) as fs:
         if not isinstance(fs, HdfsFileSystem):
             raise IllegalArgument(
                 f"FileSystem {fs.uri} is not an HDFS file system. See fs.defaultFS."

@@ -394,6 +394,20 @@ class ViewFileSystem(ViewAttributes):
             sum(each.remaining for each in found),
         )
 
+    def mounted(self, path: PathLike) -> list[tuple[str, str, FsStatus]]:
+        """The mount points at and below a path, or the one that it is below: each with the URI
+        of its target and how much room there is."""
+        name = self.resolve(path)
+        resolved = self.table.resolve(name)
+        if resolved.link is not None:
+            links = [resolved.link]
+        else:
+            links = [each for each in self.table.all_links() if paths.is_under(each.mount, name)]
+        return [
+            (each.mount, each.target_text, self._target(each, each.target).get_status())
+            for each in sorted(links, key=lambda link: link.mount)
+        ]
+
     def server_defaults(self, path: PathLike | None = None) -> ServerDefaults:
         """Those of the target that a path is in; without a path, of the one that everything
         is in."""

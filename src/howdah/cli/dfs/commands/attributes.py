@@ -15,7 +15,7 @@ from howdah.cli.arguments.words import Parsed, short_integer
 from howdah.cli.dfs.commands import modes
 from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.problems import CommandProblem, describe
+from howdah.cli.dfs.shell.problems import CommandProblem, PathProblem, describe
 from howdah.errors import HowdahError
 
 _NAME = r"[-_./@a-zA-Z0-9]+"
@@ -132,6 +132,8 @@ class SetRep(Command):
             self.attempt(self._wait, item)
 
     def process_path(self, item: Item) -> None:
+        if item.found().is_symlink:
+            raise PathProblem(item.name, "Symlinks unsupported")
         if not item.found().is_file:
             return
         if item.found().erasure_coding_policy:

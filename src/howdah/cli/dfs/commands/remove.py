@@ -24,10 +24,10 @@ MINUTE_S = 60.0
 
 
 class _TrashCommand(Command):
-    def interval_s(self, fs: FileSystem) -> float:
+    def interval_s(self, fs: FileSystem, path: str | None = None) -> float:
         """How long the trash is kept; 0 if there is none."""
         try:
-            minutes = fs.server_defaults().trash_interval_minutes
+            minutes = fs.server_defaults(path).trash_interval_minutes
         except UnsupportedOperation:
             minutes = 0
         if minutes > 0:
@@ -84,9 +84,9 @@ class Rm(_TrashCommand):
         if self._skip_trash:
             return False
         try:
-            fs, path, root = item.fs.trash_place(item.path)
-            if self.interval_s(fs.resolve_path(path)[0]) <= 0:
+            if self.interval_s(item.fs, item.path) <= 0:
                 return False
+            fs, path, root = item.fs.trash_place(item.path)
             moved = Trash(fs, now=time.time, root=root).move(path)
         except (HowdahError, OSError) as error:
             raise CommandProblem(f"{describe(error)}. Consider using -skipTrash option") from error

@@ -10,6 +10,7 @@ from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.items import Item
 from howdah.cli.dfs.shell.problems import CommandProblem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.fs.viewfs.filesystem import ViewFileSystem
 
 
 class _SnapshotCommand(Command):
@@ -27,8 +28,8 @@ class _SnapshotCommand(Command):
         directory, *self.names = parsed.arguments
         return [directory]
 
-    def hdfs(self, item: Item) -> HdfsFileSystem:
-        if not isinstance(item.fs, HdfsFileSystem):
+    def hdfs(self, item: Item) -> HdfsFileSystem | ViewFileSystem:
+        if not isinstance(item.fs, HdfsFileSystem | ViewFileSystem):
             raise CommandProblem(f"{item.fs.uri} has no snapshots")
         return item.fs
 

@@ -1,15 +1,21 @@
 """`-du`, `-dus` and `-df`: how much room things take.
 
 `du` shows a directory's entries (with -s the directory itself): size, and what
-all replicas take together. `df` shows the whole filesystem that a path is in.
+all replicas take together. `df` shows the whole filesystem that a path is in, and of a
+view each mount point.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
 
 from howdah.cli.arguments.words import Parsed
 from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.items import Item
 from howdah.cli.dfs.shell.text import Table, percent, size_text
+from howdah.fs.status import FsStatus
+from howdah.fs.viewfs.filesystem import ViewFileSystem
 
 
 class Du(Command):
@@ -72,31 +78,50 @@ class Df(Command):
 
     def prepare(self, parsed: Parsed) -> list[str]:
         self._human = "h" in parsed
-        self._table = Table(("left", "right", "right", "right", "right"))
-        self._table.header("Filesystem", "Size", "Used", "Available", "Use%")
+        self._rows: list[tuple[str, FsStatus, str | None]] = []
+        self._has_mounts = False
         return list(parsed.arguments) or ["/"]
 
     def process_items(self, items: list[Item]) -> None:
         super().process_items(items)
         if not self.shell.json:
-            for line in self._table.lines():
+            for line in self._lines():
                 self.out.line(line)
 
+    def _lines(self) -> Iterable[str]:
+        """With a column more where a view has mount points."""
+        more = 1 if self._has_mounts else 0
+        align: list[Literal["left", "right"]] = ["left", "right", "right", "right", "right"]
+        table = Table([*align, *align[:more]])
+        table.header("Filesystem", "Size", "Used", "Available", "Use%", *("Mounted on",) * more)
+        for name, status, mount in self._rows:
+            table.row(
+                name,
+                size_text(status.capacity, self._human),
+                size_text(status.used, self._human),
+                size_text(status.remaining, self._human),
+                percent(status.used, status.capacity),
+                *(mount or "",) * more,
+            )
+        return table.lines()
+
     def process_path(self, item: Item) -> None:
-        status = item.fs.get_status()
+        if isinstance(item.fs, ViewFileSystem):
+            for mount, where, status in item.fs.mounted(item.path):
+                self._row(where, status, mount)
+            return
         name = item.fs.uri if item.fs.scheme != "file" else f"{item.fs.uri}/"
-        self.records.append(
-            {
-                "filesystem": name,
-                "capacity": status.capacity,
-                "used": status.used,
-                "remaining": status.remaining,
-            }
-        )
-        self._table.row(
-            name,
-            size_text(status.capacity, self._human),
-            size_text(status.used, self._human),
-            size_text(status.remaining, self._human),
-            percent(status.used, status.capacity),
-        )
+        self._row(name, item.fs.get_status())
+
+    def _row(self, name: str, status: FsStatus, mount: str | None = None) -> None:
+        record: dict[str, object] = {
+            "filesystem": name,
+            "capacity": status.capacity,
+            "used": status.used,
+            "remaining": status.remaining,
+        }
+        if mount is not None:
+            record["mounted_on"] = mount
+            self._has_mounts = True
+        self.records.append(record)
+        self._rows.append((name, status, mount))
