@@ -138,10 +138,10 @@ def _report(
             before = namespace(spark, options.before, most_tasks=options.m, conf=conf)
             return reports.growth(before, rows, options.depth)
         case _:
-            from howdah.spark.common.filesystems import Place
+            from howdah.spark.common.filesystems import Place, behind_view, located
 
-            located = options.where if "://" in options.where else None
-            return reports.duplicates(rows, Place.of(located, conf, None))
+            where = located(behind_view(options.where, conf, None))
+            return reports.duplicates(rows, Place.of(where, conf, None))
 
 
 class PageNotWritten(errors.HowdahError, OSError):

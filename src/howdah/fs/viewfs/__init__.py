@@ -7,7 +7,8 @@ an authority in a configuration, `internal` is what the directories between the 
 like, `delegation` passes calls on, `streams` are a target's under the view's names, `filesystem`
 is the FileSystem.
 
-Arrows: `filesystem -> streams -> delegation -> internal, loading -> links -> mount_table, patterns`.
+Arrows:
+`filesystem -> streams -> delegation -> internal, loading -> links -> mount_table, patterns`.
 """
 
 from __future__ import annotations

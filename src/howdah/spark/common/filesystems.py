@@ -16,10 +16,11 @@ from typing import Final, TypeVar
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.fs import paths
+from howdah.fs import glob, paths
 from howdah.fs.api import FileSystem
-from howdah.fs.registry import connect
+from howdah.fs.registry import connect, is_laid_over
 from howdah.fs.status import FileStatus
+from howdah.fs.viewfs.loading import SCHEME
 
 ONE_PROCESS: Final = ("mem", "memory")
 """Schemes whose files no other process sees."""
@@ -95,6 +96,51 @@ def prefix(path: str) -> str:
 def located(name: str) -> str | None:
     """A URI as `connect` takes it; None for a path of the default filesystem."""
     return name if paths.parse(name).is_qualified else None
+
+
+def behind_view(name: str, conf: Configuration, user: str | None) -> str:
+    """The URI of the same path in the filesystem that has it, for a path of a `viewfs://`;
+    any other name as it is.
+
+    A job of a view is one of its target: what asks for HDFS finds it, and executors need no
+    mount table. Raises `UnsupportedOperation` for a directory of the mount table itself.
+    """
+    with connect(located(name), conf=conf, user=user) as fs:
+        return name if fs.scheme != SCHEME else _behind(fs, fs.resolve(name), conf)
+
+
+def sources_behind_views(
+    names: Iterable[str], conf: Configuration, user: str | None
+) -> tuple[str, ...]:
+    """As `behind_view`, of patterns: those of a view become the paths that they match."""
+    found: list[str] = []
+    for name in names:
+        with connect(located(name), conf=conf, user=user) as fs:
+            if fs.scheme != SCHEME:
+                found.append(name)
+                continue
+            matching = [status.path for status in fs.glob_status(name)]
+            if not matching:
+                found.append(name)  # whoever looks for it says that it is not there
+            for path in matching:
+                where = paths.parse(_behind(fs, path, conf))
+                if where.scheme == SCHEME:
+                    found.append(fs.uri + glob.escape(path))
+                else:
+                    found.append(f"{where.scheme}://{where.authority}{glob.escape(where.path)}")
+    return tuple(found)
+
+
+def _behind(fs: FileSystem, path: str, conf: Configuration) -> str:
+    target, there = fs.resolve_path(path)
+    if target is fs:
+        raise errors.UnsupportedOperation(
+            f"{fs.uri}{path} is a directory of the mount table {fs.uri}: name what is in its "
+            "mount points"
+        ).about(path)
+    if is_laid_over(target.scheme, conf):
+        return fs.uri + path  # its URI would lead through the table that is laid over
+    return target.uri + there
 
 
 T = TypeVar("T")

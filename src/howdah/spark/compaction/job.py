@@ -25,7 +25,7 @@ from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
 from howdah.spark.common.failures import from_spark
-from howdah.spark.common.filesystems import Place
+from howdah.spark.common.filesystems import Place, behind_view
 from howdah.spark.common.gauge import Amount
 from howdah.spark.common.progress import ProgressLine, line, listing_progress
 from howdah.spark.compaction.contents import TreeContents, contents_of
@@ -77,6 +77,7 @@ def compact(
     if target_bytes <= 0:
         raise errors.IllegalArgument(f"the target size must be above 0, not {target_bytes} bytes")
     configuration = Configuration.load() if conf is None else conf
+    target = behind_view(target, configuration, user)
     located = target if "://" in target else None
     fs = connect(located, conf=configuration, user=user)
     place = Place.of(located, configuration, user)
@@ -109,7 +110,7 @@ class _Work:
         self._path = path
         self._target_bytes = target_bytes
         self._options = options
-        self._block_bytes = fs.server_defaults().block_size
+        self._block_bytes = fs.server_defaults(path).block_size
 
     def status(self) -> FileStatus:
         """The status of the directory to compact.

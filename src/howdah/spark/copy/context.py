@@ -16,7 +16,14 @@ from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
 from howdah.spark.common.failures import SourceGone
-from howdah.spark.common.filesystems import Place, for_each, located, status_of
+from howdah.spark.common.filesystems import (
+    Place,
+    behind_view,
+    for_each,
+    located,
+    sources_behind_views,
+    status_of,
+)
 from howdah.spark.common.rows import decode
 from howdah.spark.copy.layout import InvalidInput, Source
 from howdah.spark.copy.options import InvalidOptions, Options
@@ -52,6 +59,8 @@ class CopyContext:
             names = [line for line in _lines(options.source_listing, conf, user) if line.strip()]
         if not names:
             raise InvalidInput("There is nothing to copy")
+        names = sources_behind_views(names, conf, user)
+        target = behind_view(target, conf, user)
         place = Place.of(located(target), conf, user)
         fs = place.connect()
         path = fs.resolve(target)
@@ -64,7 +73,7 @@ class CopyContext:
             path,
             status_of(fs, path),
             _filters(options.filters_file, conf, user),
-            fs.scheme in _TRASH_SCHEMES and _trash_is_on(fs, conf),
+            fs.scheme in _TRASH_SCHEMES and _trash_is_on(fs, path, conf),
         )
 
     def again(self) -> CopyContext:
@@ -163,7 +172,7 @@ def _split(data: bytes) -> list[str]:
     return [decode(line) for line in data.splitlines()]
 
 
-def _trash_is_on(fs: FileSystem, conf: Configuration) -> bool:
+def _trash_is_on(fs: FileSystem, path: str, conf: Configuration) -> bool:
     if conf.get(keys.FS_TRASH_INTERVAL) > 0:
         return True
-    return fs.server_defaults().trash_interval_minutes > 0
+    return fs.server_defaults(path).trash_interval_minutes > 0

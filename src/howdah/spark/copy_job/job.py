@@ -32,7 +32,13 @@ from howdah.config import Configuration
 from howdah.fs import capabilities, paths
 from howdah.spark.common.attempts import remove_unfinished
 from howdah.spark.common.failures import CopyFailed, from_spark
-from howdah.spark.common.filesystems import Place, is_object_store, located, prefix
+from howdah.spark.common.filesystems import (
+    Place,
+    behind_view,
+    is_object_store,
+    located,
+    prefix,
+)
 from howdah.spark.common.gauge import Amount
 from howdah.spark.common.progress import Progress
 from howdah.spark.common.reported import most_attempts
@@ -193,7 +199,7 @@ class _Job:
     def _work_directory(self) -> str | None:
         if self._options.work_path is None:
             return None
-        return self._fs.resolve(self._options.work_path)
+        return self._fs.resolve(behind_view(self._options.work_path, self._conf, self._user))
 
     # --- the run -----------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.registry import connect
 from howdah.spark.common.failures import from_spark
-from howdah.spark.common.filesystems import Place
+from howdah.spark.common.filesystems import Place, behind_view
 from howdah.spark.common.progress import ProgressLine, listing_progress
 from howdah.spark.common.reported import (
     FAILURE_COLUMNS,
@@ -103,6 +103,7 @@ def namespace(
     >>> ns.where("type = 'file'").groupBy("owner").sum("space").show()  # doctest: +SKIP
     """
     configuration = Configuration.load() if conf is None else conf
+    where = behind_view(where, configuration, user)
     located = where if "://" in where else None
     fs = connect(located, conf=configuration, user=user)
     path = fs.resolve(where)

@@ -26,7 +26,7 @@ from howdah.fs.hdfs.replicas import Replicas
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
 from howdah.spark.common.failures import from_spark
-from howdah.spark.common.filesystems import Place
+from howdah.spark.common.filesystems import Place, sources_behind_views
 from howdah.spark.common.progress import (
     ProgressLine,
     clock,
@@ -200,7 +200,7 @@ def _look_at(
 ) -> tuple[Place, list[FileStatus]]:
     places: dict[Place, None] = {}
     roots: dict[str, FileStatus] = {}
-    for target in targets:
+    for target in sources_behind_views(targets, conf, user):
         located = target if "://" in target else None
         fs = connect(located, conf=conf, user=user)
         Replicas(fs)  # refuses filesystems without replicas
