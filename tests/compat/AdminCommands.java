@@ -4,6 +4,7 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.lang.reflect.Constructor;
 import java.util.Arrays;
+import org.apache.hadoop.fs.FsShell;
 import org.apache.hadoop.hdfs.HdfsConfiguration;
 import org.apache.hadoop.hdfs.tools.DFSAdmin;
 import org.apache.hadoop.hdfs.tools.DiskBalancerCLI;
@@ -13,8 +14,8 @@ import org.apache.hadoop.util.Tool;
 import org.apache.hadoop.util.ToolRunner;
 
 /**
- * Runs each argument, a command line with tabs between its words, as `hdfs` would: `dfsadmin`,
- * `diskbalancer` or `getconf` and what belongs to it.
+ * Runs each argument, a command line with tabs between its words, as `hdfs` would: `dfs`,
+ * `dfsadmin`, `diskbalancer` or `getconf` and what belongs to it.
  */
 public class AdminCommands {
   public static void main(String[] commands) {
@@ -51,6 +52,9 @@ public class AdminCommands {
   static Tool tool(String name) throws Exception {
     if (name.equals("dfsadmin")) {
       return new DFSAdmin(new HdfsConfiguration());
+    }
+    if (name.equals("dfs")) {
+      return new FsShell(new HdfsConfiguration());
     }
     if (name.equals("diskbalancer")) {
       return new DiskBalancerCLI(new HdfsConfiguration());

@@ -42,6 +42,23 @@ PLAIN = (
     "-D dfs.namenode.shared.edits.dir=qjournal://localhost:1;localhost:2/a -journalNodes",
     "-D dfs.namenode.shared.edits.dir=file:///a -journalNodes",
 )
+# Of clusters with several nameservices.
+FEDERATED = tuple(
+    f"-D dfs.nameservices=a,b -D dfs.ha.namenodes.b=n1,n2 {addresses} {rest}"
+    for addresses in (
+        " ".join(
+            f"-D dfs.namenode.rpc-address.{name}=localhost:{port}"
+            for name, port in (("a", 1), ("b.n1", 2), ("b.n2", 3))
+        ),
+    )
+    for rest in (
+        "-namenodes",
+        "-nnRpcAddresses",
+        "-D dfs.internal.nameservices=b -nnRpcAddresses",
+        "-D dfs.namenode.servicerpc-address.a=localhost:4 -nnRpcAddresses",
+        "-D dfs.namenode.secondary.http-address.a=localhost:5 -secondaryNameNodes",
+    )
+)
 DFSADMIN = (
     "-report",
     "-report -live",
@@ -93,7 +110,7 @@ def test_the_lines_and_exit_codes_are_those_of_hadoop(
         files = [f"-conf\t{cluster.conf_dir}/{name}-site.xml" for name in ("core", "hdfs")]
         commands = [
             *(["getconf", "\t".join(files), words] for words in GETCONF),
-            *(["getconf", "", words] for words in PLAIN),
+            *(["getconf", "", words] for words in (*PLAIN, *FEDERATED)),
             *(["dfsadmin", "\t".join(files), words] for words in DFSADMIN),
         ]
         lines = ["\t".join("\t".join(each).split()) for each in commands]

@@ -128,14 +128,10 @@ class HadoopSpawner:
         if role == "datanode":
             node = self._layout.datanode(name)
             return {"data": f"{node.host}:{node.data_port}", "ipc": f"{node.host}:{node.ipc_port}"}
-        nameservice = self._layout.nameservice
-        if nameservice is None:
-            (only,) = self._layout.namenodes
-            return {"rpc": only.rpc, "http": only.http}
         if role == "journalnode":
-            journal = nameservice.journalnode(name)
+            journal = self._layout.nameservices[0].journalnode(name)
             return {"rpc": journal.rpc, "http": journal.http}
-        for namenode in nameservice.namenodes:
+        for namenode in self._layout.namenodes:
             if name == namenode.name:
                 return {"rpc": namenode.rpc, "http": namenode.http}
             if name == namenode.controller:
@@ -152,6 +148,7 @@ class MixedCluster(MiniCluster):
         hadoop: Collection[str],
         *,
         namenodes: int = 2,
+        nameservices: Sequence[str] | None = None,
         datanodes: int = 1,
         volumes: int | Sequence[str] = 1,
         conf: Mapping[str, str | int | float | bool] | None = None,
@@ -165,6 +162,7 @@ class MixedCluster(MiniCluster):
             datanodes=datanodes,
             volumes=volumes,
             namenodes=namenodes,
+            nameservices=nameservices,
             zookeeper=namenodes > 1,
             conf=conf,
             dir=dir,
