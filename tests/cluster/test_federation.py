@@ -6,15 +6,20 @@ import getpass
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from howdah.cli.main import main
+from howdah.config import Configuration
 from howdah.errors import HowdahError
 from howdah.fs.hdfs.administration import DatanodeAdministration
+from howdah.namenode.process.format import format_namenode
 from howdah.storage.layout import StorageDirectory
 from howdah.storage.version import NamenodeVersion
 from howdah.testing import MiniCluster
@@ -213,3 +218,104 @@ def test_a_datanode_keeps_its_namenodes_when_the_configuration_is_wrong(
     for name in "ab":
         write(cluster, name, "/still", b"served")
         assert read(cluster, name, "/still") == b"served"
+
+
+class Writer:
+    """Writes files, one after the other, until it is told to end."""
+
+    def __init__(self, cluster: MiniCluster, nameservice: str) -> None:
+        self._cluster = cluster
+        self._nameservice = nameservice
+        self.written: list[str] = []
+        self._stopping = threading.Event()
+        self._failures: list[Exception] = []
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self) -> None:
+        try:
+            with self._cluster.connect(nameservice=self._nameservice) as fs:
+                while not self._stopping.is_set():
+                    path = f"/load/{len(self.written)}"
+                    with fs.create(path) as out:
+                        out.write(path.encode())
+                        out.hflush()
+                        out.write(path.encode())
+                    self.written.append(path)
+        except (HowdahError, OSError) as error:
+            self._failures.append(error)
+
+    def __enter__(self) -> Writer:
+        self._thread.start()
+        wait_until(lambda: self.written, 60)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        self._thread.join(60)
+        assert not self._failures, self._failures
+        with self._cluster.connect(nameservice=self._nameservice) as fs:
+            for path in self.written:
+                with fs.open(path) as source:
+                    assert source.read() == path.encode() * 2
+
+    def go_on(self) -> None:
+        """Wait for two more files."""
+        wanted = len(self.written) + 2
+        wait_until(lambda: len(self.written) >= wanted, 60, "the writer goes on")
+
+
+@pytest.mark.req("FS-045")
+def test_a_writer_goes_on_while_the_namenode_of_another_namespace_is_killed_or_frozen(
+    cluster: MiniCluster,
+) -> None:
+    write(cluster, "b", "/before", b"b")
+    with Writer(cluster, "a") as writer:
+        cluster.pause("namenode1")
+        writer.go_on()
+        cluster.kill("namenode1")
+        writer.go_on()
+        cluster.restart("namenode1")
+        writer.go_on()
+        assert read(cluster, "b", "/before") == b"b"
+
+
+@pytest.mark.req("FS-045")
+def test_a_namenode_of_another_cluster_is_refused_for_its_nameservice_alone(
+    cluster: MiniCluster,
+) -> None:
+    write(cluster, "b", "/mine", b"b")
+    cluster.stop("namenode1")
+    cluster.stop("datanode0")
+    own = cluster.data_dirs("namenode1")[0]
+    aside = own.with_name("aside")
+    own.rename(aside)
+    conf = Configuration.load(cluster.dir / "namenode1" / "conf")
+    format_namenode(conf, cluster_id="CID-another")
+    cluster.start("namenode1")
+    cluster.start("datanode0")
+    wait_until(
+        lambda: "nameservice b is not served" in cluster.log("datanode0"), 60, "it is refused"
+    )
+    assert "Incompatible clusterIDs" in cluster.log("datanode0")
+    write(cluster, "a", "/meanwhile", b"served")
+    assert read(cluster, "a", "/meanwhile") == b"served"
+    cluster.stop("namenode1")
+    shutil.rmtree(own)
+    aside.rename(own)
+    cluster.restart("namenode1")
+    cluster.wait_ready()
+    assert read(cluster, "b", "/mine") == b"b"
+
+
+def test_the_mover_goes_over_all_namespaces(
+    cluster: MiniCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in "ab":
+        write(cluster, name, "/moved", name.encode())
+    command = ["mover", "--conf", str(cluster.conf_dir), "--json"]
+    capsys.readouterr()
+    assert main(command) == 0
+    said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {line["namenode"] for line in said if "namenode" in line} == {"hdfs://a", "hdfs://b"}
+    assert main([*command, "-p", "/moved"]) == 251
+    assert main([*command, "-p", "hdfs://b/moved"]) == 0
