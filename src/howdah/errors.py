@@ -101,6 +101,12 @@ class IllegalArgument(HowdahError, ValueError):
     java_class = "org.apache.hadoop.HadoopIllegalArgumentException"
 
 
+class InvalidRequest(HowdahError, ValueError):
+    """What a request asks for makes no sense, or is beyond a bound."""
+
+    java_class = "org.apache.hadoop.fs.InvalidRequestException"
+
+
 class InvalidPath(HowdahError, ValueError):
     java_class = "org.apache.hadoop.fs.InvalidPathException"
 

@@ -99,3 +99,25 @@ _MONTHS: Final = (
     "Nov",
     "Dec",
 )
+
+
+def duration_text(millis: int) -> str:
+    """Days, hours, minutes and seconds: DFSUtil.durationToString.
+
+    >>> duration_text(90_061_999), duration_text(-1000)
+    ('001:01:01:01', '-000:00:00:01')
+    """
+    minutes, seconds = divmod(abs(millis) // 1000, 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    sign = "-" if millis < 0 else ""
+    return f"{sign}{days:03}:{hours:02}:{minutes:02}:{seconds:02}"
+
+
+def date_text(millis: int) -> str:
+    """A moment of the Unix epoch in local time, by ISO 8601: DFSUtil.dateToIso8601String.
+    Milliseconds as they are for a year that has more than four digits."""
+    try:
+        return f"{datetime.fromtimestamp(millis // 1000).astimezone():%Y-%m-%dT%H:%M:%S%z}"
+    except (OverflowError, ValueError, OSError):
+        return str(millis)

@@ -10,6 +10,14 @@ import pytest
 
 from howdah.cli.main import main
 from howdah.storage.edits import edits as ed
+from howdah.storage.edits.cache_edits import (
+    AddCacheDirectiveOp,
+    AddCachePoolOp,
+    ModifyCacheDirectiveOp,
+    ModifyCachePoolOp,
+    RemoveCacheDirectiveOp,
+    RemoveCachePoolOp,
+)
 from howdah.storage.edits.codec import BODIES, encode_record
 from howdah.storage.edits.segments import Segment, SegmentWriter, read_segment
 
@@ -96,6 +104,12 @@ EDITS: list[ed.Edit] = [
     ed.RenameSnapshotOp(ODD, "s1", "s2", 1795219821354, **IDS),
     ed.DeleteSnapshotOp(ODD, "s2", 1795219821354, **IDS),
     ed.DisallowSnapshotOp(ODD),
+    AddCachePoolOp("pé <1>", "zoë", "staff", 0o755, 1 << 40, 1 << 61, 2, **IDS),
+    ModifyCachePoolOp("p", None, None, 0o1700, None, 3600_000, None, **IDS),
+    AddCacheDirectiveOp(7, ODD, 3, "p", 1795219821354, **IDS),
+    ModifyCacheDirectiveOp(7, None, 2, None, None, **IDS),
+    RemoveCacheDirectiveOp(7, **IDS),
+    RemoveCachePoolOp("p", **IDS),
     ed.RollingUpgradeStartOp(1795219821354),
     ed.RollingUpgradeFinalizeOp(1795219821354),
     ed.DeleteOp(ODD, 1795219821354, **IDS),

@@ -379,6 +379,7 @@ ROOMS = {
     "namenode": (
         "inodes",
         "snapshots",
+        "caching",
         "tree",
         "images",
         "blocks",

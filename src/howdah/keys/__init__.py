@@ -19,6 +19,7 @@ from typing import Any
 from howdah.keys.audit import *
 from howdah.keys.balancer import *
 from howdah.keys.blocks import *
+from howdah.keys.caching import *
 from howdah.keys.client import *
 from howdah.keys.common import *
 from howdah.keys.datanode import *

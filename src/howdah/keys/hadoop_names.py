@@ -125,7 +125,7 @@ dfs.namenode.block-placement-policy.exclude-slow-nodes.enabled
 dfs.namenode.block-placement.min-blocks-for.write dfs.namenode.block.deletion.lock.threshold.ms
 dfs.namenode.block.deletion.unlock.interval.ms dfs.namenode.blockreport.max.lock.hold.time
 dfs.namenode.blockreport.queue.size dfs.namenode.blocks.per.postponedblocks.rescan
-dfs.namenode.caching.enabled dfs.namenode.checkpoint.check.quiet-multiplier
+dfs.namenode.checkpoint.check.quiet-multiplier
 dfs.namenode.checkpoint.parallel.upload.enabled
 dfs.namenode.corrupt.block.delete.immediately.enabled dfs.namenode.crm.checklocktime.enable
 dfs.namenode.crm.maxlocktime.ms dfs.namenode.crm.sleeptime.ms
@@ -155,7 +155,6 @@ dfs.namenode.kerberos.principal.pattern dfs.namenode.keytab.file
 dfs.namenode.lazypersist.file.scrub.interval.sec dfs.namenode.legacy-oiv-image.dir
 dfs.namenode.lifeline.handler.count dfs.namenode.lifeline.handler.ratio
 dfs.namenode.lifeline.rpc-address dfs.namenode.lifeline.rpc-bind-host
-dfs.namenode.list.cache.directives.num.responses dfs.namenode.list.cache.pools.num.responses
 dfs.namenode.list.encryption.zones.num.responses
 dfs.namenode.list.reencryption.status.num.responses dfs.namenode.lock.detailed-metrics.enabled
 dfs.namenode.lock.model.provider.class dfs.namenode.maintenance.replication.min
@@ -164,7 +163,6 @@ dfs.namenode.max-num-blocks-to-log dfs.namenode.max.full.block.report.leases
 dfs.namenode.max.objects dfs.namenode.max.slowpeer.collect.nodes
 dfs.namenode.metrics.logger.period.seconds dfs.namenode.name.cache.threshold
 dfs.namenode.observer.enabled dfs.namenode.path.based.cache.block.map.allocation.percent
-dfs.namenode.path.based.cache.refresh.interval.ms dfs.namenode.path.based.cache.retry.interval.ms
 dfs.namenode.plugins dfs.namenode.provided.enabled dfs.namenode.quota.init-threads
 dfs.namenode.random.node.order.enabled dfs.namenode.read-lock-reporting-threshold-ms
 dfs.namenode.read.considerLoad dfs.namenode.read.considerStorageType

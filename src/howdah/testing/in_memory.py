@@ -100,6 +100,9 @@ class InMemoryDatanode:
     """For its next full report, if it has asked for a lease and got one."""
     kind: types_pb2.StorageTypeProto = types_pb2.DISK
     """Of all its volumes."""
+    cache_capacity_bytes: int = 0
+    cached: set[int] = field(default_factory=set)
+    """Blocks in its cache."""
     heard: datanode_namenode_pb2.NNHAStatusHeartbeatProto | None = None
     """What the last answer to a heartbeat said of the namenode's role."""
 
@@ -158,6 +161,8 @@ class InMemoryDatanode:
                 xceiverCount=self.connections,
                 xmitsInProgress=self.copies,
                 requestFullBlockReportLease=wants_lease,
+                cacheCapacity=self.cache_capacity_bytes,
+                cacheUsed=sum(self._length_bytes(block_id) for block_id in self.cached),
                 reports=[
                     types_pb2.StorageReportProto(
                         storageUuid=storage_id,
@@ -208,6 +213,32 @@ class InMemoryDatanode:
         )
         assert isinstance(answer, datanode_namenode_pb2.BlockReportResponseProto)
         return answer
+
+    def cache(self, *, reports: bool = True) -> None:
+        """A heartbeat, and what it says of the cache is done and reported."""
+        actions = datanode_namenode_pb2.BlockIdCommandProto
+        for command in self.heartbeat():
+            block_ids = set(command.blkIdCmd.blockIds)
+            if command.blkIdCmd.action == actions.UNCACHE:
+                self.cached -= block_ids
+            else:
+                self.cached |= block_ids
+        if reports:
+            self.cache_report()
+
+    def cache_report(self) -> None:
+        """All that is in its cache."""
+        self.namenode.call(
+            "cacheReport",
+            datanode_namenode_pb2.CacheReportRequestProto(
+                registration=self.registration(), blockPoolId=POOL_ID, blocks=sorted(self.cached)
+            ),
+            address=self.ip,
+        )
+
+    def _length_bytes(self, block_id: int) -> int:
+        found = [held[block_id] for held in self.replicas.values() if block_id in held]
+        return found[0].length_bytes if found else 0
 
     def store(
         self,
@@ -429,6 +460,7 @@ class InMemoryNamenode:
         self.core.tick()
         deque(self.core.membership_round() or (), maxlen=0)
         deque(self.core.redundancy_round(), maxlen=0)
+        deque(self.core.caching_round() or (), maxlen=0)
         self.client.look_at_waiting()
         said = [line for lines in self.leases.round() for line in lines]
         while self.core.reap():

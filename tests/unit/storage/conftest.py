@@ -23,6 +23,7 @@ _BITS = {
     "storage_policy_id": 8,
     "erasure_coding_policy_id": 8,
     "policy_id": 8,
+    "default_replication": 16,
 }
 
 

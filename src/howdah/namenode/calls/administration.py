@@ -94,6 +94,7 @@ class Administration:
             if node.alive:
                 core.datanodes.lose(node)
                 core.blocks.node_gone(node)
+                core.caching.node_gone(node)
         core.update_safe_mode()
 
     def apply_racks(self, racks: RackMap) -> None:

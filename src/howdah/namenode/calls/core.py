@@ -32,6 +32,7 @@ from howdah.namenode.blocks.policies import BY_DEFAULT, Policy
 from howdah.namenode.blocks.reconstruction import Reconstruction, Streams
 from howdah.namenode.blocks.safe_mode import SafeMode
 from howdah.namenode.blocks.topology import RackMap
+from howdah.namenode.calls.caching import Caching
 from howdah.namenode.calls.permissions import Access, Identity, Permissions
 from howdah.namenode.calls.retry_cache import RetryCache
 from howdah.namenode.inodes import acls, paths, storage_policies
@@ -136,6 +137,11 @@ class Settings:
     leaving_blocks_per_round: int = 500_000
     leaving_nodes_at_once: int = 100
     retry_cache_expiry_ms: int = 600_000
+    caching_enabled: bool = True
+    cache_refresh_ms: int = 30_000
+    cache_retry_ms: int = 30_000
+    cache_pools_limit: int = 100
+    cache_directives_limit: int = 100
 
 
 @dataclass(slots=True)
@@ -230,6 +236,16 @@ class Core:
             is_open=lambda block: namespace.file_of(block).under_construction,
             changed=network.note,
         )
+        self.caching = Caching(
+            namespace,
+            self.blocks,
+            self.datanodes,
+            clock,
+            dice,
+            enabled=settings.caching_enabled,
+            refresh_ms=settings.cache_refresh_ms,
+            retry_ms=settings.cache_retry_ms,
+        )
         self.retry_cache = RetryCache(settings.retry_cache_expiry_ms)
         namespace.follow_blocks(self.blocks.follow)
         namespace.follow_calls(self._call_logged)
@@ -244,7 +260,7 @@ class Core:
         failed halfway. Set once, and for good."""
         self.writable = True
         """Whether edits may be made: in an active namenode only."""
-        self.on_role: list[Callable[[], None]] = []
+        self.on_role: list[Callable[[], None]] = [self.caching.role_changed]
         """Called after the role has changed to active, or from active or standby to standby."""
         self.when_broken: Callable[[str], None] = lambda why: None
         """Called when that happens: the shell stops."""
@@ -643,6 +659,7 @@ class Core:
                 consequence,
             )
             self.membership.died(node)
+            self.caching.node_gone(node)
         self.update_safe_mode()
 
     def _take_lifelines(self, now_ms: int) -> None:
@@ -683,6 +700,10 @@ class Core:
             yield
             if self.safe_mode.on or not self.writable:
                 return
+
+    def caching_round(self) -> Generator[None, None, None] | None:
+        """What is to be cached where is planned anew, in slices, if that is due."""
+        return self.caching.round() if self.writable and not self.safe_mode.on else None
 
     def gets_blocks_last(self, now_ms: int) -> Callable[[Datanode], bool]:
         """The question whether a datanode gets replicas only where there is no other: one that is

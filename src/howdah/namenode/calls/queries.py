@@ -5,7 +5,7 @@ Hadoop's `FSDirStatAndListingOp`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator
+from collections.abc import Callable, Collection, Generator, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -52,6 +52,8 @@ class Located:
     offset_bytes: int
     places: list[Storage]
     is_corrupt: bool
+    cached_on: Iterable[object] = ()
+    """Datanodes that have the block in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +229,13 @@ class Queries:
         is_corrupt = not places and bool(block.corrupt) and not block.replicas
         if is_corrupt:
             places = list(block.corrupt)
-        return Located(block, offset_bytes, self.nearest_first(places, client_ip), is_corrupt)
+        return Located(
+            block,
+            offset_bytes,
+            self.nearest_first(places, client_ip),
+            is_corrupt,
+            self._core.caching.cached_on(block.block_id),
+        )
 
     def nearest_first(self, places: list[Storage], client_ip: str) -> list[Storage]:
         """Sorted by distance from the client, stale nodes last, equals shuffled (FS-089). Behind

@@ -107,6 +107,7 @@ class Active:
         self.duties: Final = Duties(
             [
                 Duty("redundancy work", self._redundancy),
+                Duty("cache planning", self._plan_caching),
                 Duty("pending answers", parts.answers.look_at_waiting),
                 Duty("lease recovery", parts.leases.round),
                 Duty("block warnings", self._warn),
@@ -158,6 +159,10 @@ class Active:
             return None
         self._next_redundancy_ms = now_ms + self._parts.redundancy_interval_ms
         return (() for _ in self._core.redundancy_round())
+
+    def _plan_caching(self) -> Round | None:
+        slices = self._core.caching_round()
+        return None if slices is None else (() for _ in slices)
 
     def _warn(self) -> None:
         for line in self._parts.warnings.work():

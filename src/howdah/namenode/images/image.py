@@ -18,6 +18,7 @@ from howdah import errors
 from howdah.namenode.images.restored_snapshots import RestoredSnapshots
 from howdah.namenode.images.rows import Filling, Gathering, Impossible, attached
 from howdah.namenode.images.snapshots import SnapshotRecords
+from howdah.namenode.inodes.effects import EditDoesNotFit
 from howdah.namenode.inodes.features import UNLIMITED, Quota
 from howdah.namenode.inodes.file_blocks import edit_blocks
 from howdah.namenode.inodes.inodes import (
@@ -101,7 +102,7 @@ def write_image(
         records.references,
     )
     writer.secrets(rec.SecretsRecord())
-    writer.cache(rec.CacheRecord())
+    writer.cache(namespace.caching.record())
     writer.finish()
 
 
@@ -214,6 +215,7 @@ def read_image(source: Source, name: str) -> tuple[Namespace, rec.NamesystemReco
         _end_leases(namespace)
         namespace.tally.count_all(namespace.inodes)
         namespace.marks.find_all(namespace.inodes)
+        _load_caching(namespace, reader.cache())
     except OverflowError as error:
         raise errors.CorruptImage(f"image {name} is damaged: a number is too large") from error
     except _Refused as error:
@@ -221,6 +223,13 @@ def read_image(source: Source, name: str) -> tuple[Namespace, rec.NamesystemReco
     except Impossible as error:
         raise errors.CorruptImage(f"image {name} is damaged: {error}") from None
     return namespace, counters
+
+
+def _load_caching(namespace: Namespace, record: rec.CacheRecord) -> None:
+    try:
+        namespace.caching.load(record)
+    except EditDoesNotFit as error:
+        raise Impossible(f"its cache pools make no sense: {error}") from None
 
 
 class _Refused(Exception):
@@ -393,9 +402,8 @@ def _end_leases(namespace: Namespace) -> None:
 
 
 def _refuse_in_image(reader: ImageReader, counters: rec.NamesystemRecord, name: str) -> None:
-    secrets, cache = reader.secrets(), reader.cache()
+    secrets = reader.secrets()
     for has_it, what in (
-        (cache.pools or cache.directives, "pools of centralised caching"),
         (secrets.keys or secrets.tokens, "delegation tokens"),
         (
             counters.legacy_generation_stamp_limit != _NO_LEGACY_BLOCKS,

@@ -113,6 +113,11 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
         max_streams=conf.get(keys.DFS_NAMENODE_REPLICATION_MAX_STREAMS),
         most_streams=conf.get(keys.DFS_NAMENODE_REPLICATION_MAX_STREAMS_HARD_LIMIT),
         pending_copy_ms=_ms(conf.get(keys.DFS_NAMENODE_RECONSTRUCTION_PENDING_TIMEOUT_SEC)),
+        caching_enabled=conf.get(keys.DFS_NAMENODE_CACHING_ENABLED),
+        cache_refresh_ms=_ms(conf.get(keys.DFS_NAMENODE_PATH_BASED_CACHE_REFRESH_INTERVAL_MS)),
+        cache_retry_ms=_ms(conf.get(keys.DFS_NAMENODE_PATH_BASED_CACHE_RETRY_INTERVAL_MS)),
+        cache_pools_limit=conf.get(keys.DFS_NAMENODE_LIST_CACHE_POOLS_NUM_RESPONSES),
+        cache_directives_limit=conf.get(keys.DFS_NAMENODE_LIST_CACHE_DIRECTIVES_NUM_RESPONSES),
         retry_cache_expiry_ms=_ms(conf.get(keys.DFS_NAMENODE_RETRYCACHE_EXPIRYTIME_MILLIS)),
     )
 

@@ -20,6 +20,7 @@ from howdah.namenode.protocols.client_acls import AclMethods
 from howdah.namenode.protocols.client_administration import NamenodeMethods
 from howdah.namenode.protocols.client_attributes import AttributeMethods
 from howdah.namenode.protocols.client_blocks import BlockMethods
+from howdah.namenode.protocols.client_caching import CacheMethods
 from howdah.namenode.protocols.client_datanodes import DatanodeMethods
 from howdah.namenode.protocols.client_files import FileMethods
 from howdah.namenode.protocols.client_queries import QueryMethods
@@ -67,6 +68,7 @@ class ClientProtocol:
             AclMethods(core),
             XAttrMethods(core),
             SnapshotMethods(core),
+            CacheMethods(core),
             DatanodeMethods(core, self.administration),
             NamenodeMethods(core, self.administration, storage, images, ha_state),
             client_absent.AbsentFeatureMethods(core),

@@ -1,4 +1,4 @@
-"""Features that this namenode does not have: tokens, encryption, erasure coding, caching (pure).
+"""Features that this namenode does not have: tokens, encryption, erasure coding (pure).
 
 Clients ask about some of them in the course of ordinary calls, and get the answer of a
 Hadoop namenode on which the feature is not in use. `REFUSED` are the calls that would use
@@ -31,14 +31,6 @@ REFUSED: Final = frozenset(
         "removeErasureCodingPolicy",
         "enableErasureCodingPolicy",
         "disableErasureCodingPolicy",
-        "addCacheDirective",
-        "modifyCacheDirective",
-        "removeCacheDirective",
-        "listCacheDirectives",
-        "addCachePool",
-        "modifyCachePool",
-        "removeCachePool",
-        "listCachePools",
     }
 )
 

@@ -111,7 +111,7 @@ class DatanodeProtocol:
 
     def service(self) -> Service:
         descriptor = pb.DESCRIPTOR.services_by_name["DatanodeProtocolService"]
-        return Service(self.PROTOCOL, 1, descriptor, self, refused=["cacheReport"])
+        return Service(self.PROTOCOL, 1, descriptor, self)
 
     def version_request(
         self, request: pb.VersionRequestProto, caller: Caller
@@ -179,6 +179,7 @@ class DatanodeProtocol:
                 other.block_count,
             )
             core.blocks.node_gone(other)
+            core.caching.node_gone(other)
             core.membership.forget(other)
         core.membership.obey(node, core.hosts, core.clock.wall_ms())
         answer = pb.RegisterDatanodeResponseProto(registration=registration)
@@ -296,6 +297,8 @@ class DatanodeProtocol:
             core.slow_peers.disks_reported(node, _slow_disks(request), now_ms)
         answer.isSlownode = node in core.slow_peers.slow(now_ms)
         node.transfers_running = request.xmitsInProgress
+        node.cache_capacity_bytes = request.cacheCapacity
+        node.cache_used_bytes = request.cacheUsed
         node.volume_failures = _volume_failures(request.volumeFailureSummary)
         gone = core.datanodes.heartbeat(
             node,
@@ -405,7 +408,30 @@ class DatanodeProtocol:
                 command.blocks.add(blockId=block_id, genStamp=stamp)
                 command.targets.add()
             orders.append(_block_command(command))
+        to_cache, to_uncache = self._core.caching.orders(node)
+        for action, block_ids in (
+            (pb.BlockIdCommandProto.CACHE, to_cache),
+            (pb.BlockIdCommandProto.UNCACHE, to_uncache),
+        ):
+            if block_ids:
+                orders.append(
+                    pb.DatanodeCommandProto(
+                        cmdType=pb.DatanodeCommandProto.BlockIdCommand,
+                        blkIdCmd=pb.BlockIdCommandProto(
+                            action=action, blockPoolId=pool_id, blockIds=block_ids
+                        ),
+                    )
+                )
         return orders
+
+    def cache_report(
+        self, request: pb.CacheReportRequestProto, caller: Caller
+    ) -> pb.CacheReportResponseProto:
+        """All that a datanode has in its cache."""
+        node = self._known(request.registration, caller)
+        if not self._core.caching.reported(node, request.blocks, len(request.blocks)):
+            log.debug("the cache report of datanode %s is not heeded", node.name)
+        return pb.CacheReportResponseProto()
 
     def _deletions(self, node: Datanode) -> list[tuple[int, int]]:
         core = self._core
@@ -598,6 +624,7 @@ class DatanodeProtocol:
         if request.errorCode == pb.ErrorReportRequestProto.FATAL_DISK_ERROR:
             self._core.datanodes.lose(node)
             self._core.blocks.node_gone(node)
+            self._core.caching.node_gone(node)
         return pb.ErrorReportResponseProto()
 
 

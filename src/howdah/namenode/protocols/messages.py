@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from howdah import errors
@@ -135,6 +136,8 @@ def datanode_info(node: Datanode) -> types_pb2.DatanodeInfoProto:
         nonDfsUsed=node.non_dfs_used_bytes,
         xceiverCount=node.xceivers,
         location=node.location,
+        cacheCapacity=node.cache_capacity_bytes,
+        cacheUsed=node.cache_used_bytes,
         # The stubs want an enum of their own; the wire has its number.
         adminState=node.admin_state.value,  # type: ignore[arg-type]
         upgradeDomain=node.upgrade_domain or None,
@@ -164,7 +167,6 @@ def shown_datanode(node: Datanode) -> types_pb2.DatanodeInfoProto:
 def datanode_description(node: Datanode, now_ms: int, wall_ms: int) -> types_pb2.DatanodeInfoProto:
     """The datanode as an administrator sees it, with times."""
     info = datanode_info(node)
-    info.cacheCapacity = info.cacheUsed = 0
     info.lastUpdate = max(wall_ms - now_ms + node.last_heartbeat_ms, 0)
     info.lastUpdateMonotonic = max(node.last_heartbeat_ms, 0)
     # Set, as Hadoop does, where nothing was reported yet, too.
@@ -210,16 +212,18 @@ def located_block(
     places: list[Storage],
     *,
     is_corrupt: bool = False,
+    cached_on: Iterable[object] = (),
     generation_stamp: int | None = None,
 ) -> types_pb2.LocatedBlockProto:
-    """A block with its places, in the order given."""
+    """A block with its places, in the order given; `cached_on` are datanodes."""
+    cached = set(cached_on)
     located = types_pb2.LocatedBlockProto(
         b=extended_block(settings, block),
         offset=offset_bytes,
         corrupt=is_corrupt,
         blockToken=NO_TOKEN,
         locs=[shown_datanode(storage.node) for storage in places],
-        isCached=[False] * len(places),
+        isCached=[storage.node in cached for storage in places],
         storageTypes=[storage.storage_type for storage in places],  # type: ignore[misc]
         storageIDs=[storage.storage_id for storage in places],
     )
@@ -231,7 +235,12 @@ def located_block(
 def located_blocks(settings: Settings, found: Locations) -> types_pb2.LocatedBlocksProto:
     def located(part: Located) -> types_pb2.LocatedBlockProto:
         return located_block(
-            settings, part.block, part.offset_bytes, part.places, is_corrupt=part.is_corrupt
+            settings,
+            part.block,
+            part.offset_bytes,
+            part.places,
+            is_corrupt=part.is_corrupt,
+            cached_on=part.cached_on,
         )
 
     last = found.last

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from howdah import errors
+from howdah.namenode.caching.pools import CachePools
 from howdah.namenode.inodes import paths, storage_policies
 from howdah.namenode.inodes.effects import (
     BlockEvent,
@@ -88,6 +89,7 @@ class Namespace:
         self.failed_edit: edits.Edit | None = None
         """The edit that `apply` raised at. The tree may lie between two transactions."""
         self.rolling_upgrade: Final = RollingUpgrade()
+        self.caching: Final = CachePools()
         # Not used here; kept for whoever reads the next image.
         self.erasure_coding_policies: tuple[ErasureCodingPolicyRecord, ...] = ()
         self._departures: Final = Departures(
@@ -115,6 +117,7 @@ class Namespace:
             edits.StartLogSegmentOp: self._no_change,
             edits.EndLogSegmentOp: self._no_change,
             **self.rolling_upgrade.appliers,
+            **self.caching.appliers,
             **AttributeEdits(
                 self.existing, self._file, self._replication_changed, self.marks
             ).appliers,

@@ -26,6 +26,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from howdah import errors
+from howdah.storage.edits import cache_edits
 from howdah.storage.edits import edits as ed
 from howdah.storage.edits import parts as part
 from howdah.storage.edits.parts import RPC_IDS, Part
@@ -59,6 +60,29 @@ _FILE: Final = (
     part.i64("block_size_bytes"),
     part.blocks("blocks"),
     part.permission("permission"),
+)
+
+_CACHE_DIRECTIVE: Final = (
+    part.flagged(
+        part.i64("directive_id"),
+        part.string("path"),
+        part.i16("replication"),
+        part.string("pool"),
+        part.i64("expiry_ms"),
+    ),
+    RPC_IDS,
+)
+_CACHE_POOL: Final = (
+    part.flagged(
+        part.string("name"),
+        part.string("owner"),
+        part.string("group"),
+        part.i16("mode"),
+        part.i64("limit_bytes"),
+        part.i64("max_relative_expiry_ms"),
+        part.i16("default_replication"),
+    ),
+    RPC_IDS,
 )
 
 BODIES: Final[dict[type[ed.Edit], tuple[Part, ...]]] = {
@@ -183,6 +207,12 @@ BODIES: Final[dict[type[ed.Edit], tuple[Part, ...]]] = {
         part.i64("mtime_ms", since=_SNAPSHOT_MODIFICATION_TIME),
         RPC_IDS,
     ),
+    cache_edits.AddCacheDirectiveOp: _CACHE_DIRECTIVE,
+    cache_edits.ModifyCacheDirectiveOp: _CACHE_DIRECTIVE,
+    cache_edits.RemoveCacheDirectiveOp: (part.i64("directive_id"), RPC_IDS),
+    cache_edits.AddCachePoolOp: _CACHE_POOL,
+    cache_edits.ModifyCachePoolOp: _CACHE_POOL,
+    cache_edits.RemoveCachePoolOp: (part.string("name"), RPC_IDS),
     ed.StartLogSegmentOp: (),
     ed.EndLogSegmentOp: (),
     ed.RollingUpgradeStartOp: (part.i64("time_ms"),),

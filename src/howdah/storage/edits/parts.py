@@ -316,6 +316,34 @@ def xattr_message(path: str, field: str) -> Part:
     return Part((path, field), lambda values: _pack_xattrs(*values), _read_xattrs)
 
 
+# Centralised caching.
+
+
+def flagged(first: Part, *optional: Part) -> Part:
+    """One part, an int32 of flags, and those of the `optional` parts whose flag is set: the
+    first of them has bit 0. The others are None. Hadoop: `FSImageSerialization`."""
+
+    def pack(values: tuple[Any, ...]) -> bytes:
+        flags = sum(1 << bit for bit, value in enumerate(values[1:]) if value is not None)
+        pieces = [
+            part.pack(value)
+            for part, value in zip(optional, values[1:], strict=True)
+            if value is not None
+        ]
+        return first.pack(values[0]) + _I32.pack(flags) + b"".join(pieces)
+
+    def read(cursor: Cursor) -> tuple[Any, ...]:
+        head = first.read(cursor)
+        flags = cursor.i32()
+        if flags < 0 or flags >> len(optional):
+            raise cursor.fail(f"flags {flags:#x} are not known")
+        return head, *(
+            part.read(cursor) if flags >> bit & 1 else None for bit, part in enumerate(optional)
+        )
+
+    return Part((*first.fields, *(part.fields[0] for part in optional)), pack, read)
+
+
 # The call behind an edit.
 
 

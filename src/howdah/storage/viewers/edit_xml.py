@@ -18,6 +18,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from howdah import errors
+from howdah.storage.edits import cache_edits
 from howdah.storage.edits import edits as ed
 
 HEAD: Final = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<EDITS>\n'
@@ -120,6 +121,21 @@ def optional(name: str, field: str) -> Shown:
             yield line(3, name, value)
 
     return Shown(write, lambda data: {field: data.get(name)})
+
+
+def optional_number(name: str, field: str) -> Shown:
+    """Nothing is shown for None."""
+
+    def write(edit: Any) -> Iterator[str]:
+        value = getattr(edit, field)
+        if value is not None:
+            yield line(3, name, str(value))
+
+    def read(data: Element) -> dict[str, Any]:
+        found = data.get(name)
+        return {field: None if found is None else _integer(found, name)}
+
+    return Shown(write, read)
 
 
 def number(name: str, field: str) -> Shown:
@@ -345,6 +361,25 @@ _RENAME: Final = (LENGTH, text("SRC", "src"), text("DST", "dst"), _TIMESTAMP)
 _CLIENT: Final = (text("CLIENT_NAME", "client_name"), text("CLIENT_MACHINE", "client_machine"))
 _XATTRS: Final = _xattrs()
 
+_CACHE_DIRECTIVE: Final = (
+    number("ID", "directive_id"),
+    optional("PATH", "path"),
+    optional_number("REPLICATION", "replication"),
+    optional("POOL", "pool"),
+    optional_number("EXPIRATION", "expiry_ms"),
+    CALL,
+)
+_CACHE_POOL: Final = (
+    text("POOLNAME", "name"),
+    optional("OWNERNAME", "owner"),
+    optional("GROUPNAME", "group"),
+    optional_number("MODE", "mode"),
+    optional_number("LIMIT", "limit_bytes"),
+    optional_number("MAXRELATIVEEXPIRY", "max_relative_expiry_ms"),
+    optional_number("DEFAULTREPLICATION", "default_replication"),
+    CALL,
+)
+
 SHOWN: Final[dict[type[ed.Edit], tuple[Shown, ...]]] = {
     ed.AddOp: (
         *_FILE,
@@ -445,6 +480,12 @@ SHOWN: Final[dict[type[ed.Edit], tuple[Shown, ...]]] = {
         number("MTIME", "mtime_ms"),
         CALL,
     ),
+    cache_edits.AddCacheDirectiveOp: _CACHE_DIRECTIVE,
+    cache_edits.ModifyCacheDirectiveOp: _CACHE_DIRECTIVE,
+    cache_edits.RemoveCacheDirectiveOp: (number("ID", "directive_id"), CALL),
+    cache_edits.AddCachePoolOp: _CACHE_POOL,
+    cache_edits.ModifyCachePoolOp: _CACHE_POOL,
+    cache_edits.RemoveCachePoolOp: (text("POOLNAME", "name"), CALL),
     ed.StartLogSegmentOp: (),
     ed.EndLogSegmentOp: (),
     ed.RollingUpgradeStartOp: (number("STARTTIME", "time_ms"),),

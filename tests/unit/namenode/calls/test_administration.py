@@ -21,19 +21,10 @@ from howdah.proto import refresh_pb2
 from howdah.rpc.service import Caller, snake_case
 from howdah.testing.in_memory import InMemoryNamenode, outcome
 
-NO_CACHING = "there is no centralised cache"
 NO_ENCRYPTION = "nothing is encrypted"
 NO_ERASURE_CODING = "nothing is erasure-coded"
 NO_TOKENS = "there are no delegation tokens to renew or cancel"
 REFUSED = {
-    "addCacheDirective": NO_CACHING,
-    "modifyCacheDirective": NO_CACHING,
-    "removeCacheDirective": NO_CACHING,
-    "listCacheDirectives": NO_CACHING,
-    "addCachePool": NO_CACHING,
-    "modifyCachePool": NO_CACHING,
-    "removeCachePool": NO_CACHING,
-    "listCachePools": NO_CACHING,
     "createEncryptionZone": NO_ENCRYPTION,
     "listEncryptionZones": NO_ENCRYPTION,
     "reencryptEncryptionZone": NO_ENCRYPTION,

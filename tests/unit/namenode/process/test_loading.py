@@ -239,10 +239,10 @@ def test_an_image_with_what_is_not_supported_stops_the_start(roots: list[Path]) 
         writer.children([])
         writer.open_files([])
         writer.snapshots(rec.SnapshotsRecord())
-        writer.secrets(rec.SecretsRecord())
-        writer.cache(rec.CacheRecord(pools=(rec.CachePoolRecord("pool"),)))
+        writer.secrets(rec.SecretsRecord(keys=(rec.DelegationKeyRecord(1, 2, b"k"),)))
+        writer.cache(rec.CacheRecord())
         writer.finish()
 
     save_image([roots[0] / "current"], 90, write)
-    with pytest.raises(errors.UnsupportedOperation, match="it has pools of centralised caching"):
+    with pytest.raises(errors.UnsupportedOperation, match="it has delegation tokens"):
         start(roots)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah import errors
+from howdah.storage.edits import cache_edits
 from howdah.storage.edits import edits as ed
 from howdah.storage.edits.codec import (
     BODIES,
@@ -58,7 +59,8 @@ def test_every_edit_has_an_opcode_of_its_own() -> None:
 
 
 def test_every_edit_class_has_a_record() -> None:
-    kinds = {kind for kind in vars(ed).values() if isinstance(kind, type)}
+    names = {**vars(ed), **vars(cache_edits)}
+    kinds = {kind for kind in names.values() if isinstance(kind, type)}
     concrete = {kind for kind in kinds if issubclass(kind, ed.Edit)} - {ed.Edit, ed.RetryableEdit}
     assert concrete == set(BODIES)
 
@@ -154,7 +156,7 @@ def test_bytes_behind_the_last_field_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("opcode", "name"), [(34, "OP_ADD_CACHE_DIRECTIVE"), (99, "with opcode 99")]
+    ("opcode", "name"), [(49, "OP_ADD_ERASURE_CODING_POLICY"), (99, "with opcode 99")]
 )
 def test_an_operation_that_is_not_known_is_named(opcode: int, name: str) -> None:
     with pytest.raises(errors.UnsupportedOperation, match=name):

@@ -1,0 +1,7 @@
+"""Centralised caching: pools, directives, and which datanode caches which block (pure).
+
+Hadoop's `CacheManager`, `CachePool`, `CacheDirective` and `CacheReplicationMonitor`. `pools` is
+what edits change and images keep; `planner` decides what is cached where, from what datanodes
+report. What clients ask of both is `calls.cache_calls`, what the planner sees of the namespace
+`calls.cache_view`.
+"""

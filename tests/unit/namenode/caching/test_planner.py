@@ -1,0 +1,407 @@
+"""What is cached where: the planner against any history of reports, orders and changes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from howdah.namenode.caching.planner import CacheableFile, CachePlanner, CachingNode
+from howdah.namenode.caching.pools import NEVER_MS, UNLIMITED, CachePools
+from howdah.storage.edits import cache_edits as ce
+
+BLOCK = 100
+
+
+@dataclass(eq=False)
+class Node:
+    """A datanode: memory for some blocks, and what it does with orders."""
+
+    name: str
+    cache_capacity_bytes: int = 10 * BLOCK
+    cached: set[int] = field(default_factory=set)
+
+    @property
+    def cache_used_bytes(self) -> int:
+        return BLOCK * len(self.cached)
+
+    @cache_used_bytes.setter
+    def cache_used_bytes(self, value: int) -> None:
+        raise AssertionError(value)
+
+
+class World:
+    """Files are lists of complete blocks; every block has its holders."""
+
+    def __init__(self) -> None:
+        self.now_ms = 1000
+        self.tree: dict[str, list[list[int]]] = {}
+        self.held: dict[int, list[Node]] = {}
+        self.stale: set[str] = set()
+
+    def files(self, path: str) -> Iterator[CacheableFile]:
+        for blocks in self.tree.get(path, ()):
+            yield CacheableFile(BLOCK * len(blocks), [(block, BLOCK) for block in blocks])
+
+    def length_bytes(self, block_id: int) -> int | None:
+        return BLOCK if block_id in self.held else None
+
+    def holders(self, block_id: int) -> Sequence[Node]:
+        return self.held.get(block_id, ())
+
+    def is_stale(self, node: CachingNode) -> bool:
+        assert isinstance(node, Node)
+        return node.name in self.stale
+
+    def wall_ms(self) -> int:
+        return self.now_ms
+
+
+class Cluster:
+    def __init__(self, nodes: int = 3, retry_ms: int = 30_000) -> None:
+        self.world = World()
+        self.pools = CachePools()
+        self.nodes = [Node(f"dn{n}") for n in range(nodes)]
+        self.planner = CachePlanner(self.pools, self.world, random.Random(7), retry_ms=retry_ms)
+        self.now_ms = 0
+        self.pool("p")
+
+    def pool(self, name: str, limit_bytes: int = UNLIMITED) -> None:
+        op = ce.AddCachePoolOp(name, "o", "g", 0o755, limit_bytes, None, None)
+        self.pools.appliers[ce.AddCachePoolOp](op)
+
+    def directive(
+        self,
+        number: int,
+        path: str,
+        replication: int = 1,
+        *,
+        pool: str = "p",
+        expiry_ms: int = NEVER_MS,
+    ) -> None:
+        op = ce.AddCacheDirectiveOp(number, path, replication, pool, expiry_ms)
+        self.pools.appliers[ce.AddCacheDirectiveOp](op)
+
+    def remove(self, number: int) -> None:
+        op = ce.RemoveCacheDirectiveOp(number)
+        self.pools.appliers[ce.RemoveCacheDirectiveOp](op)
+
+    def file(self, path: str, *blocks: int, on: Sequence[int] = (0, 1, 2)) -> None:
+        self.world.tree.setdefault(path, []).append(list(blocks))
+        for block in blocks:
+            self.world.held[block] = [self.nodes[n] for n in on]
+
+    def rescan(self) -> None:
+        for _ in self.planner.rescan():
+            pass
+
+    def obey(self, node: Node, *, report: bool = True) -> tuple[list[int], list[int]]:
+        """A heartbeat: the orders are carried out as far as there is memory."""
+        self.now_ms += 100_000
+        to_cache, to_uncache = self.planner.orders(node, self.now_ms)
+        node.cached -= set(to_uncache)
+        for block in to_cache:
+            if node.cache_used_bytes + BLOCK <= node.cache_capacity_bytes:
+                node.cached.add(block)
+        if report:
+            self.planner.reported(node, node.cached)
+        return to_cache, to_uncache
+
+    def settle(self) -> None:
+        for _ in range(3):
+            self.rescan()
+            for node in self.nodes:
+                self.obey(node)
+
+    def copies(self, block: int) -> int:
+        return sum(block in node.cached for node in self.nodes)
+
+
+@pytest.mark.req("FS-037")
+@pytest.mark.req("FS-171")
+def test_a_block_is_cached_on_one_of_its_holders() -> None:
+    cluster = Cluster()
+    cluster.file("/a", 1, 2, on=(1,))
+    cluster.directive(1, "/a")
+    cluster.settle()
+    assert [node.cached for node in cluster.nodes] == [set(), {1, 2}, set()]
+    assert list(cluster.planner.cached_on(1)) == [cluster.nodes[1]]
+
+
+@pytest.mark.req("FS-038")
+def test_as_many_datanodes_cache_a_block_as_the_directives_ask_for_at_most() -> None:
+    cluster = Cluster()
+    cluster.file("/a", 1)
+    cluster.directive(1, "/a", 2)
+    cluster.directive(2, "/a", 1)
+    cluster.settle()
+    assert cluster.copies(1) == 2
+    cluster.directive(3, "/a", 9)
+    cluster.settle()
+    assert cluster.copies(1) == 3
+
+
+@pytest.mark.req("FS-041")
+def test_after_its_expiry_a_directive_caches_nothing() -> None:
+    cluster = Cluster()
+    cluster.file("/a", 1)
+    cluster.directive(1, "/a", expiry_ms=2000)
+    cluster.settle()
+    assert cluster.copies(1) == 1
+    cluster.world.now_ms = 2000
+    cluster.settle()
+    assert cluster.copies(1) == 0
+    assert cluster.planner.is_outdated is False
+
+
+def test_what_no_directive_asks_for_is_uncached() -> None:
+    cluster = Cluster()
+    cluster.file("/a", 1)
+    cluster.directive(1, "/a")
+    cluster.settle()
+    cluster.remove(1)
+    cluster.settle()
+    assert cluster.copies(1) == 0
+    assert cluster.planner.is_idle
+
+
+def test_what_a_datanode_caches_on_its_own_is_uncached() -> None:
+    cluster = Cluster()
+    cluster.nodes[0].cached.add(77)
+    cluster.planner.reported(cluster.nodes[0], {77})
+    cluster.settle()
+    assert cluster.nodes[0].cached == set()
+
+
+def test_no_datanode_is_asked_for_more_than_its_memory() -> None:
+    cluster = Cluster(1)
+    cluster.nodes[0].cache_capacity_bytes = 2 * BLOCK
+    cluster.file("/a", 1, 2, 3, on=(0,))
+    cluster.directive(1, "/a")
+    cluster.rescan()
+    assert cluster.planner.orders(cluster.nodes[0], 0) == ([1, 2], [])
+
+
+def test_the_oldest_directive_comes_first_when_memory_is_short() -> None:
+    cluster = Cluster(1)
+    cluster.nodes[0].cache_capacity_bytes = 2 * BLOCK
+    cluster.file("/new", 1, 2, on=(0,))
+    cluster.file("/old", 3, on=(0,))
+    cluster.directive(1, "/old")
+    cluster.directive(2, "/new")
+    cluster.settle()
+    assert cluster.nodes[0].cached == {3, 1}
+
+
+def test_memory_that_is_given_up_is_planned_with() -> None:
+    cluster = Cluster(1)
+    cluster.nodes[0].cache_capacity_bytes = BLOCK
+    cluster.file("/a", 1, on=(0,))
+    cluster.file("/b", 2, on=(0,))
+    cluster.directive(1, "/a")
+    cluster.settle()
+    cluster.remove(1)
+    cluster.directive(2, "/b")
+    cluster.rescan()
+    assert cluster.obey(cluster.nodes[0]) == ([2], [1])
+    assert cluster.nodes[0].cached == {2}
+
+
+def test_a_stale_datanode_comes_last() -> None:
+    cluster = Cluster()
+    cluster.world.stale = {"dn0", "dn1"}
+    cluster.file("/a", 1)
+    cluster.directive(1, "/a")
+    cluster.settle()
+    assert cluster.nodes[2].cached == {1}
+
+
+def test_the_surplus_leaves_where_memory_is_shortest() -> None:
+    cluster = Cluster()
+    cluster.file("/a", 1)
+    cluster.directive(1, "/a", 3)
+    cluster.settle()
+    cluster.nodes[1].cache_capacity_bytes = BLOCK
+    cluster.remove(1)
+    cluster.directive(2, "/a", 2)
+    cluster.settle()
+    assert [1 in node.cached for node in cluster.nodes] == [True, False, True]
+
+
+def test_an_order_is_repeated_after_the_retry_interval() -> None:
+    cluster = Cluster(1)
+    node = cluster.nodes[0]
+    cluster.file("/a", 1, on=(0,))
+    cluster.directive(1, "/a")
+    cluster.rescan()
+    assert cluster.planner.orders(node, 0) == ([1], [])
+    assert cluster.planner.orders(node, 29_999) == ([], [])
+    assert cluster.planner.orders(node, 30_000) == ([1], [])
+
+
+def test_the_cache_of_a_dead_datanode_is_made_good_elsewhere() -> None:
+    cluster = Cluster()
+    cluster.file("/a", 1)
+    cluster.directive(1, "/a")
+    cluster.settle()
+    (dead,) = cluster.planner.cached_on(1)
+    assert isinstance(dead, Node)
+    cluster.world.held[1].remove(dead)
+    cluster.nodes.remove(dead)
+    cluster.planner.forget(dead)
+    assert list(cluster.planner.cached_on(1)) == []
+    cluster.settle()
+    assert cluster.copies(1) == 1
+
+
+def test_an_order_goes_when_its_datanode_has_the_replica_no_more() -> None:
+    cluster = Cluster()
+    cluster.file("/a", 1, on=(0,))
+    cluster.directive(1, "/a")
+    cluster.rescan()
+    cluster.world.held[1] = [cluster.nodes[2]]
+    cluster.rescan()
+    assert cluster.planner.orders(cluster.nodes[0], 0) == ([], [])
+    assert cluster.planner.orders(cluster.nodes[2], 0) == ([1], [])
+
+
+def test_a_pool_at_its_limit_caches_the_files_that_fit() -> None:
+    cluster = Cluster()
+    cluster.pool("small", 3 * BLOCK)
+    cluster.file("/d", 1, 2)
+    cluster.file("/d", 3)
+    cluster.file("/d", 4)
+    cluster.directive(1, "/d", pool="small")
+    cluster.settle()
+    cluster.rescan()
+    assert [cluster.copies(block) for block in (1, 2, 3, 4)] == [1, 1, 1, 0]
+    (directive,) = cluster.pools.directives_after(0)
+    figures = cluster.planner.of_directive(directive)
+    assert (figures.bytes_needed, figures.bytes_cached) == (4 * BLOCK, 3 * BLOCK)
+    assert (figures.files_needed, figures.files_cached) == (3, 2)
+    pool = cluster.pools.pool("small")
+    assert pool is not None
+    assert cluster.planner.of_pool(pool) == figures
+
+
+def test_long_work_is_cut_into_slices() -> None:
+    cluster = Cluster()
+    for block in range(3000):
+        cluster.file("/d", block)
+    cluster.directive(1, "/d")
+    assert sum(1 for _ in cluster.planner.rescan()) > 5
+
+
+class AnyHistory(RuleBasedStateMachine):
+    """Files, directives, datanodes and reports come and go in any order, rescans run beside
+    each other; then everything is left alone, and the plan comes true."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cluster = Cluster(4)
+        for node in self.cluster.nodes:
+            node.cache_capacity_bytes = 4 * BLOCK
+        self.numbers = iter(range(1, 10_000))
+        self.rescans: list[Iterator[None]] = []
+
+    blocks = st.integers(1, 12)
+    places = st.lists(st.integers(0, 3), min_size=1, max_size=3, unique=True)
+
+    @rule(path=st.sampled_from("abc"), block=blocks, on=places)
+    def write(self, path: str, block: int, on: list[int]) -> None:
+        if block not in self.cluster.world.held:
+            self.cluster.file(path, block, on=on)
+
+    @rule(block=blocks)
+    def delete(self, block: int) -> None:
+        self.cluster.world.held.pop(block, None)
+        for files in self.cluster.world.tree.values():
+            files[:] = [blocks for blocks in files if block not in blocks]
+
+    @rule(path=st.sampled_from("abc"), replication=st.integers(1, 3), ttl=st.integers(1, 50))
+    def direct(self, path: str, replication: int, ttl: int) -> None:
+        number = next(self.numbers)
+        expiry_ms = self.cluster.world.now_ms + ttl
+        self.cluster.directive(number, path, replication, expiry_ms=expiry_ms)
+
+    @rule(pick=st.integers(0, 100))
+    def undirect(self, pick: int) -> None:
+        found = list(self.cluster.pools.directives_after(0))
+        if found:
+            self.cluster.remove(found[pick % len(found)].directive_id)
+
+    @rule(ms=st.integers(1, 30))
+    def wait(self, ms: int) -> None:
+        self.cluster.world.now_ms += ms
+
+    @rule()
+    def begin_rescan(self) -> None:
+        self.rescans.append(self.cluster.planner.rescan())
+
+    @rule(pick=st.integers(0, 5))
+    def go_on(self, pick: int) -> None:
+        if self.rescans:
+            running = self.rescans[pick % len(self.rescans)]
+            if next(running, running) is running:
+                self.rescans.remove(running)
+
+    @rule(which=st.integers(0, 3), report=st.booleans())
+    def heartbeat(self, which: int, report: bool) -> None:
+        self.cluster.obey(self.cluster.nodes[which], report=report)
+
+    @rule(which=st.integers(0, 3))
+    def restart(self, which: int) -> None:
+        node = self.cluster.nodes[which]
+        node.cached.clear()
+        self.cluster.planner.forget(node)
+
+    @rule()
+    def fail_over(self) -> None:
+        self.cluster.planner.start_over()
+
+    @invariant()
+    def index_and_nodes_agree(self) -> None:
+        planner = self.cluster.planner
+        for node, mine in planner._nodes.items():
+            assert all(node in planner._cached_on[block] for block in mine.cached)
+            assert all(node in planner._pending_on[block] for block in mine.to_cache)
+            assert set(mine.to_uncache) <= mine.cached
+            assert not mine.cached & set(mine.to_cache)
+            expected = sum(mine.to_uncache.values()) - sum(mine.to_cache.values())
+            assert mine.balance_bytes == expected
+        assert all(planner._cached_on.values())
+        assert all(planner._pending_on.values())
+
+    def teardown(self) -> None:
+        cluster = self.cluster
+        for running in self.rescans:
+            for _ in running:
+                pass
+        for node in cluster.nodes:
+            node.cache_capacity_bytes = 100 * BLOCK
+            cluster.obey(node)
+        for _ in range(3):
+            cluster.settle()
+        wanted: dict[int, int] = {}
+        for directive in cluster.pools.directives_after(0):
+            if directive.expiry_ms > cluster.world.now_ms:
+                for file in cluster.world.files(directive.path):
+                    for block, _ in file.blocks:
+                        most = min(directive.replication, len(cluster.world.held[block]))
+                        wanted[block] = max(wanted.get(block, 0), most)
+        have = {block: cluster.copies(block) for node in cluster.nodes for block in node.cached}
+        assert have == wanted
+
+
+TestAnyHistory = AnyHistory.TestCase
+TestAnyHistory.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+
+
+@given(weights=st.lists(st.integers(1, 100), min_size=1, max_size=5))
+def test_the_draw_picks_one_of_them(weights: list[int]) -> None:
+    assert 0 <= Cluster().planner._draw(weights) < len(weights)

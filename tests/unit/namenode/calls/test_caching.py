@@ -1,0 +1,153 @@
+"""Centralised caching from a directive to the orders of datanodes, through both protocols."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from howdah.namenode.calls.core import Settings
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import datanode_namenode_pb2 as dn
+from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def cached(client: Any, nodes: list[InMemoryDatanode], namenode: InMemoryNamenode) -> int:
+    """A file in /d under a directive; the id of its block."""
+    for node in nodes:
+        node.cache_capacity_bytes = MIB
+        node.heartbeat()
+    file = client.write("/d/a", 1000)
+    add_pool(client)
+    direct(client, "/d")
+    namenode.tick()
+    return int(file.blocks[0].block_id)
+
+
+def add_pool(client: Any) -> None:
+    info = pb.CachePoolInfoProto(poolName="p", groupName="g")
+    client.call("addCachePool", pb.AddCachePoolRequestProto(info=info))
+
+
+def direct(client: Any, path: str, replication: int = 1) -> int:
+    info = pb.CacheDirectiveInfoProto(path=path, pool="p", replication=replication)
+    answer = client.call("addCacheDirective", pb.AddCacheDirectiveRequestProto(info=info))
+    return int(answer.id)
+
+
+def stats(client: Any) -> Any:
+    request = pb.ListCacheDirectivesRequestProto(prevId=0, filter=pb.CacheDirectiveInfoProto())
+    return client.call("listCacheDirectives", request).elements[0].stats
+
+
+def holder(nodes: list[InMemoryDatanode], block_id: int) -> InMemoryDatanode:
+    (found,) = [n for n in nodes if any(block_id in held for held in n.replicas.values())]
+    return found
+
+
+@pytest.mark.req("FS-037")
+@pytest.mark.req("FS-039")
+def test_a_heartbeat_brings_the_order_and_readers_learn_of_the_cache(
+    client: Any, nodes: list[InMemoryDatanode], namenode: InMemoryNamenode, cached: int
+) -> None:
+    (located,) = client.locations("/d/a").blocks
+    assert list(located.isCached) == [False]
+    for node in nodes:
+        node.cache()
+    assert holder(nodes, cached).cached == {cached}
+    (located,) = client.locations("/d/a").blocks
+    assert list(located.isCached) == [True]
+    namenode.tick(1000)
+    assert (stats(client).bytesCached, stats(client).filesCached) == (1000, 1)
+
+
+def test_a_datanode_without_memory_gets_no_order(
+    client: Any, nodes: list[InMemoryDatanode], namenode: InMemoryNamenode
+) -> None:
+    client.write("/d/a", 1000)
+    add_pool(client)
+    direct(client, "/d")
+    namenode.tick()
+    for node in nodes:
+        assert not [c for c in node.heartbeat() if c.HasField("blkIdCmd")]
+    assert (stats(client).bytesNeeded, stats(client).bytesCached) == (1000, 0)
+
+
+def test_a_deleted_file_is_uncached(
+    client: Any, nodes: list[InMemoryDatanode], namenode: InMemoryNamenode, cached: int
+) -> None:
+    node = holder(nodes, cached)
+    node.cache()
+    client.delete("/d/a")
+    namenode.tick(30_000)
+    orders = [c.blkIdCmd for c in node.heartbeat() if c.HasField("blkIdCmd")]
+    assert [(o.action, list(o.blockIds)) for o in orders] == [
+        (dn.BlockIdCommandProto.UNCACHE, [cached])
+    ]
+
+
+def test_a_file_that_comes_into_a_directory_is_cached_at_the_next_rescan(
+    client: Any, nodes: list[InMemoryDatanode], namenode: InMemoryNamenode, cached: int
+) -> None:
+    block_id = client.write("/d/b", 500).blocks[0].block_id
+    namenode.tick(30_000)
+    for node in nodes:
+        node.cache()
+    assert block_id in holder(nodes, block_id).cached
+
+
+def test_a_block_that_is_appended_to_is_not_cached_meanwhile(
+    client: Any, nodes: list[InMemoryDatanode], namenode: InMemoryNamenode, cached: int
+) -> None:
+    node = holder(nodes, cached)
+    node.cache()
+    client.append("/d/a")
+    namenode.tick(30_000)
+    node.cache()
+    assert node.cached == set()
+
+
+def test_a_dead_datanode_caches_nothing(
+    client: Any, nodes: list[InMemoryDatanode], namenode: InMemoryNamenode, cached: int
+) -> None:
+    node = holder(nodes, cached)
+    node.cache()
+    assert list(namenode.core.caching.cached_on(cached)) == [node.known]
+    namenode.tick(namenode.settings.heartbeat_expiry_ms + 1)
+    assert list(namenode.core.caching.cached_on(cached)) == []
+
+
+def test_a_standby_gives_no_orders_and_hears_of_the_cache(
+    client: Any, nodes: list[InMemoryDatanode], namenode: InMemoryNamenode, cached: int
+) -> None:
+    node = holder(nodes, cached)
+    namenode.core.writable = False
+    namenode.core.become_standby()
+    namenode.tick(60_000)
+    assert not [c for c in node.heartbeat() if c.HasField("blkIdCmd")]
+    node.cached = {cached}
+    node.cache_report()
+    assert list(namenode.core.caching.cached_on(cached)) == [node.known]
+
+
+class TestSwitchedOff:
+    @pytest.fixture
+    def settings(self) -> Settings:
+        return Settings("", min_block_size_bytes=512, block_size_bytes=1024, caching_enabled=False)
+
+    def test_directives_are_kept_and_nothing_is_cached(
+        self,
+        client: Any,
+        nodes: list[InMemoryDatanode],
+        namenode: InMemoryNamenode,
+        cached: int,
+    ) -> None:
+        node = holder(nodes, cached)
+        assert not [c for c in node.heartbeat() if c.HasField("blkIdCmd")]
+        node.cached = {cached}
+        node.cache_report()
+        assert list(client.locations("/d/a").blocks[0].isCached) == [False]
+        assert stats(client).bytesNeeded == 1000
