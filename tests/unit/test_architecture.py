@@ -370,6 +370,7 @@ ROOMS = {
         "transfer",
         "recovery",
         "lazy_persist",
+        "caching",
         "disk_balancer",
         "process",
         "scanners",

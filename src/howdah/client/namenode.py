@@ -18,6 +18,7 @@ from howdah import errors
 from howdah.client.blocks import LocatedBlock, LocatedBlocks
 from howdah.client.create_flags import block_flags, namenode_bits
 from howdah.client.namenode_attributes import AttributeMethods
+from howdah.client.namenode_caching import CachingMethods
 from howdah.client.namenode_snapshots import SnapshotMethods
 from howdah.client.namenodes.calls import NamenodeCalls
 from howdah.options import CreateFlag, check_mode
@@ -42,7 +43,7 @@ def _paths_of(request: Message) -> tuple[str | None, str | None]:
     return None, None
 
 
-class NamenodeProxy(AttributeMethods, SnapshotMethods):
+class NamenodeProxy(AttributeMethods, SnapshotMethods, CachingMethods):
     """A namespace's ClientProtocol. Thread-safe and fork-safe, as `RpcClient` is."""
 
     def __init__(self, calls: NamenodeCalls) -> None:

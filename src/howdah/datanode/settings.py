@@ -75,7 +75,10 @@ class DataSettings:
 
     latency: LatencySettings = DEFAULT_LATENCY
     memory_bytes: int = 0
-    """What replicas on volumes in memory may take."""
+    """What replicas on volumes in memory and cached ones may take together."""
+    cache_revocation_timeout_s: float = 900.0
+    """How long a replica that is uncached waits for its local readers."""
+    cache_revocation_polling_s: float = 0.5
     lazy_writer_interval_s: float = 60.0
     """Between two rounds that save them to disks."""
     non_local_lazy_persist: bool = False
@@ -111,6 +114,8 @@ class DataSettings:
             disk_balancer=_disk_balancer(conf),
             block_pinning=conf.get(keys.DFS_DATANODE_BLOCK_PINNING_ENABLED),
             memory_bytes=_memory_bytes(conf),
+            cache_revocation_timeout_s=conf.get(keys.DFS_DATANODE_CACHE_REVOCATION_TIMEOUT_MS),
+            cache_revocation_polling_s=conf.get(keys.DFS_DATANODE_CACHE_REVOCATION_POLLING_MS),
             lazy_writer_interval_s=conf.get(keys.DFS_DATANODE_LAZYWRITER_INTERVAL_SEC),
             non_local_lazy_persist=conf.get(keys.DFS_DATANODE_NON_LOCAL_LAZY_PERSIST),
             check_timeout_s=conf.get(keys.DFS_DATANODE_DISK_CHECK_TIMEOUT),

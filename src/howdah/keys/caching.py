@@ -33,3 +33,21 @@ DFS_NAMENODE_LIST_CACHE_DIRECTIVES_NUM_RESPONSES = integer(
     "Cache directives in one answer to a listing.",
     minimum=1,
 )
+DFS_CACHEREPORT_INTERVALMSEC = duration(
+    "dfs.cachereport.intervalMsec",
+    "10000",
+    "ms",
+    "How often a datanode reports all that it caches; changes besides with the next heartbeat.",
+)
+DFS_DATANODE_CACHE_REVOCATION_TIMEOUT_MS = duration(
+    "dfs.datanode.cache.revocation.timeout.ms",
+    "900000",
+    "ms",
+    "How long a replica that is uncached waits for local readers that are in the middle of it.",
+)
+DFS_DATANODE_CACHE_REVOCATION_POLLING_MS = duration(
+    "dfs.datanode.cache.revocation.polling.ms",
+    "500",
+    "ms",
+    "How often those readers are looked at.",
+)

@@ -296,7 +296,7 @@ DFS_DISK_BALANCER_PLAN_VALID_INTERVAL = duration(
 DFS_DATANODE_MAX_LOCKED_MEMORY = size(
     "dfs.datanode.max.locked.memory",
     "0",
-    "Bytes that replicas on [RAM_DISK] volumes may take; 0: nothing is written there.",
+    "Bytes that replicas on [RAM_DISK] volumes and cached ones may take together; 0: none.",
 )
 DFS_DATANODE_LAZYWRITER_INTERVAL_SEC = integer(
     "dfs.datanode.lazywriter.interval.sec",

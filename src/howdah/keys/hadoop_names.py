@@ -17,7 +17,7 @@ dfs.block.access.key.update.interval dfs.block.access.token.lifetime
 dfs.block.access.token.protobuf.enable dfs.block.local-path-access.user
 dfs.block.misreplication.processing.limit dfs.block.placement.ec.classname
 dfs.block.replicator.classname dfs.block.scanner.skip.recent.accessed
-dfs.block.scanner.volume.join.timeout.ms dfs.cachereport.intervalMsec
+dfs.block.scanner.volume.join.timeout.ms
 dfs.checksum.ec.socket-timeout dfs.client.block.reader.remote.buffer.size
 dfs.client.cached.conn.retry dfs.client.congestion.backoff.max.time
 dfs.client.congestion.backoff.mean.time dfs.client.deadnode.detection.enabled
@@ -51,8 +51,8 @@ dfs.client.write.recover.lease.on.close.exception dfs.cluster.administrators
 dfs.content-summary.sleep-microsec dfs.data.transfer.protection
 dfs.data.transfer.saslproperties.resolver.class
 dfs.datanode.block-pinning.enabled dfs.datanode.block.id.layout.upgrade.threads
-dfs.datanode.bp-ready.timeout dfs.datanode.cache.revocation.polling.ms
-dfs.datanode.cache.revocation.timeout.ms dfs.datanode.cached-dfsused.check.interval.ms
+dfs.datanode.bp-ready.timeout
+dfs.datanode.cached-dfsused.check.interval.ms
 dfs.datanode.data.read.bandwidthPerSec dfs.datanode.data.transfer.bandwidthPerSec
 dfs.datanode.data.write.bandwidthPerSec dfs.datanode.directoryscan.max.notify.count
 dfs.datanode.disk.check.min.gap dfs.datanode.disk.check.timeout dfs.datanode.dns.interface

@@ -42,6 +42,10 @@ RECEIPT_NOT_WANTED = 0
 _WORD = struct.Struct("=Q")
 _FLAGS_BYTE = _WORD.size - 1 if sys.byteorder == "little" else 0
 _VALID = 0x80
+_ANCHORABLE = 0x40
+_COUNT = struct.Struct("=I")
+_COUNT_OFFSET = 0 if sys.byteorder == "little" else _WORD.size - _COUNT.size
+_COUNT_MASK = 0x7FFFFFFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,37 @@ class Slots:
     def revoke(self, index: int) -> None:
         """Not valid any more, nor may it be anchored from now on."""
         self._memory[index * SLOT_BYTES + _FLAGS_BYTE] = 0
+
+    def allow_anchors(self, index: int, *, allowed: bool) -> None:
+        """By the datanode, of a valid slot whose replica is locked in memory, or is about not
+        to be."""
+        if self.is_valid(index):
+            flags = _VALID | (_ANCHORABLE if allowed else 0)
+            self._memory[index * SLOT_BYTES + _FLAGS_BYTE] = flags
+
+    def is_anchored(self, index: int) -> bool:
+        return self._count(index) & _COUNT_MASK > 0
+
+    def anchor(self, index: int) -> bool:
+        """By the reader, one thread at a time: from now on until `lift` the replica is in memory,
+        verified. False if it is not."""
+        self._set_count(index, self._count(index) + 1)
+        # The datanode takes the flag away first, and then looks at the count.
+        if self._memory[index * SLOT_BYTES + _FLAGS_BYTE] & _ANCHORABLE:
+            return True
+        self.lift(index)
+        return False
+
+    def lift(self, index: int) -> None:
+        """By the reader: it has read what it wanted."""
+        self._set_count(index, self._count(index) - 1)
+
+    def _count(self, index: int) -> int:
+        count: int = _COUNT.unpack_from(self._memory, index * SLOT_BYTES + _COUNT_OFFSET)[0]
+        return count
+
+    def _set_count(self, index: int, count: int) -> None:
+        _COUNT.pack_into(self._memory, index * SLOT_BYTES + _COUNT_OFFSET, count & _COUNT_MASK)
 
     def release(self) -> None:
         """Let go of the memory; nothing may be asked afterwards."""

@@ -11,7 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from howdah import errors
-from howdah.datanode.channel.messages import BalanceBandwidth, Invalidate, RecoverBlock, Transfer
+from howdah.datanode.channel.messages import (
+    BalanceBandwidth,
+    Cache,
+    Invalidate,
+    RecoverBlock,
+    Transfer,
+)
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType, signed64
@@ -48,6 +54,7 @@ Order = (
     | Transfer
     | RecoverBlock
     | BalanceBandwidth
+    | Cache
 )
 
 
@@ -66,6 +73,8 @@ def decode_orders(commands: Iterable[pb.DatanodeCommandProto]) -> list[Order]:
                 orders += [recovery_order(block) for block in command.recoveryCmd.blocks]
             case pb.DatanodeCommandProto.BalancerBandwidthCommand:
                 orders.append(BalanceBandwidth(signed64(command.balancerCmd.bandwidth)))
+            case pb.DatanodeCommandProto.BlockIdCommand:
+                orders.append(_cache_order(command.blkIdCmd))
             case pb.DatanodeCommandProto.NullDatanodeCommand:
                 continue
             case other:
@@ -100,6 +109,14 @@ def recovery_order(proto: pb.RecoveringBlockProto) -> RecoverBlock | Unsupported
         signed64(proto.newGenStamp),
         tuple(DatanodeAddress.from_proto(node) for node in proto.block.locs),
         target,
+    )
+
+
+def _cache_order(command: pb.BlockIdCommandProto) -> Cache:
+    return Cache(
+        command.blockPoolId,
+        tuple(signed64(block_id) for block_id in command.blockIds),
+        is_over=command.action == pb.BlockIdCommandProto.UNCACHE,
     )
 
 

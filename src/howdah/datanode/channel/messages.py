@@ -184,6 +184,15 @@ class SlowDisk:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheChanged:
+    """Blocks that are kept in memory from now on, and such that are not any more."""
+
+    pool_id: str
+    cached: tuple[int, ...]
+    uncached: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class OutliersFound:
     """What is slow, for the next heartbeat."""
 
@@ -209,6 +218,7 @@ Event = (
     | PoolServed
     | BlockSynchronized
     | OutliersFound
+    | CacheChanged
 )
 
 
@@ -265,6 +275,15 @@ class KeepDeleted:
 
     pool_id: str
     keeps: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """Keep these blocks in memory; or, with `is_over`, do so no more."""
+
+    pool_id: str
+    block_ids: tuple[int, ...]
+    is_over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,6 +437,7 @@ Command = (
     | Reconfigured
     | BalanceBandwidth
     | PlansTaken
+    | Cache
     | Stop
 )
 Message = Event | Command

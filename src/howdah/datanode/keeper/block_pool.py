@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable
 from howdah import errors
 from howdah.datanode.channel.commands import FinalizeUpgrade, Order
 from howdah.datanode.channel.messages import (
+    Cache,
     Command,
     Identity,
     Invalidate,
@@ -243,7 +244,7 @@ def _pools_of(order: Order) -> set[str]:
             return {block.pool_id for block in blocks}
         case Transfer(block) | RecoverBlock(block):
             return {block.pool_id}
-        case FinalizeUpgrade(pool_id):
+        case FinalizeUpgrade(pool_id) | Cache(pool_id):
             return {pool_id}
         case _:
             return set()

@@ -31,6 +31,7 @@ from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.link import Link, LinkClosed
 from howdah.datanode.channel.messages import (
     BlockSynchronized,
+    CacheChanged,
     Command,
     CopiesCounted,
     CorruptFound,
@@ -53,6 +54,7 @@ from howdah.datanode.channel.messages import (
     VolumeFailed,
     VolumeRemoved,
 )
+from howdah.datanode.keeper.cache_reports import CachedBlocks
 from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.keeper.lifeline import lifeline_interval_s
@@ -185,16 +187,20 @@ class Keeper:
             ),
         )
         self._info_port = self._pages.start(conf.get(keys.DFS_DATANODE_HTTP_ADDRESS))
+        self._cached = CachedBlocks()
         self._nameservices = Nameservices(
             addresses,
             self._node,
             directories,
             self._inventory,
             gauges,
+            self._cached,
             ActorSettings(
                 conf.get(keys.DFS_HEARTBEAT_INTERVAL),
                 conf.get(keys.DFS_BLOCKREPORT_INTERVALMSEC),
                 conf.get(keys.DFS_BLOCKREPORT_SPLIT_THRESHOLD),
+                memory_bytes=self._settings.memory_bytes,
+                cache_report_s=conf.get(keys.DFS_CACHEREPORT_INTERVALMSEC),
                 lifelines=lifeline_addresses(conf),
                 lifeline_s=lifeline_interval_s(
                     conf.get(keys.DFS_DATANODE_LIFELINE_INTERVAL_SECONDS),
@@ -354,6 +360,8 @@ class Keeper:
                 self._directory_scanner.pool_served(pool_id)
             case ReplicaSuspect(block, storage_id):
                 self._scanners.suspect(block, storage_id)
+            case CacheChanged():
+                self._cached.apply(message)
             case OutliersFound():
                 self._nameservices.found_slow(message)
             case ShutdownAsked(for_upgrade):

@@ -57,6 +57,7 @@ from howdah.datanode.channel.commands import (
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.messages import (
     BalanceBandwidth,
+    Cache,
     CheckVolumes,
     Command,
     Invalidate,
@@ -66,6 +67,7 @@ from howdah.datanode.channel.messages import (
 )
 from howdah.datanode.keeper import reports
 from howdah.datanode.keeper.block_pool import BlockPool
+from howdah.datanode.keeper.cache_reports import CachedBlocks, CacheReportSchedule
 from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.incremental_reports import AWAY, IncrementalReports, News
 from howdah.datanode.keeper.inventory import Inventory, VolumeState
@@ -96,6 +98,9 @@ class ActorSettings:
     """Where namenodes take lifelines, by where they take heartbeats."""
     lifeline_s: float = 9.0
     """A heartbeat that is so late is followed by a lifeline."""
+    memory_bytes: int = 0
+    """What may be cached; 0: there is nothing to report of it."""
+    cache_report_s: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +131,7 @@ class NamenodeActor:
         directories: DataDirectories,
         inventory: Inventory,
         gauges: Gauges,
+        cached: CachedBlocks,
         settings: ActorSettings,
         *,
         command: Callable[[Command], None],
@@ -165,6 +171,7 @@ class NamenodeActor:
         self._stopping = False
         self._heartbeat_due_s = 0.0
         self._reports = ReportSchedule(settings.report_s)
+        self._cache_reports = CacheReportSchedule(cached, settings.cache_report_s)
         self._refusal_pause_s = settings.refusal_pause_s
         self._is_served = False
         self._registration = pb.DatanodeRegistrationProto()
@@ -356,6 +363,7 @@ class NamenodeActor:
             self._keeps_news = True
             self._heartbeat_due_s = 0.0
             self._reports.registered()
+        self._cache_reports.start_over()
 
     # --- serving ---
 
@@ -365,6 +373,8 @@ class NamenodeActor:
         now_s = time.monotonic()
         if now_s >= self._heartbeat_due_s:
             self._heartbeat(pool_id)
+            if self._settings.memory_bytes and self._cache_reports.is_due(now_s):
+                self._report_cache(pool_id, now_s)
         if self._reports.may_report(now_s):
             self._full_report(pool_id)
         self._news.send_all(self._registration, pool_id)
@@ -411,6 +421,8 @@ class NamenodeActor:
             connections=self._gauges.connections,
             copies=self._gauges.copies,
             want_report_lease=wants_lease,
+            cache_capacity_bytes=self._settings.memory_bytes,
+            cache_used_bytes=self._gauges.locked_bytes,
             failures=self._inventory.failures(),
         )
 
@@ -427,7 +439,7 @@ class NamenodeActor:
         match order:
             case Register():
                 raise _Unknown
-            case Invalidate() | Transfer() | BalanceBandwidth():
+            case Invalidate() | Transfer() | BalanceBandwidth() | Cache():
                 self._command(order)
             case RecoverBlock():
                 self._command(replace(order, ordered_by=self.name))
@@ -437,6 +449,17 @@ class NamenodeActor:
                 self._directories.finalize_upgrade(pool_id)
             case Unsupported(name):
                 log.warning("namenode %s sent a %s, which is not supported", self.name, name)
+
+    def _report_cache(self, pool_id: str, now_s: float) -> None:
+        request = pb.CacheReportRequestProto(
+            registration=self._registration,
+            blockPoolId=pool_id,
+            blocks=self._cache_reports.take(pool_id, now_s),
+        )
+        answer = self._call("cacheReport", request, pb.CacheReportResponseProto)
+        if answer.HasField("cmd"):
+            for order in decode_orders([answer.cmd]):
+                self._obey(order)
 
     def _full_report(self, pool_id: str) -> None:
         started_s = time.monotonic()

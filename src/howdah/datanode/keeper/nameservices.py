@@ -33,6 +33,7 @@ from howdah.datanode.channel.messages import (
     OutliersFound,
 )
 from howdah.datanode.keeper.block_pool import BlockPool
+from howdah.datanode.keeper.cache_reports import CachedBlocks
 from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.incremental_reports import News
 from howdah.datanode.keeper.inventory import Inventory
@@ -99,6 +100,7 @@ class Nameservices:
         directories: DataDirectories,
         inventory: Inventory,
         gauges: Gauges,
+        cached: CachedBlocks,
         settings: ActorSettings,
         *,
         command: Callable[[Command], None],
@@ -113,6 +115,7 @@ class Nameservices:
         self._directories = directories
         self._inventory = inventory
         self._gauges = gauges
+        self._cached = cached
         self._settings = settings
         self._command = command
         self._ready = ready
@@ -142,6 +145,7 @@ class Nameservices:
             self._directories,
             self._inventory,
             self._gauges,
+            self._cached,
             self._settings,
             command=self._command,
             served=self._judge,

@@ -102,6 +102,8 @@ def heartbeat(
     connections: int,
     copies: int,
     want_report_lease: bool,
+    cache_capacity_bytes: int,
+    cache_used_bytes: int,
     failures: VolumeFailures | None,
 ) -> pb.HeartbeatRequestProto:
     request = pb.HeartbeatRequestProto(
@@ -111,6 +113,8 @@ def heartbeat(
         xceiverCount=connections,
         failedVolumes=0 if failures is None else len(failures.locations),
         requestFullBlockReportLease=want_report_lease,
+        cacheCapacity=cache_capacity_bytes,
+        cacheUsed=cache_used_bytes,
     )
     if failures is not None:
         request.volumeFailureSummary.CopyFrom(

@@ -18,8 +18,9 @@ Rules, asserted here and nowhere else:
 - a replica has one record, whatever becomes of it;
 - what an attempt says counts only while its turn is the record's: a replica that was written
   again, or deleted and made anew, meanwhile is not saved by it;
-- locked bytes are those of all records and of what is leaving, and no reservation takes them
-  beyond the limit. Only what a start finds in memory may be more than that.
+- locked bytes are those of all records, of what is leaving, and of replicas on disks that are
+  cached (`datanode.caching`); no reservation takes them beyond the limit. Only what a start
+  finds in memory may be more than that.
 
 Room is counted in whole pages, as the kernel would lock them. Of those that are saved the one
 that was used least recently is evicted first; to be saved, and to be read, is a use.
@@ -95,6 +96,7 @@ class Tracker:
         # The least recently used first.
         self._saved: OrderedDict[Key, None] = OrderedDict()
         self._leaving_bytes = 0
+        self._cached_bytes = 0
         self._locked_bytes = 0
         self._turns = 0
 
@@ -110,7 +112,8 @@ class Tracker:
 
     def recount(self) -> int:
         """Locked bytes, added up."""
-        return self._leaving_bytes + sum(record.locked_bytes for record in self._records.values())
+        held = self._leaving_bytes + self._cached_bytes
+        return held + sum(record.locked_bytes for record in self._records.values())
 
     def find(self, key: Key) -> Record | None:
         return self._records.get(key)
@@ -143,6 +146,24 @@ class Tracker:
             return False
         self._put(Record(key, volume_id, needed, now_s))
         return True
+
+    def hold_cached(self, count_bytes: int) -> bool:
+        """Room for a replica on a disk that is to be kept in memory, too; False if there is
+        none left."""
+        assert self.is_whole_pages(count_bytes), f"{count_bytes} bytes are no whole pages"
+        if count_bytes > self.free_bytes:
+            return False
+        self._cached_bytes += count_bytes
+        self._locked_bytes += count_bytes
+        return True
+
+    def free_cached(self, count_bytes: int) -> None:
+        """It is kept in memory no more."""
+        assert 0 <= count_bytes <= self._cached_bytes, (
+            f"{count_bytes} bytes are said to be free, and {self._cached_bytes} are cached"
+        )
+        self._cached_bytes -= count_bytes
+        self._locked_bytes -= count_bytes
 
     def place(self, key: Key, volume_id: str) -> None:
         """An OPEN replica whose volume is chosen now."""

@@ -17,11 +17,13 @@ import socket
 from dataclasses import dataclass
 from typing import NoReturn
 
+from howdah.datanode.caching.block_cache import BlockCache
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.link import Link, LinkClosed
 from howdah.datanode.channel.messages import (
     AddVolume,
     BalanceBandwidth,
+    Cache,
     CheckVolumes,
     Command,
     CopiesCounted,
@@ -100,6 +102,11 @@ class DataProcess:
             inheritance.gauges.add_to_figure, inheritance.gauges.set_locked_bytes
         )
         self._lazy_writer = LazyWriter(self._store, inheritance.settings.lazy_writer_interval_s)
+        self._cache = BlockCache(
+            self._store,
+            revocation_timeout_s=inheritance.settings.cache_revocation_timeout_s,
+            polling_s=inheritance.settings.cache_revocation_polling_s,
+        )
         self._copies = Copies(self._store, inheritance.settings)
         self._server = DataServer(inheritance.data_listener, self._store, inheritance.settings)
         self._local_server: DataServer | None = None
@@ -198,6 +205,8 @@ class DataProcess:
                 self._recoveries.start(command)
             case Invalidate(blocks):
                 self._workers.invalidate(blocks)
+            case Cache(pool_id, block_ids, is_over):
+                (self._cache.uncache if is_over else self._cache.cache)(pool_id, block_ids)
             case KeepDeleted(pool_id, keeps):
                 self._store.keep_deleted(pool_id, keeps=keeps)
             case Transfer():

@@ -128,6 +128,19 @@ class InMemory:
             self._tell_locked()
         return is_held
 
+    def hold_cached(self, count_bytes: int) -> bool:
+        """Room to keep a replica on a disk in memory as well; False if there is none left."""
+        with self.lock:
+            is_held = self.tracker.hold_cached(count_bytes)
+            self._tell_locked()
+        return is_held
+
+    def free_cached(self, count_bytes: int) -> None:
+        """That room is free again."""
+        with self.lock:
+            self.tracker.free_cached(count_bytes)
+            self._tell_locked()
+
     def adopt(self, pool_id: str, replica: Replica) -> None:
         """A replica that was found on a volume in memory."""
         key = pool_id, replica.block_id

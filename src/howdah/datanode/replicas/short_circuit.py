@@ -17,7 +17,8 @@ Readers may also have mapped a block file into their memory, for as long as they
 Its bytes stay as they are under them: an append only adds to it, a deleted file lives as
 long as it is mapped, and a replica that is cut gets another file (`replica_files`).
 
-Nothing is ever anchored: no replica is locked in memory here.
+A replica that is locked in memory (`datanode.caching`) was verified: its slots say that they may
+be anchored, and a reader that anchors one need not verify what it reads until it lets go.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import mmap
 import os
 import secrets
 import threading
+from collections.abc import Callable
 
 from howdah import errors
 from howdah.transfer.blocks import ExtendedBlock
@@ -71,6 +73,9 @@ class ShortCircuitRegistry:
         self._lock = threading.Lock()
         self._segments: dict[SegmentId, _Segment] = {}
         self._slots: dict[BlockKey, set[SlotId]] = {}
+        self._cached: set[BlockKey] = set()
+        self.on_revoke: Callable[[str, int], None] = lambda pool_id, block_id: None
+        """Told of each replica that changes now; the caller may have the store's lock."""
 
     # --- segments ---
 
@@ -114,6 +119,8 @@ class ShortCircuitRegistry:
             key = (block.pool_id, block.block_id)
             segment.blocks[slot.index] = key
             self._slots.setdefault(key, set()).add(slot)
+            if key in self._cached:
+                segment.slots.allow_anchors(slot.index, allowed=True)
 
     def release(self, slot: SlotId) -> None:
         """The reader has let go of the files. `IllegalArgument` if it had none."""
@@ -125,6 +132,7 @@ class ShortCircuitRegistry:
 
     def revoke(self, pool_id: str, block_id: int) -> None:
         """The replica changes now: no reader may trust what it reads from here on."""
+        self.on_revoke(pool_id, block_id)
         with self._lock:
             slots = self._slots.get((pool_id, block_id))
             if not slots:
@@ -137,6 +145,32 @@ class ShortCircuitRegistry:
             block_id,
             pool_id,
         )
+
+    # --- replicas in memory ---
+
+    def cached(self, pool_id: str, block_id: int) -> None:
+        """The replica is locked in memory: its slots may be anchored."""
+        with self._lock:
+            self._cached.add((pool_id, block_id))
+            self._allow_anchors((pool_id, block_id), allowed=True)
+
+    def uncached(self, pool_id: str, block_id: int) -> None:
+        """It is to go: no slot is anchored from now on."""
+        with self._lock:
+            self._cached.discard((pool_id, block_id))
+            self._allow_anchors((pool_id, block_id), allowed=False)
+
+    def _allow_anchors(self, key: BlockKey, *, allowed: bool) -> None:
+        for slot in self._slots.get(key, ()):
+            self._segments[slot.segment].slots.allow_anchors(slot.index, allowed=allowed)
+
+    def is_anchored(self, pool_id: str, block_id: int) -> bool:
+        """Whether a local reader is in the middle of it."""
+        with self._lock:
+            return any(
+                self._segments[slot.segment].slots.is_anchored(slot.index)
+                for slot in self._slots.get((pool_id, block_id), ())
+            )
 
     def readers_of(self, pool_id: str, block_id: int) -> set[str]:
         """Names of the clients that hold the files of a block."""

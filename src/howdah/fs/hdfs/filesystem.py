@@ -20,8 +20,8 @@ from howdah.forks import made_once
 from howdah.fs import capabilities, paths
 from howdah.fs.api import Progress
 from howdah.fs.builders import HdfsCreateFileBuilder
+from howdah.fs.hdfs.caching import HdfsCaching
 from howdah.fs.hdfs.links import follow_links, follow_links_above
-from howdah.fs.hdfs.snapshots import HdfsSnapshots
 from howdah.fs.hdfs.status import datanode_report, file_status, name_of
 from howdah.fs.path_handle import PathHandle, check_handle, make_handle
 from howdah.fs.paths import PathLike
@@ -100,7 +100,7 @@ class HdfsDataOutputStream(FSDataOutputStream):
         return self._dfs.statistics()
 
 
-class HdfsFileSystem(HdfsSnapshots):
+class HdfsFileSystem(HdfsCaching):
     """One HDFS, as one user."""
 
     scheme = "hdfs"

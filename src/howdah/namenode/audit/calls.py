@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple
 from google.protobuf.message import Message
 
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.wording import date_text, duration_text
 
 _RESET: Final = (1 << 64) - 1
 _DONT_SET: Final = (1 << 63) - 1
@@ -132,6 +133,45 @@ def _rolling_upgrade(request: Any, answer: Any) -> Subject:
     return Subject(f"{action}RollingUpgrade")
 
 
+# Cache pools and directives, as Java prints them.
+
+
+def _pool(request: Any) -> str:
+    info = request.info
+
+    def value(field: str) -> object:
+        return getattr(info, field) if info.HasField(field) else "null"
+
+    mode = f"{info.mode:04o}" if info.HasField("mode") else "null"
+    return (
+        f"{{poolName:{info.poolName}, ownerName:{value('ownerName')}, "
+        f"groupName:{value('groupName')}, mode:{mode}, limit:{value('limit')}, "
+        f"defaultReplication:{value('defaultReplication')}, "
+        f"maxRelativeExpiryMs:{value('maxRelativeExpiry')}}}"
+    )
+
+
+def _directive(info: Any, directive_id: int | None = None) -> str:
+    if directive_id is None and info.HasField("id"):
+        directive_id = info.id
+    parts = [] if directive_id is None else [f"id: {directive_id}"]
+    parts += [
+        f"{field}: {getattr(info, field)}"
+        for field in ("path", "replication", "pool")
+        if info.HasField(field)
+    ]
+    if info.HasField("expiration"):
+        millis = info.expiration.millis
+        shown = duration_text(millis) if info.expiration.isRelative else date_text(millis)
+        parts.append(f"expiration: {shown}")
+    return "{" + ", ".join(parts) + "}"
+
+
+def _add_directive(request: Any, answer: Any) -> Subject:
+    directive_id = None if answer is None else answer.id
+    return Subject("addCacheDirective", _directive(request.info, directive_id))
+
+
 RULES: Final[Mapping[str, Rule]] = {
     # Names and attributes.
     "getFileInfo": _path("getfileinfo"),
@@ -192,6 +232,19 @@ RULES: Final[Mapping[str, Rule]] = {
     "createSnapshot": Rule(_create_snapshot, keeps_answer=True),
     "renameSnapshot": Rule(_rename_snapshot),
     "deleteSnapshot": Rule(_delete_snapshot),
+    # Centralised caching.
+    "addCachePool": Rule(lambda r, _: Subject("addCachePool", _pool(r))),
+    "modifyCachePool": Rule(
+        lambda r, _: Subject("modifyCachePool", f"{{poolName: {r.info.poolName}}}", _pool(r))
+    ),
+    "removeCachePool": Rule(lambda r, _: Subject("removeCachePool", f"{{poolName: {r.poolName}}}")),
+    "listCachePools": _plain("listCachePools"),
+    "addCacheDirective": Rule(_add_directive, keeps_answer=True),
+    "modifyCacheDirective": Rule(
+        lambda r, _: Subject("modifyCacheDirective", f"{{id: {r.info.id}}}", _directive(r.info))
+    ),
+    "removeCacheDirective": Rule(lambda r, _: Subject("removeCacheDirective", f"{{id: {r.id}}}")),
+    "listCacheDirectives": Rule(lambda r, _: Subject("listCacheDirectives", _directive(r.filter))),
     # Of features that are absent: what is asked of them is answered.
     "getErasureCodingPolicies": _plain("getErasureCodingPolicies"),
     "getErasureCodingCodecs": _plain("getErasureCodingCodecs"),

@@ -9,9 +9,9 @@ from howdah.namenode.attributes.basics import AttributeCalls
 from howdah.namenode.attributes.policies import PolicyCalls
 from howdah.namenode.attributes.satisfaction import SatisfactionCalls
 from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.once import Once
 from howdah.namenode.inodes.storage_policies import POLICIES
 from howdah.namenode.protocols import messages
-from howdah.namenode.protocols.once import Once
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Caller
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from howdah import errors
 from howdah.namenode.blocks.datanodes import Storage
 from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.once import Once
 from howdah.namenode.protocols import messages
-from howdah.namenode.protocols.once import Once
 from howdah.namenode.writing.allocation import Writing
 from howdah.namenode.writing.pipelines import PipelineCalls
 from howdah.proto import client_namenode_pb2 as pb

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from howdah import errors
 from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.once import Once
 from howdah.namenode.calls.queries import Queries
 from howdah.namenode.inodes.inodes import Block, BlockState, File
 from howdah.namenode.protocols import messages
-from howdah.namenode.protocols.once import Once
 from howdah.namenode.writing.allocation import Writing
 from howdah.namenode.writing.block_recovery import BlockRecovery
 from howdah.namenode.writing.closing import Closing

@@ -7,11 +7,11 @@ from __future__ import annotations
 from google.protobuf.message import Message
 
 from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.once import Once
 from howdah.namenode.calls.snapshot_diff import SnapshotDiffCalls
 from howdah.namenode.calls.snapshots import SnapshotCalls
 from howdah.namenode.inodes import paths
 from howdah.namenode.protocols import messages
-from howdah.namenode.protocols.once import Once
 from howdah.namenode.snapshots.diff import Made
 from howdah.namenode.snapshots.diff import Path as Names
 from howdah.namenode.tree.snapshot_views import DotSnapshot, root_view

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.links import LinkCalls
+from howdah.namenode.calls.once import Once
 from howdah.namenode.calls.tree import TreeCalls
-from howdah.namenode.protocols.once import Once
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Caller
 

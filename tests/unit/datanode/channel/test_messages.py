@@ -23,6 +23,7 @@ from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.link import Link, LinkClosed
 from howdah.datanode.channel.messages import (
     BlockSynchronized,
+    Cache,
     CheckVolumes,
     CorruptFound,
     Identity,
@@ -193,13 +194,20 @@ def test_the_other_orders_keep_their_names() -> None:
             cmdType=kinds.FinalizeCommand, finalizeCmd=pb.FinalizeCommandProto(blockPoolId=POOL)
         ),
         block_command(action=pb.BlockCommandProto.SHUTDOWN),
-        pb.DatanodeCommandProto(cmdType=kinds.BlockIdCommand),
+        pb.DatanodeCommandProto(
+            cmdType=kinds.BlockIdCommand,
+            blkIdCmd=pb.BlockIdCommandProto(
+                action=pb.BlockIdCommandProto.UNCACHE, blockPoolId=POOL, blockIds=[7, 8]
+            ),
+        ),
+        pb.DatanodeCommandProto(cmdType=kinds.KeyUpdateCommand),
     ]
     assert decode_orders(commands) == [
         Register(),
         FinalizeUpgrade(POOL),
         Shutdown(),
-        Unsupported("BlockIdCommand"),
+        Cache(POOL, (7, 8), is_over=True),
+        Unsupported("KeyUpdateCommand"),
     ]
 
 
@@ -353,9 +361,12 @@ def test_a_heartbeat_tells_of_failed_volumes(inventory: Inventory) -> None:
         connections=3,
         copies=2,
         want_report_lease=True,
+        cache_capacity_bytes=9,
+        cache_used_bytes=4,
         failures=inventory.failures(),
     )
     assert request.IsInitialized()
+    assert (request.cacheCapacity, request.cacheUsed) == (9, 4)
     assert (request.xceiverCount, request.xmitsInProgress, request.failedVolumes) == (3, 2, 1)
     assert request.volumeFailureSummary.failedStorageLocations == ["/nowhere/0"]
     assert request.volumeFailureSummary.lastVolumeFailureDate > 0

@@ -13,6 +13,7 @@ import pytest
 from howdah import errors
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.messages import Command, ServePool
+from howdah.datanode.keeper.cache_reports import CachedBlocks
 from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.keeper.namenode_actor import PROTOCOL, ActorSettings
@@ -107,6 +108,10 @@ class FakeNamenode:
         self._keep("news", request)
         return pb.BlockReceivedAndDeletedResponseProto()
 
+    def cache_report(self, request: Any, caller: Any) -> pb.CacheReportResponseProto:
+        self._keep("cached", request)
+        return pb.CacheReportResponseProto()
+
     def report_bad_blocks(self, request: Any, caller: Any) -> pb.ReportBadBlocksResponseProto:
         self._keep("bad", request)
         return pb.ReportBadBlocksResponseProto()
@@ -144,7 +149,9 @@ class Subject:
         refusal_pause_s: float = 5,
         lifelines: Mapping[Address, Address] | None = None,
         lifeline_s: float = 60,
+        memory_bytes: int = 0,
     ) -> None:
+        self.cached = CachedBlocks()
         self.commands: list[Command] = []
         self.stopped: list[tuple[str, int]] = []
         self.left: list[str] = []
@@ -163,6 +170,7 @@ class Subject:
             self.directories,
             self.inventory,
             Gauges(1),
+            self.cached,
             ActorSettings(
                 heartbeat_s,
                 report_s,
@@ -171,6 +179,8 @@ class Subject:
                 4 * refusal_pause_s,
                 lifelines or {},
                 lifeline_s,
+                memory_bytes,
+                cache_report_s=0,
             ),
             command=self._obey,
             ready=self.ready.set,

@@ -15,6 +15,7 @@ import pytest
 from howdah import errors
 from howdah.datanode.channel.messages import (
     BlockSynchronized,
+    CacheChanged,
     CheckVolumes,
     CorruptFound,
     Identity,
@@ -424,3 +425,28 @@ def test_what_is_slow_goes_with_the_next_heartbeat_and_once(
     namenode.wait_for("heartbeat", namenode.names().count("heartbeat") + 3)
     told = [len(r.slowPeers) for name, r in namenode.calls if name == "heartbeat"]
     assert sum(told) == 1
+
+
+def test_what_is_cached_is_reported_with_heartbeats(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    subject = start(heartbeat_s=0.05, memory_bytes=4096)
+    assert list(namenode.wait_for("cached").blocks) == []
+    assert namenode.wait_for("heartbeat").cacheCapacity == 4096
+    subject.cached.apply(CacheChanged(POOL, (5, 7), ()))
+    subject.cached.apply(CacheChanged("BP-other", (9,), ()))
+    subject.cached.apply(CacheChanged(POOL, (), (5,)))
+
+    def last() -> list[int]:
+        reported = [request for name, request in namenode.calls if name == "cached"]
+        return list(reported[-1].blocks)
+
+    wait_until(lambda: last() == [7], 20)
+
+
+def test_a_datanode_without_memory_for_it_reports_no_cache(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    start(heartbeat_s=0.02)
+    namenode.wait_for("heartbeat", 5)
+    assert "cached" not in namenode.names()

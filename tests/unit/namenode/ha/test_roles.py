@@ -94,6 +94,7 @@ def log_threads() -> set[threading.Thread]:
 
 DUTIES = [
     "redundancy work",
+    "cache planning",
     "pending answers",
     "lease recovery",
     "block warnings",

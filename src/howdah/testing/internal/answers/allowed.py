@@ -61,7 +61,6 @@ ALLOWED: Final = (
     Allowed("listEncryptionZones", "*", _NOT_HERE + "encryption zones"),
     Allowed("getErasureCodingPolicies", "answer.ecPolicies*", "there is no erasure coding"),
     Allowed("getErasureCodingCodecs", "answer.codec*", "there is no erasure coding"),
-    Allowed("listCache*", "*", _NOT_HERE + "centralized cache management"),
     Allowed(
         "getHAServiceState",
         "*",
