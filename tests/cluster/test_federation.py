@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import getpass
 import json
 import os
@@ -17,12 +19,13 @@ import pytest
 
 from howdah.cli.main import main
 from howdah.config import Configuration
-from howdah.errors import HowdahError
+from howdah.errors import HowdahError, InvalidConfiguration
 from howdah.fs.hdfs.administration import DatanodeAdministration
 from howdah.namenode.process.format import format_namenode
 from howdah.storage.layout import StorageDirectory
 from howdah.storage.version import NamenodeVersion
 from howdah.testing import MiniCluster
+from howdah.testing.internal.volumes import set_volumes
 from howdah.testing.waiting import wait_until
 
 pytestmark = pytest.mark.req("FS-043", "FS-044", "FS-046")
@@ -319,3 +322,100 @@ def test_the_mover_goes_over_all_namespaces(
     assert {line["namenode"] for line in said if "namenode" in line} == {"hdfs://a", "hdfs://b"}
     assert main([*command, "-p", "/moved"]) == 251
     assert main([*command, "-p", "hdfs://b/moved"]) == 0
+
+
+# --- pools, each for itself ---
+
+
+def has_block(cluster: MiniCluster, datanode: str, pool: str, top: str, content: bytes) -> bool:
+    """Whether a block file below `top` of the pool's directory has this content."""
+    for path in cluster.data_dirs(datanode)[0].glob(f"current/{pool}/{top}/**/blk_*"):
+        with contextlib.suppress(FileNotFoundError):  # It moves, or is deleted.
+            if path.read_bytes() == content:
+                return True
+    return False
+
+
+@pytest.mark.req("FS-204")
+def test_a_rolling_upgrade_of_one_namespace_keeps_what_is_deleted_in_its_pool_alone(
+    cluster: MiniCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def admin(*words: str) -> None:
+        command = ["dfsadmin", "-conf", str(cluster.conf_dir / "hdfs-site.xml")]
+        assert main([*command, "-fs", "hdfs://a", *words]) == 0, capsys.readouterr()
+
+    def has(name: str, top: str) -> bool:
+        pool, content = pools_of[name], f"doomed in {name}".encode()
+        return has_block(cluster, "datanode1", pool, top, content)
+
+    pools_of = {name: pool_of(cluster, f"namenode{number}") for number, name in enumerate("ab")}
+    for name in "ab":
+        write(cluster, name, "/doomed", f"doomed in {name}".encode())
+        wait_until(functools.partial(has, name, "current"), 60, "it has its second replica")
+    admin("-safemode", "enter")
+    admin("-rollingUpgrade", "prepare")
+    for name in "ab":
+        with cluster.connect(nameservice=name) as fs:
+            fs.delete("/doomed")
+    wait_until(lambda: has("a", "trash"), 60, "what a has deleted is in its trash")
+    wait_until(lambda: not has("b", "current"), 60, "what b has deleted is gone")
+    assert not (cluster.data_dirs("datanode1")[0] / "current" / pools_of["b"] / "trash").exists()
+    admin("-rollingUpgrade", "finalize")
+    wait_until(lambda: not has("a", "trash"), 60, "the trash of a is gone")
+
+
+def test_a_volume_that_is_added_while_a_namenode_is_down_has_its_blocks(
+    cluster: MiniCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As at a start, replicas are found before their namenode is."""
+
+    def reconfigure(*volumes: Path) -> None:
+        set_volumes(cluster, "datanode0", ",".join(map(str, volumes)))
+        place = ipc_of(cluster, "datanode0")
+        words = ["dfsadmin", "-conf", str(cluster.conf_dir / "core-site.xml"), "-reconfig"]
+        assert main([*words, "datanode", place, "start"]) == 0
+        status: list[str] = []
+
+        def is_over() -> bool:
+            capsys.readouterr()
+            assert main([*words, "datanode", place, "status"]) == 0
+            status[:] = [capsys.readouterr().out]
+            return " and finished at " in status[0]
+
+        wait_until(is_over, 60)
+        assert "FAILED" not in status[0], status[0]
+
+    first = cluster.data_dirs("datanode0")[0]
+    second = tmp_path / "second"
+    reconfigure(second)
+    host = cluster.process("datanode0").addresses["data"]
+    with cluster.connect(nameservice="b") as fs:
+        with fs.create("/second", replication=1, favored_nodes=[host]) as out:
+            out.write(b"on the second volume")
+    reconfigure(first)
+    cluster.kill("namenode1")
+    cluster.stop("datanode0")
+    cluster.start("datanode0")
+    wait_until(lambda: cluster.process("datanode0").alive, 60)
+    wait_until(lambda: "nameservice b answers" in cluster.log("datanode0").split("found ")[-1], 60)
+    reconfigure(first, second)
+    cluster.restart("namenode1")
+    assert read(cluster, "b", "/second") == b"on the second volume"
+    reconfigure(first)
+
+
+@pytest.mark.req("FS-053")
+def test_each_of_several_nameservices_may_be_highly_available() -> None:
+    with MiniCluster(datanodes=1, namenodes=2, nameservices=["a", "b"]) as cluster:
+        assert cluster.namenodes_of("b") == ["namenode2", "namenode3"]
+        for name in "ab":
+            write(cluster, name, "/before", name.encode())
+        other = cluster.active(nameservice="a")
+        old = cluster.active(nameservice="b")
+        cluster.kill(old)
+        write(cluster, "b", "/after", b"b")
+        assert cluster.active(nameservice="b", but=old) in {"namenode2", "namenode3"} - {old}
+        assert cluster.active(nameservice="a") == other
+        assert [read(cluster, name, "/before") for name in "ab"] == [b"a", b"b"]
+        with pytest.raises(InvalidConfiguration, match="of several nameservices"):
+            cluster.active()

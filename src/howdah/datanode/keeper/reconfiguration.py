@@ -34,7 +34,7 @@ from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.keeper.reports import Namespace
 from howdah.datanode.replicas.replicas import Replica, ReplicaMap
-from howdah.datanode.replicas.scan import scan_pool
+from howdah.datanode.replicas.scan import pools_on, scan_pool
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
 from howdah.datanode.settings import RECONFIGURABLE, reserves
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
@@ -173,15 +173,17 @@ class Reconfiguration:
         alone = VolumeSet([volume])
         volume.number = self._next_number
         self._next_number += 1
-        for namespace in self._namespaces():
-            scan_pool(alone, namespace.pool_id, found)
+        # Also those whose namenodes have yet to answer, as at a start.
+        pools = {namespace.pool_id for namespace in self._namespaces()}
+        for pool_id in sorted(pools.union(pools_on(volume))):
+            scan_pool(alone, pool_id, found)
         if volume.failure is not None:
             self._directories.remove(volume)
             raise errors.InconsistentStorage(volume.failure)
         replicas = [
             (pool_id, replica) for pool_id in found.pools() for replica in found.of_pool(pool_id)
         ]
-        pools = tuple((pool, volume.pool_used_bytes(pool)) for pool in found.pools())
+        used_bytes = tuple((pool, volume.pool_used_bytes(pool)) for pool in found.pools())
         self._command(
             AddVolume(
                 volume.path,
@@ -189,7 +191,7 @@ class Reconfiguration:
                 volume.storage_type,
                 (reserve.absolute_bytes, reserve.percent, reserve.calculator),
                 volume.number,
-                pools,
+                used_bytes,
                 tuple(_found(pool_id, replica) for pool_id, replica in replicas),
             )
         )
