@@ -109,6 +109,8 @@ def test_the_lines_and_exit_codes_are_those_of_hadoop(
     ):
         with fs.create("/f", replication=3) as out:
             out.write(bytes(5000))
+        # The file is whole with the first of them; a node without blocks may leave.
+        wait_until(lambda: len(fs.block_locations("/f")[0].hosts) == 3)
         # One can't leave, as there is no room elsewhere; one rests, at once.
         ips = [cluster.process(f"datanode{n}").addresses["data"].split(":")[0] for n in range(3)]
         states = ("NORMAL", "DECOMMISSIONED", "IN_MAINTENANCE")
