@@ -107,6 +107,12 @@ class BlockCache:
         for block_id in block_ids:
             self._end((pool_id, block_id), time.monotonic() + self._timeout_s)
 
+    def leave_pool(self, pool_id: str) -> None:
+        """It is not served any more: nothing of it takes memory that others could have."""
+        with self._lock:
+            block_ids = [block_id for pool, block_id in self._entries if pool == pool_id]
+        self.uncache(pool_id, block_ids)
+
     def _begin(self, pool_id: str, block_id: int) -> None:
         replica = self._store.find_id(pool_id, block_id)
         why = "there is no replica of it"

@@ -194,6 +194,7 @@ class DataProcess:
                 self._tell(PoolServed(pool_id))
             case LeavePool(pool_id):
                 self._store.leave_pool(pool_id)
+                self._cache.leave_pool(pool_id)
             case NameservicesAwaited(names):
                 self._protocol.awaited = names
             case NamenodesRefreshed(problem):

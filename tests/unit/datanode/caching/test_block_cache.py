@@ -84,6 +84,14 @@ def test_a_replica_is_cached_and_uncached_and_the_keeper_hears_of_both(cached: L
     assert cached.told() == [CacheChanged(POOL, (1,), ()), CacheChanged(POOL, (), (1,))]
 
 
+def test_a_pool_that_is_left_takes_no_memory(cached: Lab) -> None:
+    cached.cache.leave_pool("BP-another")
+    assert cached.cache.is_cached(POOL, 1)
+    cached.cache.leave_pool(POOL)
+    cached.wait_until_free()
+    assert not cached.cache.is_cached(POOL, 1)
+
+
 def test_an_order_that_is_repeated_is_one_order(cached: Lab) -> None:
     cached.cache.cache(POOL, [1, 1])
     cached.write(2)
