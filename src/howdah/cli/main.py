@@ -99,7 +99,9 @@ COMMANDS: dict[str, Command] = {
     "oev": Command("show an edit log", "howdah.cli.oev:main"),
     "oiv": Command("show a namespace image", "howdah.cli.oiv:main"),
     "router": Command("run a router over several nameservices", "howdah.cli.router:main"),
+    "routeradmin": Command("manage the mount table of routers", "howdah.cli.routeradmin:main"),
     "dfsrouter": Command("the same as router", "howdah.cli.router:main"),
+    "dfsrouteradmin": Command("the same as routeradmin", "howdah.cli.routeradmin:main"),
     "secondarynamenode": Command("run a secondary namenode", "howdah.cli.secondarynamenode:main"),
     "namespace": Command("say what is in a filesystem or an image", "howdah.cli.namespace:main"),
     "verify": Command("read every replica, and compare", "howdah.cli.verify:main"),
@@ -107,7 +109,6 @@ COMMANDS: dict[str, Command] = {
     "zkfc": Command("run a failover controller", "howdah.cli.zkfc:main"),
     # Commands of `hdfs` that are missing here: a refusal by name is no typing error.
     "crypto": Command("manage encryption zones", None),
-    "dfsrouteradmin": Command("manage mount tables of routers", None),
     "ec": Command("manage erasure coding", None),
     "envvars": Command("print variables of the environment", None),
     "fetchdt": Command("fetch a delegation token", None),

@@ -1,0 +1,150 @@
+"""What `howdah routeradmin` asks of a router: RouterAdminProtocol, from its client's side (shell).
+
+Hadoop: RouterClient, MountTableManager, RouterStateManager, NameserviceManager.
+"""
+
+from __future__ import annotations
+
+import grp
+import os
+
+from howdah import keys
+from howdah.config import Configuration
+from howdah.proto import router_pb2 as pb
+from howdah.router.admin import PROTOCOL
+from howdah.router.settings import store_directory
+from howdah.router.state_store import DISABLED, MOUNT_TABLE, StateStore
+from howdah.router.table.mount_table import MountEntry
+from howdah.router.table.quotas import Usage
+from howdah.router.table.records import entry_from_proto, entry_to_proto, from_lines, from_uint64
+from howdah.rpc.client import RpcClient
+
+
+class Administration:
+    """One router's admin port. Every method raises what the router raises, and Unreachable."""
+
+    def __init__(self, conf: Configuration) -> None:
+        self.address = conf.get(keys.DFS_FEDERATION_ROUTER_ADMIN_ADDRESS)
+        self._rpc = RpcClient(self.address, PROTOCOL)
+        self.user = self._rpc.user
+
+    @property
+    def place(self) -> str:
+        return f"{self.address[0]}:{self.address[1]}"
+
+    @property
+    def group(self) -> str:
+        """The first group of who runs this."""
+        try:
+            return grp.getgrgid(os.getgid()).gr_name
+        except KeyError:
+            return str(os.getgid())
+
+    def close(self) -> None:
+        self._rpc.close()
+
+    # -- mount table -----------------------------------------------------------------------
+
+    def entries(self, path: str) -> list[tuple[MountEntry, Usage]]:
+        """Those at a path and below it that the caller may read, and what they use."""
+        answer = self._rpc.call(
+            "getMountTableEntries",
+            pb.GetMountTableEntriesRequestProto(srcPath=path),
+            pb.GetMountTableEntriesResponseProto,
+        )
+        return [
+            (
+                entry_from_proto(each),
+                Usage(
+                    from_uint64(each.quota.fileAndDirectoryCount),
+                    from_uint64(each.quota.spaceConsumed),
+                ),
+            )
+            for each in answer.entries
+        ]
+
+    def entry(self, path: str) -> MountEntry | None:
+        return next((each for each, _ in self.entries(path) if each.source == path), None)
+
+    def add(self, entry: MountEntry) -> bool:
+        request = pb.AddMountTableEntryRequestProto(entry=entry_to_proto(entry))
+        answer = self._rpc.call("addMountTableEntry", request, pb.AddMountTableEntryResponseProto)
+        return answer.status
+
+    def update(self, entry: MountEntry) -> bool:
+        request = pb.UpdateMountTableEntryRequestProto(entry=entry_to_proto(entry))
+        answer = self._rpc.call(
+            "updateMountTableEntry", request, pb.UpdateMountTableEntryResponseProto
+        )
+        return answer.status
+
+    def remove(self, source: str) -> bool:
+        request = pb.RemoveMountTableEntryRequestProto(srcPath=source)
+        answer = self._rpc.call(
+            "removeMountTableEntry", request, pb.RemoveMountTableEntryResponseProto
+        )
+        return answer.status
+
+    def destinations(self, path: str) -> list[str]:
+        """The nameservices in which a path is."""
+        request = pb.GetDestinationRequestProto(srcPath=path)
+        answer = self._rpc.call("getDestination", request, pb.GetDestinationResponseProto)
+        return list(answer.destinations)
+
+    def refresh(self) -> bool:
+        answer = self._rpc.call(
+            "refreshMountTableEntries",
+            pb.RefreshMountTableEntriesRequestProto(),
+            pb.RefreshMountTableEntriesResponseProto,
+        )
+        return answer.result
+
+    # -- safe mode and nameservices --------------------------------------------------------
+
+    def enter_safe_mode(self) -> bool:
+        request = pb.EnterSafeModeRequestProto()
+        return self._rpc.call("enterSafeMode", request, pb.EnterSafeModeResponseProto).status
+
+    def leave_safe_mode(self) -> bool:
+        request = pb.LeaveSafeModeRequestProto()
+        return self._rpc.call("leaveSafeMode", request, pb.LeaveSafeModeResponseProto).status
+
+    def is_in_safe_mode(self) -> bool:
+        request = pb.GetSafeModeRequestProto()
+        return self._rpc.call("getSafeMode", request, pb.GetSafeModeResponseProto).isInSafeMode
+
+    def disable(self, nameservice: str) -> bool:
+        request = pb.DisableNameserviceRequestProto(nameServiceId=nameservice)
+        answer = self._rpc.call("disableNameservice", request, pb.DisableNameserviceResponseProto)
+        return answer.status
+
+    def enable(self, nameservice: str) -> bool:
+        request = pb.EnableNameserviceRequestProto(nameServiceId=nameservice)
+        return self._rpc.call(
+            "enableNameservice", request, pb.EnableNameserviceResponseProto
+        ).status
+
+    def disabled(self) -> list[str]:
+        request = pb.GetDisabledNameservicesRequestProto()
+        answer = self._rpc.call(
+            "getDisabledNameservices", request, pb.GetDisabledNameservicesResponseProto
+        )
+        return list(answer.nameServiceIds)
+
+
+def dumped_store(conf: Configuration) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Every kind of record of the state store, with the key and the text of each record.
+
+    The store is read as it is, without a router. Raises InvalidConfiguration, OSError,
+    IllegalArgument.
+    """
+    store = StateStore(store_directory(conf))
+    mounts = []
+    for _, data in store.records(MOUNT_TABLE):
+        mount = from_lines(data, pb.MountTableRecordProto)
+        mounts.append((mount.srcPath, str(mount)))
+    disabled = []
+    for _, data in store.records(DISABLED):
+        record = from_lines(data, pb.DisabledNameserviceRecordProto)
+        disabled.append((record.nameServiceId, str(record)))
+    return [(DISABLED, disabled), (MOUNT_TABLE, mounts)]

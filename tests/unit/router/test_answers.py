@@ -1,0 +1,110 @@
+"""What is made of the answers of several destinations."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from howdah import errors
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.router.table import merging, quotas
+from howdah.router.table.mount_table import Destination, Location, MountEntry, MountTable, Quota
+from howdah.router.table.pages import Page, merged
+from howdah.router.table.translation import translate_error, translate_text
+
+pytestmark = pytest.mark.req("LM-020")
+
+names = st.sets(st.text("abc", min_size=1, max_size=3).map(str.encode), max_size=15)
+
+
+@given(st.lists(names, max_size=4), names, st.integers(1, 4))
+def test_pages_of_several_listings_have_every_name_once(
+    places: list[set[bytes]], mounts: set[bytes], size: int
+) -> None:
+    """However the destinations cut their pages, and though they end at different names."""
+    listed: list[bytes] = []
+    start = b""
+    while True:
+        pages = []
+        for number, place in enumerate(places):
+            behind = sorted(name for name in place if name > start)
+            cut = size + number
+            pages.append(Page([(name, name) for name in behind[:cut]], len(behind[cut:])))
+        page = merged(pages, {name: name for name in mounts}, start)
+        listed += [name for name, _ in page.entries]
+        if not page.remaining:
+            break
+        assert page.entries, "a page that is not the end moves on"
+        start = page.entries[-1][0]
+    assert listed == sorted(set().union(mounts, *places))
+
+
+@pytest.mark.parametrize(
+    ("location", "text", "expected"),
+    [
+        (
+            Location("n", "/data/x", "/data", "/m"),
+            "File does not exist: /data/x",
+            "File does not exist: /m/x",
+        ),
+        (Location("n", "/data/x", "/data", "/m"), "no /database here", "no /database here"),
+        (Location("n", "/data/x", "/data", "/m"), 'inode="/data":eve', 'inode="/m":eve'),
+        (Location("n", "/x/y", "/", "/m"), "/x/y and /x, not /z", "/m/x/y and /m/x, not /z"),
+        (Location("n", "/data/x", "/data", "/"), "/data/x in /data", "/x in /"),
+        (Location("n", "/x", "/", "/"), "/x", "/x"),
+    ],
+)
+def test_paths_in_messages_are_the_routers(location: Location, text: str, expected: str) -> None:
+    assert translate_text(text, location) == expected
+
+
+def test_an_error_keeps_its_class() -> None:
+    location = Location("n", "/data/x", "/data", "/m")
+    found = translate_error(
+        errors.from_java("org.example.OddException", "/data/x"), location, MountTable()
+    )
+    assert (found.remote_class, found.message) == ("org.example.OddException", "/m/x")
+
+
+def test_a_link_that_leads_into_another_mount_point_is_followed_there() -> None:
+    table = MountTable([MountEntry("/other", (Destination("n", "/elsewhere"),))])
+    location = Location("n", "/data/link", "/data", "/m")
+    found = translate_error(errors.UnresolvedPath("/elsewhere/x"), location, table)
+    assert found.message == "/other/x"
+
+
+def test_numbers_are_added_and_required_ones_are_there() -> None:
+    one = pb.GetFsStatsResponseProto(
+        capacity=1, used=2, remaining=3, under_replicated=4, corrupt_blocks=5, missing_blocks=6
+    )
+    total = merging.summed([one, one], pb.GetFsStatsResponseProto)
+    assert (total.capacity, total.missing_blocks) == (2, 12)
+    assert merging.summed([], pb.GetFsStatsResponseProto).IsInitialized()
+
+
+def node(port: int, heard_ms: int) -> types_pb2.DatanodeInfoProto:
+    return types_pb2.DatanodeInfoProto(
+        id=types_pb2.DatanodeIDProto(ipAddr="10.0.0.1", xferPort=port),
+        location="/rack",
+        lastUpdate=heard_ms,
+    )
+
+
+def test_a_datanode_of_two_nameservices_is_reported_once() -> None:
+    found = merging.datanodes([("n1", [node(1, 5), node(2, 5)]), ("n2", [node(1, 9)])])
+    assert sorted((each.id.xferPort, each.location) for each in found) == [
+        (1, "/n2/rack"),
+        (2, "/n1/rack"),
+    ]
+
+
+def test_a_quota_that_is_reached_refuses() -> None:
+    entry = MountEntry("/m", (Destination("n", "/x"),), quota=Quota(10, 100))
+    quotas.check(entry, quotas.Usage(9, 99))
+    with pytest.raises(errors.NamespaceQuotaExceeded, match="/m is exceeded: quota=10"):
+        quotas.check(entry, quotas.Usage(10, 0))
+    with pytest.raises(errors.SpaceQuotaExceeded, match="quota = 100 B"):
+        quotas.check(entry, quotas.Usage(0, 100))
+    quotas.check(MountEntry("/m", entry.destinations), quotas.Usage(1 << 40, 1 << 60))

@@ -1,0 +1,69 @@
+"""Whom a router asks, and under which name."""
+
+from __future__ import annotations
+
+import pytest
+
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.router.calls.forwarding import Forwarding
+from howdah.router.methods import ANSWERS, DESCRIPTOR, EVERY, ONE, QUOTA_COUNTS, REFUSED, is_write
+from howdah.router.namenodes.identity import MOST_CONTEXT_CHARACTERS, identity_of
+from howdah.router.namenodes.membership import Members, State
+from howdah.rpc.service import Caller
+
+pytestmark = pytest.mark.req("LM-020")
+
+CALLER = Caller("eve", b"0123456789abcdef", 7, 1, "10.0.0.9", 4711, ("job_1", b"sig"))
+
+
+def test_a_call_goes_on_under_the_clients_ids() -> None:
+    found = identity_of(CALLER)
+    assert (found.user, found.client_id, found.call_id) == ("eve", CALLER.client_id, 7)
+    assert found.context == ("job_1,clientIp:10.0.0.9,clientPort:4711", b"sig")
+
+
+def test_parts_of_a_call_have_ids_of_their_own_that_stay_the_same() -> None:
+    part = identity_of(CALLER, "#1").client_id
+    assert part != CALLER.client_id
+    assert part == identity_of(CALLER, "#1").client_id
+    assert part != identity_of(CALLER, "#2").client_id
+    assert len(part) == 16
+
+
+def test_a_context_cannot_say_where_the_client_is_nor_grow() -> None:
+    said = Caller("eve", b"", 7, 1, "10.0.0.9", 1, ("clientIp:1.1.1.1," + "x" * 500, b""))
+    context = identity_of(said).context
+    assert context is not None
+    assert "1.1.1.1" not in context[0]
+    assert context[0].endswith("clientIp:10.0.0.9,clientPort:1")
+    assert len(context[0]) <= MOST_CONTEXT_CHARACTERS
+
+
+def test_the_active_is_asked_first_and_the_unavailable_last() -> None:
+    members = Members("n", {name: (name, 1) for name in "abcd"})
+    a, b, c, d = members.namenodes
+    members.heard(a, State.UNAVAILABLE, 1.0, "refused")
+    members.heard(b, State.STANDBY, 1.0)
+    members.heard(d, State.ACTIVE, 1.0)
+    assert members.in_order() == [d, c, b, a]
+    assert members.active is d
+    assert members.heard(b, State.ACTIVE, 2.0) is State.STANDBY
+    assert members.active is b
+    assert d.state is State.UNKNOWN
+    assert not members.is_unavailable
+
+
+def test_every_method_has_one_home() -> None:
+    service = Forwarding(None).service  # type: ignore[arg-type]
+    assert service.methods.keys() == {method.name for method in DESCRIPTOR.methods}
+
+
+def test_tables_of_methods_name_fields_that_are_there() -> None:
+    for method, field in {**ONE, **EVERY}.items():
+        request = DESCRIPTOR.methods_by_name[method].input_type
+        assert field in request.fields_by_name, method
+    assert not ONE.keys() & EVERY.keys()
+    assert not (ONE.keys() | EVERY.keys()) & REFUSED
+    assert all(is_write(method) for method in [*EVERY, *QUOTA_COUNTS])
+    assert not is_write("getFileInfo")
+    assert ANSWERS["create"] is pb.CreateResponseProto
