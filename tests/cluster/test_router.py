@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from howdah import errors
+from howdah.cli import routeradmin
 from howdah.fs.api import FileSystem
 from howdah.router.state_store import StateStore
 from howdah.router.table.mount_table import Destination, MountEntry, Order
 from howdah.testing import MiniCluster
 from howdah.testing.internal.routers import Routers
+from howdah.testing.waiting import wait_until
 
 pytestmark = [pytest.mark.req("LM-020"), pytest.mark.timeout(180)]
 
@@ -43,7 +45,11 @@ def routers(
     howdah_cluster: MiniCluster, west: MiniCluster, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Routers]:
     directory = tmp_path_factory.mktemp("routers")
-    with Routers(directory, {"east": howdah_cluster, "west": west}) as found:
+    conf = {
+        "dfs.federation.router.quota.enable": "true",
+        "dfs.federation.router.quota-cache.update.interval": "1s",
+    }
+    with Routers(directory, {"east": howdah_cluster, "west": west}, conf) as found:
         store = StateStore(directory / "store")
         store.prepare()
         for entry in ENTRIES:
@@ -152,3 +158,170 @@ def test_a_directory_of_a_hashed_mount_point_is_in_one_nameservice(
         assert [each.exists("/router/hashed/a") for each in (one, other)].count(True) == 1
     fs.rename("/hashed/a/b/c", "/hashed/a/d")
     assert fs.read_bytes("/hashed/a/d") == b"x"
+
+
+# -- administration ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def admin(routers: Routers, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Runs `howdah routeradmin`; what it prints, behind its exit code if that is not 0."""
+
+    def run(*words: str) -> str:
+        capsys.readouterr()
+        code = routeradmin.main(list(words), routers.admin_conf())
+        said = capsys.readouterr()
+        return f"{code}: " * bool(code) + said.out + said.err
+
+    return run
+
+
+def test_a_mount_point_is_added_shown_and_removed(
+    fs: FileSystem, howdah_cluster: MiniCluster, admin: Callable[..., str]
+) -> None:
+    with howdah_cluster.connect() as direct:
+        direct.write_bytes("/router/added/file", b"there")
+    said = admin("-add", "/more/added", "east", "/router/added", "-owner", "eve", "-group", "dev")
+    assert said == "Successfully added mount point /more/added\n"
+    assert fs.read_bytes("/more/added/file") == b"there"
+    table = admin("-ls", "/more").splitlines()
+    assert table[0] == "Mount Table Entries:"
+    assert table[1].split() == ["Source", "Destinations", "Owner", "Group", "Mode", "Quota/Usage"]
+    assert table[2].split()[:5] == [
+        "/more/added",
+        "east->/router/added",
+        "eve",
+        "dev",
+        "rwxr-xr-x",
+    ]
+    assert admin("-getDestination", "/more/added/file") == "Destination: east\n"
+    assert "Successfully updated" in admin("-update", "/more/added", "-readonly", "true")
+    with pytest.raises(PermissionError):
+        fs.delete("/more/added/file")
+    assert "Read-Only" in admin("-ls", "-d", "/more/added")
+    assert admin("-rm", "/more/added") == "Successfully removed mount point /more/added\n"
+    assert not fs.exists("/more")
+
+
+def test_the_state_store_is_dumped(admin: Callable[..., str]) -> None:
+    dumped = admin("-dumpState")
+    assert "---- MountTable ----" in dumped
+    assert "  /east:\n    srcPath:" in dumped
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["-add", "/x", "east"], "Not enough parameters specificed for cmd -add"),
+        (["-add", "/x", "south", "/"], "add: Invalid entry, south is none of the nameservices"),
+        (["-add", "/x", "east,west", "/a,/b,/c"], "is not matched with the number of namespaces 2"),
+        (["-update", "/absent", "-readonly", "true"], "update: /absent doesn't exist."),
+        (["-setQuota", "/east", "-nsQuota", "0"], "should be a positive number"),
+        (["-safemode", "maybe"], "safemode: Invalid argument: maybe"),
+        (["-odd"], "odd: Unknown Command: -odd"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    admin: Callable[..., str], words: list[str], problem: str
+) -> None:
+    said = admin(*words)
+    assert said.startswith("255: ")
+    assert problem in said
+
+
+def test_others_change_what_is_theirs_alone(
+    admin: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admin("-add", "/theirs", "east", "/router/theirs", "-owner", "bob", "-mode", "0700")
+    monkeypatch.setenv("HADOOP_USER_NAME", "bob")
+    assert "does not have WRITE permissions" in admin("-add", "/bobs", "east", "/router/bobs")
+    assert "does not have WRITE permissions" in admin("-rm", "/east")
+    assert "bob is not a super user" in admin("-safemode", "enter")
+    assert admin("-add", "/theirs/own", "east", "/router/own").startswith("Successfully")
+    monkeypatch.setenv("HADOOP_USER_NAME", "mallory")
+    shown = [line.split()[0] for line in admin("-ls", "/theirs").splitlines()[2:]]
+    assert shown == ["/theirs/own"]
+    monkeypatch.setenv("HADOOP_USER_NAME", "bob")
+    assert admin("-rm", "/theirs/own", "/theirs").count("Successfully") == 2
+
+
+def test_in_safe_mode_nothing_is_changed(fs: FileSystem, admin: Callable[..., str]) -> None:
+    assert admin("-safemode", "enter") == "Successfully enter safe mode.\n"
+    try:
+        assert admin("-safemode", "get") == "Safe Mode: true\n"
+        assert fs.exists("/east")
+        with pytest.raises(errors.StandbyError, match="is in safe mode"):
+            fs.mkdirs("/east/in-safe-mode")
+    finally:
+        assert admin("-safemode", "leave") == "Successfully leave safe mode.\n"
+    fs.mkdirs("/east/in-safe-mode")
+
+
+def test_a_nameservice_that_is_disabled_is_not_asked(
+    fs: FileSystem, admin: Callable[..., str]
+) -> None:
+    assert admin("-nameservice", "disable", "west") == "Successfully disabled nameservice west\n"
+    try:
+        assert admin("-getDisabledNameservices") == "List of disabled nameservices:\nwest\n"
+        with pytest.raises(errors.NoLocation):
+            fs.read_bytes("/west/file")
+        assert fs.exists("/east")
+        assert "west" in names(fs, "/")
+    finally:
+        assert admin("-nameservice", "enable", "west") == "Successfully enabled nameservice west\n"
+    assert fs.list_status("/west") is not None
+    assert admin("-nameservice", "enable", "west").endswith("Cannot enable west\n")
+
+
+def test_the_quota_of_a_mount_point_is_over_all_its_destinations(
+    fs: FileSystem, admin: Callable[..., str], howdah_cluster: MiniCluster, west: MiniCluster
+) -> None:
+    for cluster in (howdah_cluster, west):
+        with cluster.connect() as direct:
+            direct.mkdirs("/router/limited")
+    admin("-add", "/limited", "east,west", "/router/limited", "-order", "HASH_ALL")
+    said = admin("-setQuota", "/limited", "-nsQuota", "8", "-ssQuota", "10g")
+    assert said == "Successfully set quota for mount point /limited\n"
+    for number in range(6):
+        fs.write_bytes(f"/limited/{number}", b"x")
+    wait_until(lambda: "[NsQuota: 8/8, SsQuota: 10 GB/" in admin("-ls", "/limited"), 60)
+    with pytest.raises(errors.NamespaceQuotaExceeded, match="/limited is exceeded: quota=8"):
+        fs.mkdirs("/limited/one-more")
+    fs.delete("/limited/0")
+    assert admin("-clrQuota", "/limited") == "Successfully clear quota for mount point /limited\n"
+    fs.mkdirs("/limited/one-more")
+    admin("-rm", "/limited")
+
+
+def test_a_second_router_has_the_same_table_and_learns_of_changes(
+    routers: Routers, admin: Callable[..., str]
+) -> None:
+    routers.start("second")
+    try:
+        with routers.connect("second") as fs:
+            assert "east" in names(fs, "/")
+            admin("-add", "/late", "east", "/router/late")
+            wait_until(lambda: "late" in names(fs, "/"), 60)
+            admin("-rm", "/late")
+            conf = routers.admin_conf("second")
+            assert routeradmin.main(["-refresh"], conf) == 0
+            assert "late" not in names(fs, "/")
+    finally:
+        routers.kill("second")
+
+
+def test_a_namenode_that_is_down_takes_only_its_mounts_along(
+    fs: FileSystem, west: MiniCluster
+) -> None:
+    fs.write_bytes("/west/kept", b"kept")
+    west.kill("namenode")
+    try:
+        with pytest.raises(errors.NoNamenodes, match="under nameservice west"):
+            fs.read_bytes("/west/kept")
+        assert {"east", "west"} <= set(names(fs, "/"))
+        fs.write_bytes("/east/meanwhile", b"m")
+        assert fs.read_bytes("/east/meanwhile") == b"m"
+        names(fs, "/both")
+    finally:
+        west.restart("namenode")
+    assert fs.read_bytes("/west/kept") == b"kept"

@@ -6,13 +6,34 @@ mount point is neither removed nor moved, nor is a directory above one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
 from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
 from howdah.router.calls.core import Core, answers_of, is_tolerant, is_unavailable, with_value
 from howdah.router.table.mount_table import Location, Resolution
+from howdah.router.table.translation import translate_error
 from howdah.rpc.service import Caller
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """A rename: from which destinations to which."""
+
+    method: str
+    sources: tuple[Location, ...]
+    targets: tuple[Location, ...]
+    pairs: list[tuple[Location, Location]]
+
+    @property
+    def is_plain(self) -> bool:
+        """One namenode sees all of it."""
+        return len(self.sources) == len(self.targets) == 1
 
 
 class TreeCalls:
@@ -46,79 +67,165 @@ class TreeCalls:
             answer = await core.ask(found.locations[0], "delete", request, caller, field="src")
             assert isinstance(answer, Message)
             return answer
+        if not request.recursive:
+            await self._delete_full(found, request, caller)
         done = await core.each(found.locations, "delete", request, caller, field="src")
         answers = answers_of(done, is_tolerant(found.entry))
         return pb.DeleteResponseProto(result=any(each.result for each in answers))
 
+    async def _delete_full(
+        self, found: Resolution, request: pb.DeleteRequestProto, caller: Caller
+    ) -> None:
+        """Have a destination refuse first that cannot remove a directory which is not empty:
+        after that the others must not have done it. Raises DirectoryNotEmpty."""
+        for place in found.locations:
+            try:
+                status = await self._core.status(place, caller)
+            except errors.HowdahError as error:
+                if is_unavailable(error):
+                    continue  # the call itself says so
+                raise translate_error(error, place, self._core.table) from error
+            if status is not None and status.childrenNum > 0:
+                await self._core.ask(place, "delete", request, caller, field="src")
+
     async def rename(self, request: pb.RenameRequestProto, caller: Caller) -> Message:
-        pairs, found = self._pairs(request.src, request.dst, caller, "rename")
-        results = []
-        for _, outcome in await self._move(pairs, found, "rename", request, caller):
-            if isinstance(outcome, pb.RenameResponseProto):
-                results.append(outcome.result)
-        return pb.RenameResponseProto(result=any(results))
+        move = self._move(request, caller, "rename")
+        if move.is_plain:
+            answer = await self._ask(move, move.pairs[0], request, caller)
+            assert isinstance(answer, Message)
+            return answer
+        if await self._elsewhere(move, caller):
+            return pb.RenameResponseProto(result=False)
+        answers = await self._move_all(move, request, caller)
+        return pb.RenameResponseProto(result=any(each.result for each in answers))
 
     async def rename2(self, request: pb.Rename2RequestProto, caller: Caller) -> Message:
-        pairs, found = self._pairs(request.src, request.dst, caller, "rename2")
-        await self._move(pairs, found, "rename2", request, caller)
+        move = self._move(request, caller, "rename2")
+        if move.is_plain:
+            await self._ask(move, move.pairs[0], request, caller)
+            return pb.Rename2ResponseProto()
+        elsewhere = await self._elsewhere(move, caller)
+        if elsewhere and not request.overwriteDest:
+            raise errors.PathExists(f"rename destination {request.dst} already exists")
+        await self._move_all(move, request, caller)
+        for place in elsewhere:
+            # What was to be overwritten: it would come up again when the new file goes.
+            await self._core.ask(
+                place,
+                "delete",
+                pb.DeleteRequestProto(recursive=False),
+                caller,
+                field="src",
+                part="overwritten",
+            )
         return pb.Rename2ResponseProto()
 
-    def _pairs(
-        self, source: str, target: str, caller: Caller, method: str
-    ) -> tuple[list[tuple[Location, str]], Resolution]:
-        """Each destination of the source with a destination of the target in the same
-        nameservice. Raises RemoteError if there is none."""
+    def _move(
+        self, request: pb.RenameRequestProto | pb.Rename2RequestProto, caller: Caller, method: str
+    ) -> _Move:
+        """Each destination of the source with one of the target in the same nameservice.
+        Raises RemoteError if there is none."""
         core = self._core
-        found = core.resolve(source, caller, method)
+        found = core.resolve(request.src, caller, method)
         core.check_no_mount(found.path)
-        targets = core.resolve(target, caller, method)
+        targets = core.resolve(request.dst, caller, method).locations
         pairs = []
         for place in found.locations:
-            same = [t for t in targets.locations if t.nameservice == place.nameservice]
-            nth = [t for t in same if t.nth == place.nth]
+            same = [each for each in targets if each.nameservice == place.nameservice]
+            nth = [each for each in same if each.nth == place.nth]
             if same:
-                pairs.append((place, (nth or same)[0].path))
+                pairs.append((place, (nth or same)[0]))
         if not pairs:
             raise errors.RemoteError(
-                f"Rename of {source} to {target} is not allowed, no eligible destination in the "
-                f"same namespace was found"
+                f"Rename of {request.src} to {request.dst} is not allowed, no eligible "
+                f"destination in the same namespace was found"
             )
-        return pairs, found
+        return _Move(method, found.locations, targets, pairs)
 
-    async def _move(
+    async def _elsewhere(self, move: _Move, caller: Caller) -> list[Location]:
+        """Destinations of the target with a file at its path, to which nothing is moved: the
+        namenodes that move do not see it."""
+        here = await self._having(move.sources, caller)
+        seen = [to for place, to in move.pairs if place in here or not here]
+        others = [each for each in move.targets if each not in seen]
+        found = []
+        for place in others:
+            status = await self._status(place, caller)
+            if status is not None and status.fileType != types_pb2.HdfsFileStatusProto.IS_DIR:
+                found.append(place)
+        return found
+
+    async def _move_all(
         self,
-        pairs: list[tuple[Location, str]],
-        found: Resolution,
-        method: str,
+        move: _Move,
         request: pb.RenameRequestProto | pb.Rename2RequestProto,
         caller: Caller,
-    ) -> list[tuple[Location, Message | errors.HowdahError]]:
+    ) -> list[Any]:
         """Move what each destination has. A directory that is in several is moved in all, and
         only if all can do it."""
-        core = self._core
-        if len(pairs) == 1 and len(found.locations) == 1:
-            place, to = pairs[0]
-            moved = with_value(request, "dst", to)
-            return [(place, await core.ask(place, method, moved, caller, field="src"))]
-        here = [place for place in found.locations if await self._has(place, caller)]
-        movable = {place: to for place, to in pairs}
+        here = await self._having(move.sources, caller)
+        movable = dict(move.pairs)
         if any(place not in movable for place in here):
             raise errors.RemoteError(
                 f"Rename of {request.src} to {request.dst} is not allowed. The number of remote "
                 f"locations for both source and target should be same."
             )
-        done: list[tuple[Location, Message | errors.HowdahError]] = []
-        for place in here or [pairs[0][0]]:
-            moved = with_value(request, "dst", movable[place])
-            answer = await core.ask(place, method, moved, caller, field="src")
-            done.append((place, answer))
-        return done
+        if not here:
+            return [await self._repeated(move, request, caller)]
+        return [await self._ask(move, (each, movable[each]), request, caller) for each in here]
 
-    async def _has(self, place: Location, caller: Caller) -> bool:
+    async def _repeated(
+        self,
+        move: _Move,
+        request: pb.RenameRequestProto | pb.Rename2RequestProto,
+        caller: Caller,
+    ) -> Any:
+        """Nothing is there to be moved: it may have been moved by this very call, which the
+        client repeats. The namenode that did it remembers."""
+        failures: list[errors.HowdahError] = []
+        refusal: Any = None
+        for pair in move.pairs:
+            try:
+                answer = await self._ask(move, pair, request, caller)
+            except errors.HowdahError as error:
+                failures.append(error)
+                continue
+            if not isinstance(answer, pb.RenameResponseProto) or answer.result:
+                return answer
+            refusal = answer
+        if refusal is not None:
+            return refusal
+        raise failures[0]
+
+    async def _ask(
+        self,
+        move: _Move,
+        pair: tuple[Location, Location],
+        request: pb.RenameRequestProto | pb.Rename2RequestProto,
+        caller: Caller,
+    ) -> Any:
+        place, to = pair
+        moved = with_value(request, "dst", to.path)
         try:
-            return await self._core.status(place, caller) is not None
+            return await self._core.ask(place, move.method, moved, caller, field="src")
+        except errors.HowdahError as error:
+            known = translate_error(error, to, self._core.table)
+            if known is error:
+                raise
+            raise known from error
+
+    async def _having(self, places: Sequence[Location], caller: Caller) -> list[Location]:
+        return [each for each in places if await self._status(each, caller) is not None]
+
+    async def _status(
+        self, place: Location, caller: Caller
+    ) -> types_pb2.HdfsFileStatusProto | None:
+        try:
+            return await self._core.status(place, caller)
         except errors.PathNotFound:
-            return False
+            return None
+        except errors.HowdahError as error:
+            raise translate_error(error, place, self._core.table) from error
 
     async def concat(self, request: pb.ConcatRequestProto, caller: Caller) -> Message:
         target = await self._file(request.trg, caller)

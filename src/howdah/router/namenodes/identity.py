@@ -2,8 +2,9 @@
 
 A namenode's retry cache knows a call by its client id and call id. The router passes on those
 of its client, so that a call which the client sends once more, by this router or another one,
-is not executed twice. Where one call of a client becomes several at one namenode, all but the
-first get a client id of their own, which is the same whenever the client repeats the call.
+is not executed twice. One call of a client may become several at one namenode. So those at the
+second and later destinations of a mount point get a client id of their own, which is the same
+whenever the client repeats the call.
 """
 
 from __future__ import annotations

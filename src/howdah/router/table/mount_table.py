@@ -130,7 +130,7 @@ def _invalid(what: str, entry: MountEntry) -> errors.IllegalArgument:
 class Location:
     """Where a path is: `path` of `nameservice`, which is `root` and what stands behind `source`.
 
-    `nth` counts the destinations of the entry in the same nameservice before this one.
+    `nth` is the number of the destination in its entry, from 0.
     """
 
     nameservice: str
@@ -228,11 +228,8 @@ class MountTable:
                 return None
             return Resolution(path, None, (Location(self.default_nameservice, path, "/", "/"),))
         rest = "" if path == entry.source else path[len(entry.source.rstrip("/")) :]
-        counts: dict[str, int] = {}
         locations = []
-        for destination in entry.destinations:
-            nth = counts.get(destination.nameservice, 0)
-            counts[destination.nameservice] = nth + 1
+        for nth, destination in enumerate(entry.destinations):
             root = normalised(destination.path)
             locations.append(
                 Location(destination.nameservice, joined(root, rest), root, entry.source, nth)
@@ -283,4 +280,4 @@ class MountTable:
 def _kept(path: str, locations: tuple[Location, ...]) -> tuple[Location, ...]:
     """The same path in the nameservices of the locations, each once."""
     names = dict.fromkeys(each.nameservice for each in locations)
-    return tuple(Location(name, path, "/", "/") for name in names)
+    return tuple(Location(name, path, "/", "/", nth) for nth, name in enumerate(names))
