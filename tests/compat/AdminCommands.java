@@ -15,7 +15,7 @@ import org.apache.hadoop.util.ToolRunner;
 
 /**
  * Runs each argument, a command line with tabs between its words, as `hdfs` would: `dfs`,
- * `dfsadmin`, `diskbalancer` or `getconf` and what belongs to it.
+ * `dfsadmin`, `diskbalancer`, `dfsrouteradmin` or `getconf` and what belongs to it.
  */
 public class AdminCommands {
   public static void main(String[] commands) {
@@ -58,6 +58,11 @@ public class AdminCommands {
     }
     if (name.equals("diskbalancer")) {
       return new DiskBalancerCLI(new HdfsConfiguration());
+    }
+    if (name.equals("dfsrouteradmin")) {
+      // Its jar is on the class path of those who ask for it only.
+      Class<?> admin = Class.forName("org.apache.hadoop.hdfs.tools.federation.RouterAdmin");
+      return (Tool) admin.getConstructor(Configuration.class).newInstance(new HdfsConfiguration());
     }
     Constructor<GetConf> constructor = GetConf.class.getDeclaredConstructor(Configuration.class);
     constructor.setAccessible(true);

@@ -79,6 +79,7 @@ SHELLS = {
     "diskbalancer": set[str](),
     "router": {
         "admin",
+        "administration",
         "calls",
         "namenodes.connections",
         "namenodes.nameservices",

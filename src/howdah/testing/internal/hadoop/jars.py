@@ -61,6 +61,9 @@ _DISTCP_ARTIFACTS = tuple(
         "hadoop-yarn-common",
     )
 )
+# Alone, too. Of Hadoop 3.4, whose protocol and commands are those of 3.5: the repository has no
+# later one.
+_ROUTER_ARTIFACTS = (_Artifact(_HADOOP, "hadoop-hdfs-rbf", "3.4.2", is_alone=True),)
 # With the versions that Hadoop's own build has.
 _TEST_ARTIFACTS = (
     _Artifact(_HADOOP, "hadoop-common", HADOOP_VERSION, "test-jar", is_alone=True),
@@ -93,6 +96,12 @@ def hadoop_distcp_class_path(cache: Path) -> str:
     """The class path of Hadoop's DistCp, to go before `hadoop_class_path`."""
     into = cache / f"hadoop-{HADOOP_VERSION}-distcp"
     return _jars("HOWDAH_HADOOP_DISTCP_CLASSPATH", into, _DISTCP_ARTIFACTS)
+
+
+def hadoop_router_class_path(cache: Path) -> str:
+    """The class path of Hadoop's router, to go before `hadoop_class_path`."""
+    into = cache / "hadoop-rbf-3.4.2"
+    return _jars("HOWDAH_HADOOP_ROUTER_CLASSPATH", into, _ROUTER_ARTIFACTS)
 
 
 def _jars(variable: str, into: Path, artifacts: Sequence[_Artifact]) -> str:
