@@ -9,8 +9,12 @@ import pytest
 from howdah import errors
 from howdah.cli import routeradmin
 from howdah.fs.api import FileSystem
+from howdah.fs.hdfs import HdfsFileSystem
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.router.namenodes.connections import CLIENT_PROTOCOL
 from howdah.router.state_store import StateStore
 from howdah.router.table.mount_table import Destination, MountEntry, Order
+from howdah.rpc.client import RpcClient
 from howdah.testing import MiniCluster
 from howdah.testing.internal.routers import Routers
 from howdah.testing.waiting import wait_until
@@ -36,7 +40,7 @@ ENTRIES = (
 
 @pytest.fixture(scope="module")
 def west() -> Iterator[MiniCluster]:
-    with MiniCluster(datanodes=1, conf={"dfs.replication": 1}) as cluster:
+    with MiniCluster(datanodes=1, conf={"dfs.replication": 1, "dfs.ls.limit": 3}) as cluster:
         yield cluster
 
 
@@ -325,3 +329,118 @@ def test_a_namenode_that_is_down_takes_only_its_mounts_along(
     finally:
         west.restart("namenode")
     assert fs.read_bytes("/west/kept") == b"kept"
+
+
+# -- calls ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def rpc(routers: Routers) -> Iterator[RpcClient]:
+    host, _, port = routers.addresses["router"].rpartition(":")
+    client = RpcClient((host, int(port)), CLIENT_PROTOCOL)
+    yield client
+    client.close()
+
+
+def test_a_call_that_is_repeated_is_answered_and_not_done_again(
+    fs: FileSystem, rpc: RpcClient
+) -> None:
+    for path in ("/east/once", "/both/once"):
+        fs.write_bytes(path, b"1")
+        number = rpc.next_call_id()
+        request = pb.DeleteRequestProto(src=path, recursive=False)
+        for attempt in range(3):
+            answer = rpc.call(
+                "delete", request, pb.DeleteResponseProto, call_id=number, retry_count=attempt
+            )
+            assert answer.result, (path, attempt)
+        assert not rpc.call("delete", request, pb.DeleteResponseProto).result
+
+
+def test_a_rename_that_is_repeated_is_answered(fs: FileSystem, rpc: RpcClient) -> None:
+    fs.write_bytes("/both/from", b"1")
+    number = rpc.next_call_id()
+    request = pb.RenameRequestProto(src="/both/from", dst="/both/to")
+    for attempt in range(2):
+        answer = rpc.call(
+            "rename", request, pb.RenameResponseProto, call_id=number, retry_count=attempt
+        )
+        assert answer.result
+    assert fs.delete("/both/to")
+
+
+def test_the_user_goes_along(routers: Routers, fs: FileSystem) -> None:
+    fs.mkdirs("/both/open")
+    fs.set_permission("/both/open", 0o777)
+    with routers.connect(user="bob") as bobs:
+        bobs.write_bytes("/both/open/file", b"")
+        with pytest.raises(PermissionError, match="bob"):
+            bobs.mkdirs("/both/not-his/dir")
+    assert fs.get_file_status("/both/open/file").owner == "bob"
+    fs.delete("/both/open", recursive=True)
+
+
+def test_directories_of_several_nameservices_are_listed_in_one_call(
+    fs: FileSystem, rpc: RpcClient
+) -> None:
+    for path in ("/east/batch", "/west/batch"):
+        for number in range(5):
+            fs.write_bytes(f"{path}/{number}", b"")
+    paths = ["/east/batch", "/nowhere", "/west/batch", "/deep"]
+    found: dict[int, list[bytes]] = {}
+    failed: dict[int, str] = {}
+    start = b""
+    while True:
+        request = pb.GetBatchedListingRequestProto(
+            paths=paths, startAfter=start, needLocation=False
+        )
+        answer = rpc.call("getBatchedListing", request, pb.GetBatchedListingResponseProto)
+        for part in answer.listings:
+            found.setdefault(part.parentIdx, []).extend(each.path for each in part.partialListing)
+            if part.HasField("exception"):
+                failed[part.parentIdx] = part.exception.className
+        if not answer.hasMore:
+            break
+        start = answer.startAfter
+    five = [str(number).encode() for number in range(5)]
+    assert found == {0: five, 1: [], 2: five, 3: [b"er"]}
+    assert list(failed) == [1]
+    assert "NoLocationException" in failed[1]
+
+
+def test_statistics_are_those_of_all_nameservices(
+    fs: FileSystem, howdah_cluster: MiniCluster, west: MiniCluster
+) -> None:
+    nodes = fs.datanode_report("live")
+    assert len(nodes) == 4
+    assert {node.rack.split("/")[1] for node in nodes} == {"east", "west"}
+    with howdah_cluster.connect() as one, west.connect() as other:
+        parts = one.get_status().capacity + other.get_status().capacity
+    assert fs.get_status().capacity == parts
+
+
+def test_what_a_router_refuses_it_names(rpc: RpcClient) -> None:
+    request = pb.ListCachePoolsRequestProto(prevPoolName="")
+    inode = pb.GetFileInfoRequestProto(src="/.reserved/.inodes/16385")
+    with pytest.raises(errors.UnsupportedOperation, match="listCachePools"):
+        rpc.call("listCachePools", request, pb.ListCachePoolsResponseProto)
+    with pytest.raises(errors.UnsupportedOperation, match="belong to one namenode"):
+        rpc.call("getFileInfo", inode, pb.GetFileInfoResponseProto)
+
+
+def test_snapshots_have_the_routers_paths(fs: FileSystem) -> None:
+    assert isinstance(fs, HdfsFileSystem)
+    fs.mkdirs("/west/snapped")
+    fs.allow_snapshot("/west/snapped")
+    fs.write_bytes("/west/snapped/file", b"old")
+    assert str(fs.create_snapshot("/west/snapped", "s1")).endswith("/west/snapped/.snapshot/s1")
+    fs.delete("/west/snapped/file")
+    assert fs.read_bytes("/west/snapped/.snapshot/s1/file") == b"old"
+    listed = fs.list_snapshottable_directories()
+    assert "/west/snapped" in str(listed)
+    assert "/router/w" not in str(listed)
+    assert "/west/snapped" in str(fs.list_snapshots("/west/snapped"))
+    differences = fs.snapshot_diff("/west/snapped", "s1")
+    assert "/router/w" not in str(differences)
+    fs.delete_snapshot("/west/snapped", "s1")
+    fs.disallow_snapshot("/west/snapped")

@@ -239,6 +239,8 @@ def _add(administration: Administration, words: list[str]) -> int:
     else:
         new = tuple(each for each in destinations if each not in known.destinations)
         entry = replace(known, destinations=(*known.destinations, *new))
+        # As Hadoop's: what is not said is HASH, also of an entry that had another order.
+        options.order = options.order or "HASH"
         done = administration.update(options.applied(entry))
         problem = "Cannot update mount point"
     if not done:
@@ -252,7 +254,7 @@ def _update(administration: Administration, words: list[str]) -> int:
     source = _source(words[0])
     entry = administration.entry(source)
     if entry is None:
-        raise errors.RemoteError(f"{source} doesn't exist.")
+        raise BadArgument(f"{source} doesn't exist.")
     rest = words[1:]
     if not rest[0].startswith("-"):
         if len(rest) < 2:
