@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from howdah import errors
-from howdah.cli import routeradmin
+from howdah.cli.router import admin as routeradmin
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs import HdfsFileSystem
 from howdah.proto import client_namenode_pb2 as pb
@@ -31,6 +31,12 @@ ENTRIES = (
         "/both",
         (Destination("east", "/router/both"), Destination("west", "/router/both")),
         Order.HASH_ALL,
+    ),
+    MountEntry(
+        "/tolerant",
+        (Destination("east", "/router/tolerant"), Destination("west", "/router/tolerant")),
+        Order.HASH_ALL,
+        fault_tolerant=True,
     ),
     MountEntry(
         "/hashed", (Destination("east", "/router/hashed"), Destination("west", "/router/hashed"))
@@ -92,7 +98,15 @@ def test_a_file_is_written_and_read_through_the_router(
 
 
 def test_the_root_lists_mount_points_and_ways_to_them(fs: FileSystem) -> None:
-    assert names(fs, "/") == ["both", "deep", "east", "fixed", "hashed", "west"]
+    assert names(fs, "/") == [
+        "both",
+        "deep",
+        "east",
+        "fixed",
+        "hashed",
+        "tolerant",
+        "west",
+    ]
     assert names(fs, "/deep") == ["er"]
     assert names(fs, "/deep/er") == ["mount"]
     assert fs.get_file_status("/deep/er").is_directory
@@ -314,6 +328,11 @@ def test_a_second_router_has_the_same_table_and_learns_of_changes(
         routers.kill("second")
 
 
+def write_several(fs: FileSystem, directory: str) -> None:
+    for number in range(8):
+        fs.write_bytes(f"{directory}/{number}", b"x")
+
+
 def test_a_namenode_that_is_down_takes_only_its_mounts_along(
     fs: FileSystem, west: MiniCluster
 ) -> None:
@@ -325,7 +344,11 @@ def test_a_namenode_that_is_down_takes_only_its_mounts_along(
         assert {"east", "west"} <= set(names(fs, "/"))
         fs.write_bytes("/east/meanwhile", b"m")
         assert fs.read_bytes("/east/meanwhile") == b"m"
-        names(fs, "/both")
+        assert names(fs, "/both") == []
+        write_several(fs, "/tolerant")
+        assert len(names(fs, "/tolerant")) == 8
+        with pytest.raises(errors.NoNamenodes):
+            write_several(fs, "/both")
     finally:
         west.restart("namenode")
     assert fs.read_bytes("/west/kept") == b"kept"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from howdah.cli import routeradmin
+from howdah.cli.router import admin as routeradmin
 from howdah.fs.api import FileSystem
 from howdah.router.state_store import StateStore
 from howdah.router.table.mount_table import Destination, MountEntry, Order

@@ -357,6 +357,7 @@ ROOMS = {
         "fsck",
         "balancer",
         "diskbalancer",
+        "router",
         "queries",
         "completion",
     ),

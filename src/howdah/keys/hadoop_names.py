@@ -405,6 +405,51 @@ net.topology.dependency.script.file.name net.topology.impl nfs.allow.insecure.po
 nfs.exports.allowed.hosts nfs.kerberos.principal nfs.keytab.file nfs.mountd.port nfs.rtmax
 nfs.server.port nfs.wtmax rpc.metrics.percentiles.intervals rpc.metrics.quantile.enable
 rpc.metrics.timeunit tfile.fs.input.buffer.size tfile.fs.output.buffer.size tfile.io.chunk.size
+dfs.federation.router.admin.handler.count dfs.federation.router.admin.mount.check.enable
+dfs.federation.router.client.reject.overload dfs.federation.router.client.retry.max.attempts
+dfs.federation.router.client.thread-size dfs.federation.router.connect.max.retries.on.timeouts
+dfs.federation.router.connection.clean.ms dfs.federation.router.connection.creator.queue-size
+dfs.federation.router.connection.min-active-ratio dfs.federation.router.connection.pool-size
+dfs.federation.router.dn-report.cache-expire dfs.federation.router.dn-report.time-out
+dfs.federation.router.enable.get.dn.usage dfs.federation.router.enable.multiple.socket
+dfs.federation.router.fairness.acquire.timeout
+dfs.federation.router.fairness.policy.controller.class
+dfs.federation.router.federation.rename.bandwidth dfs.federation.router.federation.rename.delay
+dfs.federation.router.federation.rename.diff
+dfs.federation.router.federation.rename.force.close.open.file
+dfs.federation.router.federation.rename.map dfs.federation.router.federation.rename.option
+dfs.federation.router.federation.rename.trash dfs.federation.router.file.resolver.client.class
+dfs.federation.router.fs-limits.max-component-length dfs.federation.router.handler.count
+dfs.federation.router.handler.queue.size dfs.federation.router.heartbeat-state.interval
+dfs.federation.router.heartbeat.enable dfs.federation.router.http-address
+dfs.federation.router.http-bind-host dfs.federation.router.http.enable
+dfs.federation.router.https-address dfs.federation.router.https-bind-host
+dfs.federation.router.kerberos.internal.spnego.principal dfs.federation.router.kerberos.principal
+dfs.federation.router.kerberos.principal.hostname dfs.federation.router.keytab.file
+dfs.federation.router.max.concurrency.per.connection dfs.federation.router.metrics.class
+dfs.federation.router.metrics.enable dfs.federation.router.monitor.localnamenode.enable
+dfs.federation.router.monitor.namenode.nameservice.resolution-enabled
+dfs.federation.router.monitor.namenode.nameservice.resolver.impl
+dfs.federation.router.mount-table.cache.enable dfs.federation.router.mount-table.cache.update
+dfs.federation.router.mount-table.cache.update.client.max.time
+dfs.federation.router.mount-table.cache.update.timeout
+dfs.federation.router.mount-table.max-cache-size dfs.federation.router.namenode.heartbeat.enable
+dfs.federation.router.namenode.heartbeat.jmx.interval
+dfs.federation.router.namenode.resolver.client.class
+dfs.federation.router.observer.federated.state.propagation.maxsize
+dfs.federation.router.observer.read.default dfs.federation.router.observer.read.overrides
+dfs.federation.router.observer.state.id.refresh.period dfs.federation.router.reader.count
+dfs.federation.router.reader.queue.size dfs.federation.router.rpc.enable
+dfs.federation.router.safemode.checkperiod dfs.federation.router.safemode.extension
+dfs.federation.router.secret.manager.class dfs.federation.router.store.connection.test
+dfs.federation.router.store.driver.file.async.threads
+dfs.federation.router.store.driver.fs.async.threads
+dfs.federation.router.store.driver.zk.async.max.threads
+dfs.federation.router.store.driver.zk.parent-path dfs.federation.router.store.enable
+dfs.federation.router.store.membership.expiration
+dfs.federation.router.store.membership.expiration.deletion
+dfs.federation.router.store.router.expiration dfs.federation.router.store.router.expiration.deletion
+dfs.federation.router.store.serializer dfs.federation.router.top.num.token.realowners
 """
 
 HADOOP_NAMES = frozenset(_NAMES.split())

@@ -1,0 +1,80 @@
+"""A router's process, without anybody who calls it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from howdah import errors
+from howdah.config import Configuration
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.router.server import Router, run
+from howdah.router.table.mount_table import Destination, MountEntry
+
+pytestmark = pytest.mark.req("LM-020")
+
+CONF = {
+    "dfs.nameservices": "n1",
+    "dfs.namenode.rpc-address.n1": "127.0.0.1:1",
+    "dfs.federation.router.safemode.expiration": "0",
+}
+
+
+def conf(directory: Path) -> Configuration:
+    place = str(directory / "store")
+    return Configuration({**CONF, "dfs.federation.router.store.driver.file.directory": place})
+
+
+def test_a_store_that_cannot_be_read_ends_in_safe_mode_and_the_table_stays(tmp_path: Path) -> None:
+    async def scene() -> None:
+        router = Router(conf(tmp_path))
+        router._store.prepare()
+        router._store.add_mount(MountEntry("/m", (Destination("n1", "/x"),)))
+        await router.reload()
+        (tmp_path / "store").rename(tmp_path / "away")
+        await asyncio.sleep(0.01)
+        await router._read_again()
+        assert router.core.safe_mode.is_on
+        assert list(router.core.table.entries) == ["/m"]
+        with pytest.raises(errors.StandbyError, match="is in safe mode"):
+            router.core.check_writes("mkdirs")
+        router.core.check_writes("getListing")
+        (tmp_path / "away").rename(tmp_path / "store")
+        await router._read_again()
+        assert not router.core.safe_mode.is_on
+
+    asyncio.run(scene())
+
+
+def test_a_nameservice_without_namenodes_fails_at_once_by_its_name(tmp_path: Path) -> None:
+    async def scene() -> None:
+        router = Router(conf(tmp_path))
+        with pytest.raises(errors.NoNamenodes, match="under nameservice n1: n1: Cannot connect"):
+            await _ask(router, "n1")
+        with pytest.raises(errors.NoNamenodes, match=r"dfs\.nameservices does not have it"):
+            await _ask(router, "n9")
+        router.nameservices.disabled = frozenset({"n1"})
+        with pytest.raises(errors.NoNamenodes, match="it is disabled"):
+            await _ask(router, "n1")
+
+    asyncio.run(scene())
+
+
+async def _ask(router: Router, nameservice: str) -> None:
+    await router.nameservices.call(
+        nameservice,
+        "getFileInfo",
+        pb.GetFileInfoRequestProto(src="/"),
+        pb.GetFileInfoResponseProto,
+        router.nameservices.own_identity(),
+    )
+
+
+def test_a_configuration_that_cannot_be_ends_the_process(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = conf(tmp_path).with_values({"dfs.nameservices": ""})
+    assert run(broken) == 1
+    assert "the router cannot start: a router needs nameservices" in caplog.text
