@@ -22,7 +22,8 @@ from howdah.fs.paths import Location, PathLike
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
 from howdah.fs.viewfs import internal, loading
-from howdah.fs.viewfs.mount_table import Link, Resolved
+from howdah.fs.viewfs.mount_table import Link, Nfly, Resolved
+from howdah.fs.viewfs.nfly import NflyFileSystem, Target
 from howdah.rpc.client import current_user
 
 
@@ -69,6 +70,7 @@ class Delegation(FileSystem):
             self.user, internal.primary_group(self.user), time.time_ns() // 1_000_000
         )
         self._targets: dict[tuple[str, str], FileSystem] = {}
+        self._nflies: dict[str, FileSystem] = {}
         self._lock = threading.Lock()
         self._views_above: tuple[str, ...] = ()
 
@@ -83,6 +85,7 @@ class Delegation(FileSystem):
         """Let go of the targets."""
         with self._lock:
             targets, self._targets = list(self._targets.values()), {}
+            self._nflies = {}
         failed: errors.HowdahError | None = None
         for fs in targets:
             try:
@@ -138,10 +141,18 @@ class Delegation(FileSystem):
         link = resolved.link
         assert link is not None
         if link.nfly is not None:
-            raise errors.UnsupportedOperation(
-                f"{link.key}: links of several targets (linkNfly) are not supported"
-            ).about(resolved.path)
+            return Reached(resolved.path, self._nfly(link, link.nfly), resolved.remaining, link)
         return Reached(resolved.path, self._target(link, link.target), resolved.behind, link)
+
+    def _nfly(self, link: Link, rules: Nfly) -> FileSystem:
+        """All targets of a link as one filesystem: the same one for all its paths."""
+        targets = [Target(self._target(link, each), each.path) for each in link.targets]
+        with self._lock:
+            fs = self._nflies.get(link.mount)
+            if fs is None:
+                home = self.home_directory()
+                fs = self._nflies[link.mount] = NflyFileSystem(targets, rules, home)
+            return fs
 
     # --- calls ------------------------------------------------------------------------
 

@@ -1,0 +1,457 @@
+"""Links of several targets (`linkNfly`): a file is written to all, and read from one.
+
+Mirrors org.apache.hadoop.fs.viewfs.NflyFSystem. Rules:
+
+1. A file is written under a temporary name (`_nfly_tmp_NAME`) in every target, and renamed
+   in all when it is closed: nobody sees it before. A change counts when `minReplication` of
+   the targets have it; those that failed are logged, and lack it.
+2. It is read from the first target that answers: local files, then as the key has them. With
+   `readMostRecent` all are asked, and the newest is read.
+3. With `repairOnRead` opening a file copies it to the targets that lack it, and together with
+   `readMostRecent` to those that have an older one.
+
+Unlike Hadoop: a target that fails at `create` already is a target that failed, as later; a
+file that is there is replaced only if `overwrite` says so; a change that fewer than
+`minReplication` targets have made is an error; what is missing is copied only with
+`repairOnRead`; `append` and what else it leaves out is refused by name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import logging
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+from howdah import errors
+from howdah.fs import paths
+from howdah.fs.api import FileSystem, Progress
+from howdah.fs.paths import PathLike
+from howdah.fs.status import BlockLocation, FileChecksum, FileStatus, ServerDefaults
+from howdah.fs.streams import FSDataInputStream, FSDataOutputStream, Writable
+from howdah.fs.viewfs.mount_table import Nfly, join_below
+from howdah.options import CreateFlag
+
+_TEMPORARY = "_nfly_tmp_"
+_COPY_BYTES = 1 << 20
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One of the targets: a filesystem, and the directory in it."""
+
+    fs: FileSystem
+    top: str
+
+    def path(self, name: str) -> str:
+        return join_below(self.top, name)
+
+    def __str__(self) -> str:
+        return self.fs.uri + self.top
+
+
+class NflyFileSystem(FileSystem):
+    """The targets of one link as one filesystem. It does not close them."""
+
+    scheme: ClassVar[str] = "nfly"
+
+    def __init__(self, targets: Sequence[Target], rules: Nfly, home: str) -> None:
+        self._targets = sorted(targets, key=lambda each: each.fs.scheme != "file")
+        self._rules = rules
+        self._home = home
+
+    @property
+    def uri(self) -> str:
+        return "nfly://"
+
+    def home_directory(self) -> str:
+        return self._home
+
+    def close(self) -> None:
+        """The targets belong to the view."""
+
+    def child_filesystems(self) -> list[FileSystem]:
+        return [each.fs for each in self._targets]
+
+    # --- changes ------------------------------------------------------------------------
+
+    def _change(self, operation: str, name: str, do: Callable[[Target], T]) -> list[T]:
+        """What each target says to a change; raises if too few have made it."""
+        done: list[T] = []
+        failed: list[tuple[Target, errors.HowdahError]] = []
+        for target in self._targets:
+            try:
+                done.append(do(target))
+            except errors.HowdahError as error:
+                failed.append((target, error))
+        self.check(operation, name, len(done), failed)
+        return done
+
+    def check(
+        self,
+        operation: str,
+        name: str,
+        done: int,
+        failed: Sequence[tuple[Target, errors.HowdahError]],
+    ) -> None:
+        """Log what failed; raise if fewer than `minReplication` targets are left."""
+        if done >= self._rules.min_replication:
+            for target, error in failed:
+                _log.warning(
+                    "%s of %s failed at %s, and %d targets have it: %s",
+                    operation,
+                    paths.shown(name),
+                    target,
+                    done,
+                    error,
+                )
+            return
+        if failed and not done and len({type(error) for _, error in failed}) == 1:
+            raise failed[0][1]
+        raise errors.RemoteError(
+            f"Failed to sufficiently replicate {operation} of {name}: "
+            f"min={self._rules.min_replication} actual={done}: "
+            + "; ".join(f"{target}: {error}" for target, error in failed)
+        ).about(name)
+
+    def create(
+        self,
+        path: PathLike,
+        *,
+        overwrite: bool = False,
+        replication: int | None = None,
+        block_size: int | None = None,
+        permission: int | None = None,
+        create_parent: bool = True,
+        buffer_size: int | None = None,
+        progress: Progress | None = None,
+        flags: CreateFlag = CreateFlag.NONE,
+    ) -> FSDataOutputStream:
+        name = self.resolve(path)
+        temporary = temporary_of(name)
+        opened: list[tuple[Target, FSDataOutputStream]] = []
+
+        def make(target: Target) -> None:
+            there = target.path(name)
+            if not overwrite and target.fs.exists(there):
+                raise errors.PathExists(f"{name} already exists").about(name)
+            if target.fs.is_directory(there):
+                raise errors.PathExists(f"{name} already exists as a directory").about(name)
+            stream = target.fs.create(
+                target.path(temporary),
+                overwrite=True,
+                replication=replication,
+                block_size=block_size,
+                permission=permission,
+                create_parent=create_parent,
+                buffer_size=buffer_size,
+                progress=progress,
+                flags=flags,
+            )
+            opened.append((target, stream))
+
+        output = _Output(self, name, opened, overwrite=overwrite)
+        try:
+            self._change("create", name, make)
+        except errors.HowdahError:
+            output.drop()
+            raise
+        return FSDataOutputStream(output)
+
+    def mkdirs(self, path: PathLike, permission: int | None = None) -> bool:
+        name = self.resolve(path)
+        return all(self._change("mkdirs", name, lambda to: to.fs.mkdirs(to.path(name), permission)))
+
+    def mkdir(self, path: PathLike, permission: int | None = None) -> bool:
+        name = self.resolve(path)
+        return all(self._change("mkdir", name, lambda to: to.fs.mkdir(to.path(name), permission)))
+
+    def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
+        old, new = self.resolve(src), self.resolve(dst)
+        self._change(
+            "rename",
+            old,
+            lambda to: to.fs.rename(to.path(old), to.path(new), overwrite=overwrite),
+        )
+
+    def delete(self, path: PathLike, recursive: bool = False) -> bool:
+        name = self.resolve(path)
+        return any(self._change("delete", name, lambda to: to.fs.delete(to.path(name), recursive)))
+
+    def set_permission(self, path: PathLike, mode: int) -> None:
+        name = self.resolve(path)
+        self._change("setPermission", name, lambda to: to.fs.set_permission(to.path(name), mode))
+
+    def set_owner(self, path: PathLike, owner: str | None = None, group: str | None = None) -> None:
+        name = self.resolve(path)
+        self._change("setOwner", name, lambda to: to.fs.set_owner(to.path(name), owner, group))
+
+    def set_times(self, path: PathLike, mtime_ms: int = -1, atime_ms: int = -1) -> None:
+        name = self.resolve(path)
+        self._change(
+            "setTimes", name, lambda to: to.fs.set_times(to.path(name), mtime_ms, atime_ms)
+        )
+
+    # --- looking ------------------------------------------------------------------------
+
+    def _ask(self, operation: str, name: str, ask: Callable[[Target], T]) -> T:
+        """What the first target says that has an answer."""
+        targets = self._targets
+        if self._rules.read_most_recent:
+            targets = [target for target, status in self._newest_first(name) if status is not None]
+        return self._first(operation, name, targets, ask)
+
+    def _first(
+        self, operation: str, name: str, targets: Sequence[Target], ask: Callable[[Target], T]
+    ) -> T:
+        failed: list[tuple[Target, errors.HowdahError]] = []
+        for target in targets:
+            try:
+                return ask(target)
+            except errors.HowdahError as error:
+                failed.append((target, error))
+        raise _none_answers(operation, name, failed)
+
+    def _newest_first(self, name: str) -> list[tuple[Target, FileStatus | None]]:
+        """The targets that answer, newest first, behind them those that lack the path (None)."""
+        found: list[tuple[Target, FileStatus | None]] = []
+        failed: list[tuple[Target, errors.HowdahError]] = []
+        for target in self._targets:
+            try:
+                found.append((target, target.fs.get_file_status(target.path(name))))
+            except errors.PathNotFound as error:
+                failed.append((target, error))
+                found.append((target, None))
+            except errors.HowdahError as error:
+                failed.append((target, error))
+        if all(status is None for _, status in found):
+            raise _none_answers("getFileStatus", name, failed)
+        # The sort is stable: of equal ones the nearest is first.
+        return sorted(found, key=lambda each: -each[1].modification_time_ms if each[1] else 1)
+
+    def get_file_status(self, path: PathLike) -> FileStatus:
+        name = self.resolve(path)
+        found = self._ask("getFileStatus", name, lambda to: to.fs.get_file_status(to.path(name)))
+        return dataclasses.replace(found, path=name)
+
+    def list_status_iter(self, path: PathLike) -> Iterator[FileStatus]:
+        name = self.resolve(path)
+
+        def listing(target: Target) -> list[FileStatus]:
+            there = target.path(name)
+            return [
+                dataclasses.replace(
+                    each, path=name if each.path == there else paths.join(name, each.name)
+                )
+                for each in target.fs.list_status(there)
+            ]
+
+        yield from self._ask("listStatus", name, listing)
+
+    def block_locations(
+        self, path: PathLike, start: int = 0, length: int | None = None
+    ) -> list[BlockLocation]:
+        name = self.resolve(path)
+        return self._ask(
+            "getFileBlockLocations",
+            name,
+            lambda to: to.fs.block_locations(to.path(name), start, length),
+        )
+
+    def get_file_checksum(
+        self, path: PathLike, *, length: int | None = None, combine_mode: str | None = None
+    ) -> FileChecksum | None:
+        name = self.resolve(path)
+        return self._ask(
+            "getFileChecksum",
+            name,
+            lambda to: to.fs.get_file_checksum(
+                to.path(name), length=length, combine_mode=combine_mode
+            ),
+        )
+
+    def server_defaults(self, path: PathLike | None = None) -> ServerDefaults:
+        return self._targets[0].fs.server_defaults(self._targets[0].top)
+
+    def _open_input(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
+        name = self.resolve(path)
+        if self._rules.repair_on_read:
+            self._repair(name)
+        return self._ask("open", name, lambda to: to.fs._open_input(to.path(name), buffer_size))
+
+    # --- repair -------------------------------------------------------------------------
+
+    def _repair(self, name: str) -> None:
+        """Copy the newest file to where it is missing, or old."""
+        (source, newest), *others = self._newest_first(name)
+        assert newest is not None
+        if not newest.is_file:
+            return
+        for target, status in others:
+            is_old = (
+                status is not None
+                and status.is_file
+                and status.modification_time_ms < newest.modification_time_ms
+            )
+            if status is None or (is_old and self._rules.read_most_recent):
+                try:
+                    _copy(source, newest, target, name, overwrite=is_old)
+                except errors.HowdahError as error:
+                    _log.warning(
+                        "%s could not be copied from %s to %s, and is read without: %s",
+                        paths.shown(name),
+                        source,
+                        target,
+                        error,
+                    )
+
+
+def temporary_of(name: str) -> str:
+    """The name of a file while it is written."""
+    return paths.join(paths.parent_of(name) or paths.SEPARATOR, _TEMPORARY + paths.name_of(name))
+
+
+def _none_answers(
+    operation: str, name: str, failed: Sequence[tuple[Target, errors.HowdahError]]
+) -> errors.HowdahError:
+    if failed and all(isinstance(error, errors.PathNotFound) for _, error in failed):
+        return errors.PathNotFound(f"File does not exist: {name}").about(name)
+    told = "; ".join(f"{target}: {error}" for target, error in failed)
+    return errors.RemoteError(f"{operation} of {name}: no target answers: {told}").about(name)
+
+
+def _copy(
+    source: Target, status: FileStatus, target: Target, name: str, *, overwrite: bool
+) -> None:
+    # Not the name that a writer has: its file would be taken away from it.
+    temporary = target.path(f"{temporary_of(name)}.{uuid.uuid4().hex}")
+    try:
+        with (
+            source.fs.open(source.path(name)) as reading,
+            target.fs.create(temporary, permission=status.permission) as writing,
+        ):
+            while data := reading.read(_COPY_BYTES):
+                writing.write(data)
+        target.fs.set_times(temporary, status.modification_time_ms, status.access_time_ms)
+        target.fs.rename(temporary, target.path(name), overwrite=overwrite)
+    except errors.HowdahError:
+        with contextlib.suppress(errors.HowdahError):
+            target.fs.delete(temporary)
+        raise
+
+
+class _Output:
+    """A file that is written to all targets at once."""
+
+    def __init__(
+        self,
+        fs: NflyFileSystem,
+        name: str,
+        opened: list[tuple[Target, FSDataOutputStream]],
+        *,
+        overwrite: bool,
+    ) -> None:
+        self._fs = fs
+        self._name = name
+        self._opened = self._all = opened
+        self._overwrite = overwrite
+        self._position = 0
+        self._closed = False
+
+    @property
+    def path(self) -> str:
+        return self._name
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def _each(self, operation: str, do: Callable[[Target, FSDataOutputStream], object]) -> None:
+        """Go on with the targets that can; raises if they are too few."""
+        going_on, failed = [], []
+        for target, stream in self._opened:
+            try:
+                do(target, stream)
+                going_on.append((target, stream))
+            except errors.HowdahError as error:
+                failed.append((target, error))
+        self._opened = going_on
+        self._fs.check(operation, self._name, len(going_on), failed)
+
+    def write(self, data: Writable) -> None:
+        if self._closed:
+            raise errors.ClosedStream(f"{self._name} is closed").about(self._name)
+        self._each("write", lambda _, stream: stream.write(data))
+        self._position += len(data)
+
+    def flush(self) -> None:
+        self._each("flush", lambda _, stream: stream.flush())
+
+    def hflush(self) -> None:
+        raise errors.UnsupportedOperation(
+            f"hflush: {self._name} has several targets, and is seen when it is closed"
+        ).about(self._name)
+
+    def hsync(self) -> None:
+        self.hflush()
+
+    def get_pos(self) -> int:
+        return self._position
+
+    def has_capability(self, capability: str) -> bool:
+        return False
+
+    def set_drop_behind(self, drop: bool | None) -> None:
+        for _, stream in self._opened:
+            stream.set_drop_behind(drop)
+
+    def drop(self) -> None:
+        """Leave nothing behind: the file will not be."""
+        self._closed = True
+        self._opened = []
+        self._clean()
+
+    def _clean(self) -> None:
+        """Remove what was written for targets that do not have the file now."""
+        having = [target for target, _ in self._opened]
+        for target, stream in self._all:
+            if target not in having:
+                # What cannot be removed now is overwritten by the next writer of that name.
+                with contextlib.suppress(errors.HowdahError):
+                    stream.close()
+                with contextlib.suppress(errors.HowdahError):
+                    target.fs.delete(target.path(self._temporary))
+
+    @property
+    def _temporary(self) -> str:
+        return temporary_of(self._name)
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self._each("close", lambda _, stream: stream.close())
+        except errors.HowdahError:
+            self.drop()
+            raise
+        try:
+            self._each(
+                "commit",
+                lambda to, _: to.fs.rename(
+                    to.path(self._temporary), to.path(self._name), overwrite=self._overwrite
+                ),
+            )
+        finally:
+            self._clean()
+        now_ms = time.time_ns() // 1_000_000
+        for target, _ in self._opened:
+            # So that none of them seems newer: as far as that can be had.
+            with contextlib.suppress(errors.HowdahError):
+                target.fs.set_times(target.path(self._name), now_ms, now_ms)
