@@ -47,6 +47,7 @@ TABLES: dict[str, dict[str, str]] = {
     "nested": {"link./a": "ONE/user", "link./a/b/c": "TWO/data"},
     "regex": {r"linkRegex.^/u/(?<who>\w+)": "ONE/home/$who"},
     "replaced": {r"linkRegex.replaceresolveddstpath:_:-#.^/u/(\w+)": "ONE/home/$1"},
+    "nfly": {"linkNfly../n": "ONE/user,TWO/more"},
     "home": {"homedir": "/home", "link./home": "TWO/data"},
 }
 
@@ -312,6 +313,24 @@ SCENES: dict[str, tuple[str, list[Call | Unlike]]] = {
             Unlike(("delete", "/u/ada/moved"), True, False, "as it could be renamed"),
             Unlike(("delete", "/u/ada/new"), False, True, "as it could not"),
             ("delete", "/u/ada/d"),
+        ],
+    ),
+    "several targets": (
+        "nfly",
+        [
+            ("create", "/n/new"),
+            ("read", "/n/new"),
+            *(("read", path) for path in ("/n/f", "/n/none")),
+            ("mkdirs", "/n/a/b"),
+            ("create", "/n/a/b/c"),
+            ("rename", "/n/a/b/c", "/n/a/moved"),
+            ("read", "/n/a/moved"),
+            ("glob", "/n/a/*"),
+            ("delete", "/n/a/moved"),
+            ("delete", "/n/a"),
+            ("delete", "/n/none"),
+            ("delete", "/n"),
+            ("create", "/n"),
         ],
     ),
     "replaced": ("replaced", [("status", "/u/a_da/f"), ("read", "/u/a_da/f")]),

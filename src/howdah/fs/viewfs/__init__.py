@@ -4,11 +4,11 @@
 table from Hadoop's keys, `patterns` (pure) are its links by regular expression,
 `rename_rules` (pure) says which renames may cross mount points. `loading` finds the table of
 an authority in a configuration, `internal` is what the directories between the links look
-like, `delegation` passes calls on, `streams` are a target's under the view's names, `filesystem`
-is the FileSystem.
+like, `nfly` are the targets of a link that has several, `delegation` passes calls on,
+`streams` are a target's under the view's names, `filesystem` is the FileSystem.
 
 Arrows:
-`filesystem -> streams -> delegation -> internal, loading -> links -> mount_table, patterns`.
+`filesystem -> streams -> delegation -> internal, loading, nfly -> links -> mount_table, patterns`.
 """
 
 from __future__ import annotations
