@@ -394,10 +394,7 @@ def test_a_volume_that_is_added_while_a_namenode_is_down_has_its_blocks(
             out.write(b"on the second volume")
     reconfigure(first)
     cluster.kill("namenode1")
-    cluster.stop("datanode0")
-    cluster.start("datanode0")
-    wait_until(lambda: cluster.process("datanode0").alive, 60)
-    wait_until(lambda: "nameservice b answers" in cluster.log("datanode0").split("found ")[-1], 60)
+    cluster.restart("datanode0")
     reconfigure(first, second)
     cluster.restart("namenode1")
     assert read(cluster, "b", "/second") == b"on the second volume"
