@@ -105,13 +105,13 @@ def duration_text(millis: int) -> str:
     """Days, hours, minutes and seconds: DFSUtil.durationToString.
 
     >>> duration_text(90_061_999), duration_text(-1000)
-    ('001:01:01:01', '-000:00:00:01')
+    ('001:01:01:01.999', '-000:00:00:01.000')
     """
     minutes, seconds = divmod(abs(millis) // 1000, 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
     sign = "-" if millis < 0 else ""
-    return f"{sign}{days:03}:{hours:02}:{minutes:02}:{seconds:02}"
+    return f"{sign}{days:03}:{hours:02}:{minutes:02}:{seconds:02}.{abs(millis) % 1000:03}"
 
 
 def date_text(millis: int) -> str:

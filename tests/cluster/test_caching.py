@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from howdah import errors
+from howdah.cli.main import main
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.fs.registry import connect
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 
@@ -28,8 +32,15 @@ CONF: dict[str, str | int | bool] = {
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MiniCluster]:
-    with MiniCluster(datanodes=2, conf=CONF, dir=tmp_path_factory.mktemp("caching")) as cluster:
-        yield cluster
+    # A socket's path has 107 bytes at most.
+    with tempfile.TemporaryDirectory(prefix="howdah-") as sockets:
+        conf = {
+            **CONF,
+            "dfs.client.read.shortcircuit": True,
+            "dfs.domain.socket.path": f"{sockets}/datanode._PORT",
+        }
+        with MiniCluster(datanodes=2, conf=conf, dir=tmp_path_factory.mktemp("caching")) as made:
+            yield made
 
 
 @pytest.fixture(scope="module")
@@ -139,3 +150,76 @@ def test_a_directory_is_cached_file_by_file_as_they_come_and_go(fs: HdfsFileSyst
     assert cached_copies(fs, "/dir/below/b") == [0]
     fs.delete("/dir", recursive=True)
     wait_until(lambda: fs.list_cache_pools()[0].statistics.bytes_cached == 0, 60)
+
+
+def remote(cluster: MiniCluster, **conf: str) -> HdfsFileSystem:
+    """A client that reads by way of datanodes."""
+    values = {"dfs.client.read.shortcircuit": "false", **conf}
+    fs = connect(cluster.uri, conf=cluster.conf.with_values(values))
+    assert isinstance(fs, HdfsFileSystem)
+    return fs
+
+
+def meta_files(cluster: MiniCluster, length: int) -> list[Path]:
+    """Of the blocks of that many bytes, at all datanodes."""
+    found = []
+    for number in range(2):
+        for root in cluster.data_dirs(f"datanode{number}"):
+            for meta in root.glob("current/BP-*/current/finalized/**/*.meta"):
+                block = meta.with_name(meta.name.rpartition("_")[0])
+                if block.stat().st_size == length:
+                    found.append(meta)
+    return found
+
+
+def test_local_readers_do_not_check_what_is_cached(
+    cluster: MiniCluster, fs: HdfsFileSystem
+) -> None:
+    data = DATA[:5432]
+    with fs.create("/local", replication=1) as out:
+        out.write(data)
+    number = fs.add_cache_directive("/local", "p")
+    wait_until_cached(fs, "/local", 1, 1)
+    (meta,) = meta_files(cluster, len(data))
+    sums = meta.read_bytes()
+    meta.write_bytes(sums[:-4] + b"\0\0\0\0")
+    try:
+        with fs.open("/local") as stream:
+            assert stream.read() == data
+        with remote(cluster) as far, far.open("/local") as stream:
+            with pytest.raises(errors.HowdahError):
+                stream.read()
+    finally:
+        meta.write_bytes(sums)
+    fs.remove_cache_directive(number)
+
+
+def test_a_client_may_prefer_what_is_cached(
+    cluster: MiniCluster, fs: HdfsFileSystem, path: str
+) -> None:
+    number = fs.add_cache_directive(path, "p")
+    wait_until_cached(fs, path, 1)
+    with remote(cluster, **{"dfs.client.read.use.cache.priority": "true"}) as far:
+        with far.open(path) as stream:
+            assert stream.read() == DATA
+    fs.remove_cache_directive(number)
+
+
+def test_the_command_line_makes_lists_and_removes_directives(
+    cluster: MiniCluster, path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(words: str) -> tuple[int, str]:
+        code = main(["cacheadmin", "-fs", cluster.uri, *words.split()])
+        return code, capsys.readouterr().out
+
+    assert run("-addPool cli -group g -mode 0700") == (0, "Successfully added cache pool cli.\n")
+    code, said = run(f"-addDirective -path {path} -pool cli")
+    number = said.split()[-1]
+    assert (code, said) == (0, f"Added cache directive {number}\n")
+    code, said = run("-listDirectives -stats -pool cli")
+    assert code == 0
+    assert said.splitlines()[0] == "Found 1 entry"
+    assert said.splitlines()[2].split()[:4] == [number, "cli", "1", "never"]
+    assert run(f"-removeDirective {number}") == (0, f"Removed cached directive {number}\n")
+    assert run(f"-removeDirective {number}")[0] == 2
+    assert run("-removePool cli") == (0, "Successfully removed cache pool cli.\n")

@@ -78,7 +78,7 @@ COMMANDS: dict[str, Command] = {
         "move replicas of marked paths to the storages of their policies, as a server",
         "howdah.cli.balancer.sps:main",
     ),
-    "cacheadmin": Command("manage the block cache", None),
+    "cacheadmin": Command("manage the block cache", "howdah.cli.cacheadmin:main"),
     "classpath": Command(
         "print what Java clients need on their class path", "howdah.cli.queries.classpath:main"
     ),

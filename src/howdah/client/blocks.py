@@ -41,6 +41,14 @@ class LocatedBlock:
         """The offset in the file right behind this block."""
         return self.offset + self.block.length_bytes
 
+    @property
+    def cached_first(self) -> tuple[DatanodeAddress, ...]:
+        """The nodes, those before the others that have the block in memory."""
+        if not any(self.cached):
+            return self.nodes
+        in_memory = [node for node, held in zip(self.nodes, self.cached, strict=False) if held]
+        return (*in_memory, *(node for node in self.nodes if node not in in_memory))
+
     def with_block(self, block: ExtendedBlock, token: BlockToken | None = None) -> LocatedBlock:
         return replace(self, block=block, token=self.token if token is None else token)
 

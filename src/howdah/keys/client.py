@@ -44,6 +44,11 @@ DFS_DATA_TRANSFER_CLIENT_TCPNODELAY = boolean(
 DFS_CLIENT_READ_PREFETCH_SIZE = optional_size(
     "dfs.client.read.prefetch.size", "Bytes whose locations are fetched at once; else ten blocks."
 )
+DFS_CLIENT_READ_USE_CACHE_PRIORITY = boolean(
+    "dfs.client.read.use.cache.priority",
+    False,
+    "Whether a replica that its datanode has in memory goes before a nearer one.",
+)
 DFS_CLIENT_READ_SHORTCIRCUIT = boolean(
     "dfs.client.read.shortcircuit", False, "Whether local replicas are read past the datanode."
 )

@@ -36,7 +36,7 @@ dfs.client.local.interfaces dfs.client.mmap.cache.size dfs.client.mmap.cache.tim
 dfs.client.mmap.retry.timeout.ms dfs.client.output.stream.uniq.default.key
 dfs.client.rbf.observer.read.enable dfs.client.read.short.circuit.replica.stale.threshold.ms
 dfs.client.read.shortcircuit.buffer.size dfs.client.read.striped.threadpool.size
-dfs.client.read.uri.cache.enabled dfs.client.read.use.cache.priority
+dfs.client.read.uri.cache.enabled
 dfs.client.refresh.read-block-locations.ms
 dfs.client.refresh.read-block-locations.register-automatically
 dfs.client.refresh.read-block-locations.threads dfs.client.replica.accessor.builder.classes

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from howdah.cli import debug, getconf, haadmin, main, storagepolicies
+from howdah.cli import cacheadmin, debug, getconf, haadmin, main, storagepolicies
 from howdah.cli.balancer import words as balancer
 from howdah.cli.dfs.shell import registry
 from howdah.cli.dfsadmin import COMMANDS as DFSADMIN
@@ -85,6 +85,10 @@ def lines() -> dict[str, Line]:
                 )
             )
             for name, c in haadmin.COMMANDS.items()
+        },
+        "cacheadmin": {
+            c.name: Place(options_of(c.options), remote="-path" in c.options)
+            for c in cacheadmin.COMMANDS
         },
         "debug": {
             name: Place(options_of(c.usage), remote="-path" in c.usage, local="-file" in c.usage)

@@ -87,7 +87,7 @@ class FileReplicas:
         """
         while True:
             block = self.locations.block_at(offset)
-            node = attempts.next_node(block.nodes, time.monotonic())
+            node = attempts.next_node(self._in_order(block), time.monotonic())
             if node is not None:
                 return block, node
             self._none_left(block, attempts)
@@ -97,8 +97,12 @@ class FileReplicas:
     ) -> tuple[LocatedBlock, DatanodeAddress] | None:
         """A node beside those that are `busy` with the same read, if there is one."""
         block = self.locations.block_at(offset)
-        node = attempts.next_node(block.nodes, time.monotonic(), busy)
+        node = attempts.next_node(self._in_order(block), time.monotonic(), busy)
         return None if node is None else (block, node)
+
+    def _in_order(self, block: LocatedBlock) -> tuple[DatanodeAddress, ...]:
+        """The nearest first, unless one that has the block in memory is preferred."""
+        return block.cached_first if self._context.settings.prefers_cached else block.nodes
 
     def open(
         self,

@@ -44,6 +44,7 @@ class ClientSettings:
     kept_connections: int = 16
     keep_connections_s: float = 3.0
     prefetch_bytes: int | None = None
+    prefers_cached: bool = False
     max_acquire_failures: int = 3
     retry_window_s: float = 3.0
     dead_node_memory_s: float = 600.0
@@ -140,6 +141,7 @@ class ClientSettings:
             kept_connections=conf.get(keys.DFS_CLIENT_SOCKETCACHE_CAPACITY),
             keep_connections_s=conf.get(keys.DFS_CLIENT_SOCKETCACHE_EXPIRYMSEC),
             prefetch_bytes=conf.get(keys.DFS_CLIENT_READ_PREFETCH_SIZE),
+            prefers_cached=conf.get(keys.DFS_CLIENT_READ_USE_CACHE_PRIORITY),
             max_acquire_failures=conf.get(keys.DFS_CLIENT_MAX_BLOCK_ACQUIRE_FAILURES),
             retry_window_s=conf.get(keys.DFS_CLIENT_RETRY_WINDOW_BASE),
             short_circuit=ShortCircuitSettings.from_configuration(conf),

@@ -89,6 +89,15 @@ class Segment:
         """Whether the datanode took the slot back. It can't do so any more when it is dead."""
         return self._ended or not self._slots.is_valid(index)
 
+    def anchor(self, index: int) -> bool:
+        """Whether the replica is locked in memory, verified, and stays so until `lift`."""
+        with self._lock:
+            return not self._ended and self._slots.anchor(index)
+
+    def lift(self, index: int) -> None:
+        with self._lock:
+            self._slots.lift(index)
+
     def give_back(self, index: int) -> None:
         """The datanode knows nothing of this slot any more."""
         with self._lock:
@@ -124,6 +133,13 @@ class Slot:
     def give_back(self) -> None:
         """Its datanode knows nothing of it any more."""
         self.segment.give_back(self.index)
+
+    def anchor(self) -> bool:
+        """Whether the replica is locked in memory, verified, and stays so until `lift`."""
+        return self.segment.anchor(self.index)
+
+    def lift(self) -> None:
+        self.segment.lift(self.index)
 
     @property
     def is_revoked(self) -> bool:

@@ -11,7 +11,7 @@ from howdah.proto import client_namenode_pb2 as pb
 
 UNLIMITED_BYTES: Final = (1 << 63) - 1
 """The limit of a pool without one."""
-NEVER_MS: Final = (1 << 63) // 4
+NEVER_MS: Final = ((1 << 63) - 1) // 4
 """A time to live that does not end."""
 
 

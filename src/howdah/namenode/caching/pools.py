@@ -20,7 +20,7 @@ from howdah.storage.image import records as rec
 
 UNLIMITED: Final = (1 << 63) - 1
 """The limit of a pool that has none."""
-NEVER_MS: Final = (1 << 63) // 4
+NEVER_MS: Final = ((1 << 63) - 1) // 4
 """A relative expiry that is none; Hadoop: `Expiration.MAX_RELATIVE_EXPIRY_MS`."""
 DEFAULT_MODE: Final = 0o755
 DEFAULT_REPLICATION: Final = 1

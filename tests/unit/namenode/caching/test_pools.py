@@ -244,7 +244,7 @@ def test_replication_comes_from_the_pool_unless_the_directive_says(root: Caching
         ({"replication": 0xFFFF}, "Invalid replication factor -1 <= 0"),
         ({"ttl_ms": -5}, "Cannot set a negative expiration: -5"),
         ({"ttl_ms": NEVER_MS + 1}, "is too far in the future!"),
-        ({"ttl_ms": HOUR_MS + 1000}, "Expiration 000:01:00:01 exceeds the max relative"),
+        ({"ttl_ms": HOUR_MS + 1000}, "Expiration 000:01:00:01.000 exceeds the max relative"),
     ],
 )
 def test_a_directive_that_makes_no_sense_is_refused(

@@ -1,0 +1,678 @@
+"""`howdah cacheadmin`: cache pools and directives.
+
+Output and exit codes are those of `hdfs cacheadmin` (CacheAdmin).
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import howdah
+from howdah import errors
+from howdah.cli.arguments.tables import LINE_WIDTH, described, table
+from howdah.config import Configuration
+from howdah.fs.hdfs.caching import NEVER_MS, UNLIMITED_BYTES, CacheDirective, CachePool
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.wording import date_text, duration_text
+
+EXIT_USAGE: Final = 1
+EXIT_FAILURE: Final = 2
+EXIT_NONSENSE: Final = 255
+
+_UNITS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_TTL: Final = (
+    "How long the directive is valid. Can be specified in minutes, hours, and days, e.g. 30m, 4h, "
+    '2d. Valid units are [smhd]. "never" indicates a directive that never expires.'
+)
+_PATH: Final = "A path to cache. The path can be a directory or a file."
+_FORCE: Final = "Skips checking of cache pool resource limits."
+_POOL_OPTIONS: Final = (
+    "<name> [-owner <owner>] [-group <group>] [-mode <mode>] [-limit <limit>] "
+    "[-defaultReplication <defaultReplication>] [-maxTtl <maxTtl>]"
+)
+
+
+class _Wrong(Exception):
+    """What is wrong with the words; it is printed, and the exit code is 1."""
+
+
+class _Nonsense(Exception):
+    """Words that Hadoop's parsers throw IllegalArgumentException at."""
+
+
+class Words:
+    """What follows a command; each word that makes sense is taken out."""
+
+    def __init__(self, words: list[str]) -> None:
+        self.left = list(words)
+
+    def value(self, option: str) -> str | None:
+        for place, word in enumerate(self.left):
+            if word == "--":
+                break
+            if word == option:
+                if place + 1 == len(self.left):
+                    raise _Nonsense(
+                        f"IllegalArgumentException: option {option} requires 1 argument."
+                    )
+                value = self.left[place + 1]
+                del self.left[place : place + 2]
+                return value
+        return None
+
+    def flag(self, option: str) -> bool:
+        end = self.left.index("--") if "--" in self.left else len(self.left)
+        if option not in self.left[:end]:
+            return False
+        self.left.remove(option)
+        return True
+
+    def plain(self) -> str | None:
+        """The first that is no option."""
+        for place, word in enumerate(self.left):
+            if word == "--":
+                return self.left.pop(place + 1) if place + 1 < len(self.left) else None
+            if not word.startswith("-"):
+                return self.left.pop(place)
+        return None
+
+    def number(self, option: str, bits: int = 64) -> int | None:
+        text = self.value(option)
+        return None if text is None else _number(text, bits)
+
+    def none_left(self, usage: str | None = None, *, all_of_them: bool = False) -> None:
+        """Raises _Wrong if there is a word that nobody has taken."""
+        if not self.left:
+            return
+        said = "Can't understand argument: " + self.left[0]
+        if all_of_them:
+            said = "Can't understand arguments: " + " ".join(self.left)
+        raise _Wrong(said if usage is None else f"{said}\nUsage is {usage}\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """`run` gets the words behind the name; it returns the exit code."""
+
+    name: str
+    options: str
+    about: str
+    meanings: tuple[tuple[str, str], ...]
+    run: Callable[[Words, Configuration], int]
+
+    @property
+    def usage(self) -> str:
+        return f"[{self.name} {self.options}]"
+
+    @property
+    def help(self) -> str:
+        about = "\n".join(textwrap.wrap(self.about, LINE_WIDTH))
+        if self.name == "-removePool":
+            return f"{self.usage}\n\n{about}\n\n<name>  Name of the cache pool to remove.\n"
+        return f"{self.usage}\n\n{about}\n\n{described(self.meanings)}"
+
+
+def main(argv: list[str], conf: Configuration) -> int:
+    """Run one of the commands of `COMMANDS`."""
+    if not argv:
+        _print_usage()
+        return EXIT_USAGE
+    command = _named(argv[0])
+    if command is None:
+        _complain(f"Can't understand command '{argv[0]}'")
+        if not argv[0].startswith("-"):
+            _complain("Command names must start with dashes.")
+        _print_usage()
+        return EXIT_USAGE
+    try:
+        return command.run(Words(argv[1:]), conf)
+    except _Wrong as wrong:
+        _complain(str(wrong))
+        return EXIT_USAGE
+    except _Nonsense as nonsense:
+        _complain(str(nonsense))
+        return EXIT_NONSENSE
+    except errors.HowdahError as error:
+        _complain(_shown(error))
+        return EXIT_FAILURE
+
+
+def _named(name: str) -> Command | None:
+    return next((command for command in COMMANDS if command.name == name), None)
+
+
+def _complain(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def _shown(error: errors.HowdahError) -> str:
+    name = error.remote_class.rpartition(".")[2].rpartition("$")[2]
+    return f"{name}: {error.message.partition(chr(10))[0]}"
+
+
+def _print_usage() -> None:
+    _complain("Usage: bin/hdfs cacheadmin [COMMAND]")
+    for command in COMMANDS:
+        _complain(f"          {command.usage}")
+    _complain("")
+
+
+def _connected(conf: Configuration, path: str | None = None) -> HdfsFileSystem:
+    fs = howdah.connect(path if path is not None and "://" in path else None, conf=conf)
+    if not isinstance(fs, HdfsFileSystem):
+        raise _Nonsense(f"IllegalArgumentException: FileSystem {fs.uri} is not an HDFS file system")
+    return fs
+
+
+# Words.
+
+
+def _number(text: str, bits: int = 64, radix: int = 10) -> int:
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    under = "" if radix == 10 else f" under radix {radix}"
+    try:
+        if not digits.isascii() or not digits.isalnum():
+            raise ValueError
+        value = int(text, radix)
+    except ValueError:
+        raise _Nonsense(f'NumberFormatException: For input string: "{text}"{under}') from None
+    if not -(1 << bits - 1) <= value < 1 << bits - 1:
+        if bits == 16:
+            raise _Nonsense(
+                f'NumberFormatException: Value out of range. Value:"{text}" Radix:{radix}'
+            )
+        raise _Nonsense(f'NumberFormatException: For input string: "{text}"{under}')
+    return value
+
+
+def _ttl_ms(words: Words, option: str) -> int | None:
+    """Milliseconds of "30m" and the like."""
+    text = words.value(option)
+    if text is None:
+        return None
+    if text.lower() == "never":
+        return NEVER_MS
+    said = f"Error while parsing {option[1:]} value: Unable to parse relative time value of {text}"
+    if len(text) < 2:
+        raise _Wrong(f"{said}: too short")
+    number, unit = text[:-1], text[-1]
+    try:
+        value = _number(number)
+    except _Nonsense:
+        raise _Wrong(f"{said}: {number} is not a number") from None
+    if unit not in _UNITS:
+        raise _Wrong(f"{said}: unknown time unit {unit}")
+    return value * _UNITS[unit]
+
+
+def _checked_path(path: str) -> str:
+    if not path:
+        raise _Nonsense("IllegalArgumentException: Can not create a Path from an empty string")
+    return path
+
+
+# Directives.
+
+
+def _add_directive(words: Words, conf: Configuration) -> int:
+    path = words.value("-path")
+    if path is None:
+        raise _Wrong("You must specify a path with -path.")
+    _checked_path(path)
+    pool = words.value("-pool")
+    if pool is None:
+        raise _Wrong("You must specify a pool name with -pool.")
+    force = words.flag("-force")
+    replication = words.number("-replication", 16)
+    ttl_ms = _ttl_ms(words, "-ttl")
+    words.none_left()
+    with _connected(conf, path) as fs:
+        number = fs.add_cache_directive(
+            path, pool, replication=replication, ttl_ms=ttl_ms, force=force
+        )
+    print(f"Added cache directive {number}")
+    return 0
+
+
+def _modify_directive(words: Words, conf: Configuration) -> int:
+    number = words.value("-id")
+    if number is None:
+        raise _Wrong("You must specify a directive ID with -id.")
+    directive_id = _number(number)
+    path = words.value("-path")
+    if path is not None:
+        _checked_path(path)
+    force = words.flag("-force")
+    replication = words.number("-replication", 16)
+    pool = words.value("-pool")
+    ttl_ms = _ttl_ms(words, "-ttl")
+    words.none_left(_MODIFY_DIRECTIVE.usage)
+    if path is None and replication is None and pool is None and ttl_ms is None:
+        raise _Wrong("No modifications were specified.")
+    with _connected(conf) as fs:
+        fs.modify_cache_directive(
+            directive_id,
+            path=path,
+            pool=pool,
+            replication=replication,
+            ttl_ms=ttl_ms,
+            force=force,
+        )
+    print(f"Modified cache directive {number}")
+    return 0
+
+
+def _remove_directive(words: Words, conf: Configuration) -> int:
+    text = words.plain()
+    if text is None:
+        raise _Wrong("You must specify a directive ID to remove.")
+    try:
+        directive_id = _number(text)
+    except _Nonsense:
+        raise _Wrong(f"Invalid directive ID {text}: expected a numeric value.") from None
+    if directive_id <= 0:
+        raise _Wrong(f"Invalid directive ID {directive_id}: ids must be greater than 0.")
+    words.none_left(_REMOVE_DIRECTIVE.usage)
+    with _connected(conf) as fs:
+        fs.remove_cache_directive(directive_id)
+    print(f"Removed cached directive {directive_id}")
+    return 0
+
+
+def _remove_directives(words: Words, conf: Configuration) -> int:
+    path = words.value("-path")
+    if path is None:
+        raise _Wrong("You must specify a path with -path.")
+    words.none_left(_REMOVE_DIRECTIVES.usage)
+    exit_code = 0
+    with _connected(conf, path) as fs:
+        for directive in fs.list_cache_directives(path=_checked_path(path)):
+            try:
+                fs.remove_cache_directive(directive.directive_id)
+            except errors.HowdahError as error:
+                _complain(_shown(error))
+                exit_code = EXIT_FAILURE
+            else:
+                print(f"Removed cache directive {directive.directive_id}")
+    if exit_code == 0:
+        print(f"Removed every cache directive with path {path}")
+    return exit_code
+
+
+def _list_directives(words: Words, conf: Configuration) -> int:
+    path = words.value("-path")
+    if path is not None:
+        _checked_path(path)
+    pool = words.value("-pool")
+    stats = words.flag("-stats")
+    directive_id = words.number("-id")
+    words.none_left()
+    columns = [("ID", True), ("POOL", False), ("REPL", True), ("EXPIRY", False), ("PATH", False)]
+    if stats:
+        columns += [
+            (title, True)
+            for title in ("BYTES_NEEDED", "BYTES_CACHED", "FILES_NEEDED", "FILES_CACHED")
+        ]
+    with _connected(conf) as fs:
+        try:
+            found = fs.list_cache_directives(path=path, pool=pool, directive_id=directive_id)
+        except errors.InvalidRequest as error:
+            # Java's client does not unwrap what a listing meets.
+            _complain(f"RemoteException: {error.message}")
+            return EXIT_FAILURE
+    print(f"Found {len(found)} entr{'y' if len(found) == 1 else 'ies'}")
+    if found:
+        print(table(columns, [_directive_row(each, stats=stats) for each in found]), end="")
+    return 0
+
+
+def _directive_row(directive: CacheDirective, *, stats: bool) -> list[str]:
+    row = [
+        str(directive.directive_id),
+        directive.pool,
+        str(directive.replication),
+        "never" if directive.never_expires else date_text(directive.expiry_ms),
+        directive.path,
+    ]
+    figures = directive.statistics
+    if stats:
+        row += [
+            str(figures.bytes_needed),
+            str(figures.bytes_cached),
+            str(figures.files_needed),
+            str(figures.files_cached),
+        ]
+    return row
+
+
+# Pools.
+
+
+def _limit_bytes(words: Words) -> int | None:
+    text = words.value("-limit")
+    if text is None:
+        return None
+    return UNLIMITED_BYTES if text.lower() == "unlimited" else _number(text)
+
+
+def _mode(words: Words, bits: int) -> int | None:
+    text = words.value("-mode")
+    return None if text is None else _number(text, bits, 8)
+
+
+def _add_pool(words: Words, conf: Configuration) -> int:
+    name = words.plain()
+    if name is None:
+        raise _Wrong("You must specify a name when creating a cache pool.")
+    owner, group = words.value("-owner"), words.value("-group")
+    mode = _mode(words, 16)
+    limit_bytes = _limit_bytes(words)
+    replication = words.number("-defaultReplication", 16)
+    max_ttl_ms = _ttl_ms(words, "-maxTtl")
+    words.none_left(_ADD_POOL.usage, all_of_them=True)
+    with _connected(conf) as fs:
+        fs.add_cache_pool(
+            name,
+            owner=owner,
+            group=group,
+            mode=mode,
+            limit_bytes=limit_bytes,
+            max_ttl_ms=max_ttl_ms,
+            default_replication=replication,
+        )
+    print(f"Successfully added cache pool {name}.")
+    return 0
+
+
+def _modify_pool(words: Words, conf: Configuration) -> int:
+    owner, group = words.value("-owner"), words.value("-group")
+    mode = _mode(words, 32)
+    limit_bytes = _limit_bytes(words)
+    replication = words.number("-defaultReplication", 16)
+    ttl_text = next(
+        (b for a, b in zip(words.left, words.left[1:], strict=False) if a == "-maxTtl"), ""
+    )
+    max_ttl_ms = _ttl_ms(words, "-maxTtl")
+    name = words.plain()
+    if name is None:
+        raise _Wrong("You must specify a name when creating a cache pool.")
+    words.none_left(_MODIFY_POOL.usage, all_of_them=True)
+    changes = [
+        f"{what} {value}"
+        for what, value in (
+            ("owner name", owner),
+            ("group name", group),
+            ("mode", None if mode is None else _rwx(mode)),
+            ("limit", limit_bytes),
+            ("replication", replication),
+            ("max time-to-live", None if max_ttl_ms is None else ttl_text),
+        )
+        if value is not None
+    ]
+    if not changes:
+        raise _Wrong("You must specify at least one attribute to change in the cache pool.")
+    with _connected(conf) as fs:
+        fs.modify_cache_pool(
+            name,
+            owner=owner,
+            group=group,
+            mode=mode,
+            limit_bytes=limit_bytes,
+            max_ttl_ms=max_ttl_ms,
+            default_replication=replication,
+        )
+    print(f"Successfully modified cache pool {name} to have {' and '.join(changes)}")
+    return 0
+
+
+def _rwx(mode: int) -> str:
+    digits = [mode >> 6 & 7, mode >> 3 & 7, mode & 7]
+    text = "".join(
+        letter if digit & bit else "-"
+        for digit in digits
+        for letter, bit in (("r", 4), ("w", 2), ("x", 1))
+    )
+    if mode & 0o1000:
+        text = text[:-1] + ("t" if mode & 1 else "T")
+    return text
+
+
+def _remove_pool(words: Words, conf: Configuration) -> int:
+    name = words.plain()
+    if name is None:
+        raise _Wrong("You must specify a name when deleting a cache pool.")
+    words.none_left(_REMOVE_POOL.usage, all_of_them=True)
+    with _connected(conf) as fs:
+        fs.remove_cache_pool(name)
+    print(f"Successfully removed cache pool {name}.")
+    return 0
+
+
+def _list_pools(words: Words, conf: Configuration) -> int:
+    name = words.plain()
+    stats = words.flag("-stats")
+    words.none_left(_LIST_POOLS.usage, all_of_them=True)
+    columns = [("NAME", False), ("OWNER", False), ("GROUP", False), ("MODE", False)]
+    columns += [("LIMIT", True), ("MAXTTL", True), ("DEFAULT_REPLICATION", True)]
+    if stats:
+        columns += [
+            (title, True)
+            for title in (
+                "BYTES_NEEDED",
+                "BYTES_CACHED",
+                "BYTES_OVERLIMIT",
+                "FILES_NEEDED",
+                "FILES_CACHED",
+            )
+        ]
+    with _connected(conf) as fs:
+        found = [pool for pool in fs.list_cache_pools() if name in (None, pool.name)]
+    print(f"Found {len(found)} result{'' if len(found) == 1 else 's'}.")
+    if found:
+        print(table(columns, [_pool_row(pool, stats=stats) for pool in found]), end="")
+    return 0
+
+
+def _pool_row(pool: CachePool, *, stats: bool) -> list[str | None]:
+    limit = "null" if pool.limit_bytes is None else str(pool.limit_bytes)
+    ttl = None if pool.max_ttl_ms is None else duration_text(pool.max_ttl_ms)
+    row: list[str | None] = [
+        pool.name,
+        pool.owner,
+        pool.group,
+        None if pool.mode is None else _rwx(pool.mode),
+        "unlimited" if pool.limit_bytes == UNLIMITED_BYTES else limit,
+        "never" if pool.max_ttl_ms == NEVER_MS else ttl,
+        None if pool.default_replication is None else str(pool.default_replication),
+    ]
+    figures = pool.statistics
+    if stats:
+        row += [
+            str(figures.bytes_needed),
+            str(figures.bytes_cached),
+            str(figures.bytes_over_limit),
+            str(figures.files_needed),
+            str(figures.files_cached),
+        ]
+    return row
+
+
+def _help(words: Words, conf: Configuration) -> int:
+    if not words.left:
+        for command in COMMANDS[:-1]:
+            _complain(command.help)
+        return EXIT_USAGE
+    if len(words.left) != 1:
+        raise _Wrong("You must give exactly one argument to -help.")
+    asked = _named("-" + words.left[0])
+    if asked is None:
+        names = ", ".join(each.name[1:] for each in COMMANDS[:-1])
+        raise _Wrong(f"Unknown command '{words.left[0]}'.\nValid help command names are:\n{names}")
+    print(asked.help, end="", file=sys.stderr)
+    return 0
+
+
+_ADD_DIRECTIVE: Final = Command(
+    "-addDirective",
+    "-path <path> -pool <pool-name> [-force] [-replication <replication>] [-ttl <time-to-live>]",
+    "Add a new cache directive.",
+    (
+        ("<path>", _PATH),
+        (
+            "<pool-name>",
+            "The pool to which the directive will be added. You must have write permission on the "
+            "cache pool in order to add new directives.",
+        ),
+        ("-force", _FORCE),
+        ("<replication>", "The cache replication factor to use. Defaults to 1."),
+        ("<time-to-live>", _TTL + " If unspecified, the directive never expires."),
+    ),
+    _add_directive,
+)
+_MODIFY_DIRECTIVE: Final = Command(
+    "-modifyDirective",
+    "-id <id> [-path <path>] [-force] [-replication <replication>] [-pool <pool-name>] "
+    "[-ttl <time-to-live>]",
+    "Modify a cache directive.",
+    (
+        ("<id>", "The ID of the directive to modify (required)"),
+        ("<path>", _PATH + " (optional)"),
+        ("-force", _FORCE),
+        ("<replication>", "The cache replication factor to use. (optional)"),
+        (
+            "<pool-name>",
+            "The pool to which the directive will be added. You must have write permission on the "
+            "cache pool in order to move a directive into it. (optional)",
+        ),
+        ("<time-to-live>", _TTL),
+    ),
+    _modify_directive,
+)
+_LIST_DIRECTIVES: Final = Command(
+    "-listDirectives",
+    "[-stats] [-path <path>] [-pool <pool>] [-id <id>]",
+    "List cache directives.",
+    (
+        ("-stats", "List path-based cache directive statistics."),
+        (
+            "<path>",
+            "List only cache directives with this path. Note that if there is a cache directive "
+            "for <path> in a cache pool that we don't have read access for, it will not be listed.",
+        ),
+        ("<pool>", "List only path cache directives in that pool."),
+        ("<id>", "List the cache directive with this id."),
+    ),
+    _list_directives,
+)
+_REMOVE_DIRECTIVE: Final = Command(
+    "-removeDirective",
+    "<id>",
+    "Remove a cache directive.",
+    (
+        (
+            "<id>",
+            "The id of the cache directive to remove.  You must have write permission on the pool "
+            "of the directive in order to remove it.  To see a list of cache directive IDs, use "
+            "the -listDirectives command.",
+        ),
+    ),
+    _remove_directive,
+)
+_REMOVE_DIRECTIVES: Final = Command(
+    "-removeDirectives",
+    "-path <path>",
+    "Remove every cache directive with the specified path.",
+    (
+        (
+            "-path <path>",
+            "The path of the cache directives to remove.  You must have write permission on the "
+            "pool of the directive in order to remove it.  To see a list of cache directives, use "
+            "the -listDirectives command.",
+        ),
+    ),
+    _remove_directives,
+)
+_ADD_POOL: Final = Command(
+    "-addPool",
+    _POOL_OPTIONS,
+    "Add a new cache pool.",
+    (
+        ("<name>", "Name of the new pool."),
+        ("<owner>", "Username of the owner of the pool. Defaults to the current user."),
+        ("<group>", "Group of the pool. Defaults to the primary group name of the current user."),
+        (
+            "<mode>",
+            "UNIX-style permissions for the pool. Permissions are specified in octal, e.g. 0755. "
+            "By default, this is set to 0755.",
+        ),
+        (
+            "<limit>",
+            "The maximum number of bytes that can be cached by directives in this pool, in "
+            "aggregate. By default, no limit is set.",
+        ),
+        (
+            "<defaultReplication>",
+            "The default replication number for cache directive in the pool. If not set, the "
+            "replication is set to 1",
+        ),
+        (
+            "<maxTtl>",
+            "The maximum allowed time-to-live for directives being added to the pool. This can be "
+            "specified in seconds, minutes, hours, and days, e.g. 120s, 30m, 4h, 2d. Valid units "
+            'are [smhd]. By default, no maximum is set. A value of "never" specifies that there '
+            "is no limit.",
+        ),
+    ),
+    _add_pool,
+)
+_MODIFY_POOL: Final = Command(
+    "-modifyPool",
+    _POOL_OPTIONS,
+    "Modifies the metadata of an existing cache pool. See usage of -addPool for more details.",
+    (
+        ("<name>", "Name of the pool to modify."),
+        ("<owner>", "Username of the owner of the pool"),
+        ("<group>", "Groupname of the group of the pool."),
+        ("<mode>", "Unix-style permissions of the pool in octal."),
+        ("<limit>", "Maximum number of bytes that can be cached by this pool."),
+        ("<defaultReplication>", "Default replication num for directives in this pool"),
+        (
+            "<maxTtl>",
+            "The maximum allowed time-to-live for directives being added to the pool.",
+        ),
+    ),
+    _modify_pool,
+)
+_REMOVE_POOL: Final = Command(
+    "-removePool",
+    "<name>",
+    "Remove a cache pool. This also uncaches paths associated with the pool.",
+    (),
+    _remove_pool,
+)
+_LIST_POOLS: Final = Command(
+    "-listPools",
+    "[-stats] [<name>]",
+    "Display information about one or more cache pools, e.g. name, owner, group, permissions, etc.",
+    (
+        ("-stats", "Display additional cache pool statistics."),
+        ("<name>", "If specified, list only the named cache pool."),
+    ),
+    _list_pools,
+)
+COMMANDS: Final = (
+    _ADD_DIRECTIVE,
+    _MODIFY_DIRECTIVE,
+    _LIST_DIRECTIVES,
+    _REMOVE_DIRECTIVE,
+    _REMOVE_DIRECTIVES,
+    _ADD_POOL,
+    _MODIFY_POOL,
+    _REMOVE_POOL,
+    _LIST_POOLS,
+    Command("-help", "<command-name>", "", (("<command-name>", ""),), _help),
+)
