@@ -357,6 +357,7 @@ ROOMS = {
         "fsck",
         "balancer",
         "diskbalancer",
+        "cacheadmin",
         "router",
         "queries",
         "completion",

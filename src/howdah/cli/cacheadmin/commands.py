@@ -1,7 +1,4 @@
-"""`howdah cacheadmin`: cache pools and directives.
-
-Output and exit codes are those of `hdfs cacheadmin` (CacheAdmin).
-"""
+"""The commands: what each takes, what it asks of the namenode, and what it prints."""
 
 from __future__ import annotations
 
@@ -14,6 +11,7 @@ from typing import Final
 import howdah
 from howdah import errors
 from howdah.cli.arguments.tables import LINE_WIDTH, described, table
+from howdah.cli.cacheadmin.words import Nonsense, Words, Wrong, checked_path, number_of, ttl_ms_of
 from howdah.config import Configuration
 from howdah.fs.hdfs.caching import NEVER_MS, UNLIMITED_BYTES, CacheDirective, CachePool
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
@@ -21,9 +19,7 @@ from howdah.wording import date_text, duration_text
 
 EXIT_USAGE: Final = 1
 EXIT_FAILURE: Final = 2
-EXIT_NONSENSE: Final = 255
 
-_UNITS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _TTL: Final = (
     "How long the directive is valid. Can be specified in minutes, hours, and days, e.g. 30m, 4h, "
     '2d. Valid units are [smhd]. "never" indicates a directive that never expires.'
@@ -34,64 +30,6 @@ _POOL_OPTIONS: Final = (
     "<name> [-owner <owner>] [-group <group>] [-mode <mode>] [-limit <limit>] "
     "[-defaultReplication <defaultReplication>] [-maxTtl <maxTtl>]"
 )
-
-
-class _Wrong(Exception):
-    """What is wrong with the words; it is printed, and the exit code is 1."""
-
-
-class _Nonsense(Exception):
-    """Words that Hadoop's parsers throw IllegalArgumentException at."""
-
-
-class Words:
-    """What follows a command; each word that makes sense is taken out."""
-
-    def __init__(self, words: list[str]) -> None:
-        self.left = list(words)
-
-    def value(self, option: str) -> str | None:
-        for place, word in enumerate(self.left):
-            if word == "--":
-                break
-            if word == option:
-                if place + 1 == len(self.left):
-                    raise _Nonsense(
-                        f"IllegalArgumentException: option {option} requires 1 argument."
-                    )
-                value = self.left[place + 1]
-                del self.left[place : place + 2]
-                return value
-        return None
-
-    def flag(self, option: str) -> bool:
-        end = self.left.index("--") if "--" in self.left else len(self.left)
-        if option not in self.left[:end]:
-            return False
-        self.left.remove(option)
-        return True
-
-    def plain(self) -> str | None:
-        """The first that is no option."""
-        for place, word in enumerate(self.left):
-            if word == "--":
-                return self.left.pop(place + 1) if place + 1 < len(self.left) else None
-            if not word.startswith("-"):
-                return self.left.pop(place)
-        return None
-
-    def number(self, option: str, bits: int = 64) -> int | None:
-        text = self.value(option)
-        return None if text is None else _number(text, bits)
-
-    def none_left(self, usage: str | None = None, *, all_of_them: bool = False) -> None:
-        """Raises _Wrong if there is a word that nobody has taken."""
-        if not self.left:
-            return
-        said = "Can't understand argument: " + self.left[0]
-        if all_of_them:
-            said = "Can't understand arguments: " + " ".join(self.left)
-        raise _Wrong(said if usage is None else f"{said}\nUsage is {usage}\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,103 +54,31 @@ class Command:
         return f"{self.usage}\n\n{about}\n\n{described(self.meanings)}"
 
 
-def main(argv: list[str], conf: Configuration) -> int:
-    """Run one of the commands of `COMMANDS`."""
-    if not argv:
-        _print_usage()
-        return EXIT_USAGE
-    command = _named(argv[0])
-    if command is None:
-        _complain(f"Can't understand command '{argv[0]}'")
-        if not argv[0].startswith("-"):
-            _complain("Command names must start with dashes.")
-        _print_usage()
-        return EXIT_USAGE
-    try:
-        return command.run(Words(argv[1:]), conf)
-    except _Wrong as wrong:
-        _complain(str(wrong))
-        return EXIT_USAGE
-    except _Nonsense as nonsense:
-        _complain(str(nonsense))
-        return EXIT_NONSENSE
-    except errors.HowdahError as error:
-        _complain(_shown(error))
-        return EXIT_FAILURE
-
-
-def _named(name: str) -> Command | None:
+def named(name: str) -> Command | None:
     return next((command for command in COMMANDS if command.name == name), None)
 
 
-def _complain(text: str) -> None:
+def complain(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def _shown(error: errors.HowdahError) -> str:
+def shown(error: errors.HowdahError) -> str:
     name = error.remote_class.rpartition(".")[2].rpartition("$")[2]
     return f"{name}: {error.message.partition(chr(10))[0]}"
 
 
-def _print_usage() -> None:
-    _complain("Usage: bin/hdfs cacheadmin [COMMAND]")
+def print_usage() -> None:
+    complain("Usage: bin/hdfs cacheadmin [COMMAND]")
     for command in COMMANDS:
-        _complain(f"          {command.usage}")
-    _complain("")
+        complain(f"          {command.usage}")
+    complain("")
 
 
 def _connected(conf: Configuration, path: str | None = None) -> HdfsFileSystem:
     fs = howdah.connect(path if path is not None and "://" in path else None, conf=conf)
     if not isinstance(fs, HdfsFileSystem):
-        raise _Nonsense(f"IllegalArgumentException: FileSystem {fs.uri} is not an HDFS file system")
+        raise Nonsense(f"IllegalArgumentException: FileSystem {fs.uri} is not an HDFS file system")
     return fs
-
-
-# Words.
-
-
-def _number(text: str, bits: int = 64, radix: int = 10) -> int:
-    digits = text[1:] if text[:1] in ("-", "+") else text
-    under = "" if radix == 10 else f" under radix {radix}"
-    try:
-        if not digits.isascii() or not digits.isalnum():
-            raise ValueError
-        value = int(text, radix)
-    except ValueError:
-        raise _Nonsense(f'NumberFormatException: For input string: "{text}"{under}') from None
-    if not -(1 << bits - 1) <= value < 1 << bits - 1:
-        if bits == 16:
-            raise _Nonsense(
-                f'NumberFormatException: Value out of range. Value:"{text}" Radix:{radix}'
-            )
-        raise _Nonsense(f'NumberFormatException: For input string: "{text}"{under}')
-    return value
-
-
-def _ttl_ms(words: Words, option: str) -> int | None:
-    """Milliseconds of "30m" and the like."""
-    text = words.value(option)
-    if text is None:
-        return None
-    if text.lower() == "never":
-        return NEVER_MS
-    said = f"Error while parsing {option[1:]} value: Unable to parse relative time value of {text}"
-    if len(text) < 2:
-        raise _Wrong(f"{said}: too short")
-    number, unit = text[:-1], text[-1]
-    try:
-        value = _number(number)
-    except _Nonsense:
-        raise _Wrong(f"{said}: {number} is not a number") from None
-    if unit not in _UNITS:
-        raise _Wrong(f"{said}: unknown time unit {unit}")
-    return value * _UNITS[unit]
-
-
-def _checked_path(path: str) -> str:
-    if not path:
-        raise _Nonsense("IllegalArgumentException: Can not create a Path from an empty string")
-    return path
 
 
 # Directives.
@@ -221,14 +87,14 @@ def _checked_path(path: str) -> str:
 def _add_directive(words: Words, conf: Configuration) -> int:
     path = words.value("-path")
     if path is None:
-        raise _Wrong("You must specify a path with -path.")
-    _checked_path(path)
+        raise Wrong("You must specify a path with -path.")
+    checked_path(path)
     pool = words.value("-pool")
     if pool is None:
-        raise _Wrong("You must specify a pool name with -pool.")
+        raise Wrong("You must specify a pool name with -pool.")
     force = words.flag("-force")
     replication = words.number("-replication", 16)
-    ttl_ms = _ttl_ms(words, "-ttl")
+    ttl_ms = ttl_ms_of(words, "-ttl")
     words.none_left()
     with _connected(conf, path) as fs:
         number = fs.add_cache_directive(
@@ -241,18 +107,18 @@ def _add_directive(words: Words, conf: Configuration) -> int:
 def _modify_directive(words: Words, conf: Configuration) -> int:
     number = words.value("-id")
     if number is None:
-        raise _Wrong("You must specify a directive ID with -id.")
-    directive_id = _number(number)
+        raise Wrong("You must specify a directive ID with -id.")
+    directive_id = number_of(number)
     path = words.value("-path")
     if path is not None:
-        _checked_path(path)
+        checked_path(path)
     force = words.flag("-force")
     replication = words.number("-replication", 16)
     pool = words.value("-pool")
-    ttl_ms = _ttl_ms(words, "-ttl")
+    ttl_ms = ttl_ms_of(words, "-ttl")
     words.none_left(_MODIFY_DIRECTIVE.usage)
     if path is None and replication is None and pool is None and ttl_ms is None:
-        raise _Wrong("No modifications were specified.")
+        raise Wrong("No modifications were specified.")
     with _connected(conf) as fs:
         fs.modify_cache_directive(
             directive_id,
@@ -269,13 +135,13 @@ def _modify_directive(words: Words, conf: Configuration) -> int:
 def _remove_directive(words: Words, conf: Configuration) -> int:
     text = words.plain()
     if text is None:
-        raise _Wrong("You must specify a directive ID to remove.")
+        raise Wrong("You must specify a directive ID to remove.")
     try:
-        directive_id = _number(text)
-    except _Nonsense:
-        raise _Wrong(f"Invalid directive ID {text}: expected a numeric value.") from None
+        directive_id = number_of(text)
+    except Nonsense:
+        raise Wrong(f"Invalid directive ID {text}: expected a numeric value.") from None
     if directive_id <= 0:
-        raise _Wrong(f"Invalid directive ID {directive_id}: ids must be greater than 0.")
+        raise Wrong(f"Invalid directive ID {directive_id}: ids must be greater than 0.")
     words.none_left(_REMOVE_DIRECTIVE.usage)
     with _connected(conf) as fs:
         fs.remove_cache_directive(directive_id)
@@ -286,15 +152,15 @@ def _remove_directive(words: Words, conf: Configuration) -> int:
 def _remove_directives(words: Words, conf: Configuration) -> int:
     path = words.value("-path")
     if path is None:
-        raise _Wrong("You must specify a path with -path.")
+        raise Wrong("You must specify a path with -path.")
     words.none_left(_REMOVE_DIRECTIVES.usage)
     exit_code = 0
     with _connected(conf, path) as fs:
-        for directive in fs.list_cache_directives(path=_checked_path(path)):
+        for directive in fs.list_cache_directives(path=checked_path(path)):
             try:
                 fs.remove_cache_directive(directive.directive_id)
             except errors.HowdahError as error:
-                _complain(_shown(error))
+                complain(shown(error))
                 exit_code = EXIT_FAILURE
             else:
                 print(f"Removed cache directive {directive.directive_id}")
@@ -306,7 +172,7 @@ def _remove_directives(words: Words, conf: Configuration) -> int:
 def _list_directives(words: Words, conf: Configuration) -> int:
     path = words.value("-path")
     if path is not None:
-        _checked_path(path)
+        checked_path(path)
     pool = words.value("-pool")
     stats = words.flag("-stats")
     directive_id = words.number("-id")
@@ -322,7 +188,7 @@ def _list_directives(words: Words, conf: Configuration) -> int:
             found = fs.list_cache_directives(path=path, pool=pool, directive_id=directive_id)
         except errors.InvalidRequest as error:
             # Java's client does not unwrap what a listing meets.
-            _complain(f"RemoteException: {error.message}")
+            complain(f"RemoteException: {error.message}")
             return EXIT_FAILURE
     print(f"Found {len(found)} entr{'y' if len(found) == 1 else 'ies'}")
     if found:
@@ -356,23 +222,23 @@ def _limit_bytes(words: Words) -> int | None:
     text = words.value("-limit")
     if text is None:
         return None
-    return UNLIMITED_BYTES if text.lower() == "unlimited" else _number(text)
+    return UNLIMITED_BYTES if text.lower() == "unlimited" else number_of(text)
 
 
 def _mode(words: Words, bits: int) -> int | None:
     text = words.value("-mode")
-    return None if text is None else _number(text, bits, 8)
+    return None if text is None else number_of(text, bits, 8)
 
 
 def _add_pool(words: Words, conf: Configuration) -> int:
     name = words.plain()
     if name is None:
-        raise _Wrong("You must specify a name when creating a cache pool.")
+        raise Wrong("You must specify a name when creating a cache pool.")
     owner, group = words.value("-owner"), words.value("-group")
     mode = _mode(words, 16)
     limit_bytes = _limit_bytes(words)
     replication = words.number("-defaultReplication", 16)
-    max_ttl_ms = _ttl_ms(words, "-maxTtl")
+    max_ttl_ms = ttl_ms_of(words, "-maxTtl")
     words.none_left(_ADD_POOL.usage, all_of_them=True)
     with _connected(conf) as fs:
         fs.add_cache_pool(
@@ -396,10 +262,10 @@ def _modify_pool(words: Words, conf: Configuration) -> int:
     ttl_text = next(
         (b for a, b in zip(words.left, words.left[1:], strict=False) if a == "-maxTtl"), ""
     )
-    max_ttl_ms = _ttl_ms(words, "-maxTtl")
+    max_ttl_ms = ttl_ms_of(words, "-maxTtl")
     name = words.plain()
     if name is None:
-        raise _Wrong("You must specify a name when creating a cache pool.")
+        raise Wrong("You must specify a name when creating a cache pool.")
     words.none_left(_MODIFY_POOL.usage, all_of_them=True)
     changes = [
         f"{what} {value}"
@@ -414,7 +280,7 @@ def _modify_pool(words: Words, conf: Configuration) -> int:
         if value is not None
     ]
     if not changes:
-        raise _Wrong("You must specify at least one attribute to change in the cache pool.")
+        raise Wrong("You must specify at least one attribute to change in the cache pool.")
     with _connected(conf) as fs:
         fs.modify_cache_pool(
             name,
@@ -444,7 +310,7 @@ def _rwx(mode: int) -> str:
 def _remove_pool(words: Words, conf: Configuration) -> int:
     name = words.plain()
     if name is None:
-        raise _Wrong("You must specify a name when deleting a cache pool.")
+        raise Wrong("You must specify a name when deleting a cache pool.")
     words.none_left(_REMOVE_POOL.usage, all_of_them=True)
     with _connected(conf) as fs:
         fs.remove_cache_pool(name)
@@ -504,14 +370,14 @@ def _pool_row(pool: CachePool, *, stats: bool) -> list[str | None]:
 def _help(words: Words, conf: Configuration) -> int:
     if not words.left:
         for command in COMMANDS[:-1]:
-            _complain(command.help)
+            complain(command.help)
         return EXIT_USAGE
     if len(words.left) != 1:
-        raise _Wrong("You must give exactly one argument to -help.")
-    asked = _named("-" + words.left[0])
+        raise Wrong("You must give exactly one argument to -help.")
+    asked = named("-" + words.left[0])
     if asked is None:
         names = ", ".join(each.name[1:] for each in COMMANDS[:-1])
-        raise _Wrong(f"Unknown command '{words.left[0]}'.\nValid help command names are:\n{names}")
+        raise Wrong(f"Unknown command '{words.left[0]}'.\nValid help command names are:\n{names}")
     print(asked.help, end="", file=sys.stderr)
     return 0
 
