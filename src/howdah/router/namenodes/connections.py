@@ -275,6 +275,10 @@ class Connections:
         for key, each in list(self._open.items()):
             if not each.is_open or (each.is_idle and each.used_s < limit_s):
                 self._drop(key)
+        # Of connections that were never made.
+        for key, lock in list(self._locks.items()):
+            if key not in self._open and not lock.locked():
+                del self._locks[key]
 
     def close(self) -> None:
         for key in list(self._open):
