@@ -51,6 +51,7 @@ REFUSED = {
 """What a router refuses by name."""
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize("check", contract_parameters())
 def test_contract(check: Check, subject: Subject) -> None:
     if check.name in REFUSED:
