@@ -79,6 +79,7 @@ public class HadoopTools {
       case "fsck": fsck(words); break;
       case "debug": debug(words); break;
       case "make": make(new File(words[0]), words[1], words[2]); break;
+      case "cached": cached(words[0], words[1]); break;
       case "list": list(words[0], Arrays.copyOfRange(words, 1, words.length)); break;
       case "upgrade": start(new File(words[0]), null, "-upgrade"); break;
       case "rolling": start(new File(words[0]), null, "-rollingUpgrade", words[1]); break;
@@ -158,6 +159,8 @@ public class HadoopTools {
     conf.set("dfs.namenode.safemode.extension", "0");
     conf.set("dfs.namenode.accesstime.precision", "0");
     conf.set("dfs.heartbeat.interval", "1");
+    // With it the namenode prints edits of caching that another thread has emptied, and fails.
+    conf.set("dfs.namenode.edits.asynclogging", "false");
     return conf;
   }
 
@@ -348,6 +351,30 @@ public class HadoopTools {
   }
 
   /** All that a namenode says of what is under some paths, a line each, to a file. */
+  /** Makes a cache pool of that name with a directive, and an image; all pools and directives
+   * stand in the file then. */
+  static void cached(String output, String pool) throws Exception {
+    fs.addCachePool(new CachePoolInfo(pool).setGroupName("g").setLimit(5L));
+    fs.addCacheDirective(new CacheDirectiveInfo.Builder().setPath(new Path("/of/" + pool))
+        .setPool(pool).setReplication((short) 3).build());
+    fs.setSafeMode(HdfsConstants.SafeModeAction.SAFEMODE_ENTER);
+    fs.saveNamespace();
+    fs.setSafeMode(HdfsConstants.SafeModeAction.SAFEMODE_LEAVE);
+    try (PrintStream out = new PrintStream(output, StandardCharsets.UTF_8)) {
+      for (RemoteIterator<CachePoolEntry> each = fs.listCachePools(); each.hasNext();) {
+        CachePoolInfo info = each.next().getInfo();
+        out.println(info.getPoolName() + " " + info.getOwnerName() + " " + info.getGroupName()
+            + " " + info.getMode().toShort() + " " + info.getLimit());
+      }
+      RemoteIterator<CacheDirectiveEntry> entries = fs.listCacheDirectives(null);
+      while (entries.hasNext()) {
+        CacheDirectiveInfo info = entries.next().getInfo();
+        out.println(info.getId() + " " + info.getPath().toUri().getPath() + " "
+            + info.getReplication() + " " + info.getPool());
+      }
+    }
+  }
+
   static void list(String output, String[] roots) throws Exception {
     try (PrintStream out = new PrintStream(output, StandardCharsets.UTF_8)) {
       for (String root : roots) list(out, root);
