@@ -34,7 +34,8 @@ pytestmark = pytest.mark.req("FS-043", "FS-044", "FS-046")
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[MiniCluster]:
     conf = {"dfs.client.retry.window.base": "10"}
-    with MiniCluster(datanodes=2, nameservices=["a", "b"], conf=conf) as cluster:
+    # A namenode that was refused is asked again after 5, 10, 20 seconds.
+    with MiniCluster(datanodes=2, nameservices=["a", "b"], conf=conf, timeout_s=90) as cluster:
         yield cluster
 
 
