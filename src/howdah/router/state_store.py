@@ -8,8 +8,8 @@ what one router changes it knows at once.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
-import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -30,8 +30,6 @@ from howdah.router.table.records import (
 )
 from howdah.storage import disk
 from howdah.storage.atomic import fsync_directory, replace_file
-
-log = logging.getLogger(__name__)
 
 M = TypeVar("M", bound=Message)
 T = TypeVar("T")
@@ -57,7 +55,8 @@ class StateStore:
     # -- mount table -----------------------------------------------------------------------
 
     def mount_entries(self) -> list[MountEntry]:
-        """All of them. One that cannot be read is told in the log, and left out."""
+        """All of them. Raises OSError if one cannot be read: without it, what is below its
+        mount point would be another place, and new files would go there."""
         return list(self._read_all(MOUNT_TABLE, pb.MountTableRecordProto, entry_from_proto))
 
     def add_mount(self, entry: MountEntry) -> bool:
@@ -118,12 +117,10 @@ class StateStore:
                 continue
             try:
                 if path.stat().st_size > _MOST_BYTES:
-                    raise errors.IllegalArgument(f"it is larger than {_MOST_BYTES} bytes")
+                    raise _damaged(path, f"it is larger than {_MOST_BYTES} bytes")
                 found.append((path.name, path.read_bytes()))
             except FileNotFoundError:
                 continue  # removed meanwhile
-            except errors.IllegalArgument as error:
-                log.error("the record %s of the state store is left out: %s", path, error)
         return found
 
     def _read_all(self, kind: str, record: type[M], decode: Callable[[M], T]) -> Iterable[T]:
@@ -131,8 +128,7 @@ class StateStore:
             try:
                 yield decode(from_lines(data, record))
             except errors.IllegalArgument as error:
-                path = self.directory / kind / name
-                log.error("the record %s of the state store is left out: %s", path, error)
+                raise _damaged(self.directory / kind / name, str(error)) from error
 
     def _write(self, kind: str, key: str, record: Message) -> None:
         replace_file(self._path(kind, key), to_line(record) + b"\n")
@@ -150,3 +146,7 @@ class StateStore:
         if len(os.fsencode(name)) > 255:
             raise errors.IllegalArgument(f"{key} is too long for a record of the state store")
         return self.directory / kind / name
+
+
+def _damaged(path: Path, why: str) -> OSError:
+    return OSError(errno.EBADMSG, f"a damaged record: {why}", str(path))

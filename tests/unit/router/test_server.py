@@ -48,6 +48,22 @@ def test_a_store_that_cannot_be_read_ends_in_safe_mode_and_the_table_stays(tmp_p
     asyncio.run(scene())
 
 
+def test_a_damaged_record_leaves_the_table_as_it_was(tmp_path: Path) -> None:
+    async def scene() -> None:
+        router = Router(conf(tmp_path))
+        router._store.prepare()
+        router._store.add_mount(MountEntry("/m", (Destination("n1", "/x"),)))
+        router._store.add_mount(MountEntry("/m/n", (Destination("n1", "/y"),)))
+        await router.reload()
+        (tmp_path / "store" / "MountTable" / "0SLASH0m0SLASH0n").write_bytes(b"?")
+        await router._read_again()
+        assert list(router.core.table.entries) == ["/m", "/m/n"]
+        with pytest.raises(OSError, match="0SLASH0m0SLASH0n"):
+            await Router(conf(tmp_path)).reload()
+
+    asyncio.run(scene())
+
+
 def test_a_nameservice_without_namenodes_fails_at_once_by_its_name(tmp_path: Path) -> None:
     async def scene() -> None:
         router = Router(conf(tmp_path))

@@ -55,10 +55,20 @@ def test_a_record_is_where_hadoop_looks_for_it(store: StateStore) -> None:
     assert record.srcPath == "/a/b"
 
 
-def test_what_cannot_be_read_is_left_out(store: StateStore) -> None:
+def test_what_is_half_written_is_no_record(store: StateStore) -> None:
     store.add_mount(ENTRY)
-    (store.directory / "MountTable" / "bad").write_bytes(b"!!\n")
     (store.directory / "MountTable" / "0SLASH0c.tmp").write_bytes(b"half")
+    assert store.mount_entries() == [ENTRY]
+
+
+@pytest.mark.parametrize("content", [b"!!\n", b"", bytes((1 << 20) + 1)])
+def test_a_damaged_record_is_named(store: StateStore, content: bytes) -> None:
+    """Left out, it would send new files to the place behind it."""
+    store.add_mount(ENTRY)
+    (store.directory / "MountTable" / "0SLASH0a0SLASH0b0SLASH0c").write_bytes(content)
+    with pytest.raises(OSError, match=r"a damaged record: .*0SLASH0a0SLASH0b0SLASH0c"):
+        store.mount_entries()
+    assert store.remove_mount("/a/b/c")
     assert store.mount_entries() == [ENTRY]
 
 
