@@ -14,6 +14,7 @@ from howdah.cli.main import main
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.registry import connect
 from howdah.testing import MiniCluster
+from howdah.testing.internal.replicas import found_below
 from howdah.testing.waiting import wait_until
 
 BLOCK = 64 << 10
@@ -165,7 +166,7 @@ def meta_files(cluster: MiniCluster, length: int) -> list[Path]:
     found = []
     for number in range(2):
         for root in cluster.data_dirs(f"datanode{number}"):
-            for meta in root.glob("current/BP-*/current/finalized/**/*.meta"):
+            for meta in found_below(root, "current/BP-*/current/finalized/**/*.meta"):
                 block = meta.with_name(meta.name.rpartition("_")[0])
                 if block.stat().st_size == length:
                     found.append(meta)

@@ -17,6 +17,7 @@ from howdah import errors
 from howdah.fs.hdfs.filesystem import HdfsDataOutputStream
 from howdah.fs.streams import FSDataOutputStream
 from howdah.testing import MiniCluster
+from howdah.testing.internal.replicas import found_below
 
 MIB = 1 << 20
 DATA = random.Random(1).randbytes(3 * MIB + 77)
@@ -47,7 +48,11 @@ def content(fs: howdah.FileSystem, path: str) -> bytes:
 
 
 def replicas(cluster: MiniCluster, name: str, pattern: str) -> list[Path]:
-    return [found for volume in cluster.data_dirs(name) for found in volume.glob(f"**/{pattern}")]
+    return [
+        found
+        for volume in cluster.data_dirs(name)
+        for found in found_below(volume, f"**/{pattern}")
+    ]
 
 
 # --- create ---------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from howdah.testing import MiniCluster
+from howdah.testing.internal.replicas import found_below
 from howdah.testing.waiting import wait_until
 
 BLOCK = 1 << 20
@@ -138,7 +139,7 @@ def test_deleted_files_leave_the_disk(cluster: MiniCluster) -> None:
     (volume,) = cluster.data_dirs("datanode0")
 
     def blocks() -> int:
-        return len([path for path in volume.rglob("blk_*") if path.suffix != ".meta"])
+        return len([path for path in found_below(volume, "**/blk_*") if path.suffix != ".meta"])
 
     assert blocks() == 2
     with cluster.connect() as fs:

@@ -18,7 +18,7 @@ from howdah.diskbalancer.plan_files import parse_before, parse_plan
 from howdah.fs.hdfs.administration import DatanodeAdministration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import blocks_of
+from howdah.testing.internal.replicas import blocks_of, found_below
 from howdah.testing.internal.small_disks import MIB, NotMounted, small_disks
 from howdah.testing.internal.volumes import ipc_of, reconfigure, set_property, set_volumes
 from howdah.testing.waiting import wait_until
@@ -114,7 +114,7 @@ def names_on(cluster: MiniCluster) -> tuple[list[str], list[str]]:
     first, second = (
         [
             found.name
-            for found in (root / name).glob("current/BP-*/current/finalized/*/*/blk_*")
+            for found in found_below(root / name, "current/BP-*/current/finalized/*/*/blk_*")
             if found.name in known
         ]
         for name in ("data0", "data1")

@@ -25,6 +25,7 @@ from howdah.namenode.process.format import format_namenode
 from howdah.storage.layout import StorageDirectory
 from howdah.storage.version import NamenodeVersion
 from howdah.testing import MiniCluster
+from howdah.testing.internal.replicas import found_below
 from howdah.testing.internal.volumes import set_volumes
 from howdah.testing.waiting import wait_until
 
@@ -207,7 +208,7 @@ def test_a_namespace_is_taken_from_running_datanodes_and_given_back(cluster: Min
     # An empty pool, once it is served again, gets what it lacks.
     refresh(cluster, "datanode0", "a", "b")
     current = volume / "current" / pool / "current"
-    wait_until(lambda: len(list(current.glob("finalized/*/*/blk_*.meta"))) >= 1, 60)
+    wait_until(lambda: len(found_below(current, "finalized/*/*/blk_*.meta")) >= 1, 60)
     assert [cluster.process(name).pid for name in ("datanode0", "datanode1")] == before
 
 
@@ -330,7 +331,7 @@ def test_the_mover_goes_over_all_namespaces(
 
 def has_block(cluster: MiniCluster, datanode: str, pool: str, top: str, content: bytes) -> bool:
     """Whether a block file below `top` of the pool's directory has this content."""
-    for path in cluster.data_dirs(datanode)[0].glob(f"current/{pool}/{top}/**/blk_*"):
+    for path in found_below(cluster.data_dirs(datanode)[0], f"current/{pool}/{top}/**/blk_*"):
         with contextlib.suppress(FileNotFoundError):  # It moves, or is deleted.
             if path.read_bytes() == content:
                 return True

@@ -13,7 +13,7 @@ from howdah.cli.main import main
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.internal import volumes as volume_files
-from howdah.testing.internal.replicas import blocks_of
+from howdah.testing.internal.replicas import blocks_of, found_below
 from howdah.testing.waiting import wait_until
 
 MIB = 1 << 20
@@ -85,7 +85,9 @@ def put(fs: HdfsFileSystem, path: str) -> None:
 def are_on(volume: Path, cluster: MiniCluster, path: str) -> bool:
     """Whether all blocks of the file have a finalized replica there."""
     names = {f"blk_{block_id}" for block_id in blocks_of(cluster, path)}
-    return names <= {found.name for found in volume.glob("current/BP-*/current/finalized/*/*/*")}
+    return names <= {
+        found.name for found in found_below(volume, "current/BP-*/current/finalized/*/*/*")
+    }
 
 
 def test_what_can_be_changed_is_listed(cluster: MiniCluster, run: Run) -> None:

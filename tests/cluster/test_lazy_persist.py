@@ -19,6 +19,7 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.options import CreateFlag
 from howdah.testing import MiniCluster
 from howdah.testing.faults import Action, Fault
+from howdah.testing.internal.replicas import found_below
 from howdah.testing.internal.volumes import set_volumes
 from howdah.testing.waiting import wait_until
 
@@ -80,7 +81,7 @@ def files_in(cluster: MiniCluster, volume: int, kind: str) -> list[Path]:
     root = cluster.data_dirs("datanode0")[volume]
     return sorted(
         path
-        for path in root.glob(f"current/BP-*/current/{kind}/**/blk_*")
+        for path in found_below(root, f"current/BP-*/current/{kind}/**/blk_*")
         if not path.name.endswith(".meta")
     )
 

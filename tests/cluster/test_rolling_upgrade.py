@@ -14,6 +14,7 @@ from howdah.fs.api import FileSystem
 from howdah.namenode.process.rolling_back import roll_back_upgrade
 from howdah.testing import MiniCluster
 from howdah.testing.internal.failover.manifest import FileWriter, LogWriter, Manifest, Reader
+from howdah.testing.internal.replicas import found_below
 from howdah.testing.internal.started import started
 from howdah.testing.waiting import wait_until
 
@@ -155,7 +156,7 @@ def test_each_of_two_namenodes_makes_an_image_to_go_back_to(
 
 def blocks(cluster: MiniCluster, top: str) -> int:
     """How many block files lie below `top` of the datanode's slices."""
-    found = cluster.data_dirs("datanode0")[0].glob(f"current/BP-*/{top}/**/blk_*")
+    found = found_below(cluster.data_dirs("datanode0")[0], f"current/BP-*/{top}/**/blk_*")
     return sum(not path.suffix for path in found)
 
 

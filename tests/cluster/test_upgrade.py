@@ -11,7 +11,7 @@ from howdah.cli.main import main
 from howdah.config import Configuration
 from howdah.namenode.process import upgrading
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import replica_files
+from howdah.testing.internal.replicas import found_below, replica_files
 from howdah.testing.internal.started import started
 from howdah.testing.waiting import wait_until
 
@@ -22,7 +22,7 @@ def name_directories(cluster: MiniCluster) -> Configuration:
 
 def kept(cluster: MiniCluster) -> list[Path]:
     """What namenode and datanode keep of the time before."""
-    return sorted(cluster.dir.rglob("previous"))
+    return found_below(cluster.dir, "**/previous")
 
 
 def test_cluster_is_upgraded_goes_on_and_makes_it_final(
@@ -45,7 +45,12 @@ def test_cluster_is_upgraded_goes_on_and_makes_it_final(
         with fs.open("/d/longer") as file:
             assert file.read() == b"before and after"
         fs.delete("/d/gone")
-        blocks = [path for top in kept(cluster) for path in top.rglob("blk_*") if not path.suffix]
+        blocks = [
+            path
+            for top in kept(cluster)
+            for path in found_below(top, "**/blk_*")
+            if not path.suffix
+        ]
         assert [path.read_bytes() for path in blocks] == [b"before", b"before"]
         assert main(["dfsadmin", "-fs", cluster.uri, "-finalizeUpgrade"]) == 0
         assert main(["dfsadmin", "-fs", cluster.uri, "-upgrade", "query"]) == 0

@@ -15,6 +15,7 @@ from howdah.local.layout import Layout
 from howdah.storage.layout import StorageDirectory
 from howdah.storage.version import NamenodeVersion
 from howdah.testing.internal.hadoop.mixed import MixedCluster
+from howdah.testing.internal.replicas import found_below
 from howdah.testing.waiting import wait_until
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.req("FS-043", "FS-046")]
@@ -59,7 +60,7 @@ def pool_of(cluster: MixedCluster, nameservice: str) -> str:
 
 def has_replica(cluster: MixedCluster, datanode: str, nameservice: str) -> bool:
     pool = cluster.data_dirs(datanode)[0] / "current" / pool_of(cluster, nameservice) / "current"
-    blocks = (path for path in pool.glob("**/blk_*") if not path.name.endswith(".meta"))
+    blocks = (path for path in found_below(pool, "**/blk_*") if not path.name.endswith(".meta"))
     return content(nameservice) in [path.read_bytes() for path in blocks]
 
 

@@ -31,6 +31,7 @@ from howdah.proto import client_datanode_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.testing import MiniCluster
 from howdah.testing.internal.hadoop.java import hadoop_java
+from howdah.testing.internal.replicas import found_below
 from howdah.testing.waiting import wait_until
 
 BLOCK = 1 << 20
@@ -135,7 +136,7 @@ def replicas_on(cluster: MiniCluster, name: str) -> dict[str, Path]:
     return {
         path.name: path
         for volume in cluster.data_dirs(name)
-        for path in volume.rglob("blk_*")
+        for path in found_below(volume, "**/blk_*")
         if "finalized" in path.parts
     }
 

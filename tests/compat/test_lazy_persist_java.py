@@ -21,6 +21,7 @@ from howdah.local.layout import Layout
 from howdah.options import CreateFlag
 from howdah.testing import MiniCluster
 from howdah.testing.internal.hadoop.java import hadoop_java
+from howdah.testing.internal.replicas import found_below
 from howdah.testing.spark import java_fs_shell
 from howdah.testing.waiting import wait_until
 
@@ -70,7 +71,7 @@ def saved(cluster: MiniCluster, kind: str = "lazypersist") -> list[Path]:
     root = cluster.data_dirs("datanode0")[0]
     return sorted(
         path
-        for path in root.glob(f"current/BP-*/current/{kind}/**/blk_*")
+        for path in found_below(root, f"current/BP-*/current/{kind}/**/blk_*")
         if not path.name.endswith(".meta")
     )
 

@@ -7,6 +7,7 @@ path has is the one thing that the namenode is asked.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterable
@@ -97,10 +98,20 @@ def replica_files(
     return [replica for replica in found if wanted is None or replica.block_id in wanted]
 
 
+def found_below(top: Path, pattern: str) -> list[Path]:
+    """What `top.glob(pattern)` finds, in order, in a directory that a server works in.
+
+    The glob by itself raises FileNotFoundError for a directory that goes while it looks.
+    """
+    while True:
+        with contextlib.suppress(FileNotFoundError):
+            return sorted(top.glob(pattern))
+
+
 def _block_files(volume: Path, state: str) -> list[Path]:
     return [
         Path(directory, name)
-        for top in volume.glob(f"current/BP-*/current/{state}")
+        for top in found_below(volume, f"current/BP-*/current/{state}")
         for directory, _, names in os.walk(top)
         for name in names
         if _BLOCK_FILE.fullmatch(name)
