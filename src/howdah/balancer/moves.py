@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -14,6 +15,10 @@ from howdah.balancer.iteration import Move
 from howdah.balancer.settings import BalancerSettings
 
 log = logging.getLogger(__name__)
+
+RETRY_PAUSE_S = 0.5
+"""Before the second trial of a move; twice as long before each further one. A datanode that has
+just got the replica does not take it again, and the namenode may hear of it a moment later."""
 
 
 class Moves:
@@ -66,7 +71,12 @@ class Moves:
             with turns:
                 for turn in wanted:
                     turns.enter_context(turn)
-                is_success = any(self._move(move, trial) for trial in range(1 + self._retries))
+                for trial in range(1 + self._retries):
+                    if trial:
+                        time.sleep(RETRY_PAUSE_S * 2 ** (trial - 1))
+                    is_success = self._move(move, trial)
+                    if is_success:
+                        break
         finally:
             self._ended(move, is_success)
 
