@@ -81,8 +81,11 @@ def kill_controller(cluster: MiniCluster) -> Failover:
 
 
 def fail_over(cluster: MiniCluster, target: str | None = None) -> Failover:
-    """`haadmin -failover` from the active namenode to another."""
+    """`haadmin -failover` from the active namenode to another, unless that has just become the
+    active one by itself: controllers that were started anew hold a new election."""
     old = cluster.active()
+    if target == old:
+        return Failover("active already", old, old, time.monotonic(), time.monotonic())
     others = [name for name in cluster.ha_states() if name != old]
     new = target or others[0]
     deadline = time.monotonic() + TIMEOUT_S
