@@ -224,7 +224,7 @@ POINTS = [
 
 def killed_in_a_save(cluster: MiniCluster, fs: HdfsFileSystem, point: Point) -> Fault:
     """Of /f0, whose writer has heard that it is whole: else it would wait for the datanode."""
-    while True:
+    for _ in range(10):
         put(fs, "/f0", DATA[:BLOCK])
         fault = cluster.faults.arm(point, Action.KILL)
         wait_until(lambda f=fault: f.victims() or files_in(cluster, 0, "lazypersist"), 20)
@@ -235,6 +235,7 @@ def killed_in_a_save(cluster: MiniCluster, fs: HdfsFileSystem, point: Point) -> 
         cluster.faults.heal()
         fs.delete("/f0")
         wait_until(lambda: not files_in(cluster, 0, "lazypersist"), 20)
+    raise AssertionError(f"it was always saved before the fault at {point} was armed")
 
 
 @pytest.mark.req("FS-212")

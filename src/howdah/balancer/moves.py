@@ -17,8 +17,8 @@ from howdah.balancer.settings import BalancerSettings
 log = logging.getLogger(__name__)
 
 RETRY_PAUSE_S = 0.5
-"""Before the second trial of a move; twice as long before each further one. A datanode that has
-just got the replica does not take it again, and the namenode may hear of it a moment later."""
+"""A datanode that has just got the replica does not take it again, and the namenode may hear of
+it a moment later."""
 
 
 class Moves:
@@ -31,13 +31,15 @@ class Moves:
         ended: Callable[[Move, bool], None],
         *,
         retries: int = 0,
+        pause_s: float = RETRY_PAUSE_S,
     ) -> None:
         """`ended` is called by a move's thread, with whether it went well. One that fails is
-        tried once more up to so many `retries`."""
+        tried once more up to so many `retries`, after `pause_s`, and twice as long each time."""
         self._pool_id = pool_id
         self._settings = settings
         self._ended = ended
         self._retries = retries
+        self._pause_s = pause_s
         limits = settings.limits
         self._threads = threading.BoundedSemaphore(limits.moves)
         self._turns: dict[str, threading.BoundedSemaphore] = defaultdict(
@@ -47,17 +49,12 @@ class Moves:
     def begin(self, move: Move, *, waits: bool = True) -> threading.Thread:
         """In a thread, when there is one to spare, and both datanodes have a turn to spare.
         With `waits` the caller waits for that, else the thread does."""
-        # By name, so that two who want the same never wait for each other.
-        uuids = sorted({move.target.node.uuid, move.proxy.uuid})
-        wanted = [self._threads, *(self._turns[uuid] for uuid in uuids)]
         turns = ExitStack()
         try:
             if waits:
-                for turn in wanted:
-                    turns.enter_context(turn)
-                wanted = []
+                self._take_turns(move, turns)
             thread = threading.Thread(
-                target=self._run, args=(move, turns, wanted), name="move", daemon=True
+                target=self._run, args=(move, turns, not waits), name="move", daemon=True
             )
             thread.start()
         except BaseException:
@@ -65,18 +62,25 @@ class Moves:
             raise
         return thread
 
-    def _run(self, move: Move, turns: ExitStack, wanted: list[threading.BoundedSemaphore]) -> None:
+    def _take_turns(self, move: Move, turns: ExitStack) -> None:
+        # By name, so that two who want the same never wait for each other.
+        uuids = sorted({move.target.node.uuid, move.proxy.uuid})
+        for turn in (self._threads, *(self._turns[uuid] for uuid in uuids)):
+            turns.enter_context(turn)
+
+    def _run(self, move: Move, turns: ExitStack, waits: bool) -> None:
         is_success = False
         try:
-            with turns:
-                for turn in wanted:
-                    turns.enter_context(turn)
-                for trial in range(1 + self._retries):
-                    if trial:
-                        time.sleep(RETRY_PAUSE_S * 2 ** (trial - 1))
+            for trial in range(1 + self._retries):
+                if trial:
+                    # Without its turns: the datanodes are free for others meanwhile.
+                    time.sleep(self._pause_s * 2 ** (trial - 1))
+                with turns:
+                    if waits or trial:
+                        self._take_turns(move, turns)
                     is_success = self._move(move, trial)
-                    if is_success:
-                        break
+                if is_success:
+                    break
         finally:
             self._ended(move, is_success)
 

@@ -12,6 +12,7 @@ table is in a *state store*, a directory of files that several routers share.
 - `calls`      the methods of ClientProtocol, by family
 - `methods`    pure: what is done with each method
 - `state_store`  the directory of files
+- `answering`  what becomes of what the work for a call raises
 - `admin`      RouterAdminProtocol, and who may use it
 - `settings`, `server`  the process
 """

@@ -24,13 +24,14 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.proto import client_namenode_pb2
 from howdah.proto import router_pb2 as pb
+from howdah.router.answering import settle
 from howdah.router.calls.core import Core
 from howdah.router.state_store import StateStore
 from howdah.router.table.mount_table import MountEntry, is_at_or_below, normalised
 from howdah.router.table.ordering import Surroundings, ordered
 from howdah.router.table.quotas import Usage
 from howdah.router.table.records import entry_from_proto, entry_to_proto, to_uint64
-from howdah.rpc.service import Answer, Caller, Deferred, Service, defect, snake_case
+from howdah.rpc.service import Answer, Caller, Deferred, Service, snake_case
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +87,8 @@ class RouterAdmin:
     ) -> Callable[[Any, Caller], Answer]:
         def begin(request: Message, caller: Caller) -> Answer:
             answer = Deferred()
-            task = asyncio.create_task(_work(method, work(request, caller), answer))
+            work_in_store = _in_store(method, work(request, caller))
+            task = asyncio.create_task(settle(method, work_in_store, answer))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
             return answer
@@ -339,14 +341,10 @@ async def _groups(caller: Caller) -> set[str]:
     return await asyncio.to_thread(groups_of, caller.user)
 
 
-async def _work(method: str, work: Coroutine[Any, Any, Message], answer: Deferred) -> None:
-    outcome: Message | errors.HowdahError
+async def _in_store(method: str, work: Coroutine[Any, Any, Message]) -> Message:
     try:
-        outcome = await work
-    except errors.HowdahError as error:
-        outcome = error
+        return await work
+    except errors.HowdahError:
+        raise
     except OSError as error:
-        outcome = errors.RemoteError(f"{method}: the state store failed: {error}")
-    except Exception as error:  # noqa: BLE001 - the caller gets an answer
-        outcome = defect(method, error)
-    answer.settle(outcome)
+        raise errors.RemoteError(f"{method}: the state store failed: {error}") from error

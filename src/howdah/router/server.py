@@ -17,7 +17,7 @@ from pathlib import Path
 
 import uvloop
 
-from howdah import errors, exposure
+from howdah import defects, errors, exposure
 from howdah.config import Configuration
 from howdah.kinds import Address
 from howdah.router.admin import RouterAdmin
@@ -114,8 +114,10 @@ class Router:
                 await asyncio.sleep(interval_s)
                 try:
                     await work()
-                except Exception:
-                    log.exception("%s failed; again in %g s", what, interval_s)
+                except (errors.HowdahError, OSError) as error:
+                    log.warning("%s failed: %s; again in %g s", what, error, interval_s)
+                except Exception as error:  # noqa: BLE001 - rule 3 of `howdah.defects`
+                    defects.note(what, error, f"it has another turn in {interval_s:g} s")
 
         self._background.append(asyncio.create_task(repeat()))
 

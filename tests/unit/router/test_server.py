@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from howdah import errors
+from howdah import defects, errors
 from howdah.config import Configuration
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.router.server import Router, run
@@ -34,7 +34,7 @@ def test_a_store_that_cannot_be_read_ends_in_safe_mode_and_the_table_stays(tmp_p
         router._store.add_mount(MountEntry("/m", (Destination("n1", "/x"),)))
         await router.reload()
         (tmp_path / "store").rename(tmp_path / "away")
-        await asyncio.sleep(0.01)
+        router._read_at_s -= 1.0
         await router._read_again()
         assert router.core.safe_mode.is_on
         assert list(router.core.table.entries) == ["/m"]
@@ -62,6 +62,31 @@ def test_a_damaged_record_leaves_the_table_as_it_was(tmp_path: Path) -> None:
             await Router(conf(tmp_path)).reload()
 
     asyncio.run(scene())
+
+
+def test_what_a_router_does_by_itself_is_tried_again_after_a_defect(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scene() -> None:
+        router = Router(conf(tmp_path))
+        troubles = iter([ZeroDivisionError("a defect"), errors.Unreachable("away"), None])
+        done = asyncio.Event()
+
+        async def work() -> None:
+            trouble = next(troubles)
+            if trouble is not None:
+                raise trouble
+            done.set()
+
+        router._repeat(0.001, "heartbeats", work)
+        await asyncio.wait_for(done.wait(), 20)
+        await router.stop()
+
+    before = defects.seen["heartbeats"]
+    asyncio.run(scene())
+    assert defects.seen["heartbeats"] == before + 1
+    assert "heartbeats failed on a defect; it has another turn" in caplog.text
+    assert "heartbeats failed: away; again in" in caplog.text
 
 
 def test_a_nameservice_without_namenodes_fails_at_once_by_its_name(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.router.answering import settle
 from howdah.router.calls.cluster import ClusterCalls, cluster_methods
 from howdah.router.calls.core import Core
 from howdah.router.calls.files import FileCalls
@@ -23,7 +24,7 @@ from howdah.router.calls.paths import Work, path_methods
 from howdah.router.calls.tree import TreeCalls
 from howdah.router.methods import DESCRIPTOR, REFUSED
 from howdah.router.namenodes.connections import CLIENT_PROTOCOL
-from howdah.rpc.service import Answer, Caller, Deferred, Service, defect, snake_case
+from howdah.rpc.service import Answer, Caller, Deferred, Service, snake_case
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +69,7 @@ class Forwarding:
                     f"{self.held_bytes} bytes under way, and takes no more: try again"
                 )
             answer = Deferred()
-            task = asyncio.create_task(_work(method, work(request, caller), answer))
+            task = asyncio.create_task(settle(method, work(request, caller), answer))
             self._tasks[task] = size
             self.held_bytes += size
             task.add_done_callback(self._done)
@@ -78,14 +79,3 @@ class Forwarding:
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self.held_bytes -= self._tasks.pop(task)
-
-
-async def _work(method: str, work: Any, answer: Deferred) -> None:
-    outcome: Message | errors.HowdahError
-    try:
-        outcome = await work
-    except errors.HowdahError as error:
-        outcome = error
-    except Exception as error:  # noqa: BLE001 - the caller gets an answer
-        outcome = defect(method, error)
-    answer.settle(outcome)

@@ -103,9 +103,10 @@ def found_below(top: Path, pattern: str) -> list[Path]:
 
     The glob by itself raises FileNotFoundError for a directory that goes while it looks.
     """
-    while True:
+    for _ in range(100):
         with contextlib.suppress(FileNotFoundError):
             return sorted(top.glob(pattern))
+    raise AssertionError(f"{top} changes all the time")
 
 
 def _block_files(volume: Path, state: str) -> list[Path]:

@@ -308,3 +308,26 @@ def test_a_limit_beyond_what_the_system_grants_stops_the_start(
     conf = Configuration({"dfs.datanode.max.locked.memory": "65537"})
     with pytest.raises(errors.InvalidConfiguration, match="RLIMIT_MEMLOCK ulimit of 65536 bytes"):
         DataSettings.of(conf)
+
+
+def test_a_defect_costs_one_replica_its_place_and_the_others_nothing(
+    lab: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each volume has one thread for all of its orders."""
+    troubles = [ZeroDivisionError("nobody foresaw it")]
+
+    def lock_memory(fd: int, length_bytes: int) -> LockedFile:
+        if troubles:
+            raise troubles.pop()
+        return LockedFile(fd, length_bytes)
+
+    found = Lab(lab, lock_memory=lock_memory)
+    found.write(1)
+    found.write(2)
+    found.cache.cache(POOL, [1, 2])
+    found.wait_until_cached(2)
+    assert not found.cache.is_cached(POOL, 1)
+    assert found.locked_bytes == 3 * PAGE
+    assert "caching block 1 failed on a defect" in caplog.text
+    found.cache.cache(POOL, [1])
+    found.wait_until_cached(1)
