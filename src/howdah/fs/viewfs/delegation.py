@@ -60,6 +60,7 @@ class Delegation(FileSystem):
         *,
         scheme: str = loading.SCHEME,
     ) -> None:
+        # One class serves viewfs: and every scheme that is laid over.
         self.scheme = scheme  # type: ignore[misc]
         self._authority = authority
         self._conf = Configuration.load() if conf is None else conf

@@ -101,6 +101,7 @@ class CachePools:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CachePools) and self.record() == other.record()
 
+    # It changes, so it is no key; Python would say so by itself, and its stubs do not.
     __hash__ = None  # type: ignore[assignment]
 
     # Edits.
@@ -249,6 +250,7 @@ def _changed(
         )
         if value is not None
     }
+    # The names are those of fields, each with its own type.
     return dataclasses.replace(pool, **given)  # type: ignore[arg-type]
 
 
