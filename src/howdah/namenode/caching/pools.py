@@ -101,9 +101,6 @@ class CachePools:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CachePools) and self.record() == other.record()
 
-    # It changes, so it is no key; Python would say so by itself, and its stubs do not.
-    __hash__ = None  # type: ignore[assignment]
-
     # Edits.
 
     def _add_pool(self, op: cache_edits.AddCachePoolOp) -> None:
