@@ -79,7 +79,16 @@ def add_volume(cluster: MiniCluster, run: Run) -> None:
     (old,) = cluster.data_dirs("datanode0")
     set_volumes(cluster, "datanode0", f"{old},{old.with_name('data1')}")
     reconfigure(cluster, "datanode0")
-    wait_until(lambda: len(volumes(run)) == 2, TIMEOUT_S, "the namenode knows of the volume")
+
+    def both_known_in_full() -> bool:
+        # A report of replicas names the new volume; its size, and what the old one
+        # has used by now, come with the heartbeat after it.
+        known = volumes(run)
+        used_bytes = sum(volume["used_bytes"] for volume in known)
+        sized = all(volume["capacity_bytes"] for volume in known)
+        return len(known) == 2 and sized and used_bytes >= FILES * len(content(0))
+
+    wait_until(both_known_in_full, TIMEOUT_S, "the namenode knows how full both volumes are")
 
 
 def volumes(run: Run) -> list[dict[str, Any]]:
