@@ -33,8 +33,8 @@ class NamenodeQuestions:
         self._client = RpcClient(address, CLIENT_PROTOCOL, user=user)
         self._ha = RpcClient(address, HA_PROTOCOL, user=user)
 
-    def live_datanodes(self) -> set[str]:
-        """Their data addresses, `ip:port`."""
+    def reported_datanodes(self) -> set[str]:
+        """The data addresses, `ip:port`, of live datanodes that have said what they hold."""
         from howdah.proto import client_namenode_pb2 as pb
 
         answer = self._client.call(
@@ -43,7 +43,9 @@ class NamenodeQuestions:
             pb.GetDatanodeReportResponseProto,
             timeout_s=self._timeout_s(),
         )
-        return {f"{node.id.ipAddr}:{node.id.xferPort}" for node in answer.di}
+        return {
+            f"{node.id.ipAddr}:{node.id.xferPort}" for node in answer.di if node.lastBlockReportTime
+        }
 
     def in_safe_mode(self) -> bool:
         from howdah.proto import client_namenode_pb2 as pb

@@ -132,7 +132,7 @@ class LocalCluster:
         return ServerFailed(f"{name} {what}\n{tail(self.layout.log_path(name))}")
 
     def _wait_until_writable(self, deadline: float, timeout_s: float) -> None:
-        """Until namenodes know every datanode that runs, and one is active, out of safe mode.
+        """Until every datanode that runs has reported, and one is active, out of safe mode.
 
         A namenode that was restarted alone has to hear from its datanodes again. With
         datanodes missing it may rightly stay in safe mode, so that isn't waited for.
@@ -161,9 +161,9 @@ class LocalCluster:
         for name in namenodes:
             try:
                 with self._questions(name, deadline) as ask:
-                    missing = running - ask.live_datanodes()
+                    missing = running - ask.reported_datanodes()
                     if missing:
-                        return name, f"did not hear from datanode {', '.join(sorted(missing))}"
+                        return name, f"had no report of datanode {', '.join(sorted(missing))}"
                     states[name] = ask.ha_state() if has_roles else ACTIVE
                     serves = states[name] == ACTIVE
                     if serves and len(running) == len(nodes) and ask.in_safe_mode():
