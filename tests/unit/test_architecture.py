@@ -225,7 +225,14 @@ PURE = {
         "snapshots.changes",
         "verification.judging",
     },
-    "web": {"configuration", "http", "image_transfer", "jmx", "segment_transfer", "status"},
+    "web": {
+        "configuration",
+        "http",
+        "image_transfer",
+        "jmx",
+        "segment_transfer",
+        "status",
+    },
 }
 # And of what lies at the bottom of the house:
 PURE_BELOW = {

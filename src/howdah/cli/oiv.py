@@ -49,7 +49,6 @@ _SAY_EVERY_BYTES: Final = 4 << 20
 _BUFFER_BYTES: Final = 1 << 18
 _STDOUT: Final = "-"
 _CLIENT_TIMEOUT_S: Final = 60.0
-_NO_REQUEST: Final = http.plain(400, "this is no request of HTTP")
 
 
 def main(argv: list[str], conf: Configuration) -> int:
@@ -231,36 +230,21 @@ async def serve(tree: ImageTree, host: str, port: int, listening: Callable[[int]
         host or None, port, socket.AF_INET, socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
     server = HttpServer(
-        lambda request: _Answering(tree, request) if request else _NO_REQUEST,
+        lambda request: _answer(tree, request),
         timeout_s=_CLIENT_TIMEOUT_S,
     )
     try:
-        listening(await server.start(str(found[0][4][0]), port))
+        listening(server.start(str(found[0][4][0]), port))
         await asyncio.Event().wait()
     finally:
         server.stop()
 
 
-class _Answering:
-    """One request, answered on a thread: to sum up a large tree takes a while."""
-
-    def __init__(self, tree: ImageTree, request: http.Request) -> None:
-        self._tree = tree
-        self._request = request
-        self._answer = http.plain(500, "this request met a defect")
-
-    def run(self, connection: socket.socket, received: bytes) -> None:
-        request = self._request
-        found = answer(self._tree, request.method, request.target)
-        body = found.body.encode()
-        self._answer = http.answer(found.status, body, "application/json; charset=utf-8")
-        if sys.stderr.isatty():
-            print(
-                f"{request.peer} {request.method} {request.target} {found.status}", file=sys.stderr
-            )
-
-    def done(self) -> bytes:
-        return self._answer
+def _answer(tree: ImageTree, request: http.Request) -> http.Response:
+    found = answer(tree, request.method, request.target)
+    if sys.stderr.isatty():
+        print(f"{request.peer} {request.method} {request.target} {found.status}", file=sys.stderr)
+    return http.answer(found.status, found.body.encode(), "application/json; charset=utf-8")
 
 
 # Files.

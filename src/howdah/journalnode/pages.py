@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import html
 import json
-import socket
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from howdah import defects, errors, keys
@@ -15,9 +14,10 @@ from howdah.journalnode.journal import Journal
 from howdah.journalnode.node import Journals
 from howdah.journalnode.status import Figures, Status
 from howdah.web import configuration, jmx, segment_transfer
+from howdah.web.channel import Channel
 from howdah.web.configuration import Property
 from howdah.web.file_out import FileOut, OutgoingFile
-from howdah.web.http import Request, answer, plain
+from howdah.web.http import Request, Response, answer, plain
 from howdah.web.segment_transfer import SegmentWanted, parse_wanted
 from howdah.web.server import Exchange
 
@@ -25,7 +25,7 @@ _SERVICE: Final = "Hadoop:service=JournalNode,name="
 
 
 class Pages:
-    """Answers requests, on the loop; a segment is looked up and sent on a thread."""
+    """Answers requests, on whatever thread asks."""
 
     def __init__(
         self, conf: Configuration, journals: Journals, bytes_per_s: int, timeout_s: float
@@ -35,9 +35,7 @@ class Pages:
         self._bytes_per_s = bytes_per_s
         self._timeout_s = timeout_s
 
-    def answer(self, request: Request | None) -> bytes | Exchange:
-        if request is None:
-            return plain(400, "this is no HTTP request")
+    def answer(self, request: Request) -> Response | Exchange:
         if request.method not in ("GET", "HEAD"):
             return plain(405, "only GET and HEAD are answered")
         if request.path == segment_transfer.PATH:
@@ -45,33 +43,38 @@ class Pages:
         if request.path == configuration.PATH:
             return configuration.respond_conf(request, configured(self._conf))
         if request.path == jmx.PATH:
-            return Later(lambda: jmx.respond_beans(request, beans(self._journals.all())))
+            return jmx.respond_beans(request, beans(self._journals.all()))
         if request.path == "/":
-            return Later(lambda: _page(request, self._journals.all()))
+            return _page(self._journals.all())
         return plain(404, f"there is no {request.path} here")
 
-    def _segment(self, request: Request) -> bytes | Exchange:
+    def _segment(self, request: Request) -> Response | Exchange:
         if request.method != "GET":
             return plain(405, "segments are fetched with GET")
         try:
             wanted = parse_wanted(request)
         except errors.IllegalArgument as error:
             return plain(400, error.message)
-        return SegmentOut(self._journals, wanted, self._bytes_per_s, self._timeout_s)
+        return SegmentOut(request, self._journals, wanted, self._bytes_per_s, self._timeout_s)
 
 
 class SegmentOut:
     """Sends a segment, or says why not."""
 
     def __init__(
-        self, journals: Journals, wanted: SegmentWanted, bytes_per_s: int, timeout_s: float
+        self,
+        request: Request,
+        journals: Journals,
+        wanted: SegmentWanted,
+        bytes_per_s: int,
+        timeout_s: float,
     ) -> None:
         self._journals = journals
         self._wanted = wanted
-        self._refusal = b""
-        self._file = FileOut(self._find, bytes_per_s, timeout_s, missing_status=404)
+        self._refusal: Response | None = None
+        self._file = FileOut(request, self._find, bytes_per_s, timeout_s, missing_status=404)
 
-    def run(self, connection: socket.socket, received: bytes) -> None:
+    def run(self, channel: Channel) -> None:
         wanted = self._wanted
         try:
             version = self._journals.find(wanted.journal_id).version()
@@ -89,9 +92,9 @@ class SegmentOut:
                 f"'{wanted.storage_info}'",
             )
             return
-        self._file.run(connection, received)
+        self._file.run(channel)
 
-    def done(self) -> bytes:
+    def done(self) -> Response | None:
         return self._refusal or self._file.done()
 
     def _find(self) -> OutgoingFile:
@@ -101,20 +104,6 @@ class SegmentOut:
             wanted.first_txid, in_progress_ok=wanted.in_progress_ok
         )
         return OutgoingFile(path, length_bytes)
-
-
-class Later:
-    """An answer that waits for a journal's disk, and so is made on a thread."""
-
-    def __init__(self, make: Callable[[], bytes]) -> None:
-        self._make = make
-        self._answer = plain(500, "the page could not be made")
-
-    def run(self, connection: socket.socket, received: bytes) -> None:
-        self._answer = self._make()
-
-    def done(self) -> bytes:
-        return self._answer
 
 
 def beans(journals: Iterable[Journal]) -> list[jmx.Bean]:
@@ -159,7 +148,7 @@ def _bean(status: Status, figures: Figures) -> jmx.Bean:
     }
 
 
-def _page(request: Request, journals: Iterable[Journal]) -> bytes:
+def _page(journals: Iterable[Journal]) -> Response:
     heads = ("Journal", "Last transaction", "Committed", "Missing", "Promised epoch", "Trouble")
     rows = [heads] + [
         (
@@ -179,8 +168,7 @@ def _page(request: Request, journals: Iterable[Journal]) -> bytes:
         "<!doctype html><html lang=en><meta charset=utf-8><title>howdah journal node</title>"
         f"<h1>howdah journal node</h1><table>{table}</table></html>\n"
     )
-    with_body = request.method == "GET"
-    return answer(200, body.encode(), "text/html; charset=utf-8", with_body=with_body)
+    return answer(200, body.encode(), "text/html; charset=utf-8")
 
 
 def configured(conf: Configuration) -> Iterator[Property]:

@@ -74,7 +74,7 @@ class JournalNode:
         http_host, http_port = conf.get(keys.DFS_JOURNALNODE_HTTP_ADDRESS)
         http_bind = conf.get(keys.DFS_JOURNALNODE_HTTP_BIND_HOST) or http_host
         self.web.host = http_host
-        self.web.port = await self._http.start(http_bind, http_port)
+        self.web.port = self._http.start(http_bind, http_port)
         self.bound.append((_resolved(http_bind, self.web.port)[1][0], self.web.port))
         host, port = conf.get(keys.DFS_JOURNALNODE_RPC_ADDRESS)
         bind = conf.get(keys.DFS_JOURNALNODE_RPC_BIND_HOST) or host

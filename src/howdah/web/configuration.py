@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 from xml.sax.saxutils import escape
 
-from howdah.web.http import Request, answer, plain
+from howdah.web.http import Request, Response, answer, plain
 
 PATH: Final = "/conf"
 _SECRET: Final = re.compile(r"secret|password|passwd|credential|token|ssl\.key|access\.?key", re.I)
@@ -29,7 +29,7 @@ class Property:
     source: str
 
 
-def respond_conf(request: Request, properties: Iterable[Property]) -> bytes:
+def respond_conf(request: Request, properties: Iterable[Property]) -> Response:
     """The answer to a GET of `PATH`."""
     shown = [_shown(each) for each in sorted(properties, key=lambda each: each.name)]
     name = request.query.get("name")
@@ -41,11 +41,10 @@ def respond_conf(request: Request, properties: Iterable[Property]) -> bytes:
     accepts_json = "application/json" in request.headers.get("accept", "")
     if wanted not in (None, "json", "xml"):
         return plain(400, f"Bad format: {wanted}")
-    with_body = request.method == "GET"
     if wanted == "json" or (wanted is None and accepts_json):
         body = _as_json(shown).encode()
-        return answer(200, body, "application/json; charset=utf-8", with_body=with_body)
-    return answer(200, _as_xml(shown).encode(), "text/xml; charset=utf-8", with_body=with_body)
+        return answer(200, body, "application/json; charset=utf-8")
+    return answer(200, _as_xml(shown).encode(), "text/xml; charset=utf-8")
 
 
 def _shown(found: Property) -> Property:

@@ -1,33 +1,23 @@
-"""The part of HTTP/1.1 that pages and image transfers need (pure).
+"""Requests and answers of HTTP as plain values (pure). The grammar is `h11`'s, not ours.
 
-A connection carries one request: its head (`parse_request`), its body (`Body`), and one
-answer.
+`howdah.web.server` reads and writes them; whoever answers sees no bytes of the protocol.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Final
 from urllib.parse import parse_qsl
 
-from howdah import errors
+MAX_HEAD_BYTES: Final = 64 * 1024
+"""Of a request: Hadoop's hadoop.http.max.request.header.size. A path of 8,000 characters
+fits with each of its bytes escaped."""
+MAX_QUERY_FIELDS: Final = 256
 
-MAX_REQUEST_BYTES: Final = 16 * 1024
-LAST_CHUNK: Final = b"0\r\n\r\n"
-CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
-_MAX_LINE_BYTES: Final = 4096
-
-_REASONS: Final = {
-    200: "OK",
-    400: "Bad Request",
-    403: "Forbidden",
-    404: "Not Found",
-    405: "Method Not Allowed",
-    409: "Conflict",
-    410: "Gone",
-    500: "Internal Server Error",
-}
+_RANGE: Final = re.compile(r"bytes\s*=\s*(\d{0,19})\s*-\s*(\d{0,19})\s*\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +35,16 @@ class Request:
     """Path and query as they stand in the request."""
 
 
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A whole answer. The server adds the length, and leaves the body out where the
+    request is HEAD."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+
 def may_be_request(received: bytes) -> bool:
     """Whether these may be the first bytes of a request: a method is letters, then a blank.
 
@@ -54,116 +54,76 @@ def may_be_request(received: bytes) -> bool:
     return method.isalpha() and method.isascii()
 
 
-def parse_request(head: bytes) -> Request | None:
-    """The request of what came before the first empty line; None if it is none."""
-    first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
-    parts = first.split(" ")
-    if len(parts) != 3 or not parts[2].startswith("HTTP/") or not parts[1].startswith("/"):
+def request_of(
+    method: bytes, target: bytes, headers: Iterable[tuple[bytes, bytes]], peer: str = ""
+) -> Request | None:
+    """The request whose parts a parser has found; None where its target is no path, or its
+    query has too many fields."""
+    whole = target.decode("latin-1")
+    if not whole.startswith("/"):
         return None
-    path, _, query = parts[1].partition("?")
-    headers = {}
-    for line in lines:
-        name, colon, value = line.partition(":")
-        if not colon:
-            return None
-        headers[name.strip().lower()] = value.strip()
-    values = dict(reversed(parse_qsl(query, keep_blank_values=True, errors="replace")))
-    return Request(parts[0], path, values, headers, target=parts[1])
+    path, _, query = whole.partition("?")
+    if query.count("&") >= MAX_QUERY_FIELDS:
+        return None
+    return Request(
+        method.decode("latin-1"),
+        path,
+        dict(reversed(parse_qsl(query, keep_blank_values=True, errors="replace"))),
+        {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers},
+        peer,
+        whole,
+    )
 
 
-def head(status: int, headers: Mapping[str, str | int]) -> bytes:
-    """The head of an answer that ends the connection."""
-    lines = [f"HTTP/1.1 {status} {_REASONS[status]}"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    lines += ["Cache-Control: no-store", "X-Content-Type-Options: nosniff", "Connection: close"]
-    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+def reason(status: int) -> str:
+    """The words behind a status.
+
+    >>> reason(404)
+    'Not Found'
+    """
+    return HTTPStatus(status).phrase
 
 
-def answer(status: int, body: bytes, content_type: str, *, with_body: bool = True) -> bytes:
-    """A whole answer that ends the connection."""
-    top = head(status, {"Content-Type": content_type, "Content-Length": len(body)})
-    return top + body if with_body else top
+def answer(
+    status: int, body: bytes, content_type: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """A whole answer of one type."""
+    return Response(status, {"Content-Type": content_type, **(headers or {})}, body)
 
 
-def chunk(data: bytes) -> bytes:
-    """A piece, not empty, of a body whose length nobody knows before its end."""
-    assert data, "an empty piece would end the body"
-    return b"%x\r\n%b\r\n" % (len(data), data)
-
-
-def plain(status: int, message: str) -> bytes:
+def plain(status: int, message: str) -> Response:
     """An answer that says one thing."""
     return answer(status, f"{message}\n".encode(), "text/plain; charset=utf-8")
 
 
-class Body:
-    """The body of a request, out of the bytes behind its head.
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of something that is `size_bytes` long."""
 
-    >>> body = Body(request)
-    >>> while not body.complete:
-    ...     use(body.feed(connection.recv(65536)))
+    offset: int
+    length_bytes: int
+
+
+def part_wanted(header: str | None, size_bytes: int) -> Part | None:
+    """What the header Range asks of a body. None: all of it, as for every form of the header
+    that a server may leave unheeded. Raises ValueError where no byte of it is there (416).
+
+    >>> part_wanted("bytes=10-", 25)
+    Part(offset=10, length_bytes=15)
+    >>> part_wanted("bytes=-5", 25)
+    Part(offset=20, length_bytes=5)
     """
-
-    def __init__(self, request: Request) -> None:
-        """Raises ProtocolViolation for a body without a valid length."""
-        coding = request.headers.get("transfer-encoding", "").lower()
-        if coding not in ("", "identity", "chunked"):
-            raise errors.ProtocolViolation(f"bodies in transfer encoding {coding!r} are not read")
-        self._chunked = coding == "chunked"
-        length = "0" if self._chunked else request.headers.get("content-length", "0")
-        if not length.isascii() or not length.isdigit():
-            raise errors.ProtocolViolation(f"{length!r} is no length of a body")
-        self._left_bytes = int(length)
-        """Of the body, or of the chunk."""
-        self._line = b""
-        self._in_trailer = False
-        self._after_chunk = False
-        self.complete = not self._chunked and self._left_bytes == 0
-
-    def feed(self, data: bytes) -> bytes:
-        """The body's part of what arrived next; what is behind its end is left out.
-
-        Raises ProtocolViolation for what is no chunk.
-        """
-        if not self._chunked:
-            part = data[: self._left_bytes]
-            self._left_bytes -= len(part)
-            self.complete = self._left_bytes == 0
-            return part
-        parts = []
-        at = 0
-        while at < len(data) and not self.complete:
-            if self._left_bytes:
-                part = data[at : at + self._left_bytes]
-                self._left_bytes -= len(part)
-                self._after_chunk = self._left_bytes == 0
-                parts.append(part)
-                at += len(part)
-                continue
-            end = data.find(b"\n", at)
-            stop = len(data) if end < 0 else end + 1
-            self._line += data[at:stop]
-            at = stop
-            if len(self._line) > _MAX_LINE_BYTES:
-                raise errors.ProtocolViolation("a line between chunks is too long")
-            if end >= 0:
-                line, self._line = self._line.strip(), b""
-                self._take_line(line)
-        return b"".join(parts)
-
-    def _take_line(self, line: bytes) -> None:
-        if self._in_trailer:
-            self.complete = not line
-        elif self._after_chunk:
-            if line:
-                raise errors.ProtocolViolation("a chunk is longer than it says")
-            self._after_chunk = False
-        else:
-            size = line.partition(b";")[0].strip()
-            try:
-                self._left_bytes = int(size, 16)
-            except ValueError:
-                self._left_bytes = -1
-            if self._left_bytes < 0 or not size.isalnum():
-                raise errors.ProtocolViolation(f"{size[:20]!r} is no length of a chunk")
-            self._in_trailer = self._left_bytes == 0
+    found = _RANGE.match(header.strip()) if header else None
+    if found is None or not (found[1] or found[2]):
+        return None
+    if not found[1]:
+        length = min(int(found[2]), size_bytes)
+        first, last = size_bytes - length, size_bytes - 1
+    else:
+        first = int(found[1])
+        last = min(int(found[2]), size_bytes - 1) if found[2] else size_bytes - 1
+        if found[2] and int(found[2]) < first:
+            return None
+    if first > last:
+        raise ValueError(f"bytes {header} are not within the {size_bytes} bytes that there are")
+    return Part(first, last - first + 1)

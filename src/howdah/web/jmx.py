@@ -14,7 +14,7 @@ import fnmatch
 import json
 from typing import Final
 
-from howdah.web.http import Request, answer, plain
+from howdah.web.http import Request, Response, answer, plain
 from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, NodeStatus
 
 PATH: Final = "/jmx"
@@ -22,12 +22,12 @@ _SERVICE: Final = "Hadoop:service=NameNode,name="
 Bean = dict[str, object]
 
 
-def respond_jmx(request: Request, status: NamenodeStatus) -> bytes:
+def respond_jmx(request: Request, status: NamenodeStatus) -> Response:
     """The answer of a namenode to a GET of `PATH`."""
     return respond_beans(request, beans(status))
 
 
-def respond_beans(request: Request, found: list[Bean]) -> bytes:
+def respond_beans(request: Request, found: list[Bean]) -> Response:
     """The answer of a server that has these beans."""
     wanted = request.query.get("get")
     if wanted is not None:
@@ -40,7 +40,7 @@ def respond_beans(request: Request, found: list[Bean]) -> bytes:
         pattern = request.query.get("qry", "*")
         found = [bean for bean in found if _matches(str(bean["name"]), pattern)]
     body = json.dumps({"beans": found}, indent=2).encode()
-    return answer(200, body, "application/json; charset=utf-8", with_body=request.method == "GET")
+    return answer(200, body, "application/json; charset=utf-8")
 
 
 def _matches(name: str, pattern: str) -> bool:

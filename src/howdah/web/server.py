@@ -1,232 +1,310 @@
-"""The HTTP server, on the event loop of its process, with threads for long work (shell).
+"""The HTTP server of every process: a thread for each connection, `h11` between bytes and
+requests (shell).
 
-A small answer is made and sent on the loop. An `Exchange` gets the connection on a thread
-of its own: the loop neither reads nor writes there while it runs, and gets the outcome
-when it is over. A `Stream` is made on the loop piece by piece, each when the other side has
-taken those before it.
+    accept -> [head -> handler -> answer] as often as the client likes -> close
+
+A handler is called where its state lives: on the connection's thread, or on a loop
+(`on_loop`). It returns
+
+- a `Response`, which is small and whole,
+- an `Exchange`, which reads and writes on the connection's thread, by `sendfile` where it is a
+  file, or
+- a `Stream`, which is made piece by piece where the handler was called, each when the other
+  side has taken those before it.
+
+A loop never reads, parses, compresses or sends for HTTP. Everything has a bound: the head in
+bytes and seconds, an idle connection in seconds, connections in number. Where there are too
+many, the one that has been silent for the longest makes room, and where none is silent the new
+one is told to come again. What is no HTTP is answered once.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
-import os
 import socket
+import threading
+import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from typing import Final, Protocol, cast, runtime_checkable
+from concurrent.futures import Future
+from queue import Empty, SimpleQueue
+from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
-from howdah.web.http import MAX_REQUEST_BYTES, Request, may_be_request, parse_request, plain
+from howdah import defects
+from howdah.web.channel import Channel, Gone, Malformed
+from howdah.web.http import Request, Response, plain
 
 log = logging.getLogger(__name__)
 
-HEAD_TIMEOUT_S: Final = 10.0
-MAX_EXCHANGES: Final = 8
-"""At a time; others wait."""
+T = TypeVar("T")
+
+MAX_CONNECTIONS: Final = 512
+LOOP_TIMEOUT_S: Final = 60.0
+"""So long a request waits for the loop that is to answer it."""
+_ACCEPT_PAUSE_S: Final = 0.1
+_LOOK_S: Final = 1.0
+_BACKLOG: Final = 256
 _FOREVER_S: Final = 1e6
-_END_OF_HEAD: Final = b"\r\n\r\n"
 
 
 @runtime_checkable
 class Exchange(Protocol):
-    """What takes a connection for itself."""
+    """What takes a connection for itself, for one request."""
 
-    def run(self, connection: socket.socket, received: bytes) -> None:
-        """On a thread: read and write; `received` is what came behind the head."""
+    def run(self, channel: Channel) -> None:
+        """On the connection's thread: read the body, answer."""
 
-    def done(self) -> bytes:
-        """On the loop, when `run` has ended in whatever way; what is still to be sent."""
+    def done(self) -> Response | None:
+        """Where the handler was called, when `run` has ended in whatever way: the answer, if
+        `run` has not begun one."""
+
+
+class Later:
+    """An answer that is made on the connection's thread, out of what was found on a loop."""
+
+    def __init__(self, make: Callable[[], Response]) -> None:
+        self._make = make
+        self._answer = plain(500, "this request met a defect")
+
+    def run(self, channel: Channel) -> None:
+        self._answer = self._make()
+
+    def done(self) -> Response:
+        return self._answer
 
 
 class Stream(Protocol):
-    """A long answer, in pieces."""
+    """A long answer, in pieces; all of its calls are made where the handler was called."""
 
-    head: bytes
-    """What comes first."""
+    head: Response
+    """Status and headers."""
 
-    def next(self, ready: Callable[[bytes, bool], None]) -> None:
-        """Make the next piece, and call `ready` with it, now or later on the loop. True: it is
-        the last one."""
+    def next(self, ready: Callable[[bytes | None, bool], None]) -> None:
+        """Make the next piece, and call `ready` with it, now or later. True: it is the last
+        one. None: the answer breaks off, and has no end."""
 
     def stop(self) -> None:
         """No further piece is wanted. Called once, also behind the last piece."""
 
 
-Answer = bytes | Exchange | Stream
-Handler = Callable[[Request | None], Answer]
-"""Called on the loop; None is what was no request."""
+Answer = Response | Exchange | Stream
+Handler = Callable[[Request], Answer]
+Run = Callable[[Callable[[], Any]], Any]
+"""Calls something and returns what it returns, or raises what it raises."""
+
+
+def here(act: Callable[[], T]) -> T:
+    """On the connection's own thread."""
+    return act()
+
+
+def on_loop(post: Callable[[Callable[[], None]], None]) -> Run:
+    """On a loop, while the connection's thread waits; `post` is as `howdah.daemons.poster`."""
+
+    def run(act: Callable[[], T]) -> T:
+        future: Future[T] = Future()
+
+        def call() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                result = act()
+            except BaseException as error:  # noqa: BLE001 - whoever waits is told
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        post(call)
+        try:
+            return future.result(LOOP_TIMEOUT_S)
+        except TimeoutError:
+            if not future.cancel() and future.done():
+                return future.result()
+            raise Gone("the loop that should answer does not turn") from None
+
+    return run
 
 
 class HttpServer:
     """Answers requests until it is stopped."""
 
-    def __init__(self, handler: Handler, *, timeout_s: float) -> None:
-        """`timeout_s`: so long an exchange or a stream may wait for the other side; 0 is for
-        ever."""
+    def __init__(
+        self,
+        handler: Handler,
+        *,
+        timeout_s: float,
+        run: Run = here,
+        max_connections: int = MAX_CONNECTIONS,
+    ) -> None:
+        """`timeout_s`: so long one read or write within a request may wait for the other side;
+        0 is for ever."""
         self.handler = handler
-        self.timeout_s = timeout_s
-        self._pool = ThreadPoolExecutor(MAX_EXCHANGES, thread_name_prefix="http")
-        self._connections: set[_Connection] = set()
-        self._server: asyncio.AbstractServer | None = None
+        self.timeout_s = timeout_s or _FOREVER_S
+        self._run = run
+        self._max_connections = max_connections
+        self._lock = threading.Lock()
+        self._connections: dict[Channel, None] = {}
+        self._listening: list[socket.socket] = []
+        self._stopped = False
 
-    async def start(self, host: str, port: int) -> int:
-        """Listen; the port, which is a free one for port 0. Raises OSError."""
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: _Connection(self), host, port)
-        bound: int = self._server.sockets[0].getsockname()[1]
-        return bound
+    def start(self, host: str, port: int) -> int:
+        """Listen on every address of a name; the port, which is a free one for port 0.
+        Raises OSError."""
+        found = socket.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        addresses = sorted({(info[0], str(info[4][0])) for info in found})
+        # An address of the other family is a convenience where the machine has that family.
+        for number, (family, address) in enumerate(addresses):
+            try:
+                listening = socket.create_server(
+                    (address, port), family=family, backlog=_BACKLOG, reuse_port=False
+                )
+            except OSError:
+                if number == 0:
+                    raise
+                continue
+            self._listening.append(listening)
+            port = port or listening.getsockname()[1]
+            threading.Thread(
+                target=self._accept, args=(listening,), name="http accept", daemon=True
+            ).start()
+        return port
 
     def stop(self) -> None:
-        """Listen no more, and break off what is under way."""
-        if self._server is not None:
-            self._server.close()
-        for connection in list(self._connections):
-            connection.break_off()
-        self._pool.shutdown(wait=False, cancel_futures=True)
-
-    def opened(self, connection: _Connection) -> None:
-        self._connections.add(connection)
-
-    def closed(self, connection: _Connection) -> None:
-        self._connections.discard(connection)
-
-    def hand_over(self, run: Callable[[], None]) -> asyncio.Future[None]:
-        return asyncio.get_running_loop().run_in_executor(self._pool, run)
-
-
-class _Connection(asyncio.Protocol):
-    """One connection, which is one request."""
-
-    def __init__(self, server: HttpServer) -> None:
-        self._server = server
-        self._received = b""
-        self._answered = False
-        self._socket: socket.socket | None = None
-        self._stream: Stream | None = None
-        self._may_write = True
-        self._is_waiting = False
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's transports are Transports by their methods, not by their class.
-        self._transport = cast(asyncio.Transport, transport)
-        self._server.opened(self)
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(HEAD_TIMEOUT_S, self._too_slow)
-
-    def connection_lost(self, error: Exception | None) -> None:
-        self._timer.cancel()
-        self._end_stream()
-        self._server.closed(self)
-
-    def data_received(self, data: bytes) -> None:
-        if self._answered:
-            return
-        self._received += data
-        head, end, rest = self._received.partition(_END_OF_HEAD)
-        if not end:
-            if not may_be_request(self._received):
-                self._send(plain(400, "this port speaks HTTP, and that was something else"))
-            elif len(self._received) > MAX_REQUEST_BYTES:
-                self._send(plain(400, "the head of this request is too long"))
-            return
-        self._timer.cancel()
-        answer = self._server.handler(self._parsed(head))
-        if isinstance(answer, bytes):
-            self._send(answer)
-        elif isinstance(answer, Exchange):
-            self._begin(answer, rest)
-        else:
-            self._answered = True
-            self._stream = answer
-            self._transport.write(answer.head)
-            self._pull()
-
-    def _parsed(self, head: bytes) -> Request | None:
-        request = parse_request(head)
-        peer = self._transport.get_extra_info("peername")
-        return None if request is None else replace(request, peer=str(peer[0]) if peer else "")
-
-    def break_off(self) -> None:
-        if self._socket is None:
-            self._transport.abort()
-        else:
-            # Its thread notices; the transport goes when that has ended.
+        """Listen no more, and break off what is under way. Does not wait for it."""
+        with self._lock:
+            self._stopped = True
+            connections = list(self._connections)
+        for listening in self._listening:
+            # Wakes the thread that accepts, which closing would not.
             with contextlib.suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)
+                listening.shutdown(socket.SHUT_RDWR)
+            listening.close()
+        for channel in connections:
+            channel.break_off()
 
-    def _too_slow(self) -> None:
-        log.info("an HTTP client sent no request within %g s", HEAD_TIMEOUT_S)
-        self._transport.abort()
+    def _accept(self, listening: socket.socket) -> None:
+        while not self._stopped:
+            try:
+                connection, address = listening.accept()
+            except OSError as error:
+                if self._stopped:
+                    return
+                log.warning("cannot take an HTTP connection, and tries again: %s", error)
+                time.sleep(_ACCEPT_PAUSE_S)
+                continue
+            self._begin(connection, str(address[0]))
 
-    def _send(self, data: bytes) -> None:
-        self._answered = True
-        if data:
-            self._transport.write(data)
-        self._transport.close()
+    def _begin(self, connection: socket.socket, peer: str) -> None:
+        channel = Channel(connection, peer, self.timeout_s)
+        if not self._admit(channel):
+            log.warning("%s is turned away: %d HTTP connections work", peer, self._max_connections)
+            channel.turn_away(plain(503, "too many connections work here now: come again"))
+            return
+        try:
+            threading.Thread(
+                target=self._serve, args=(channel,), name=f"http {peer}", daemon=True
+            ).start()
+        except RuntimeError as error:
+            log.warning("%s is turned away: there is no thread for it: %s", peer, error)
+            self._close(channel)
 
-    # Streams.
+    def _admit(self, channel: Channel) -> bool:
+        """True if there is room, which the connection that is silent for longest may make."""
+        with self._lock:
+            if self._stopped:
+                return False
+            if len(self._connections) >= self._max_connections:
+                silent = [each for each in self._connections if each.silent_since_s is not None]
+                if not silent:
+                    return False
+                oldest = min(silent, key=lambda each: each.silent_since_s or 0.0)
+                # Its thread notices; it counts no more.
+                self._connections.pop(oldest)
+                oldest.break_off()
+            self._connections[channel] = None
+            return True
 
-    def _pull(self) -> None:
-        if self._stream is not None:
-            self._is_waiting = False
-            self._stream.next(self._piece)
+    def _close(self, channel: Channel) -> None:
+        with self._lock:
+            self._connections.pop(channel, None)
+        channel.close()
 
-    def _piece(self, data: bytes, is_last: bool) -> None:
-        if self._stream is None:
-            return  # The other side has gone.
-        if data:
-            self._transport.write(data)
-        if is_last:
-            self._end_stream()
-            self._transport.close()
-        elif self._may_write:
-            asyncio.get_running_loop().call_soon(self._pull)
+    def _serve(self, channel: Channel) -> None:
+        """One connection, on its thread."""
+        try:
+            while not self._stopped:
+                request = channel.next_request()
+                if request is None:
+                    return
+                self._answer(channel, request)
+                if not channel.finish():
+                    return
+        except Malformed as error:
+            log.info("%s spoke no HTTP: %s", channel.peer, error)
+        except OSError as error:
+            log.info("an HTTP transfer with %s was broken off: %s", channel.peer, error)
+        except Exception as error:  # noqa: BLE001 - other connections are served on
+            defects.note("an HTTP connection", error, "it ends")
+        finally:
+            self._close(channel)
+
+    def _answer(self, channel: Channel, request: Request) -> None:
+        try:
+            found = self._run(lambda: self.handler(request))
+        except OSError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the client gets an answer
+            defects.note(f"{request.method} {request.path}", error, "its client gets an error")
+            found = plain(500, f"this request met a defect: {type(error).__name__}")
+        if isinstance(found, Response):
+            channel.respond(found)
+        elif isinstance(found, Exchange):
+            self._exchange(channel, request, found)
         else:
-            self._is_waiting = True
+            self._stream(channel, found)
 
-    def pause_writing(self) -> None:
-        self._may_write = False
-        timeout_s = self._server.timeout_s
-        if self._stream is not None and timeout_s:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(timeout_s, self._takes_nothing)
+    def _exchange(self, channel: Channel, request: Request, exchange: Exchange) -> None:
+        broken: OSError | None = None
+        try:
+            exchange.run(channel)
+        except OSError as error:
+            broken = error
+        except Exception as error:  # noqa: BLE001 - the client gets an answer
+            defects.note(f"{request.method} {request.path}", error, "this transfer ends")
+            channel.broken = True
+        last = self._run(exchange.done)
+        if last is not None and not channel.has_begun:
+            channel.respond(last)
+            if broken is not None:
+                channel.linger()
+        if broken is not None:
+            raise broken
 
-    def resume_writing(self) -> None:
-        self._may_write = True
-        self._timer.cancel()
-        if self._is_waiting:
-            self._pull()
+    def _stream(self, channel: Channel, stream: Stream) -> None:
+        pieces: SimpleQueue[tuple[bytes | None, bool]] = SimpleQueue()
+        try:
+            channel.begin(stream.head.status, stream.head.headers)
+            is_last = False
+            while not is_last:
+                self._run(lambda: stream.next(lambda piece, last: pieces.put((piece, last))))
+                data, is_last = self._awaited(channel, pieces)
+                if data is None:
+                    channel.broken = True
+                elif data:
+                    channel.send(data)
+            if not channel.broken:
+                channel.end()
+        finally:
+            self._run(stream.stop)
 
-    def _takes_nothing(self) -> None:
-        log.info("an HTTP client took nothing for %g s", self._server.timeout_s)
-        self._transport.abort()
-
-    def _end_stream(self) -> None:
-        stream, self._stream = self._stream, None
-        if stream is not None:
-            stream.stop()
-
-    # Exchanges.
-
-    def _begin(self, exchange: Exchange, rest: bytes) -> None:
-        self._answered = True
-        self._transport.pause_reading()
-        ours = self._transport.get_extra_info("socket")
-        # A descriptor of its own: the transport may be closed while the thread works.
-        connection = self._socket = socket.socket(fileno=os.dup(ours.fileno()))
-        # Not None: that would make the transport's descriptor block as well.
-        connection.settimeout(self._server.timeout_s or _FOREVER_S)
-        future = self._server.hand_over(lambda: exchange.run(connection, rest))
-        future.add_done_callback(lambda done: self._end(exchange, done))
-
-    def _end(self, exchange: Exchange, done: asyncio.Future[None]) -> None:
-        assert self._socket is not None, "it was begun"
-        self._socket.close()
-        error = None if done.cancelled() else done.exception()
-        if isinstance(error, OSError):
-            log.info("an HTTP transfer was broken off: %s", error)
-        elif error is not None:
-            log.error("an HTTP transfer failed on a defect", exc_info=error)
-        self._send(exchange.done())
+    def _awaited(
+        self, channel: Channel, pieces: SimpleQueue[tuple[bytes | None, bool]]
+    ) -> tuple[bytes | None, bool]:
+        while True:
+            try:
+                return pieces.get(timeout=_LOOK_S)
+            except Empty:
+                if channel.has_left() or self._stopped:
+                    raise Gone("nobody waits for the rest of an answer") from None

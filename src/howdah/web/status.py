@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
-from howdah.web.http import Request, answer
+from howdah.web.http import Request, Response, answer
 
 ADMIN_WORDS: Final = {
     "NORMAL": "In Service",
@@ -150,20 +150,17 @@ class NamenodeStatus:
     """The slowest disks, by datanode and directory: milliseconds by operation."""
 
 
-def respond(request: Request | None, status: NamenodeStatus) -> bytes:
+def respond(request: Request, status: NamenodeStatus) -> Response:
     """`/` is for people, `/status.json` for scripts."""
-    if request is None:
-        return answer(400, b"this is no HTTP request\n", "text/plain")
     if request.method not in ("GET", "HEAD"):
         return answer(405, b"only GET and HEAD are answered\n", "text/plain")
-    with_body = request.method == "GET"
     if request.path == "/status.json":
         body = json.dumps(asdict(status), indent=2).encode()
-        return answer(200, body, "application/json", with_body=with_body)
+        return answer(200, body, "application/json")
     if request.path == "/":
-        return answer(200, page(status).encode(), "text/html; charset=utf-8", with_body=with_body)
+        return answer(200, page(status).encode(), "text/html; charset=utf-8")
     body = f"there is no {request.path} here\n".encode()
-    return answer(404, body, "text/plain; charset=utf-8", with_body=with_body)
+    return answer(404, body, "text/plain; charset=utf-8")
 
 
 def page(status: NamenodeStatus) -> str:

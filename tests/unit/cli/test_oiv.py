@@ -102,7 +102,7 @@ def test_address_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) -> No
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         assert oiv("-i", IMAGE, "-addr", f"localhost:{taken.getsockname()[1]}") == 255
-    assert "address already in use" in capsys.readouterr().err
+    assert "address already in use" in capsys.readouterr().err.lower()
 
 
 def asked(method: str, target: str) -> tuple[int, str | None, bytes]:

@@ -20,8 +20,8 @@ PROPERTIES = [
 
 def asked(accept: str = "", **query: str) -> tuple[str, str]:
     request = Request("GET", "/conf", query, {"accept": accept})
-    head, _, body = respond_conf(request, PROPERTIES).decode().partition("\r\n\r\n")
-    return head.split(" ")[1], body
+    answer = respond_conf(request, PROPERTIES)
+    return str(answer.status), answer.body.decode()
 
 
 def test_xml_is_what_hadoop_reads() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from howdah import errors
 from howdah.throttle import Throttle
-from howdah.web.http import Request, parse_request
+from howdah.web.http import Request, request_of
 from howdah.web.image_transfer import (
     EditsWanted,
     ImageOffered,
@@ -20,8 +20,9 @@ from howdah.web.image_transfer import (
 INFO = storage_info(-67, 17, 0, "CID-1")
 
 
-def asked(method: str, target: str, headers: str = "") -> Request:
-    request = parse_request(f"{method} {target} HTTP/1.1\r\nHost: x{headers}".encode())
+def asked(method: str, target: str, md5: str | None = None) -> Request:
+    headers = [] if md5 is None else [(b"x-md5-digest", md5.encode())]
+    request = request_of(method.encode(), target.encode(), headers)
     assert request is not None
     return request
 
@@ -37,7 +38,7 @@ def asked(method: str, target: str, headers: str = "") -> Request:
 )
 def test_what_is_asked_for_is_understood(transfer: Transfer) -> None:
     is_put = isinstance(transfer, ImageOffered)
-    md5 = f"\r\nX-MD5-Digest: {'0' * 32}" if is_put else ""
+    md5 = "0" * 32 if is_put else None
     assert parse_transfer(asked("PUT" if is_put else "GET", transfer.target(), md5)) == transfer
 
 

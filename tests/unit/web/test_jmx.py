@@ -60,10 +60,9 @@ STATUS = "Hadoop:service=NameNode,name=NameNodeStatus"
 
 
 def asked(status: NamenodeStatus, **query: str) -> tuple[str, Any]:
-    head, _, body = (
-        respond_jmx(Request("GET", "/jmx", query), status).decode().partition("\r\n\r\n")
-    )
-    return head.split(" ")[1], json.loads(body) if body.startswith("{") else body
+    answer = respond_jmx(Request("GET", "/jmx", query), status)
+    body = answer.body.decode()
+    return str(answer.status), json.loads(body) if body.startswith("{") else body
 
 
 def names(answer: Any) -> list[str]:
@@ -227,7 +226,7 @@ def test_datanodes_that_leave_are_counted_and_told_with_what_keeps_them(
     assert live["10.0.0.2:9866"]["adminState"] == "Decommission In Progress"
     assert dead["10.0.0.4:9866"]["decommissioned"] is True
     assert dead["10.0.0.7:9866"]["adminState"] == "In Maintenance"
-    assert "live, Entering Maintenance" in respond(Request("GET", "/"), told).decode()
+    assert "live, Entering Maintenance" in respond(Request("GET", "/"), told).body.decode()
 
 
 def test_defects_are_shown_with_what_failed(status: NamenodeStatus) -> None:
@@ -253,7 +252,7 @@ def test_journals_are_told_with_the_nodes_that_are_left_out(status: NamenodeStat
         },
         {"manager": "/edits", "stream": "/edits", "required": "false", "disabled": "true"},
     ]
-    page = respond(Request("GET", "/"), told).decode()
+    page = respond(Request("GET", "/"), told).body.decode()
     assert "LEFT OUT until the next segment begins: it is down" in page
 
 

@@ -1,137 +1,353 @@
-"""The HTTP server: small answers on the loop, exchanges on threads, and bad company."""
+"""The HTTP server: answers, exchanges, streams, and bad company."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import http.client
 import socket
 import threading
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from howdah.web import server as module
-from howdah.web.http import plain
-from howdah.web.server import Handler, HttpServer
+from howdah import daemons, defects
+from howdah.testing.waiting import wait_until
+from howdah.web import channel as channel_module
+from howdah.web.channel import Channel
+from howdah.web.file_out import FileOut, OutgoingFile
+from howdah.web.http import Request, Response, plain
+from howdah.web.server import Handler, HttpServer, Later, on_loop
+
+GET = b"GET %s HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
-@dataclass
-class Upload:
-    """Reads `wanted` bytes and answers with them; or fails."""
+@contextmanager
+def serving(handler: Handler, **options: float) -> Iterator[int]:
+    timeout_s = options.pop("timeout_s", 10.0)
+    server = HttpServer(handler, timeout_s=timeout_s, **options)  # type: ignore[arg-type]
+    port = server.start("127.0.0.1", 0)
+    try:
+        yield port
+    finally:
+        server.stop()
 
-    wanted: int
-    error: Exception | None = None
-    got: bytes = b""
-    began: threading.Event = field(default_factory=threading.Event)
 
-    def run(self, connection: socket.socket, received: bytes) -> None:
+def dial(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=20)
+
+
+def all_of(connection: socket.socket) -> bytes:
+    """What comes until the server closes, by force or not."""
+    found = b""
+    with contextlib.suppress(ConnectionResetError):
+        while data := connection.recv(1 << 16):
+            found += data
+    return found
+
+
+def said(port: int, *pieces: bytes) -> bytes:
+    with dial(port) as connection:
+        for piece in pieces:
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(piece)
+        with contextlib.suppress(OSError):
+            connection.shutdown(socket.SHUT_WR)
+        return all_of(connection)
+
+
+def path_of(request: Request) -> Response:
+    return plain(200, request.path)
+
+
+class Echo:
+    """Answers with the body of its request."""
+
+    def __init__(self) -> None:
+        self.got: list[bytes] = []
+        self.began = threading.Event()
+
+    def run(self, channel: Channel) -> None:
         self.began.set()
-        if self.error is not None:
-            raise self.error
-        self.got = received
-        while len(self.got) < self.wanted:
-            data = connection.recv(10)
-            if not data:
-                raise ConnectionResetError("gone")
-            self.got += data
+        while data := channel.read():
+            self.got.append(data)
 
-    def done(self) -> bytes:
-        return plain(200, self.got.decode())
+    def done(self) -> Response:
+        return Response(200, {}, b"".join(self.got))
 
 
-def serve(
-    handler: Handler,
-    act: Callable[[HttpServer, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
-) -> None:
-    async def main() -> None:
-        server = HttpServer(handler, timeout_s=10)
-        port = await server.start("127.0.0.1", 0)
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        try:
-            await asyncio.wait_for(act(server, reader, writer), 20)
-        finally:
-            writer.close()
-            server.stop()
+def echo(_: Request) -> Echo:
+    return Echo()
 
-    asyncio.run(main())
+
+# Requests and connections.
 
 
 def test_request_may_come_in_pieces() -> None:
-    async def act(
-        server: HttpServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        for piece in (b"GET /a", b" HTTP/1.1\r\nHost: x\r", b"\n\r\n"):
-            writer.write(piece)
-            await asyncio.sleep(0)
-        assert (await reader.read()).endswith(b"\r\n\r\n/a\n")
-
-    serve(lambda request: plain(200, request.path if request else "none"), act)
+    with serving(path_of) as port:
+        found = said(port, b"GET /a", b" HTTP/1.1\r\nHost: x\r", b"\n\r\n")
+    assert found.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert found.endswith(b"\r\n\r\n/a\n")
 
 
-def test_endless_head_is_refused() -> None:
-    async def act(
-        server: HttpServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        writer.write(b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 10_000)
-        assert (await reader.readline()) == b"HTTP/1.1 400 Bad Request\r\n"
-
-    serve(lambda _: plain(200, "never"), act)
-
-
-def test_who_says_nothing_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "HEAD_TIMEOUT_S", 0.01)
-
-    async def act(
-        server: HttpServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        # By force, which may be seen as an end.
-        with contextlib.suppress(ConnectionResetError):
-            assert await reader.read() == b""
-
-    serve(lambda _: plain(200, "never"), act)
+def test_a_connection_carries_many_requests() -> None:
+    with serving(path_of) as port:
+        client = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        client.connect()
+        first = client.sock
+        for number in range(5):
+            client.request("GET", f"/{number}")
+            assert client.getresponse().read() == b"/%d\n" % number
+        assert client.sock is first
+        client.close()
 
 
-def test_exchange_has_what_came_with_the_head_and_behind_it() -> None:
-    async def act(
-        server: HttpServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        writer.write(b"PUT / HTTP/1.1\r\n\r\nwith the head,")
-        await asyncio.to_thread(upload.began.wait, 10)
-        writer.write(b" and behind it")
-        assert (await reader.read()).endswith(b"\r\n\r\nwith the head, and behind it\n")
+def test_requests_that_come_at_once_are_answered_one_by_one() -> None:
+    with serving(path_of) as port:
+        found = said(port, b"".join(GET % name for name in (b"/a", b"/b", b"/c")))
+    assert found.count(b"HTTP/1.1 200 OK") == 3
+    assert found.index(b"/a\n") < found.index(b"/b\n") < found.index(b"/c\n")
 
-    upload = Upload(len(b"with the head, and behind it"))
-    serve(lambda _: upload, act)
+
+def test_connection_ends_where_the_client_wants_it() -> None:
+    with serving(path_of) as port, dial(port) as connection:
+        connection.sendall(b"GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert b"connection: close" in all_of(connection).lower()
+
+
+def test_head_is_the_same_without_the_body() -> None:
+    with serving(path_of) as port:
+        full = said(port, GET % b"/a")
+        head = said(port, b"HEAD /a HTTP/1.1\r\nHost: x\r\n\r\n")
+    top, _, body = full.partition(b"\r\n\r\n")
+    without_date = [line for line in top.split(b"\r\n") if not line.startswith(b"Date")]
+    assert [line for line in head.split(b"\r\n") if line and not line.startswith(b"Date")] == (
+        without_date
+    )
+    assert b"Content-Length: 3" in without_date
+    assert b"X-Content-Type-Options: nosniff" in without_date
+    assert body == b"/a\n"
+
+
+def test_who_waits_to_send_a_body_is_told_to() -> None:
+    with serving(echo) as port, dial(port) as connection:
+        connection.sendall(
+            b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n"
+        )
+        assert connection.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(b"abc")
+        connection.shutdown(socket.SHUT_WR)
+        assert all_of(connection).endswith(b"\r\n\r\nabc")
+
+
+def test_who_waits_to_send_a_body_that_nobody_wants_is_told_so_and_closed() -> None:
+    with serving(lambda _: plain(403, "no")) as port, dial(port) as connection:
+        connection.sendall(
+            b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n"
+        )
+        found = all_of(connection)
+    assert found.startswith(b"HTTP/1.1 403 Forbidden\r\n")
+    assert b"Connection: close" in found
+
+
+@pytest.mark.parametrize("size", [10, 8 << 20])
+def test_answer_is_seen_though_nobody_read_the_body(size: int) -> None:
+    with serving(lambda _: plain(403, "no")) as port, dial(port) as connection:
+        connection.sendall(b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % size)
+
+        def send() -> None:
+            with contextlib.suppress(OSError):
+                connection.sendall(b"x" * size)
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        assert connection.recv(1000).startswith(b"HTTP/1.1 403 Forbidden\r\n")
+        connection.shutdown(socket.SHUT_RDWR)
+        sender.join()
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.binary(max_size=500), st.lists(st.integers(0, 499), max_size=4))
+def test_body_in_chunks_is_joined(content: bytes, cuts: list[int]) -> None:
+    at = sorted({0, *(cut % (len(content) + 1) for cut in cuts), len(content)})
+    pieces = [content[a:b] for a, b in pairwise(at)]
+    framed = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces if piece)
+    with serving(echo) as port:
+        found = said(
+            port,
+            b"PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+            framed + b"0\r\n\r\n",
+        )
+    assert found.partition(b"\r\n\r\n")[2] == content
+
+
+# Bad company.
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"GET / HTTP/1.1\r\n" + b"X: yyyyyyyyy\r\n" * 10_000, b"431"),
+        (b"GET / HTTP/1.1\r\n\r\n", b"400"),  # no Host
+        (b"hrpc\x09\x00\x00", b"400"),
+        (b"\x16\x03\x01\x02\x00\x01", b"400"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", b"400"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", b"400"),
+        (b"GET /\r\nx HTTP/1.1\r\nHost: x\r\n\r\n", b"400"),
+        (b"GET http://y/ HTTP/1.1\r\nHost: x\r\n\r\n", b"400"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", b"501"),
+    ],
+)
+def test_what_is_no_request_is_answered_once(sent: bytes, status: bytes) -> None:
+    with serving(path_of) as port:
+        found = said(port, sent)
+    assert found.startswith(b"HTTP/1.1 " + status)
+    assert found.count(b"HTTP/1.1 ") == 1
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.binary(min_size=1, max_size=300) | st.binary(max_size=200).map(lambda b: b"GET /" + b))
+def test_no_bytes_harm_the_server(sent: bytes) -> None:
+    before = sum(defects.seen.values())
+    with serving(path_of) as port:
+        said(port, sent)
+        assert b"/alive\n" in said(port, GET % b"/alive")
+    assert sum(defects.seen.values()) == before
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HT"])
+def test_who_says_too_little_is_sent_away(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
+    monkeypatch.setattr(channel_module, "HEAD_TIMEOUT_S", 0.05)
+    with serving(path_of) as port, dial(port) as connection:
+        connection.sendall(sent)
+        assert all_of(connection) == b""
+
+
+def test_idle_connection_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(channel_module, "IDLE_TIMEOUT_S", 0.05)
+    with serving(path_of) as port, dial(port) as connection:
+        connection.sendall(GET % b"/a")
+        assert all_of(connection).endswith(b"/a\n")
+
+
+def test_body_that_breaks_off_is_over(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO"), serving(echo) as port:
+        said(port, b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc")
+        wait_until(lambda: "was broken off" in caplog.text, what="the log line")
+
+
+def test_the_longest_silent_connection_makes_room() -> None:
+    with serving(path_of, max_connections=2) as port:
+        with dial(port) as first, dial(port) as second:
+            assert said(port, GET % b"/a").endswith(b"/a\n")
+            assert all_of(first) == b""
+            second.sendall(GET % b"/b")
+            assert second.recv(1000).endswith(b"/b\n")
+
+
+def test_who_finds_all_connections_at_work_is_told_to_come_again() -> None:
+    exchange = Echo()
+    with serving(lambda _: exchange, max_connections=1) as port, dial(port) as busy:
+        busy.sendall(b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc")
+        assert exchange.began.wait(20)
+        assert said(port).startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
+
+
+# Handlers.
+
+
+def test_defect_of_a_handler_is_answered_and_counted() -> None:
+    def broken(request: Request) -> Response:
+        raise LookupError("a defect")
+
+    before = defects.seen["GET /broken"]
+    with serving(broken) as port:
+        assert said(port, GET % b"/broken").startswith(b"HTTP/1.1 500 ")
+    assert defects.seen["GET /broken"] == before + 1
 
 
 @pytest.mark.parametrize("error", [OSError("the disk"), RuntimeError("a defect")])
 def test_exchange_that_fails_is_over_and_said(
     error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def act(
-        server: HttpServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        writer.write(b"PUT / HTTP/1.1\r\n\r\n")
-        assert (await reader.readline()) == b"HTTP/1.1 200 OK\r\n"
+    class Failing(Echo):
+        def run(self, channel: Channel) -> None:
+            raise error
 
-    with caplog.at_level("INFO"):
-        serve(lambda _: Upload(1, error), act)
-    assert "an HTTP transfer" in caplog.text
-    assert str(error) in caplog.text
+    with caplog.at_level("INFO"), serving(lambda _: Failing()) as port:
+        assert said(port, GET % b"/").startswith(b"HTTP/1.1 200 OK")
+        wait_until(lambda: str(error) in caplog.text, what="the log line")
 
 
 def test_stop_breaks_an_exchange_off() -> None:
-    async def act(
-        server: HttpServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        writer.write(b"PUT / HTTP/1.1\r\n\r\n")
-        await asyncio.to_thread(upload.began.wait, 10)
+    exchange = Echo()
+    server = HttpServer(lambda _: exchange, timeout_s=10)
+    with dial(server.start("127.0.0.1", 0)) as connection:
+        connection.sendall(b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")
+        assert exchange.began.wait(20)
         server.stop()
-        assert await reader.read() == b""
+        assert all_of(connection).count(b"HTTP/1.1 2") == 0
 
-    upload = Upload(1)
-    serve(lambda _: upload, act)
+
+def test_handler_on_a_loop_is_called_there_and_long_work_is_not() -> None:
+    threads: list[str] = []
+
+    def handler(request: Request) -> Later:
+        threads.append(threading.current_thread().name)
+
+        def make() -> Response:
+            threads.append(threading.current_thread().name)
+            return plain(200, "made")
+
+        return Later(make)
+
+    async def main() -> bytes:
+        loop = asyncio.get_running_loop()
+        server = HttpServer(handler, timeout_s=10, run=on_loop(daemons.poster(loop)))
+        port = server.start("127.0.0.1", 0)
+        try:
+            return await asyncio.to_thread(said, port, GET % b"/")
+        finally:
+            server.stop()
+
+    assert asyncio.run(main()).endswith(b"made\n")
+    assert threads == [threading.main_thread().name, "http 127.0.0.1"]
+
+
+# Files.
+
+
+def test_file_goes_out_whole_and_in_parts(tmp_path: Path) -> None:
+    path = tmp_path / "edits"
+    path.write_bytes(bytes(range(256)))
+
+    def out(request: Request) -> FileOut:
+        return FileOut(request, lambda: OutgoingFile(path, 200), 0, 10, missing_status=410)
+
+    with serving(out) as port:
+        client = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        for header, status, content in (
+            ("", 200, bytes(range(200))),
+            ("bytes=10-19", 206, bytes(range(10, 20))),
+            ("bytes=-5", 206, bytes(range(195, 200))),
+            ("bytes=200-", 416, b""),
+        ):
+            client.request("GET", "/", headers={"Range": header} if header else {})
+            answer = client.getresponse()
+            body = answer.read()
+            assert answer.status == status
+            assert status == 416 or body == content
+            if status == 206:
+                assert (answer.getheader("Content-Range") or "").endswith("/200")
+        client.request("HEAD", "/")
+        answer = client.getresponse()
+        assert (answer.getheader("Content-Length"), answer.read()) == ("200", b"")
+        client.close()
 
 
 # Streams.
@@ -140,18 +356,19 @@ def test_stop_breaks_an_exchange_off() -> None:
 class Counting:
     """Gives out `count` pieces of `size` bytes; the last one is "end"."""
 
-    head = b"HTTP/1.1 200 OK\r\n\r\n"
+    head = Response(200)
 
-    def __init__(self, count: int, size: int = 1) -> None:
+    def __init__(self, count: int, size: int = 1, *, breaks: bool = False) -> None:
         self.left = count
         self.size = size
+        self.breaks = breaks
         self.made = 0
-        self.stopped = asyncio.Event()
+        self.stopped = threading.Event()
 
-    def next(self, ready: Callable[[bytes, bool], None]) -> None:
+    def next(self, ready: Callable[[bytes | None, bool], None]) -> None:
         self.made += 1
         if self.made > self.left:
-            ready(b"end", True)
+            ready(None if self.breaks else b"end", True)
         else:
             ready(b"." * self.size, False)
 
@@ -161,57 +378,35 @@ class Counting:
 
 
 def test_stream_comes_piece_by_piece_and_ends() -> None:
-    async def act(
-        server: HttpServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        writer.write(b"GET / HTTP/1.1\r\n\r\n")
-        assert await reader.read() == Counting.head + b".....end"
-        await stream.stopped.wait()
-
     stream = Counting(5)
-    serve(lambda _: stream, act)
+    with serving(lambda _: stream) as port:
+        client = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        client.request("GET", "/")
+        assert client.getresponse().read() == b".....end"
+        client.close()
+        assert stream.stopped.wait(20)
 
 
-def test_no_piece_is_made_for_a_reader_who_takes_none() -> None:
-    async def act(
-        server: HttpServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        reader._transport.pause_reading()  # type: ignore[attr-defined]
-        writer.write(b"GET / HTTP/1.1\r\n\r\n")
-        made = -1
-        while made != stream.made:  # until nothing moves any more
-            made = stream.made
-            for _ in range(50):
-                await asyncio.sleep(0)
-        assert made < 1000
-        reader._transport.resume_reading()  # type: ignore[attr-defined]
-        assert len(await reader.read()) == len(Counting.head) + 1000 * (1 << 16) + len(b"end")
-
-    stream = Counting(1000, 1 << 16)
-    serve(lambda _: stream, act)
+def test_stream_that_breaks_off_has_no_end() -> None:
+    stream = Counting(5, breaks=True)
+    with serving(lambda _: stream) as port:
+        client = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        client.request("GET", "/")
+        with pytest.raises(http.client.IncompleteRead):
+            client.getresponse().read()
+        client.close()
+        assert stream.stopped.wait(20)
 
 
 def test_stream_is_stopped_when_its_reader_goes_or_takes_nothing_for_long() -> None:
-    async def act(
-        server: HttpServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        writer.write(b"GET / HTTP/1.1\r\n\r\n")
-        await reader.readline()
-        writer.transport.abort()
-        await streams[0].stopped.wait()
-        server.timeout_s = 0.01
-        slow, asking = await asyncio.open_connection("127.0.0.1", server_port(server))
-        slow._transport.pause_reading()  # type: ignore[attr-defined]
-        asking.write(b"GET / HTTP/1.1\r\n\r\n")
-        await streams[1].stopped.wait()
-        asking.transport.abort()
-
     streams = [Counting(1 << 60, 1 << 16), Counting(1 << 60, 1 << 16)]
     coming = iter(streams)
-    serve(lambda _: next(coming), act)
-
-
-def server_port(server: HttpServer) -> int:
-    assert isinstance(server._server, asyncio.Server)
-    port: int = server._server.sockets[0].getsockname()[1]
-    return port
+    with serving(lambda _: next(coming), timeout_s=0.2) as port:
+        with dial(port) as connection:
+            connection.sendall(GET % b"/")
+            connection.recv(1000)
+        assert streams[0].stopped.wait(20)
+        with dial(port) as slow:
+            slow.sendall(GET % b"/")
+            assert streams[1].stopped.wait(20)
+            assert streams[1].made < 1000

@@ -1,16 +1,13 @@
 """What a datanode answers over HTTP: `/jmx` and `/conf` (shell).
 
-DatanodeHttpServer in Hadoop, with the beans DataNodeActivity, FSDatasetState and DataNodeInfo. A
-loop on a thread of its own, in the keeper: no page costs the data process its time.
+DatanodeHttpServer in Hadoop, with the beans DataNodeActivity, FSDatasetState and DataNodeInfo. On
+threads of the keeper: no page costs the data process its time.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
-import socket
-import threading
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -22,7 +19,7 @@ from howdah.datanode.memory.figures import Figure, attributes
 from howdah.kinds import Address
 from howdah.web import configuration, jmx
 from howdah.web.configuration import Property
-from howdah.web.http import Request, plain
+from howdah.web.http import Request, Response, plain
 from howdah.web.server import HttpServer
 
 log = logging.getLogger(__name__)
@@ -93,58 +90,32 @@ def configured(conf: Configuration) -> Iterator[Property]:
             yield Property(name, value, conf.source(name))
 
 
-class _Later:
-    """An answer that waits for disks, and so is made on a thread."""
-
-    def __init__(self, make: Callable[[], bytes]) -> None:
-        self._make = make
-        self._answer = plain(500, "the page could not be made")
-
-    def run(self, connection: socket.socket, received: bytes) -> None:
-        self._answer = self._make()
-
-    def done(self) -> bytes:
-        return self._answer
-
-
 class Pages:
     """Of one datanode."""
 
     def __init__(self, conf: Configuration, found: Callable[[], list[jmx.Bean]]) -> None:
         self._conf = conf
         self._found = found
-        self._loop = asyncio.new_event_loop()
         self._server = HttpServer(self.answer, timeout_s=_TIMEOUT_S)
-        self._thread = threading.Thread(target=self._loop.run_forever, name="pages", daemon=True)
 
     def start(self, address: Address) -> int:
         """Listen; the port. Raises `InvalidConfiguration` where it cannot."""
         host, port = address
-        self._thread.start()
-        listening = asyncio.run_coroutine_threadsafe(self._server.start(host, port), self._loop)
         try:
-            return listening.result()
+            return self._server.start(host, port)
         except OSError as error:
             key = keys.DFS_DATANODE_HTTP_ADDRESS.name
             raise errors.InvalidConfiguration(f"{key}: {host}:{port}: {error}") from error
 
     def stop(self) -> None:
         """No page is answered any more, and the port is free."""
+        self._server.stop()
 
-        def end() -> None:
-            self._server.stop()
-            self._loop.call_soon(self._loop.stop)
-
-        self._loop.call_soon_threadsafe(end)
-        self._thread.join(_TIMEOUT_S)
-
-    def answer(self, request: Request | None) -> bytes | _Later:
-        if request is None:
-            return plain(400, "this is no HTTP request")
+    def answer(self, request: Request) -> Response:
         if request.method not in ("GET", "HEAD"):
             return plain(405, "only GET and HEAD are answered")
         if request.path == configuration.PATH:
             return configuration.respond_conf(request, configured(self._conf))
         if request.path == jmx.PATH:
-            return _Later(lambda: jmx.respond_beans(request, self._found()))
+            return jmx.respond_beans(request, self._found())
         return plain(404, f"there is no {request.path} here")

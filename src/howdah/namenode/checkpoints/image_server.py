@@ -17,7 +17,6 @@ images itself, answers 417, as Hadoop's does.
 from __future__ import annotations
 
 import logging
-import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -38,8 +37,9 @@ from howdah.storage.image.files import (
 from howdah.storage.image.fsimage import ImageReader
 from howdah.storage.image.sections import Sink
 from howdah.throttle import Throttle
+from howdah.web.channel import Channel
 from howdah.web.file_out import FileOut, OutgoingFile
-from howdah.web.http import CONTINUE, Body, Request, plain
+from howdah.web.http import Request, Response, plain
 from howdah.web.image_transfer import (
     MD5_HEADER,
     EditsWanted,
@@ -102,7 +102,7 @@ class ImageServer:
         self._durable_txid = durable_txid
         self._settings = settings
 
-    def __call__(self, request: Request) -> bytes | Exchange:
+    def __call__(self, request: Request) -> Response | Exchange:
         """On the loop."""
         if request.method not in ("GET", "PUT"):
             return plain(405, "images are fetched with GET and sent with PUT")
@@ -133,17 +133,18 @@ class ImageServer:
         if isinstance(transfer, ImageWanted) and transfer.to_new_standby:
             bytes_per_s = self._settings.to_standby_bytes_per_s
         return FileOut(
+            request,
             lambda: self._find(transfer),
             bytes_per_s,
             self._settings.timeout_s,
             missing_status=GONE,
         )
 
-    def _refused(self, request: Request, status: int, why: str) -> bytes | Exchange:
+    def _refused(self, request: Request, status: int, why: str) -> Response | Exchange:
         """A body has to be read first: else the other side would not see the answer."""
         if request.method == "GET":
             return plain(status, why)
-        return Unwanted(request, plain(status, why))
+        return Unwanted(plain(status, why))
 
     def _find(self, wanted: ImageWanted | EditsWanted) -> OutgoingFile:
         path = self._path(wanted)
@@ -165,16 +166,15 @@ class ImageServer:
 
     def _take(self, request: Request, offered: ImageOffered) -> Exchange:
         if offered.md5 is None:
-            return Unwanted(request, plain(GONE, f"an image comes with its {MD5_HEADER}"))
+            return Unwanted(plain(GONE, f"an image comes with its {MD5_HEADER}"))
         if offered.txid > self._durable_txid():
             why = f"the log has not reached transaction {offered.txid}"
-            return Unwanted(request, plain(GONE, why))
+            return Unwanted(plain(GONE, why))
         refusal = self._taker.accept(offered.txid, rollback=offered.rollback)
         if refusal is not None:
             log.info("an image of transaction %d is refused: %s", offered.txid, refusal)
-            return Unwanted(request, plain(CONFLICT, refusal))
+            return Unwanted(plain(CONFLICT, refusal))
         return ImageIn(
-            request,
             offered,
             self._namespace_id,
             self._directories.images(),
@@ -186,23 +186,14 @@ class ImageServer:
 class Unwanted:
     """Reads a body to its end and then says why it is not taken."""
 
-    def __init__(self, request: Request, answer: bytes) -> None:
-        self._request = request
+    def __init__(self, answer: Response) -> None:
         self._answer = answer
 
-    def run(self, connection: socket.socket, received: bytes) -> None:
-        if "expect" in self._request.headers:
-            return
-        try:
-            body = Body(self._request)
-            body.feed(received)
-            buffer = bytearray(1 << 16)
-            while not body.complete:
-                body.feed(_receive(connection, buffer))
-        except errors.ProtocolViolation as error:
-            log.info("the body of a request is not read to its end: %s", error)
+    def run(self, channel: Channel) -> None:
+        while not channel.waits_to_send and channel.read():
+            pass
 
-    def done(self) -> bytes:
+    def done(self) -> Response:
         return self._answer
 
 
@@ -211,14 +202,12 @@ class ImageIn:
 
     def __init__(
         self,
-        request: Request,
         offered: ImageOffered,
         namespace_id: int,
         directories: Sequence[Path],
         taker: ImageTaker,
         settings: TransferSettings,
     ) -> None:
-        self._request = request
         self._offered = offered
         self._namespace_id = namespace_id
         self._directories = directories
@@ -226,13 +215,13 @@ class ImageIn:
         self._settings = settings
         self._failure: str | None = "the transfer was broken off"
 
-    def run(self, connection: socket.socket, received: bytes) -> None:
+    def run(self, channel: Channel) -> None:
         offered = self._offered
         try:
             written = write_unfinished(
                 self._directories,
                 offered.txid,
-                lambda sink: self._receive_all(connection, received, sink),
+                lambda sink: self._receive_all(channel, sink),
             )
             for directory, why in written.failed:
                 log.error("no image in %s: %s", directory, why)
@@ -249,34 +238,25 @@ class ImageIn:
             self._failure = None
             log.info("took the image of transaction %d, %d bytes", offered.txid, offered.size_bytes)
 
-    def done(self) -> bytes:
+    def done(self) -> Response:
         if self._failure is None:
             self._taker.taken(self._offered.txid, rollback=self._offered.rollback)
             return plain(200, f"took the image of transaction {self._offered.txid}")
         self._taker.taken(None)
         return plain(GONE, self._failure)
 
-    def _receive_all(self, connection: socket.socket, received: bytes, sink: Sink) -> None:
-        if "expect" in self._request.headers:
-            connection.sendall(CONTINUE)
-        body = Body(self._request)
+    def _receive_all(self, channel: Channel, sink: Sink) -> None:
         left_bytes = self._offered.size_bytes
         settings = self._settings
         throttle = Throttle(settings.bytes_per_s)
         patience = Patience(left_bytes, settings.bytes_per_s, settings.timeout_s, time.monotonic())
-        buffer = bytearray(throttle.piece_bytes)
-        data = body.feed(received)
-        while True:
+        while data := channel.read():
             left_bytes -= len(data)
             if left_bytes < 0:
                 raise errors.ProtocolViolation("the image is longer than it says")
-            if data:
-                sink.write(data)
-            if body.complete:
-                break
+            sink.write(data)
             patience.check(time.monotonic())
             time.sleep(throttle.delay_s(len(data), time.monotonic()))
-            data = body.feed(_receive(connection, buffer))
         if left_bytes:
             raise errors.ProtocolViolation(f"the image lacks {left_bytes} bytes of its length")
 
@@ -296,11 +276,3 @@ class ImageIn:
                 f"the image is of namespace {found.namespace_id} after transaction "
                 f"{found.txid}, and not of {self._namespace_id} after {offered.txid}"
             )
-
-
-def _receive(connection: socket.socket, buffer: bytearray) -> bytes:
-    """What comes next. Raises OSError at the end of the connection."""
-    count = connection.recv_into(buffer)
-    if not count:
-        raise ConnectionResetError("the connection ended within the body of a request")
-    return bytes(memoryview(buffer)[:count])

@@ -20,15 +20,13 @@ from howdah import defects, errors
 from howdah.namenode.fsck.options import Options, parse_options, user_of
 from howdah.namenode.fsck.report import Fsck
 from howdah.namenode.inodes.effects import NamespaceBroken
-from howdah.web.http import LAST_CHUNK, Request, chunk, head, plain
+from howdah.web.http import Request, Response, plain
 from howdah.web.server import Stream
 
 log = logging.getLogger(__name__)
 
 PATH: Final = "/fsck"
-_HEAD: Final = head(
-    200, {"Content-Type": "text/plain; charset=utf-8", "Transfer-Encoding": "chunked"}
-)
+_HEAD: Final = Response(200, {"Content-Type": "text/plain; charset=utf-8"})
 
 Audit = Callable[[str, str, str, bool], None]
 """The user, his address, what was checked, and whether he may."""
@@ -57,7 +55,7 @@ class FsckPages:
         self.audit = audit
         self._waiting: deque[Callable[[], None]] = deque()
 
-    def answer(self, request: Request) -> bytes | Stream:
+    def answer(self, request: Request) -> Response | Stream:
         try:
             options = parse_options(request.query)
         except errors.IllegalArgument as error:
@@ -100,7 +98,7 @@ class _Run:
         self._text: Generator[str, None, bool] | None = pages.fsck.run(user, address, options)
         self._has_begun = False
 
-    def next(self, ready: Callable[[bytes, bool], None]) -> None:
+    def next(self, ready: Callable[[bytes | None, bool], None]) -> None:
         if self._has_begun:
             self._pages.take_turn(lambda: self._slice(ready))
         else:
@@ -120,29 +118,29 @@ class _Run:
         return text
 
     def _known(
-        self, ready: Callable[[bytes, bool], None], error: errors.HowdahError | None
+        self, ready: Callable[[bytes | None, bool], None], error: errors.HowdahError | None
     ) -> None:
         if error is None:
             self.next(ready)
         else:
             self._text = None  # Nothing was checked.
-            ready(chunk(f"{error.message}\n\n\nfsck FAILED".encode()) + LAST_CHUNK, True)
+            ready(f"{error.message}\n\n\nfsck FAILED".encode(), True)
 
-    def _slice(self, ready: Callable[[bytes, bool], None]) -> None:
+    def _slice(self, ready: Callable[[bytes | None, bool], None]) -> None:
         if self._text is None:
             return  # Nobody waits for it any more.
+        data: bytes | None = b""
         is_last = False
         try:
-            said = next(self._text).encode("utf-8", "replace")
-            data = chunk(said) if said else b""
+            data = next(self._text).encode("utf-8", "replace")
         except StopIteration as end:
-            data, is_last = LAST_CHUNK, True
+            is_last = True
             self._over(allowed=end.value)
         except NamespaceBroken:
             return  # The process ends.
         except Exception as error:  # noqa: BLE001 - only this run breaks off
             defects.note("fsck", error, "this run breaks off")
-            data, is_last = b"", True
+            data, is_last = None, True
             self._over(allowed=True)
         self._pages.when_durable(lambda: ready(data, is_last))
 

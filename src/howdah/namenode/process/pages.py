@@ -21,7 +21,7 @@ from howdah.storage.version import NamenodeVersion
 from howdah.web import configuration, image_transfer, jmx
 from howdah.web.configuration import Property
 from howdah.web.http import Request
-from howdah.web.server import Answer
+from howdah.web.server import Answer, Later
 from howdah.web.status import (
     EditsDirectoryStatus,
     JournalNodeStatus,
@@ -31,7 +31,7 @@ from howdah.web.status import (
 
 
 class Pages:
-    """Answers requests; all of it on the loop."""
+    """Answers requests. What is shown is collected on the loop, and put into words beside it."""
 
     def __init__(
         self,
@@ -61,17 +61,19 @@ class Pages:
         self.port = 0
         """Where clients call, once the namenode listens."""
 
-    def answer(self, request: Request | None) -> Answer:
-        if request is not None and request.path == image_transfer.PATH:
+    def answer(self, request: Request) -> Answer:
+        if request.path == image_transfer.PATH:
             return self._images(request)
-        if request is not None and request.path == fsck_pages.PATH and request.method == "GET":
+        if request.path == fsck_pages.PATH and request.method == "GET":
             return self._fsck.answer(request)
-        if request is not None and request.method in ("GET", "HEAD"):
+        if request.method in ("GET", "HEAD"):
             if request.path == jmx.PATH:
-                return jmx.respond_jmx(request, self.status())
+                status = self.status()
+                return Later(lambda: jmx.respond_jmx(request, status))
             if request.path == configuration.PATH:
-                return configuration.respond_conf(request, configured(self._conf))
-        return respond(request, self.status())
+                return Later(lambda: configuration.respond_conf(request, configured(self._conf)))
+        status = self.status()
+        return Later(lambda: respond(request, status))
 
     def status(self) -> NamenodeStatus:
         journal = self._log.journal

@@ -98,7 +98,7 @@ from howdah.storage.atomic import replace_file
 from howdah.storage.image.files import WrittenImage
 from howdah.storage.layout import CURRENT_NAME
 from howdah.storage.retention import Retention
-from howdah.web.server import HttpServer
+from howdah.web.server import HttpServer, on_loop
 
 log = logging.getLogger(__name__)
 
@@ -295,7 +295,9 @@ class Namenode:
             (stranger_warning,) if stranger_warning else (),
         )
         self._http = HttpServer(
-            self._pages.answer, timeout_s=conf.get(keys.DFS_IMAGE_TRANSFER_TIMEOUT)
+            self._pages.answer,
+            timeout_s=conf.get(keys.DFS_IMAGE_TRANSFER_TIMEOUT),
+            run=on_loop(daemons.poster(loop)),
         )
 
         # What happens by itself: in every role, and in each.
@@ -480,7 +482,7 @@ class Namenode:
             log.info("taking lifelines of datanodes at %s:%d", bind, self._lifeline.port)
         http_host, http_port = self._conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS)
         http_bind = self._conf.get(keys.DFS_NAMENODE_HTTP_BIND_HOST) or http_host
-        http_port = await self._http.start(http_bind, http_port)
+        http_port = self._http.start(http_bind, http_port)
         log.info(
             "serving hdfs://%s:%d at %s:%d and http://%s:%d at %s:%d",
             *(host, port, rpc_bind, port),

@@ -13,6 +13,7 @@ from howdah.namenode.checkpoints import image_server
 from howdah.namenode.checkpoints.image_server import GONE, ImageIn, TransferSettings
 from howdah.storage.image.files import WrittenImage
 from howdah.web import file_out
+from howdah.web.channel import Channel
 from howdah.web.file_out import FileOut, OutgoingFile
 from howdah.web.http import Request
 from howdah.web.image_transfer import ImageOffered
@@ -52,18 +53,23 @@ def hours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_out, "time", slow)
 
 
+def begun(ours: socket.socket) -> Channel:
+    channel = Channel(ours, "10.0.0.1", 10)
+    assert channel.next_request() is not None
+    return channel
+
+
 @pytest.mark.usefixtures("hours")
 def test_image_that_trickles_is_given_up(
     ends: tuple[socket.socket, socket.socket], tmp_path: Path
 ) -> None:
     ours, theirs = ends
     taker = Taker()
-    request = Request("PUT", "/", headers={"content-length": "1000"})
     offered = ImageOffered(7, 1000, "", "0" * 32)
-    coming = ImageIn(request, offered, 1, [tmp_path], taker, TransferSettings(0, 0, 60.0))
-    theirs.sendall(b"x")
-    coming.run(ours, b"")
-    assert b"the transfer is too slow" in coming.done()
+    coming = ImageIn(offered, 1, [tmp_path], taker, TransferSettings(0, 0, 60.0))
+    theirs.sendall(b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nx")
+    coming.run(begun(ours))
+    assert b"the transfer is too slow" in coming.done().body
     assert taker.told == [None]
     assert not list(tmp_path.iterdir())
 
@@ -74,14 +80,19 @@ def test_file_that_is_taken_in_drops_is_given_up(
 ) -> None:
     path = tmp_path / "edits"
     path.write_bytes(b"x" * 1000)
+    ours, theirs = ends
+    theirs.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    going = FileOut(Request("GET", "/"), lambda: OutgoingFile(path), 0, 60.0, missing_status=GONE)
     with pytest.raises(TimeoutError, match="too slow"):
-        FileOut(lambda: OutgoingFile(path), 0, 60.0, missing_status=GONE).run(ends[0], b"")
+        going.run(begun(ours))
 
 
 def test_file_that_is_gone_is_said(
     ends: tuple[socket.socket, socket.socket], tmp_path: Path
 ) -> None:
     purged = OutgoingFile(tmp_path / "purged")
-    going = FileOut(lambda: purged, 0, 60.0, missing_status=GONE)
-    going.run(ends[0], b"")
-    assert b"410 Gone" in going.done()
+    going = FileOut(Request("GET", "/"), lambda: purged, 0, 60.0, missing_status=GONE)
+    going.run(Channel(ends[0], "10.0.0.1", 10))
+    answer = going.done()
+    assert answer is not None
+    assert answer.status == 410

@@ -1,0 +1,287 @@
+"""One HTTP connection as a server sees it: `h11` and a socket (shell).
+
+`next_request`, then `read` and an answer (`respond`, or `begin`, `send` and `end`), then
+`finish`; all on one thread. What `break_off` and `turn_away` do may come from another one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+import time
+from collections.abc import Mapping
+from email.utils import formatdate
+from io import FileIO
+from typing import Final, NoReturn
+
+import h11
+
+from howdah import __version__
+from howdah.web.http import (
+    MAX_HEAD_BYTES,
+    Request,
+    Response,
+    may_be_request,
+    plain,
+    reason,
+    request_of,
+)
+
+log = logging.getLogger(__name__)
+
+HEAD_TIMEOUT_S: Final = 10.0
+"""From its first byte to its last one, and for the first one of a connection."""
+IDLE_TIMEOUT_S: Final = 30.0
+"""Between two requests."""
+RECEIVE_BYTES: Final = 256 * 1024
+UNREAD_BYTES: Final = 1 << 20
+"""So much of a body that nobody wants is read, that its sender sees the answer."""
+LINGER_S: Final = 2.0
+
+_ALWAYS: Final = (
+    ("Cache-Control", "no-store"),
+    ("X-Content-Type-Options", "nosniff"),
+    ("X-Frame-Options", "SAMEORIGIN"),
+    ("Server", f"howdah/{__version__}"),
+)
+
+
+class Malformed(Exception):
+    """The other side does not speak HTTP/1.1. It was told, where that was possible."""
+
+
+class Gone(ConnectionError):
+    """The other side, or this server, has gone before the answer was whole."""
+
+
+class _Piece:
+    """Stands for bytes that go by `sendfile`: `h11` counts them and passes it through."""
+
+    def __init__(self, length: int) -> None:
+        self._length = length
+
+    def __len__(self) -> int:
+        return self._length
+
+
+class Channel:
+    """A connection and, while one is answered, its request."""
+
+    def __init__(self, connection: socket.socket, peer: str, timeout_s: float) -> None:
+        self.peer = peer
+        self.silent_since_s: float | None = time.monotonic()
+        """Since when nothing of a request has come, while none is being answered."""
+        self.broken = False
+        """What was begun cannot be ended: the connection is closed in its middle."""
+        self._socket = connection
+        self._timeout_s = timeout_s
+        self._h11 = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
+        self._is_first = True
+        self._is_head = False
+        # Small answers must not wait for the acknowledgement of what went before.
+        with contextlib.suppress(OSError):
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    # Requests.
+
+    def next_request(self) -> Request | None:
+        """The next one; None at the end of the connection, or when none comes in time.
+
+        Raises Malformed, OSError.
+        """
+        now_s = time.monotonic()
+        patience_s = HEAD_TIMEOUT_S if self._is_first else IDLE_TIMEOUT_S
+        deadline_s = now_s + patience_s
+        received = b""
+        event: object
+        begun = bool(self._h11.trailing_data[0])
+        if not begun:
+            self.silent_since_s = now_s
+        try:
+            while True:
+                event = self._h11.next_event()
+                if isinstance(event, h11.Request):
+                    return self._begun(event)
+                if isinstance(event, h11.ConnectionClosed) or event is h11.PAUSED:
+                    return None
+                data = self._receive(deadline_s)
+                if data and not begun:
+                    begun, self.silent_since_s = True, None
+                    deadline_s = time.monotonic() + HEAD_TIMEOUT_S
+                if len(received) < 16:
+                    received += data[:16]
+                    if data and not may_be_request(received):
+                        self._refuse(400, "this port speaks HTTP, and that was something else")
+                self._h11.receive_data(data)
+        except TimeoutError:
+            if begun:
+                log.info("%s sent no whole request within %g s", self.peer, HEAD_TIMEOUT_S)
+            return None
+        except h11.RemoteProtocolError as error:
+            self._refuse(error.error_status_hint, str(error))
+
+    def _begun(self, event: h11.Request) -> Request:
+        self.silent_since_s = None
+        self._is_first = False
+        self._is_head = event.method == b"HEAD"
+        self._socket.settimeout(self._timeout_s)
+        request = request_of(event.method, event.target, event.headers, self.peer)
+        if request is None:
+            self._refuse(400, "the target of this request is no path")
+        return request
+
+    def read(self) -> bytes:
+        """What comes next of the request's body; empty at its end. Raises OSError, also for
+        a body that is none."""
+        if self._h11.they_are_waiting_for_100_continue and not self.has_begun:
+            self._write(h11.InformationalResponse(status_code=100, headers=[], reason=b"Continue"))
+        while True:
+            try:
+                event = self._h11.next_event()
+            except h11.RemoteProtocolError as error:
+                self.broken = self.has_begun
+                raise Gone(f"the body of a request: {error}") from error
+            if isinstance(event, h11.Data):
+                return bytes(event.data)
+            if isinstance(event, h11.EndOfMessage) or event is h11.PAUSED:
+                return b""
+            data = self._socket.recv(RECEIVE_BYTES)
+            if not data:
+                raise Gone("the connection ended within the body of a request")
+            self._h11.receive_data(data)
+
+    @property
+    def waits_to_send(self) -> bool:
+        """Whether the other side waits for a word before it sends its body."""
+        return self._h11.they_are_waiting_for_100_continue
+
+    def has_left(self) -> bool:
+        """Whether the other side has closed the connection."""
+        try:
+            return self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
+    # Answers.
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the head of an answer is out."""
+        return self._h11.our_state not in (h11.IDLE, h11.SEND_RESPONSE)
+
+    def respond(self, response: Response) -> None:
+        """A whole answer. Raises OSError."""
+        headers = {**response.headers, "Content-Length": str(len(response.body))}
+        data = self._head(response.status, headers)
+        if response.body and not self._is_head:
+            data += self._h11.send(h11.Data(data=response.body)) or b""
+        data += self._h11.send(h11.EndOfMessage()) or b""
+        self._socket.sendall(data)
+
+    def begin(self, status: int, headers: Mapping[str, str]) -> None:
+        """The head of an answer; without Content-Length it goes in chunks. Raises OSError."""
+        self._socket.sendall(self._head(status, headers))
+
+    def send(self, data: bytes | memoryview) -> None:
+        """A piece of the answer's body. Raises OSError."""
+        if self._is_head or not len(data):
+            return
+        for part in self._h11.send_with_data_passthrough(h11.Data(data=data)) or ():  # type: ignore[arg-type]
+            self._socket.sendall(part)
+
+    def send_file(self, file: FileIO, offset: int, length_bytes: int) -> int:
+        """A piece of a file, without a copy; how much of it there was. Raises OSError. For
+        bodies whose length is in their head."""
+        if self._is_head:
+            return length_bytes
+        moved = self._socket.sendfile(file, offset, length_bytes)
+        self._h11.send_with_data_passthrough(h11.Data(data=_Piece(moved)))  # type: ignore[arg-type]
+        return moved
+
+    def end(self) -> None:
+        """The answer is whole. Raises OSError."""
+        self._write(h11.EndOfMessage())
+
+    def finish(self) -> bool:
+        """The request is answered; whether another one may follow on this connection."""
+        if self.broken or self._h11.our_state not in (h11.DONE, h11.MUST_CLOSE):
+            return False
+        if self._h11.their_state is h11.SEND_BODY and not self._discard():
+            return False
+        if self._h11.our_state is h11.DONE and self._h11.their_state is h11.DONE:
+            self._h11.start_next_cycle()
+            return True
+        self.linger()
+        return False
+
+    def _head(self, status: int, headers: Mapping[str, str]) -> bytes:
+        lines = [*headers.items(), *_ALWAYS, ("Date", formatdate(usegmt=True))]
+        # Who was to send a body, and was not told to, may send it nevertheless.
+        if self._h11.they_are_waiting_for_100_continue:
+            lines.append(("Connection", "close"))
+        event = h11.Response(
+            status_code=status,
+            headers=[(name.encode(), value.encode("utf-8")) for name, value in lines],
+            reason=reason(status).encode(),
+        )
+        return self._h11.send(event) or b""
+
+    def _write(self, event: h11.Event) -> None:
+        data = self._h11.send(event)
+        if data:
+            self._socket.sendall(data)
+
+    def _refuse(self, status: int, why: str) -> NoReturn:
+        """Answer what is no request. Raises Malformed."""
+        self.silent_since_s = None
+        if self._h11.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            with contextlib.suppress(OSError):
+                self._socket.settimeout(LINGER_S)
+                self.respond(plain(status, why))
+                self.linger()
+        raise Malformed(why)
+
+    def _discard(self) -> bool:
+        """Read a body that nobody wanted; whether it came to its end."""
+        if self.waits_to_send:
+            return False
+        left_bytes = UNREAD_BYTES
+        while left_bytes > 0:
+            data = self.read()
+            if not data:
+                return True
+            left_bytes -= len(data)
+        self.linger()
+        return False
+
+    def linger(self) -> None:
+        """Close such that the other side can read the answer before it hears of the end."""
+        deadline_s = time.monotonic() + LINGER_S
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_WR)
+            while self._receive(deadline_s):
+                pass
+
+    def _receive(self, deadline_s: float) -> bytes:
+        self._socket.settimeout(max(0.001, deadline_s - time.monotonic()))
+        return self._socket.recv(RECEIVE_BYTES)
+
+    # From other threads.
+
+    def turn_away(self, response: Response) -> None:
+        """Answer before anything was asked, without waiting, and close."""
+        with contextlib.suppress(OSError):
+            self._socket.settimeout(0)
+            self.respond(response)
+        self.close()
+
+    def break_off(self) -> None:
+        """End whatever the connection's thread waits for."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self._socket.close()
