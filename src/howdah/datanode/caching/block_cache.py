@@ -34,6 +34,7 @@ from queue import SimpleQueue
 
 from howdah import errors
 from howdah.datanode.caching.locked_memory import LockedFile
+from howdah.datanode.channel.fault_points import Point, reach
 from howdah.datanode.channel.messages import CacheChanged
 from howdah.datanode.replicas.open_replica import VERIFY_BYTES, OpenReplica
 from howdah.datanode.replicas.states import ReplicaState
@@ -193,6 +194,7 @@ class BlockCache:
                 return None
             memory = self._lock_memory(opened.block_fd, opened.length_bytes)
             try:
+                reach(Point.CACHE_LOCKED, block_id)
                 self._verify(entry, opened)
             except BaseException:
                 memory.release()

@@ -46,6 +46,8 @@ class Point(enum.StrEnum):
     EVICT_PLACED = "evict-placed"
     """The copy is finalized and on the disk; the files in memory are there still, and nobody
     was told."""
+    CACHE_LOCKED = "cache-locked"
+    """A replica that is to be cached is locked in memory; it is not verified, and nobody knows."""
     COMMIT_RECOVERY = "commit-recovery"
     """The primary is about to tell the namenode what was agreed on."""
 

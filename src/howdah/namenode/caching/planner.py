@@ -165,8 +165,15 @@ class CachePlanner:
                 _remove(self._pending_on, block_id, node)
         mine.cached = now
 
+    def registered(self, node: CachingNode) -> None:
+        """Its process may be a new one, which knows nothing of its orders: they are repeated at
+        once. What it caches it reports itself."""
+        mine = self._nodes.get(node)
+        if mine is not None:
+            mine.sent_ms = None
+
     def forget(self, node: CachingNode) -> None:
-        """The datanode is dead, or begins anew."""
+        """The datanode is dead, or has no memory."""
         mine = self._nodes.pop(node, None)
         if mine is None:
             return

@@ -48,6 +48,15 @@ class Caching:
         self.planner.reported(node, block_ids)
         return True
 
+    def registered(self, node: Datanode) -> None:
+        self.planner.registered(node)
+
+    def heard_of(self, node: Datanode) -> None:
+        """A heartbeat has said what memory it has. One without any sends no cache reports, so
+        nothing else tells that what it cached before it was started anew is gone."""
+        if not node.cache_capacity_bytes:
+            self.planner.forget(node)
+
     def node_gone(self, node: Datanode) -> None:
         self.planner.forget(node)
 

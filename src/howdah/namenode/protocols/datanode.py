@@ -168,6 +168,7 @@ class DatanodeProtocol:
         _log_registration(node, before)
         core.blocks.registered(node)
         core.reconstruction.registered(node)
+        core.caching.registered(node)
         self._recovery.registered(node)
         for other in displaced:
             log.warning(
@@ -299,6 +300,7 @@ class DatanodeProtocol:
         node.transfers_running = request.xmitsInProgress
         node.cache_capacity_bytes = request.cacheCapacity
         node.cache_used_bytes = request.cacheUsed
+        core.caching.heard_of(node)
         node.volume_failures = _volume_failures(request.volumeFailureSummary)
         gone = core.datanodes.heartbeat(
             node,

@@ -244,6 +244,18 @@ def test_an_order_is_repeated_after_the_retry_interval() -> None:
     assert cluster.planner.orders(node, 30_000) == ([1], [])
 
 
+def test_an_order_is_repeated_at_once_to_a_datanode_that_has_registered_again() -> None:
+    cluster = Cluster(1)
+    node = cluster.nodes[0]
+    cluster.planner.registered(node)
+    cluster.file("/a", 1, on=(0,))
+    cluster.directive(1, "/a")
+    cluster.rescan()
+    assert cluster.planner.orders(node, 0) == ([1], [])
+    cluster.planner.registered(node)
+    assert cluster.planner.orders(node, 1) == ([1], [])
+
+
 def test_the_cache_of_a_dead_datanode_is_made_good_elsewhere() -> None:
     cluster = Cluster()
     cluster.file("/a", 1)

@@ -120,6 +120,19 @@ def test_a_dead_datanode_caches_nothing(
     assert list(namenode.core.caching.cached_on(cached)) == []
 
 
+def test_a_datanode_that_comes_back_without_memory_caches_nothing(
+    client: Any, nodes: list[InMemoryDatanode], namenode: InMemoryNamenode, cached: int
+) -> None:
+    for node in nodes:
+        node.cache()
+    assert list(client.locations("/d/a").blocks[0].isCached) == [True]
+    node = holder(nodes, cached)
+    node.cache_capacity_bytes = 0
+    node.cached.clear()
+    node.heartbeat()
+    assert list(client.locations("/d/a").blocks[0].isCached) == [False]
+
+
 def test_a_standby_gives_no_orders_and_hears_of_the_cache(
     client: Any, nodes: list[InMemoryDatanode], namenode: InMemoryNamenode, cached: int
 ) -> None:
