@@ -305,6 +305,22 @@ def test_damage_is_noticed_in_a_view(node: LocalNode, client: Client, block: Loc
             reader.view(20)
 
 
+@pytest.mark.req("FS-037")
+def test_a_view_of_what_is_locked_in_memory_is_not_checked_again(
+    node: LocalNode, client: Client, block: LocatedBlock
+) -> None:
+    registry, block_id = node.store.short_circuit, block.block.block_id
+    registry.cached(POOL, block_id)
+    damage(node, block, 200_000)
+    with closing(client.reader(block, 200_000, 1)) as reader:
+        assert reader.view(1) == bytes((DATA[200_000] ^ 1,))
+    assert not registry.is_anchored(POOL, block_id)
+    registry.uncached(POOL, block_id)
+    with closing(client.reader(block, 200_000, 1)) as reader:
+        with pytest.raises(errors.ChecksumMismatch):
+            reader.view(1)
+
+
 def test_checksums_can_be_skipped(node: LocalNode, block: LocatedBlock) -> None:
     damage(node, block, 200_000)
     client = Client(node, skip_checksum=True)
