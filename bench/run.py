@@ -32,6 +32,7 @@ SCRIPTS = (
     "recovery",
     "failover",
     "short_circuit",
+    "caching",
     "scale",
     "fsck",
     "balancer",

@@ -1,0 +1,202 @@
+"""Reads of cached blocks against reads of others from the page cache, remote and local.
+
+One datanode and one client process on one machine; two files of one block each, of which one
+is under a directive. All of both is in the kernel's page cache, so what is measured is what
+caching changes beside disks: nothing for bytes that cross the network, which go with
+their checksums from the same pages; for local readers the checks of what the datanode has
+checked.
+
+- remote: 64 KiB at random offsets of an open file, through the datanode's TCP port;
+  the peer is the same client on Hadoop's datanode, uncached: Hadoop's locks memory only with
+  a native library, which its jars do not have;
+- local: 64 KiB as memory of the block file (`pread_view`), handed out only, and copied from
+  there into a buffer; and the system calls of one, counted by strace where it is there.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+from apache import ApacheCluster, NoPeer
+from harness import MB, Options, Results, Skipped, figure, in_turn, main, progress, scratch
+
+import howdah
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.fs.streams import FSDataInputStream
+from howdah.testing.minicluster import MiniCluster
+from howdah.testing.waiting import wait_until
+
+SIZE = 4 << 20
+"""Systems let a process lock 8 MiB where nobody has said more."""
+PIECE_BYTES = 64 << 10
+CACHED, PLAIN = "/cached", "/plain"
+APACHE = "uncached, Hadoop's datanode"
+UNCACHED = "uncached, page cache"
+VALUES: dict[str, str] = {
+    "dfs.blocksize": str(SIZE),
+    "dfs.replication": "1",
+}
+
+
+def measure(options: Options) -> Results:
+    with ExitStack() as stack:
+        base = stack.enter_context(scratch(options, "caching"))
+        # Under /tmp whatever --dir says: the path of a socket has to be short.
+        sockets = stack.enter_context(tempfile.TemporaryDirectory(prefix="howdah-", dir="/tmp"))
+        conf: dict[str, str | int | float | bool] = {
+            **VALUES,
+            "dfs.client.read.shortcircuit": True,
+            "dfs.domain.socket.path": f"{sockets}/datanode",
+            "dfs.datanode.max.locked.memory": 2 * SIZE,
+        }
+        cluster = stack.enter_context(MiniCluster(datanodes=1, dir=base / "ours", conf=conf))
+        local = stack.enter_context(cluster.connect())
+        assert isinstance(local, HdfsFileSystem)
+        far = stack.enter_context(
+            howdah.connect(
+                cluster.uri, conf=cluster.conf.with_values({"dfs.client.read.shortcircuit": "false"})
+            )
+        )
+        for path in (CACHED, PLAIN):
+            _fill(local, path)
+        local.add_cache_pool("bench", group="bench")
+        local.add_cache_directive(CACHED, "bench")
+        wait_until(lambda: local.block_locations(CACHED)[0].cached_hosts, 60)
+        remote = {"cached": _open(stack, far, CACHED), UNCACHED: _open(stack, far, PLAIN)}
+        try:
+            theirs = stack.enter_context(ApacheCluster(base / "theirs", 1, values=VALUES))
+        except NoPeer as error:
+            yield Skipped(APACHE, str(error))
+        else:
+            fs = stack.enter_context(howdah.connect(theirs.uri, conf=theirs.conf))
+            _fill(fs, PLAIN)
+            remote[APACHE] = _open(stack, fs, PLAIN)
+        yield from _remote(options, remote)
+        near = {"cached": _open(stack, local, CACHED), UNCACHED: _open(stack, local, PLAIN)}
+        yield from _local(options, near)
+        yield from _system_calls(near)
+
+
+def _fill(fs: howdah.FileSystem, path: str) -> None:
+    with fs.create(path, overwrite=True) as out:
+        for seed in range(SIZE >> 20):
+            out.write(random.Random(seed).randbytes(1 << 20))
+
+
+def _open(stack: ExitStack, fs: howdah.FileSystem, path: str) -> FSDataInputStream:
+    """All of it was read once before it is measured."""
+    stream: FSDataInputStream = stack.enter_context(fs.open(path))
+    for offset in range(0, SIZE, 1 << 20):
+        assert len(stream.pread(offset, 1 << 20)) == 1 << 20
+    return stream
+
+
+def _offsets(count: int) -> list[int]:
+    return random.Random(3).choices(range(SIZE - PIECE_BYTES), k=count)
+
+
+def _time(count: int, read: Callable[[int], object]) -> float:
+    """Microseconds for one."""
+    offsets = _offsets(count)
+    started_s = time.perf_counter()
+    for offset in offsets:
+        read(offset)
+    return (time.perf_counter() - started_s) / count * 1e6
+
+
+def _remote(options: Options, streams: dict[str, FSDataInputStream]) -> Results:
+    count = 500 if options.quick else 3000
+    progress(f"{count} remote preads of {PIECE_BYTES} bytes each")
+    values = in_turn(
+        {name: partial(_time, count, partial(_pread, stream)) for name, stream in streams.items()},
+        options.repeats(7, 5),
+    )
+    yield figure(
+        "remote pread of 64 KiB, cached",
+        "µs",
+        values.pop("cached"),
+        values,
+        target="≤ 1.3 of uncached",
+    )
+
+
+def _pread(stream: FSDataInputStream, offset: int) -> bytes:
+    return stream.pread(offset, PIECE_BYTES)
+
+
+def _local(options: Options, streams: dict[str, FSDataInputStream]) -> Results:
+    count = 2000 if options.quick else 20_000
+    progress(f"{count} views of {PIECE_BYTES} bytes each")
+    buffer = memoryview(bytearray(PIECE_BYTES))
+
+    def copy(stream: FSDataInputStream, offset: int) -> None:
+        buffer[:] = stream.pread_view(offset, PIECE_BYTES)
+
+    given = in_turn(
+        {name: partial(_time, count, partial(_view, stream)) for name, stream in streams.items()},
+        options.repeats(7, 5),
+    )
+    yield figure("view of 64 KiB, cached", "µs", given["cached"], {UNCACHED: given[UNCACHED]})
+    copied = in_turn(
+        {name: partial(_time, count, partial(copy, stream)) for name, stream in streams.items()},
+        options.repeats(7, 5),
+    )
+    rates = {name: [PIECE_BYTES / us * 1e6 / MB for us in found] for name, found in copied.items()}
+    yield figure(
+        "views of 64 KiB, copied out, cached",
+        "MB/s",
+        rates["cached"],
+        {UNCACHED: rates[UNCACHED]},
+    )
+
+
+def _view(stream: FSDataInputStream, offset: int) -> memoryview:
+    return stream.pread_view(offset, PIECE_BYTES)
+
+
+def _system_calls(streams: dict[str, FSDataInputStream]) -> Results:
+    name = "view of 64 KiB, cached: system calls"
+    if shutil.which("strace") is None:
+        yield Skipped(name, "there is no strace")
+        return
+    progress("system calls of a view")
+    count = 1000
+    found = {}
+    for what, stream in streams.items():
+        calls = _counted(lambda stream=stream: _time(count, partial(_view, stream)))
+        if calls is None:
+            yield Skipped(name, "strace may not be attached")
+            return
+        found[what] = [calls / count]
+    yield figure(name, "calls", found["cached"], {UNCACHED: found[UNCACHED]})
+
+
+def _counted(run: Callable[[], object]) -> int | None:
+    """How many system calls this thread makes meanwhile; None where nobody may look."""
+    with tempfile.TemporaryDirectory() as scratch_dir:
+        said = Path(scratch_dir) / "said"
+        with subprocess.Popen(
+            ["strace", "-e", "signal=none", "-o", str(said), "-p", str(os.getpid())],
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as strace:
+            assert strace.stderr is not None
+            attached = "attached" in strace.stderr.readline()
+            if attached:
+                run()
+            strace.send_signal(signal.SIGINT)
+        return len(said.read_text().splitlines()) if attached else None
+
+
+if __name__ == "__main__":
+    main(measure)
