@@ -62,10 +62,9 @@ def measure(options: Options) -> Results:
         cluster = stack.enter_context(MiniCluster(datanodes=1, dir=base / "ours", conf=conf))
         local = stack.enter_context(cluster.connect())
         assert isinstance(local, HdfsFileSystem)
+        over_the_network = {"dfs.client.read.shortcircuit": "false"}
         far = stack.enter_context(
-            howdah.connect(
-                cluster.uri, conf=cluster.conf.with_values({"dfs.client.read.shortcircuit": "false"})
-            )
+            howdah.connect(cluster.uri, conf=cluster.conf.with_values(over_the_network))
         )
         for path in (CACHED, PLAIN):
             _fill(local, path)

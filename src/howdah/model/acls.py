@@ -5,7 +5,7 @@ keep one than the namenode's. `scope` is "access" or "default", `kind` one of "u
 "group", "mask", "other"; the name is empty for owner, owning group, mask and others.
 
 Rules: owner, group and others are in the list; in the default part too, if that is
-there. Where anybody is named there is a mask.
+there. Where anybody is named there is a mask, and it stays when the last name goes.
 """
 
 from __future__ import annotations
@@ -104,10 +104,11 @@ def _whole(acl: Acl, touched: Acl) -> Acl:
     for scope in (ACCESS, DEFAULT):
         mine = part(made, scope)
         mask = (scope, "mask", "")
+        had_mask = mask in made
         is_given = mask in touched and mask in acl
         if part(touched, scope) and not is_given:
             made.pop(mask, None)
-        if mask not in made and any(name for _, _, name in mine):
+        if mask not in made and (had_mask or any(name for _, _, name in mine)):
             made[mask] = _union(mine)
         if not mine and scope == DEFAULT:
             continue

@@ -46,8 +46,10 @@ public class MiniDFSCluster implements AutoCloseable {
   private final Control control = new Control();
   private final Configuration conf;
   private final int id;
-  private final URI uri;
-  private final String http;
+  /** Of the namenodes, each with a namespace of its own. */
+  private final List<URI> uris = new ArrayList<>();
+
+  private final List<String> https = new ArrayList<>();
   private final String directory;
   private final Map<String, String> dataAddresses = new TreeMap<>();
   private final List<DataNodeProperties> running = new ArrayList<>();
@@ -59,11 +61,14 @@ public class MiniDFSCluster implements AutoCloseable {
     call.put("conf", valuesSetIn(conf));
     call.put("datanodes", wanted.dataNodes);
     call.put("racks", wanted.racks);
+    call.put("namespaces", wanted.nameNodes);
     call.put("format", wanted.format);
     JsonNode made = control.ask(call);
     id = made.get("cluster").asInt();
-    uri = URI.create(made.get("uri").asText());
-    http = made.get("http").asText();
+    for (JsonNode namenode : made.get("namenodes")) {
+      uris.add(URI.create(namenode.get("uri").asText()));
+      https.add(namenode.get("http").asText());
+    }
     directory = made.get("dir").asText();
     made.get("datanodes")
         .fields()
@@ -71,9 +76,11 @@ public class MiniDFSCluster implements AutoCloseable {
     for (String name : dataAddresses.keySet()) {
       running.add(new DataNodeProperties(name, conf));
     }
-    FileSystem.setDefaultUri(conf, uri);
-    conf.set("dfs.namenode.rpc-address", uri.getAuthority());
-    conf.set("dfs.namenode.http-address", URI.create(http).getAuthority());
+    if (uris.size() == 1) {
+      FileSystem.setDefaultUri(conf, getURI());
+      conf.set("dfs.namenode.rpc-address", getURI().getAuthority());
+      conf.set("dfs.namenode.http-address", URI.create(getHttpUri(0)).getAuthority());
+    }
     conf.setInt("dfs.replication", Math.min(conf.getInt("dfs.replication", 3), wanted.dataNodes));
   }
 
@@ -96,6 +103,7 @@ public class MiniDFSCluster implements AutoCloseable {
   public static class Builder {
     private final Configuration conf;
     private int dataNodes = 1;
+    private int nameNodes = 1;
     private String[] racks;
     private boolean format = true;
 
@@ -109,6 +117,15 @@ public class MiniDFSCluster implements AutoCloseable {
 
     public Builder numDataNodes(int count) {
       dataNodes = count;
+      return this;
+    }
+
+    /** Namespaces over the same datanodes; none of them is highly available. */
+    public Builder nnTopology(MiniDFSNNTopology topology) {
+      if (topology.isHA()) {
+        throw new UnsupportedOperationException("no high availability for Hadoop's tests");
+      }
+      nameNodes = topology.countNameNodes();
       return this;
     }
 
@@ -195,27 +212,27 @@ public class MiniDFSCluster implements AutoCloseable {
   // Where it is.
 
   public URI getURI() {
-    return uri;
+    return getURI(0);
   }
 
   public URI getURI(int nameNode) {
-    return uri;
+    return uris.get(nameNode);
   }
 
   public int getNameNodePort() {
-    return uri.getPort();
+    return getNameNodePort(0);
   }
 
   public int getNameNodePort(int nameNode) {
-    return uri.getPort();
+    return getURI(nameNode).getPort();
   }
 
   public int getNumNameNodes() {
-    return 1;
+    return uris.size();
   }
 
   public String getHttpUri(int nameNode) {
-    return http;
+    return https.get(nameNode);
   }
 
   public Configuration getConfiguration(int nameNode) {
@@ -231,15 +248,15 @@ public class MiniDFSCluster implements AutoCloseable {
   }
 
   public DistributedFileSystem getFileSystem() throws IOException {
-    return (DistributedFileSystem) FileSystem.get(uri, conf);
+    return getFileSystem(0);
   }
 
   public DistributedFileSystem getFileSystem(int nameNode) throws IOException {
-    return getFileSystem();
+    return (DistributedFileSystem) FileSystem.get(getURI(nameNode), conf);
   }
 
   public FileSystem getNewFileSystemInstance(int nameNode) throws IOException {
-    return FileSystem.newInstance(uri, conf);
+    return FileSystem.newInstance(getURI(nameNode), conf);
   }
 
   // It is up when it is there.
@@ -309,17 +326,23 @@ public class MiniDFSCluster implements AutoCloseable {
     }
   }
 
+  /** As servers are named there. */
+  private String nameOf(int nameNode) {
+    return uris.size() == 1 ? "namenode" : "namenode" + nameNode;
+  }
+
   public void shutdownNameNode(int index) {
-    tell("stop", "namenode");
+    tell("stop", nameOf(index));
   }
 
   public void shutdownNameNodes() {
-    tell("stop", "namenode");
+    for (int index = 0; index < uris.size(); index++) {
+      shutdownNameNode(index);
+    }
   }
 
   public void restartNameNode(boolean waits) throws IOException {
-    tell(waits ? "restart" : "restart-soon", "namenode");
-    reconnect();
+    restartNameNode(0, waits);
   }
 
   public void restartNameNode(String... arguments) throws IOException {
@@ -327,15 +350,18 @@ public class MiniDFSCluster implements AutoCloseable {
   }
 
   public void restartNameNode(int index) throws IOException {
-    restartNameNode(true);
+    restartNameNode(index, true);
   }
 
   public void restartNameNode(int index, boolean waits, String... arguments) throws IOException {
-    restartNameNode(waits);
+    tell(waits ? "restart" : "restart-soon", nameOf(index));
+    reconnect(index);
   }
 
   public void restartNameNodes() throws IOException {
-    restartNameNode(true);
+    for (int index = 0; index < uris.size(); index++) {
+      restartNameNode(index);
+    }
   }
 
   /** The lease limits, soft and hard, both in milliseconds. */
@@ -343,16 +369,16 @@ public class MiniDFSCluster implements AutoCloseable {
     Map<String, Object> values = new TreeMap<>();
     values.put("howdah.namenode.lease-soft-limit", soft + "ms");
     values.put("dfs.namenode.lease-hard-limit-sec", hard + "ms");
-    tell("configure", "namenode", values);
-    reconnect();
+    tell("configure", nameOf(0), values);
+    reconnect(0);
   }
 
   /** Java's client fails the first call on a connection whose other end has gone. */
-  private void reconnect() throws IOException {
+  private void reconnect(int nameNode) throws IOException {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(RECONNECT_S);
     while (true) {
       try {
-        getFileSystem().getFileStatus(new Path("/"));
+        getFileSystem(nameNode).getFileStatus(new Path("/"));
         return;
       } catch (IOException error) {
         if (System.nanoTime() > end) {

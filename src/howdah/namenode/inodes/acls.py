@@ -136,7 +136,7 @@ def _finished(
     """The list with the default entries and masks that it lacks, if it is one.
 
     A mask that was given, or left alone with its part, stays as it is; in a part that
-    was `touched` otherwise it is made anew.
+    was `touched` otherwise it is made anew, where there was one or must be one.
     """
     masks = {e.scope: e for e in entries if e.kind is AclKind.MASK}
     plain = [entry for entry in entries if entry.kind is not AclKind.MASK]
@@ -152,7 +152,8 @@ def _finished(
             raise errors.InvalidAcl("Invalid ACL: mask is required, but it was deleted.")
         if mask is not None and (scope not in touched_scopes or scope in touched_masks):
             made.append(mask)
-        elif is_needed:
+        elif is_needed or mask is not None:
+            # A list that had a mask keeps one, also when nobody is named in it any more.
             union = 0
             for entry in part:
                 if entry.kind is AclKind.GROUP or entry.name is not None:

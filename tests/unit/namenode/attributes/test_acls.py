@@ -119,6 +119,17 @@ def test_an_entry_is_removed_and_with_the_last_one_the_acl(client: Any) -> None:
     assert told(client, "/f") == ("", 0o640)
 
 
+def test_the_mask_stays_when_the_last_name_goes(client: Any) -> None:
+    client.create("/f", mode=0o640)
+    modify(client, "/f", "user:bob:rwx,mask::r-x")
+    request = types_pb2.RemoveAclEntriesRequestProto(src="/f", aclSpec=spec("user:bob:"))
+    client.call("removeAclEntries", request)
+    assert told(client, "/f") == ("group::r--", 0o640), "it bounds what is left of the group class"
+    request = types_pb2.RemoveAclEntriesRequestProto(src="/f", aclSpec=spec("mask::"))
+    client.call("removeAclEntries", request)
+    assert told(client, "/f") == ("", 0o640)
+
+
 def test_default_entries_are_completed_from_the_access_entries(client: Any) -> None:
     client.mkdirs("/d", 0o750)
     modify(client, "/d", "default:user:bob:rwx")

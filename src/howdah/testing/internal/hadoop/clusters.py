@@ -16,13 +16,14 @@ import shutil
 import socket
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from howdah.errors import HowdahError, IllegalArgument
+from howdah.local.layout import role_of
 from howdah.testing.minicluster import MiniCluster
 
 
@@ -33,6 +34,7 @@ class Wanted:
     conf: tuple[tuple[str, str], ...]
     datanodes: int
     racks: tuple[str, ...] | None
+    namespaces: int = 1
 
     @classmethod
     def of(cls, call: Mapping[str, Any]) -> Wanted:
@@ -41,7 +43,13 @@ class Wanted:
             tuple(sorted(call["conf"].items())),
             int(call["datanodes"]),
             None if racks is None else tuple(racks),
+            int(call["namespaces"]),
         )
+
+    @property
+    def nameservices(self) -> list[str] | None:
+        """Of several namespaces; None for a cluster with one."""
+        return [f"ns{n}" for n in range(self.namespaces)] if self.namespaces > 1 else None
 
 
 @dataclass(slots=True)
@@ -130,7 +138,7 @@ class ClusterServer:
     def _start(self, wanted: Wanted, *, keeps_data: bool) -> Mapping[str, Any]:
         kept, self._kept = self._kept, None
         if kept is not None and not keeps_data and kept.wanted == wanted:
-            _empty(kept.cluster)
+            _empty(kept.cluster, wanted.nameservices)
             lent = kept
         else:
             if kept is not None:
@@ -143,6 +151,7 @@ class ClusterServer:
                 MiniCluster(
                     datanodes=wanted.datanodes,
                     racks=wanted.racks,
+                    nameservices=wanted.nameservices,
                     conf={**self._conf, **dict(wanted.conf)},
                     dir=directory,
                 ),
@@ -153,13 +162,19 @@ class ClusterServer:
         cluster = lent.cluster
         return {
             "cluster": self._ids,
-            "uri": cluster.uri,
-            "http": cluster.http,
+            "namenodes": [
+                {
+                    "uri": f"hdfs://{server.addresses['rpc']}",
+                    "http": f"http://{server.addresses['http']}",
+                }
+                for server in cluster.processes
+                if role_of(server.name) == "namenode"
+            ],
             "dir": str(cluster.dir),
             "datanodes": {
                 server.name: server.addresses["data"]
                 for server in cluster.processes
-                if server.name != "namenode"
+                if role_of(server.name) == "datanode"
             },
         }
 
@@ -178,7 +193,7 @@ class ClusterServer:
                 # The values are the namenode's; its clients hardly notice.
                 lent.is_whole = False
                 lent.cluster.configure(call["conf"])
-                lent.cluster.restart("namenode")
+                lent.cluster.restart(call["server"])
             case "restart-soon":
                 lent.is_whole = False
                 lent.cluster.stop(call["server"])
@@ -208,8 +223,9 @@ class ClusterServer:
             self._last_dir = None
 
 
-def _empty(cluster: MiniCluster) -> None:
-    with cluster.connect() as fs:
-        for status in fs.list_status("/"):
-            fs.delete(status.path, recursive=True)
-        fs.set_permission("/", 0o755)
+def _empty(cluster: MiniCluster, nameservices: Sequence[str] | None) -> None:
+    for nameservice in [None] if nameservices is None else nameservices:
+        with cluster.connect(nameservice=nameservice) as fs:
+            for status in fs.list_status("/"):
+                fs.delete(status.path, recursive=True)
+            fs.set_permission("/", 0o755)
