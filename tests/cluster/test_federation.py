@@ -40,6 +40,9 @@ def cluster() -> Iterator[MiniCluster]:
         yield cluster
 
 
+NAMENODES = ("namenode0", "namenode1")
+
+
 def write(cluster: MiniCluster, nameservice: str, path: str, data: bytes) -> None:
     with cluster.connect(nameservice=nameservice) as fs, fs.create(path, overwrite=True) as out:
         out.write(data)
@@ -92,6 +95,32 @@ def test_the_command_line_goes_to_the_namespace_of_a_uri(cluster: MiniCluster) -
     assert "/only-b" not in run(cluster, "dfs", "-ls", "-C", "/")
     assert "Live datanodes (2):" in run(cluster, "dfsadmin", "-fs", "hdfs://b", "-report")
     assert "is HEALTHY" in run(cluster, "fsck", "hdfs://b/only-b")
+
+
+@pytest.mark.req("FS-047")
+def test_a_strangers_client_mounts_both_namespaces(cluster: MiniCluster) -> None:
+    hdfs_native = pytest.importorskip("hdfs_native", reason="hdfs-native is not installed")
+    # It looks nameservices up only where they are highly available.
+    a, b = (f"hdfs://{cluster.process(name).addresses['rpc']}" for name in NAMENODES)
+    table = "fs.viewfs.mounttable.views"
+    rust = hdfs_native.Client(
+        "viewfs://views",
+        {
+            f"{table}.link./first": f"{a}/mounted",
+            f"{table}.link./second/one": f"{b}/mounted",
+            f"{table}.linkFallback": f"{a}/",
+        },
+    )
+    for path in ("/first/file", "/second/one/file", "/fallback"):
+        with rust.create(path) as out:
+            out.write(path.encode())
+    assert read(cluster, "a", "/mounted/file") == b"/first/file"
+    assert read(cluster, "b", "/mounted/file") == b"/second/one/file"
+    assert read(cluster, "a", "/fallback") == b"/fallback"
+    with pytest.raises(Exception, match="(?i)mount|rename|different"):
+        rust.rename("/first/file", "/second/one/other")
+    rust.rename("/second/one/file", "/second/one/other")
+    assert [status.path for status in rust.list_status("/second/one")] == ["/second/one/other"]
 
 
 def test_getconf_names_all_namenodes(cluster: MiniCluster) -> None:
@@ -194,11 +223,14 @@ def test_a_namespace_is_taken_from_running_datanodes_and_given_back(cluster: Min
     assert pool in pools(volume)
     with_blocks = run(cluster, "dfsadmin", "-deleteBlockPool", place, pool, code=255)
     assert "Cannot delete block pool, it contains some block files" in with_blocks
-    # Given back to both, and nothing of it was lost.
-    for name in ("datanode0", "datanode1"):
-        refresh(cluster, name, "a", "b")
-    assert read(cluster, "b", "/stays") == b"b" * 1000
-    write(cluster, "b", "/more", b"more")
+    # Given back to both while the other one is written to, and nothing of it was lost.
+    with Writer(cluster, "a") as writer:
+        for name in ("datanode0", "datanode1"):
+            refresh(cluster, name, "a", "b")
+            writer.go_on()
+        assert read(cluster, "b", "/stays") == b"b" * 1000
+        write(cluster, "b", "/more", b"more")
+        writer.go_on()
     # Taken from one of them for good: its pool goes, and the other one's repairs nothing there.
     refresh(cluster, "datanode0", "a")
     assert run(cluster, "dfsadmin", "-deleteBlockPool", place, pool, "force") == ""
