@@ -117,7 +117,7 @@ def test_a_strangers_client_mounts_both_namespaces(cluster: MiniCluster) -> None
     assert read(cluster, "a", "/mounted/file") == b"/first/file"
     assert read(cluster, "b", "/mounted/file") == b"/second/one/file"
     assert read(cluster, "a", "/fallback") == b"/fallback"
-    with pytest.raises(Exception, match="(?i)mount|rename|different"):
+    with pytest.raises(Exception, match=r"(?i)mount|rename|different"):
         rust.rename("/first/file", "/second/one/other")
     rust.rename("/second/one/file", "/second/one/other")
     assert [status.path for status in rust.list_status("/second/one")] == ["/second/one/other"]
