@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import random
 import tempfile
 from collections.abc import Iterator
@@ -224,3 +225,44 @@ def test_the_command_line_makes_lists_and_removes_directives(
     assert run(f"-removeDirective {number}") == (0, f"Removed cached directive {number}\n")
     assert run(f"-removeDirective {number}")[0] == 2
     assert run("-removePool cli") == (0, "Successfully removed cache pool cli.\n")
+
+
+@pytest.fixture
+def adaptive(cluster: MiniCluster) -> Iterator[None]:
+    """The namenode caches what is hot more often than directives ask for."""
+    cluster.configure(
+        {
+            "howdah.cache.adaptive": True,
+            "howdah.cache.adaptive.reads": 2,
+            "howdah.cache.adaptive.half-life": "500ms",
+        }
+    )
+    cluster.restart("namenode")
+    yield
+    cluster.configure({"howdah.cache.adaptive": False})
+    cluster.restart("namenode")
+
+
+@pytest.mark.req("LM-026")
+def test_a_hot_file_is_cached_on_more_datanodes_until_it_cools(
+    cluster: MiniCluster, fs: HdfsFileSystem, path: str, adaptive: None
+) -> None:
+    """What datanodes say that their caches take is looked at: to ask where blocks are heats."""
+    once = 2 * BLOCK + mmap.PAGESIZE
+
+    def used_bytes() -> int:
+        return sum(node.cacheUsed for node in fs.administration.datanodes("LIVE"))
+
+    def is_cached_twice() -> bool:
+        with fs.open(path) as stream:
+            assert stream.read() == DATA
+        for _ in range(10):
+            fs.block_locations(path)
+        return used_bytes() == 2 * once
+
+    number = fs.add_cache_directive(path, "p")
+    wait_until(is_cached_twice, 60)
+    wait_until(lambda: used_bytes() == once, 60)
+    assert "are to have 3 cached replicas more" in cluster.log("namenode")
+    fs.remove_cache_directive(number)
+    wait_until(lambda: used_bytes() == 0, 60)

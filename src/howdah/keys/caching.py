@@ -33,6 +33,23 @@ DFS_NAMENODE_LIST_CACHE_DIRECTIVES_NUM_RESPONSES = integer(
     "Cache directives in one answer to a listing.",
     minimum=1,
 )
+HOWDAH_CACHE_ADAPTIVE = boolean(
+    "howdah.cache.adaptive",
+    False,
+    "Whether cached blocks that are read much get more cached replicas than directives ask for.",
+)
+HOWDAH_CACHE_ADAPTIVE_READS = integer(
+    "howdah.cache.adaptive.reads",
+    100,
+    "So many reads, each worth half after a half-life, are one cached replica's share.",
+    minimum=1,
+)
+HOWDAH_CACHE_ADAPTIVE_HALF_LIFE = duration(
+    "howdah.cache.adaptive.half-life",
+    "60",
+    "s",
+    "After this time half of the reads are forgotten that make a block hot.",
+)
 DFS_CACHEREPORT_INTERVALMSEC = duration(
     "dfs.cachereport.intervalMsec",
     "10000",

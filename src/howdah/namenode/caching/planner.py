@@ -12,16 +12,21 @@ A rescan has two steps:
    than it has memory for, with all that is under way counted in. So the oldest directives
    come first when memory is short, and what is cached already stays.
 
+With `adaptive` hot blocks are on more datanodes than that, as far as memory and limits of pools
+allow, in a third step. What directives ask for comes first: where a block has no place for
+lack of memory, those that have more than they ask for give way.
+
 An order stays pending until a report shows that it was carried out, or until it is not wanted
 any more; it is repeated after `retry_ms`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol, runtime_checkable
 
+from howdah.namenode.caching.adaptive import Adaptive, Wish
 from howdah.namenode.caching.pools import CacheDirective, CachePool, CachePools
 
 SLICE: Final = 1000
@@ -72,6 +77,9 @@ class View(Protocol):
 
     def wall_ms(self) -> int:
         """Unix milliseconds."""
+
+    def monotonic_ms(self) -> int:
+        """By a clock that only runs forward."""
 
 
 @dataclass(slots=True)
@@ -135,8 +143,17 @@ _NOTHING: Final = CacheFigures()
 class CachePlanner:
     """The plan, and what is known of how far it has come."""
 
-    def __init__(self, pools: CachePools, view: View, dice: Dice, *, retry_ms: int) -> None:
+    def __init__(
+        self,
+        pools: CachePools,
+        view: View,
+        dice: Dice,
+        *,
+        retry_ms: int,
+        adaptive: Adaptive | None = None,
+    ) -> None:
         self._pools = pools
+        self.adaptive = adaptive
         self._view = view
         self._dice = dice
         self.retry_ms = retry_ms
@@ -189,6 +206,13 @@ class CachePlanner:
             mine.start_over()
         self._pending_on.clear()
         self._scanned_version = -1
+        if self.adaptive is not None:
+            self.adaptive.start_over()
+
+    def read(self, block_id: int, now_ms: int) -> None:
+        """Somebody is about to read it; `now_ms` by a clock that only runs forward."""
+        if self.adaptive is not None and block_id in self._cached_on:
+            self.adaptive.heat.read(block_id, now_ms)
 
     # Looking.
 
@@ -242,18 +266,41 @@ class CachePlanner:
         them, and a second rescan may run."""
         self._scanned_version = self._pools.version
         self._scanned_reports = self._reports
-        wanted: dict[int, int] = {}
+        wanted: dict[int, Wish] = {}
         yield from self._scan_directives(wanted)
+        extra: Mapping[int, int] = {}
+        if self.adaptive is not None:
+            extra = yield from self.adaptive.plan(
+                wanted,
+                lambda block_id: len(self._view.holders(block_id)),
+                self._room_in_pools(),
+                self._view.monotonic_ms(),
+            )
+        short: set[CachingNode] = set()
         for number, block_id in enumerate([*self._other_blocks(wanted), *wanted], 1):
-            self._settle(block_id, wanted.get(block_id, 0))
+            wish = wanted.get(block_id)
+            self._settle(block_id, wish.replication if wish else 0, extra.get(block_id, 0), short)
+            if number % SLICE == 0:
+                yield
+        for number, block_id in enumerate(extra, 1):
+            self._settle_extra(block_id, wanted[block_id].replication, extra[block_id], short)
             if number % SLICE == 0:
                 yield
 
-    def _other_blocks(self, wanted: dict[int, int]) -> list[int]:
+    def _room_in_pools(self) -> dict[str, int]:
+        """What is left of the limits of those that ask for anything."""
+        found = {}
+        for name, figures in self._by_pool.items():
+            pool = self._pools.pool(name)
+            if pool is not None:
+                found[name] = pool.limit_bytes - figures.bytes_needed
+        return found
+
+    def _other_blocks(self, wanted: Mapping[int, Wish]) -> list[int]:
         """First what is not wanted any more: it makes room."""
         return [b for b in {**self._cached_on, **self._pending_on} if b not in wanted]
 
-    def _scan_directives(self, wanted: dict[int, int]) -> Generator[None, None, None]:
+    def _scan_directives(self, wanted: dict[int, Wish]) -> Generator[None, None, None]:
         by_directive: dict[int, CacheFigures] = {}
         by_pool: dict[str, CacheFigures] = {}
         now_ms, looked_at = self._view.wall_ms(), 0
@@ -279,7 +326,7 @@ class CachePlanner:
         pool: CachePool,
         pool_needs_bytes: int,
         file: CacheableFile,
-        wanted: dict[int, int],
+        wanted: dict[int, Wish],
     ) -> CacheFigures:
         needed = file.needed_bytes * directive.replication
         part = CacheFigures(bytes_needed=needed, files_needed=1)
@@ -288,31 +335,82 @@ class CachePlanner:
         for block_id, length_bytes in file.blocks:
             copies = min(len(self._cached_on.get(block_id, ())), directive.replication)
             part.bytes_cached += copies * length_bytes
-            wanted[block_id] = max(wanted.get(block_id, 0), directive.replication)
+            wish = wanted.get(block_id)
+            if wish is None:
+                wanted[block_id] = Wish(directive.replication, length_bytes, pool.name)
+            else:
+                wish.replication = max(wish.replication, directive.replication)
         part.files_cached = int(part.bytes_cached == needed)
         return part
 
-    def _settle(self, block_id: int, replication: int) -> None:
+    def _settle(self, block_id: int, replication: int, spare: int, short: set[CachingNode]) -> None:
+        """As often as directives ask for; `spare` more may stay where they are. Datanodes that
+        have the replica, and no memory for it, go to `short`."""
         length_bytes = self._view.length_bytes(block_id)
         if length_bytes is None:
-            replication = 0
+            replication = spare = 0
+        most = replication + spare
         cached = self._cached_on.get(block_id, {})
         holders = list(self._view.holders(block_id)) if replication else []
         for node in list(self._pending_on.get(block_id, ())):
-            if len(cached) >= replication or node not in holders:
+            if len(cached) >= most or node not in holders:
                 self._drop_pending(block_id, node)
         leaving = [node for node in cached if block_id in self._nodes[node].to_uncache]
         if len(cached) - len(leaving) < replication:
             for node in leaving:
                 self._nodes[node].drop_uncache(block_id)
             leaving = []
-        surplus = len(cached) - len(leaving) - replication
+        surplus = len(cached) - len(leaving) - most
         if surplus > 0:
             self._uncache(block_id, length_bytes or 0, surplus)
         pending = self._pending_on.get(block_id, {})
         missing = replication - len(cached) - len(pending)
         if missing > 0 and length_bytes is not None:
-            self._cache(block_id, length_bytes, missing, holders)
+            missing -= self._cache(block_id, length_bytes, missing, holders)
+            if missing:
+                short.update(self._too_full(block_id, length_bytes, holders))
+
+    def _settle_extra(
+        self, block_id: int, replication: int, extra: int, short: Collection[CachingNode]
+    ) -> None:
+        """More often than directives ask for; but what is on datanodes that are `short` of memory
+        gives way."""
+        length_bytes = self._view.length_bytes(block_id)
+        if length_bytes is None:
+            return
+        cached = self._cached_on.get(block_id, {})
+        pending = list(self._pending_on.get(block_id, ()))
+        staying = [node for node in cached if block_id not in self._nodes[node].to_uncache]
+        spare = len(staying) + len(pending) - replication
+        giving_way = [node for node in (*pending, *staying) if node in short][: max(spare, 0)]
+        for node in giving_way:
+            if node in cached:
+                self._nodes[node].order_uncache(block_id, length_bytes)
+            else:
+                self._drop_pending(block_id, node)
+        missing = extra - spare
+        if missing <= 0 or giving_way:
+            return
+        for node in cached:
+            mine = self._nodes[node]
+            if not missing or node in short or block_id not in mine.to_uncache:
+                continue
+            # It is there yet; the room that its leaving makes may be planned with already.
+            if mine.room(node) >= length_bytes:
+                mine.drop_uncache(block_id)
+                missing -= 1
+        holders = [node for node in self._view.holders(block_id) if node not in short]
+        self._cache(block_id, length_bytes, missing, holders)
+
+    def _too_full(
+        self, block_id: int, length_bytes: int, holders: Iterable[CachingNode]
+    ) -> Iterator[CachingNode]:
+        """The datanodes that would cache it if others made room there."""
+        for node in holders:
+            if node.cache_capacity_bytes >= length_bytes:
+                mine = self._nodes.get(node)
+                if mine is None or not (block_id in mine.cached or block_id in mine.to_cache):
+                    yield node
 
     def _drop_pending(self, block_id: int, node: CachingNode) -> None:
         self._nodes[node].drop_cache(block_id)
@@ -327,9 +425,9 @@ class CachePlanner:
 
     def _cache(
         self, block_id: int, length_bytes: int, count: int, holders: Sequence[CachingNode]
-    ) -> None:
+    ) -> int:
         """On datanodes that have the block and memory for it: by chance, with the share of its
-        memory that is free as the weight, and on stale ones last."""
+        memory that is free as the weight, and on stale ones last. On how many."""
         cached = self._cached_on.get(block_id, {})
         pending = self._pending_on.get(block_id, {})
         fresh: list[tuple[CachingNode, int]] = []
@@ -342,14 +440,15 @@ class CachePlanner:
             if room >= length_bytes and node.cache_capacity_bytes > 0:
                 weight = max(1, room * 1_000_000 // node.cache_capacity_bytes)
                 (stale if self._view.is_stale(node) else fresh).append((node, weight))
-        for _ in range(count):
+        for done in range(count):
             from_these = fresh or stale
             if not from_these:
-                return
+                return done
             place = self._draw([weight for _, weight in from_these])
             node, _ = from_these.pop(place)
             self._nodes.setdefault(node, _OnNode()).order_cache(block_id, length_bytes)
             self._pending_on.setdefault(block_id, {})[node] = None
+        return count
 
     def _draw(self, weights: list[int]) -> int:
         ticket = self._dice.randrange(sum(weights))

@@ -66,6 +66,9 @@ class CacheView:
     def wall_ms(self) -> int:
         return self._clock.wall_ms()
 
+    def monotonic_ms(self) -> int:
+        return self._clock.monotonic_ms()
+
 
 def _cacheable(file: File) -> CacheableFile:
     blocks = file.blocks

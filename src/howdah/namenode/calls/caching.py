@@ -6,17 +6,22 @@ is cached for them.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+import logging
+from collections.abc import Generator, Iterable, Mapping
 from typing import Final
 
 from howdah.namenode.blocks.block_map import BlockMap
 from howdah.namenode.blocks.datanodes import Datanode, DatanodeRegistry
+from howdah.namenode.caching.adaptive import Adaptive
 from howdah.namenode.caching.planner import MOST_REPORTED, CachePlanner, CachingNode, Dice
 from howdah.namenode.calls.cache_view import CacheView, Clock
 from howdah.namenode.tree.namespace import Namespace
 
 NEWS_MS: Final = 1000
 """Reports of datanodes alone are no reason for more than one rescan in this time."""
+
+
+log = logging.getLogger(__name__)
 
 
 class Caching:
@@ -33,9 +38,13 @@ class Caching:
         enabled: bool,
         refresh_ms: int,
         retry_ms: int,
+        adaptive: Adaptive | None,
     ) -> None:
+        """With `adaptive` hot blocks are cached more often than directives ask for."""
         self.view: Final = CacheView(namespace, blocks, datanodes, clock)
-        self.planner: Final = CachePlanner(namespace.caching, self.view, dice, retry_ms=retry_ms)
+        self.planner: Final = CachePlanner(
+            namespace.caching, self.view, dice, retry_ms=retry_ms, adaptive=adaptive
+        )
         self.enabled = enabled
         self._clock = clock
         self._refresh_ms = refresh_ms
@@ -73,6 +82,13 @@ class Caching:
         planner = self.planner
         return planner.cached_on(block_id) if planner.caches_something else ()
 
+    def read(self, block_ids: Iterable[int]) -> None:
+        """The active namenode has told somebody where these blocks are, who is to read them."""
+        if self.planner.adaptive is not None and self.planner.caches_something:
+            now_ms = self._clock.monotonic_ms()
+            for block_id in block_ids:
+                self.planner.read(block_id, now_ms)
+
     def round(self) -> Generator[None, None, None] | None:
         """A rescan in slices, if one is due: something was changed, or time has passed."""
         planner = self.planner
@@ -90,7 +106,26 @@ class Caching:
 
     def _rescan(self) -> Generator[None, None, None]:
         self._scanned_ms = self._clock.monotonic_ms()
+        adaptive = self.planner.adaptive
+        before = {} if adaptive is None else adaptive.extra
         yield from self.planner.rescan()
+        if adaptive is not None and adaptive.extra != before:
+            _log_hot(adaptive, before)
 
     def _age_ms(self) -> int:
         return self._clock.monotonic_ms() - self._scanned_ms
+
+
+def _log_hot(adaptive: Adaptive, before: Mapping[int, int]) -> None:
+    extra = adaptive.extra
+    changed = [b for b in {**before, **extra} if before.get(b, 0) != extra.get(b, 0)]
+    shown = ", ".join(f"blk_{b}: {before.get(b, 0)} -> {extra.get(b, 0)}" for b in changed[:5])
+    log.info(
+        "hot blocks: %d of them are to have %d cached replicas more than their directives ask for "
+        "(howdah.cache.adaptive); %d have changed: %s%s",
+        len(extra),
+        sum(extra.values()),
+        len(changed),
+        shown,
+        ", …" if len(changed) > 5 else "",
+    )

@@ -32,6 +32,7 @@ from howdah.namenode.blocks.policies import BY_DEFAULT, Policy
 from howdah.namenode.blocks.reconstruction import Reconstruction, Streams
 from howdah.namenode.blocks.safe_mode import SafeMode
 from howdah.namenode.blocks.topology import RackMap
+from howdah.namenode.caching.adaptive import Adaptive
 from howdah.namenode.calls.caching import Caching
 from howdah.namenode.calls.permissions import Access, Identity, Permissions
 from howdah.namenode.calls.retry_cache import RetryCache
@@ -142,6 +143,10 @@ class Settings:
     cache_retry_ms: int = 30_000
     cache_pools_limit: int = 100
     cache_directives_limit: int = 100
+    cache_adaptive: bool = False
+    """Whether hot blocks are cached more often than directives ask for."""
+    cache_half_life_ms: int = 60_000
+    cache_reads_per_replica: int = 100
 
 
 @dataclass(slots=True)
@@ -245,6 +250,9 @@ class Core:
             enabled=settings.caching_enabled,
             refresh_ms=settings.cache_refresh_ms,
             retry_ms=settings.cache_retry_ms,
+            adaptive=Adaptive(settings.cache_half_life_ms, settings.cache_reads_per_replica)
+            if settings.cache_adaptive
+            else None,
         )
         self.retry_cache = RetryCache(settings.retry_cache_expiry_ms)
         namespace.follow_blocks(self.blocks.follow)

@@ -149,7 +149,9 @@ class Queries:
         file = core.require_file(found)
         core.permissions.check_readable(who, file)
         if isinstance(file, SnapshotFile):
-            return self._locations_then(file, offset_bytes, length_bytes, caller.address)
+            then = self._locations_then(file, offset_bytes, length_bytes, caller.address)
+            self._count_reads(then)
+            return then
         self._touch(found.path, file)
         found_blocks = self._locations(file, offset_bytes, length_bytes, caller.address)
         if not all(located.places for located in found_blocks.blocks):
@@ -157,7 +159,13 @@ class Queries:
             if not core.writable:
                 raise errors.ObserverRetryOnActive(f"Zero blocklocations for {path}")
             core.safe_mode.check(f"Zero blocklocations for {path}")
+        self._count_reads(found_blocks)
         return found_blocks
+
+    def _count_reads(self, found: Locations) -> None:
+        core = self._core
+        if core.settings.cache_adaptive and core.writable:
+            core.caching.read(located.block.block_id for located in found.blocks)
 
     def all_locations(self, file: File, client_ip: str) -> Locations:
         """Of the whole file, for a listing: that does not count as reading it."""

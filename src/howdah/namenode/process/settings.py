@@ -118,6 +118,9 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
         cache_retry_ms=_ms(conf.get(keys.DFS_NAMENODE_PATH_BASED_CACHE_RETRY_INTERVAL_MS)),
         cache_pools_limit=conf.get(keys.DFS_NAMENODE_LIST_CACHE_POOLS_NUM_RESPONSES),
         cache_directives_limit=conf.get(keys.DFS_NAMENODE_LIST_CACHE_DIRECTIVES_NUM_RESPONSES),
+        cache_adaptive=conf.get(keys.HOWDAH_CACHE_ADAPTIVE),
+        cache_half_life_ms=max(_ms(conf.get(keys.HOWDAH_CACHE_ADAPTIVE_HALF_LIFE)), 1),
+        cache_reads_per_replica=conf.get(keys.HOWDAH_CACHE_ADAPTIVE_READS),
         retry_cache_expiry_ms=_ms(conf.get(keys.DFS_NAMENODE_RETRYCACHE_EXPIRYTIME_MILLIS)),
     )
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from howdah.namenode.caching.adaptive import Adaptive
 from howdah.namenode.caching.planner import CacheableFile, CachePlanner, CachingNode
 from howdah.namenode.caching.pools import NEVER_MS, UNLIMITED, CachePools
 from howdah.storage.edits import cache_edits as ce
@@ -61,13 +62,20 @@ class World:
     def wall_ms(self) -> int:
         return self.now_ms
 
+    def monotonic_ms(self) -> int:
+        return self.now_ms
+
 
 class Cluster:
-    def __init__(self, nodes: int = 3, retry_ms: int = 30_000) -> None:
+    def __init__(
+        self, nodes: int = 3, retry_ms: int = 30_000, adaptive: Adaptive | None = None
+    ) -> None:
         self.world = World()
         self.pools = CachePools()
         self.nodes = [Node(f"dn{n}") for n in range(nodes)]
-        self.planner = CachePlanner(self.pools, self.world, random.Random(7), retry_ms=retry_ms)
+        self.planner = CachePlanner(
+            self.pools, self.world, random.Random(7), retry_ms=retry_ms, adaptive=adaptive
+        )
         self.now_ms = 0
         self.pool("p")
 
@@ -117,6 +125,10 @@ class Cluster:
             self.rescan()
             for node in self.nodes:
                 self.obey(node)
+
+    def read(self, block: int, times: int) -> None:
+        for _ in range(times):
+            self.planner.read(block, self.world.now_ms)
 
     def copies(self, block: int) -> int:
         return sum(block in node.cached for node in self.nodes)
@@ -301,6 +313,102 @@ def test_a_pool_at_its_limit_caches_the_files_that_fit() -> None:
     assert cluster.planner.of_pool(pool) == figures
 
 
+def adapting(nodes: int = 3) -> Cluster:
+    """Ten reads are a replica's share, and half of them are forgotten in a second."""
+    return Cluster(nodes, adaptive=Adaptive(1000, 10))
+
+
+@pytest.mark.req("LM-026")
+def test_a_hot_block_is_cached_more_often_until_it_cools() -> None:
+    cluster = adapting()
+    cluster.file("/a", 1, 2)
+    cluster.directive(1, "/a")
+    cluster.settle()
+    cluster.read(1, 25)
+    cluster.settle()
+    assert (cluster.copies(1), cluster.copies(2)) == (3, 1)
+    cluster.world.now_ms += 1500
+    cluster.settle()
+    assert (cluster.copies(1), cluster.copies(2)) == (2, 1)
+    cluster.world.now_ms += 1500
+    cluster.settle()
+    assert (cluster.copies(1), cluster.copies(2)) == (1, 1)
+
+
+@pytest.mark.req("LM-026")
+def test_what_no_directive_asks_for_is_not_cached_however_hot() -> None:
+    cluster = adapting()
+    cluster.file("/a", 1)
+    cluster.file("/b", 2)
+    cluster.directive(1, "/b")
+    cluster.settle()
+    cluster.read(1, 100)
+    cluster.read(2, 100)
+    cluster.settle()
+    assert (cluster.copies(1), cluster.copies(2)) == (0, 3)
+    cluster.remove(1)
+    cluster.settle()
+    assert cluster.copies(2) == 0
+    assert cluster.planner.is_idle
+
+
+@pytest.mark.req("LM-026")
+def test_what_is_cached_for_heat_counts_against_the_limit_of_its_pool() -> None:
+    cluster = adapting()
+    cluster.pool("small", 3 * BLOCK)
+    cluster.file("/a", 1)
+    cluster.file("/b", 2)
+    cluster.directive(1, "/a", pool="small")
+    cluster.directive(2, "/b")
+    cluster.settle()
+    cluster.read(1, 100)
+    cluster.settle()
+    assert cluster.copies(1) == 3
+    cluster.file("/c", 3)
+    cluster.directive(3, "/c", pool="small")
+    cluster.settle()
+    assert (cluster.copies(1), cluster.copies(3)) == (2, 1)
+
+
+@pytest.mark.req("LM-026")
+def test_heat_takes_no_memory_that_a_directive_wants() -> None:
+    cluster = adapting()
+    for node in cluster.nodes:
+        node.cache_capacity_bytes = BLOCK
+    cluster.file("/a", 1)
+    cluster.directive(1, "/a")
+    cluster.settle()
+    cluster.read(1, 1000)
+    cluster.settle()
+    assert cluster.copies(1) == 3
+    (first, second, _) = cluster.nodes
+    cluster.file("/b", 2, on=(0,))
+    cluster.file("/b", 3, on=(1,))
+    cluster.directive(2, "/b")
+    cluster.settle()
+    assert (first.cached, second.cached) == ({2}, {3})
+    assert cluster.copies(1) == 1
+    for _ in range(3):
+        cluster.settle()
+        assert (first.cached, second.cached) == ({2}, {3}), "it stays so"
+
+
+@pytest.mark.req("LM-026")
+def test_a_replica_that_is_on_its_way_out_stays_if_the_block_is_hot_again() -> None:
+    cluster = adapting()
+    cluster.file("/a", 1)
+    cluster.directive(1, "/a")
+    cluster.settle()
+    cluster.read(1, 25)
+    cluster.settle()
+    cluster.world.now_ms += 10_000
+    cluster.rescan()
+    assert sum(len(cluster.planner._nodes[node].to_uncache) for node in cluster.nodes) == 2
+    cluster.read(1, 25)
+    cluster.rescan()
+    assert [cluster.planner.orders(node, 0) for node in cluster.nodes] == [([], [])] * 3
+
+
 def test_long_work_is_cut_into_slices() -> None:
     cluster = Cluster()
     for block in range(3000):
@@ -313,9 +421,11 @@ class AnyHistory(RuleBasedStateMachine):
     """Files, directives, datanodes and reports come and go in any order, rescans run beside
     each other; then everything is left alone, and the plan comes true."""
 
+    adaptive: Adaptive | None = None
+
     def __init__(self) -> None:
         super().__init__()
-        self.cluster = Cluster(4)
+        self.cluster = Cluster(4, adaptive=self.adaptive)
         for node in self.cluster.nodes:
             node.cache_capacity_bytes = 4 * BLOCK
         self.numbers = iter(range(1, 10_000))
@@ -404,12 +514,46 @@ class AnyHistory(RuleBasedStateMachine):
             if directive.expiry_ms > cluster.world.now_ms:
                 for file in cluster.world.files(directive.path):
                     for block, _ in file.blocks:
-                        most = min(directive.replication, len(cluster.world.held[block]))
-                        wanted[block] = max(wanted.get(block, 0), most)
+                        wanted[block] = max(wanted.get(block, 0), directive.replication)
+        for block, replication in wanted.items():
+            most = replication + self.extra(block)
+            wanted[block] = min(most, len(cluster.world.held[block]))
         have = {block: cluster.copies(block) for node in cluster.nodes for block in node.cached}
         assert have == wanted
 
+    def extra(self, block: int) -> int:
+        """Cached replicas that the block has earned beside what directives ask for."""
+        return 0
 
+
+class AnyReads(AnyHistory):
+    """Besides blocks are read, so that some are hot; to begin with, some are cached."""
+
+    def __init__(self) -> None:
+        self.adaptive = Adaptive(100, 5)
+        super().__init__()
+        for block in (1, 2, 3):
+            self.cluster.file("d", block, on=(0, 1, 2, 3))
+        self.cluster.directive(next(self.numbers), "d")
+        self.cluster.settle()
+
+    @rule(blocks=st.sets(st.integers(1, 5), min_size=1), times=st.integers(5, 40))
+    def read(self, blocks: set[int], times: int) -> None:
+        for block in sorted(blocks):
+            self.cluster.read(block, times)
+
+    def teardown(self) -> None:
+        for block, times in ((1, 30), (2, 8)):
+            self.cluster.read(block, times)
+        super().teardown()
+
+    def extra(self, block: int) -> int:
+        assert self.adaptive is not None
+        return self.adaptive.extra.get(block, 0)
+
+
+TestAnyReads = AnyReads.TestCase
+TestAnyReads.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
 TestAnyHistory = AnyHistory.TestCase
 TestAnyHistory.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
 

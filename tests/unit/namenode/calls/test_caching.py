@@ -164,3 +164,60 @@ class TestSwitchedOff:
         node.cache_report()
         assert list(client.locations("/d/a").blocks[0].isCached) == [False]
         assert stats(client).bytesNeeded == 1000
+
+
+@pytest.mark.req("LM-026")
+class TestAdaptive:
+    @pytest.fixture
+    def settings(self) -> Settings:
+        return Settings(
+            "",
+            min_block_size_bytes=512,
+            block_size_bytes=1024,
+            cache_adaptive=True,
+            cache_half_life_ms=60_000,
+            cache_reads_per_replica=5,
+        )
+
+    def test_a_block_that_is_read_much_is_cached_more_often_and_less_when_it_cools(
+        self, client: Any, nodes: list[InMemoryDatanode], namenode: InMemoryNamenode, cached: int
+    ) -> None:
+        hot = int(client.write("/d/b", 500, replication=3).blocks[0].block_id)
+        self.settle(namenode, nodes)
+        assert self.copies(nodes, hot) == 1
+        for _ in range(21):
+            client.locations("/d/b")
+        self.settle(namenode, nodes)
+        assert self.copies(nodes, hot) == 3
+        assert self.copies(nodes, cached) == 1
+        assert stats(client).bytesCached == 1500
+        namenode.tick(300_000)
+        self.settle(namenode, nodes)
+        assert self.copies(nodes, hot) == 1
+
+    def test_what_a_standby_answers_heats_nothing(
+        self, client: Any, nodes: list[InMemoryDatanode], namenode: InMemoryNamenode, cached: int
+    ) -> None:
+        self.settle(namenode, nodes)
+        adaptive = namenode.core.caching.planner.adaptive
+        assert adaptive is not None
+        namenode.core.writable = False
+        client.locations("/d/a")
+        assert len(adaptive.heat) == 0
+        namenode.core.writable = True
+        client.locations("/d/a")
+        assert adaptive.heat.blocks() == [cached]
+        namenode.core.caching.role_changed()
+        assert len(adaptive.heat) == 0
+
+    @staticmethod
+    def settle(namenode: InMemoryNamenode, nodes: list[InMemoryDatanode]) -> None:
+        namenode.core.tick()
+        for _ in range(2):
+            namenode.tick(30_000)
+            for node in nodes:
+                node.cache()
+
+    @staticmethod
+    def copies(nodes: list[InMemoryDatanode], block_id: int) -> int:
+        return sum(block_id in node.cached for node in nodes)
