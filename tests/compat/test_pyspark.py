@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from howdah.fs.api import FileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 
@@ -346,6 +347,35 @@ def test_every_block_of_a_file_is_a_split_where_the_block_is(
     found = preferred_locations(spark, spark.sparkContext.textFile(path, 1)._jrdd.rdd())
     assert found == [set(block.hosts) for block in fs.block_locations(path)]
     assert len(found) == 4
+
+
+@pytest.mark.req("FS-039", "FS-040")
+def test_tasks_are_told_the_datanode_that_has_a_lookup_table_in_memory(spark: Any) -> None:
+    conf: dict[str, str | int | float | bool] = {
+        "dfs.datanode.max.locked.memory": 1 << 20,
+        "dfs.heartbeat.interval": "200ms",
+    }
+    # With racks the datanodes have names that Spark looks at.
+    with MiniCluster(datanodes=2, racks=["/a", "/b"], conf=conf) as cluster:
+        with cluster.connect() as fs:
+            assert isinstance(fs, HdfsFileSystem)
+            with fs.create("/table", replication=2) as out:
+                out.write(b"1 one\n2 two\n3 three\n")
+            fs.add_cache_pool("tables", group="g")
+            fs.add_cache_directive("/table", "tables")
+
+            def is_set() -> bool:
+                (block,) = fs.block_locations("/table")
+                return (len(block.hosts), len(block.cached_hosts)) == (2, 1)
+
+            wait_until(is_set, 60)
+            (block,) = fs.block_locations("/table")
+        table = spark.sparkContext.textFile(f"{cluster.uri}/table", 1)
+        places = spark.sparkContext._jsc.sc().getPreferredLocs(table._jrdd.rdd(), 0)
+        told = {places.apply(number).toString() for number in range(places.size())}
+        (cached,) = block.cached_hosts
+        assert told == {f"hdfs_cache_{cached}", *set(block.hosts) - {cached}}
+        assert table.collect() == ["1 one", "2 two", "3 three"]
 
 
 # -- Python workers -----------------------------------------------------------------------------
