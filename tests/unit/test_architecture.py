@@ -133,6 +133,8 @@ SHELLS = {
         "process.settings",
         "process.sharing",
         "process.upgrading",
+        "webhdfs.calls",
+        "webhdfs.pages",
     },
     "rpc": {"client", "identity", "notices", "server", "threaded", "wrong_port"},
     "storage": {
@@ -232,6 +234,7 @@ PURE = {
         "jmx",
         "segment_transfer",
         "status",
+        "webhdfs",
     },
 }
 # And of what lies at the bottom of the house:
@@ -309,6 +312,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "failover": BOTTOM | {"rpc", "storage"},
     # The pages that servers show: they are given what they say.
     "web": BOTTOM,
+    # Clients that speak HTTP to others.
+    "gateway": BOTTOM | {"fs", "web"},
     "client": BOTTOM | {"rpc", "transfer"},
     "fs": BOTTOM | {"client", "rpc", "transfer"},
     "balancer": BOTTOM | {"fs", "rpc", "transfer"},
@@ -338,6 +343,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "datanode",
         "failover",
         "fs",
+        "gateway",
         "java",
         "journalnode",
         "local",
@@ -400,6 +406,7 @@ ROOMS = {
         "writing",
         "fsck",
         "protocols",
+        "webhdfs",
         "audit",
         "journal",
         "quorum",
@@ -422,6 +429,7 @@ ROOMS = {
         "namespaces",
     ),
     "storage": ("edits", "image", "viewers"),
+    "web": ("webhdfs",),
     # What users get, and on top what is for our own tests alone.
     "testing": ("contract", "simulator", "internal"),
 }

@@ -20,6 +20,7 @@ from howdah.cli.arguments.usage import UsageError
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
+    from howdah.gateway.files import FileGateway
 
 _log = logging.getLogger(__name__)
 
@@ -251,10 +252,21 @@ def datanode(argv: list[str], conf: Configuration) -> int:
     options = parser.parse_args(argv)
     log_to_stderr(options.log_level, options.log)
     check_configuration(conf)
+    from howdah import keys
     from howdah.datanode.server import run
 
+    def make_files() -> FileGateway:
+        from howdah.gateway.files import FileGateway
+
+        return FileGateway(conf)
+
     rolls_back = options.rollback or options.rollingupgrade == "rollback"
-    return run(conf, options.ready_file, rolls_back=rolls_back)
+    return run(
+        conf,
+        options.ready_file,
+        rolls_back=rolls_back,
+        make_files=make_files if conf.get(keys.DFS_WEBHDFS_ENABLED) else None,
+    )
 
 
 def zookeeper(argv: list[str], conf: Configuration) -> int:

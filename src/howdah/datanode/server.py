@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 from howdah import errors
 from howdah.config import Configuration
 from howdah.datanode.keeper.keeper import AGAIN, Keeper
+from howdah.datanode.keeper.pages import Files
 from howdah.transfer import checksum
 
 log = logging.getLogger(__name__)
 
 
-def run(conf: Configuration, ready_file: Path | None = None, *, rolls_back: bool = False) -> int:
+def run(
+    conf: Configuration,
+    ready_file: Path | None = None,
+    *,
+    rolls_back: bool = False,
+    make_files: Callable[[], Files] | None = None,
+) -> int:
     """Run a datanode until SIGTERM or SIGINT; the exit status.
 
     Writes `ready_file` (JSON: pid, role, data, ipc, uuid) once it has registered
     and its first block report is taken. With `rolls_back` its directories follow a
-    namenode that was rolled back.
+    namenode that was rolled back. `make_files` makes what answers WebHDFS.
     """
     slower = checksum.without_kernel()
     if slower:
@@ -26,7 +34,7 @@ def run(conf: Configuration, ready_file: Path | None = None, *, rolls_back: bool
     try:
         status = AGAIN
         while status == AGAIN:
-            status = Keeper(conf, ready_file, rolls_back=rolls_back).run()
+            status = Keeper(conf, ready_file, rolls_back=rolls_back, make_files=make_files).run()
         return status
     except errors.HowdahError as error:
         log.error("the datanode cannot start: %s", error)

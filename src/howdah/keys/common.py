@@ -98,6 +98,14 @@ HADOOP_SECURITY_GROUPS_CACHE_SECS = duration(
 HADOOP_HTTP_STATICUSER_USER = string(
     "hadoop.http.staticuser.user", "dr.who", "Who a nameless visitor of the web pages is."
 )
+DFS_WEBHDFS_ENABLED = boolean(
+    "dfs.webhdfs.enabled", True, "Whether namenodes and datanodes answer WebHDFS."
+)
+DFS_WEBHDFS_USER_PROVIDER_USER_PATTERN = string(
+    "dfs.webhdfs.user.provider.user.pattern",
+    "^[A-Za-z_][A-Za-z0-9._-]*[$]?$",
+    "What `user.name` of WebHDFS may look like.",
+)
 NET_TOPOLOGY_NODE_SWITCH_MAPPING_IMPL = string(
     "net.topology.node.switch.mapping.impl",
     "org.apache.hadoop.net.ScriptBasedMapping",

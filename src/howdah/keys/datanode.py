@@ -23,7 +23,9 @@ DFS_DATANODE_IPC_ADDRESS = address(
     "dfs.datanode.ipc.address", "127.0.0.1:9867", "Where a datanode answers RPC."
 )
 DFS_DATANODE_HTTP_ADDRESS = address(
-    "dfs.datanode.http.address", "127.0.0.1:9864", "Where a datanode answers `/jmx` and `/conf`."
+    "dfs.datanode.http.address",
+    "127.0.0.1:9864",
+    "Where a datanode answers WebHDFS, `/jmx` and `/conf`.",
 )
 DFS_DATANODE_HOSTNAME = optional_string(
     "dfs.datanode.hostname", "The name that a datanode registers under; else the system's."

@@ -222,7 +222,7 @@ dfs.webhdfs.rest-csrf.browser-useragents-regex dfs.webhdfs.rest-csrf.custom-head
 dfs.webhdfs.rest-csrf.enabled dfs.webhdfs.rest-csrf.methods-to-ignore
 dfs.webhdfs.socket.connect-timeout dfs.webhdfs.socket.read-timeout
 dfs.webhdfs.ugi.expire.after.access dfs.webhdfs.use.ipc.callq
-dfs.webhdfs.user.provider.user.pattern dfs.xframe.enabled dfs.xframe.value file.blocksize
+dfs.xframe.enabled dfs.xframe.value file.blocksize
 file.client-write-packet-size file.replication file.stream-buffer-size
 fs.AbstractFileSystem.abfs.impl fs.AbstractFileSystem.abfss.impl fs.AbstractFileSystem.adl.impl
 fs.AbstractFileSystem.file.impl fs.AbstractFileSystem.ftp.impl fs.AbstractFileSystem.gs.impl

@@ -60,7 +60,6 @@ WITHOUT_EFFECT: dict[str, str] = {
             "dfs.blockreport.incremental.intervalMsec",
         ),
         "slow reads and writes are not logged": ("dfs.client.slow.io.warning.threshold.ms",),
-        "pages ask for no name": ("hadoop.http.staticuser.user",),
     }.items()
     for name in names
 }

@@ -22,6 +22,7 @@ import signal
 import socket
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -60,7 +61,7 @@ from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.keeper.lifeline import lifeline_interval_s
 from howdah.datanode.keeper.namenode_actor import ActorSettings
 from howdah.datanode.keeper.nameservices import Nameservices
-from howdah.datanode.keeper.pages import Pages, beans
+from howdah.datanode.keeper.pages import Files, Pages, beans
 from howdah.datanode.keeper.reconfiguration import Reconfiguration
 from howdah.datanode.process.data_process import DataProcess, Inheritance
 from howdah.datanode.replicas.replicas import ReplicaMap
@@ -88,9 +89,15 @@ class Keeper:
     """One datanode, seen from its parent process."""
 
     def __init__(
-        self, conf: Configuration, ready_file: Path | None, *, rolls_back: bool = False
+        self,
+        conf: Configuration,
+        ready_file: Path | None,
+        *,
+        rolls_back: bool = False,
+        make_files: Callable[[], Files] | None = None,
     ) -> None:
         self._conf = conf
+        self._make_files = make_files
         self._rolls_back = rolls_back
         self._ready_file = ready_file
         self._settings = DataSettings.of(conf)
@@ -185,6 +192,7 @@ class Keeper:
             lambda: beans(
                 self._inventory, gauges, self._settings.memory_bytes, self._uuid, self._name()
             ),
+            self._make_files,
         )
         self._info_port = self._pages.start(conf.get(keys.DFS_DATANODE_HTTP_ADDRESS))
         self._cached = CachedBlocks()

@@ -1,4 +1,4 @@
-"""What a datanode answers over HTTP: `/jmx` and `/conf` (shell).
+"""What a datanode answers over HTTP: WebHDFS, `/jmx` and `/conf` (shell).
 
 DatanodeHttpServer in Hadoop, with the beans DataNodeActivity, FSDatasetState and DataNodeInfo. On
 threads of the keeper: no page costs the data process its time.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, Protocol
 
 from howdah import defects, errors, keys
 from howdah.config import Configuration
@@ -20,7 +21,8 @@ from howdah.kinds import Address
 from howdah.web import configuration, jmx
 from howdah.web.configuration import Property
 from howdah.web.http import Request, Response, plain
-from howdah.web.server import HttpServer
+from howdah.web.server import Exchange, HttpServer
+from howdah.web.webhdfs.parameters import is_webhdfs
 
 log = logging.getLogger(__name__)
 
@@ -90,10 +92,25 @@ def configured(conf: Configuration) -> Iterator[Property]:
             yield Property(name, value, conf.source(name))
 
 
+class Files(Protocol):
+    """Answers WebHDFS. It is a client, which servers do not know: whoever starts the datanode
+    says how one is made, which happens at the first request."""
+
+    def answer(self, request: Request) -> Exchange: ...
+
+
 class Pages:
     """Of one datanode."""
 
-    def __init__(self, conf: Configuration, found: Callable[[], list[jmx.Bean]]) -> None:
+    def __init__(
+        self,
+        conf: Configuration,
+        found: Callable[[], list[jmx.Bean]],
+        make_files: Callable[[], Files] | None = None,
+    ) -> None:
+        self._make_files = make_files
+        self._files: Files | None = None
+        self._lock = threading.Lock()
         self._conf = conf
         self._found = found
         self._server = HttpServer(self.answer, timeout_s=_TIMEOUT_S)
@@ -111,7 +128,12 @@ class Pages:
         """No page is answered any more, and the port is free."""
         self._server.stop()
 
-    def answer(self, request: Request) -> Response:
+    def answer(self, request: Request) -> Response | Exchange:
+        if self._make_files is not None and is_webhdfs(request.path):
+            with self._lock:
+                if self._files is None:
+                    self._files = self._make_files()
+            return self._files.answer(request)
         if request.method not in ("GET", "HEAD"):
             return plain(405, "only GET and HEAD are answered")
         if request.path == configuration.PATH:

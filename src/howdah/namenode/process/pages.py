@@ -1,6 +1,6 @@
 """What the namenode answers over HTTP (shell): Hadoop's NameNodeHttpServer.
 
-Images and segments, `/fsck`, `/jmx`, `/conf`, and the status page.
+WebHDFS, images and segments, `/fsck`, `/jmx`, `/conf`, and the status page.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from howdah.namenode.ha.states import HAContext
 from howdah.namenode.process import fsck_pages
 from howdah.namenode.process.fsck_pages import FsckPages
 from howdah.namenode.process.status import Surroundings, namenode_status
+from howdah.namenode.webhdfs.pages import WebHdfs
 from howdah.storage.version import NamenodeVersion
 from howdah.web import configuration, image_transfer, jmx
 from howdah.web.configuration import Property
@@ -28,6 +29,7 @@ from howdah.web.status import (
     NamenodeStatus,
     respond,
 )
+from howdah.web.webhdfs.parameters import is_webhdfs
 
 
 class Pages:
@@ -45,8 +47,9 @@ class Pages:
         fsck: FsckPages,
         is_upgrade_finalized: Callable[[], bool],
         warnings: tuple[str, ...],
+        webhdfs: WebHdfs | None = None,
     ) -> None:
-        """`warnings` are shown on the status page."""
+        """`warnings` are shown on the status page. Without `webhdfs` that is switched off."""
         self._conf = conf
         self._core = core
         self._version = version
@@ -57,11 +60,14 @@ class Pages:
         self._fsck = fsck
         self._is_upgrade_finalized = is_upgrade_finalized
         self._warnings = warnings
+        self._webhdfs = webhdfs
         self._started_ms = core.clock.wall_ms()
         self.port = 0
         """Where clients call, once the namenode listens."""
 
     def answer(self, request: Request) -> Answer:
+        if self._webhdfs is not None and is_webhdfs(request.path):
+            return self._webhdfs.answer(request)
         if request.path == image_transfer.PATH:
             return self._images(request)
         if request.path == fsck_pages.PATH and request.method == "GET":

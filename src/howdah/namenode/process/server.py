@@ -88,6 +88,7 @@ from howdah.namenode.protocols.ha_service import HAService
 from howdah.namenode.protocols.namenode import NamenodeProtocol
 from howdah.namenode.protocols.refresh import refresh_services
 from howdah.namenode.rounds import Round
+from howdah.namenode.webhdfs.pages import webhdfs_of
 from howdah.namenode.writing.block_recovery import BlockRecovery
 from howdah.namenode.writing.lease_recovery import LeaseRecovery
 from howdah.namenode.writing.scrubbing import LazyPersistScrubber
@@ -136,6 +137,7 @@ class Namenode:
         self._stop = asyncio.Event()
         self._failure: str | None = None
         self._lifeline: LifelineServer | None = None
+        self._on_loop = on_loop(daemons.poster(loop))
         self.context = HAContext()
         outside = Loop(loop.call_soon_threadsafe, loop.call_later)
         groups = groups_from(conf)
@@ -293,11 +295,16 @@ class Namenode:
             ),
             storage.is_upgrade_finalized,
             (stranger_warning,) if stranger_warning else (),
+            webhdfs_of(
+                *(conf, core, self.registry, known_groups, barrier),
+                *(daemons.poster(loop), loop.call_soon, self._on_loop),
+                port=lambda: self._pages.port,
+            ),
         )
         self._http = HttpServer(
             self._pages.answer,
             timeout_s=conf.get(keys.DFS_IMAGE_TRANSFER_TIMEOUT),
-            run=on_loop(daemons.poster(loop)),
+            run=self._on_loop,
         )
 
         # What happens by itself: in every role, and in each.

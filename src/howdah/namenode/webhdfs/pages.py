@@ -1,0 +1,148 @@
+"""`/webhdfs/v1` of the namenode (shell): Hadoop's NamenodeWebHdfsMethods.
+
+What an operation consists of is in `howdah.web.webhdfs`; here its steps are done one after the
+other, each on the loop, while what is in between is done on the connection's thread.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+
+from howdah import errors, keys
+from howdah.config import Configuration, namenode_address
+from howdah.namenode.calls.core import Core
+from howdah.namenode.protocols.client import PROTOCOL
+from howdah.namenode.webhdfs.calls import Post, RestCalls
+from howdah.namenode.webhdfs.choosing import choose
+from howdah.rpc.server import Admission, Barrier
+from howdah.rpc.service import Registry
+from howdah.web.channel import Channel
+from howdah.web.http import Request, Response
+from howdah.web.server import Exchange, Run
+from howdah.web.webhdfs.changes import CHANGES
+from howdah.web.webhdfs.faults import refused
+from howdah.web.webhdfs.parameters import Asked, asked, check_origin
+from howdah.web.webhdfs.reads import READS
+from howdah.web.webhdfs.redirects import REDIRECTED, redirect
+from howdah.web.webhdfs.steps import Rpc, Steps, Target
+
+log = logging.getLogger(__name__)
+
+
+class WebHdfs:
+    """Of one namenode."""
+
+    def __init__(
+        self,
+        core: Core,
+        calls: RestCalls,
+        run: Run,
+        namenode: Callable[[], str],
+        user_pattern: str,
+        default_user: str,
+    ) -> None:
+        """`run` does something on the loop; `namenode` is `host:port` for RPC; `default_user`
+        is whoever does not say his name."""
+        self._core = core
+        self._calls = calls
+        self._run = run
+        self._namenode = namenode
+        self._user_pattern = re.compile(user_pattern)
+        self._default_user = default_user
+
+    def answer(self, request: Request) -> Exchange:
+        return _Operation(self, request)
+
+    def do(self, request: Request, has_left: Callable[[], bool]) -> Response:
+        """The answer to a request, on its connection's thread."""
+        try:
+            check_origin(request)
+            wanted = asked(request, self._user_pattern)
+            user = self._user(wanted)
+            return self._drive(self._steps(wanted, user), user, request.peer, has_left)
+        except errors.HowdahError as error:
+            log.info(
+                "%s %s from %s is refused: %s", request.method, request.target, request.peer, error
+            )
+            return refused(error)
+
+    def _user(self, wanted: Asked) -> str:
+        """Who acts. Nobody may act for another, as over RPC."""
+        user = wanted.user or self._default_user
+        if wanted.acts_for is not None and wanted.acts_for != user:
+            raise errors.AuthorizationFailed(
+                f"User: {user} is not allowed to impersonate {wanted.acts_for}"
+            )
+        return user
+
+    def _steps(self, wanted: Asked, user: str) -> Steps:
+        if wanted.operation in REDIRECTED:
+            return redirect(wanted, user, self._namenode())
+        return (READS.get(wanted.operation) or CHANGES[wanted.operation])(wanted, user)
+
+    def _drive(
+        self, steps: Steps, user: str, address: str, has_left: Callable[[], bool]
+    ) -> Response:
+        try:
+            step = next(steps)
+            while True:
+                try:
+                    found = self._one(step, user, address, has_left)
+                except errors.HowdahError as error:
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(found)
+        except StopIteration as end:
+            response: Response = end.value
+            return response
+
+    def _one(
+        self, step: Rpc | Target, user: str, address: str, has_left: Callable[[], bool]
+    ) -> object:
+        if isinstance(step, Rpc):
+            return self._calls.call(user, address, step, has_left)
+        return self._run(lambda: choose(self._core, step, address))
+
+
+def webhdfs_of(
+    conf: Configuration,
+    core: Core,
+    registry: Registry,
+    admission: Admission,
+    barrier: Barrier,
+    post: Post,
+    soon: Post,
+    run: Run,
+    *,
+    port: Callable[[], int],
+) -> WebHdfs | None:
+    """As it is configured; None where it is switched off. `port` is the one for RPC, 0 before
+    the namenode listens."""
+    if not conf.get(keys.DFS_WEBHDFS_ENABLED):
+        return None
+    host, configured = namenode_address(conf)
+    return WebHdfs(
+        core,
+        RestCalls(PROTOCOL, registry, admission, barrier, post, soon),
+        run,
+        lambda: f"{host}:{port() or configured}",
+        conf.get(keys.DFS_WEBHDFS_USER_PROVIDER_USER_PATTERN),
+        conf.get(keys.HADOOP_HTTP_STATICUSER_USER),
+    )
+
+
+class _Operation:
+    """One request, as an exchange."""
+
+    def __init__(self, pages: WebHdfs, request: Request) -> None:
+        self._pages = pages
+        self._request = request
+        self._answer: Response | None = None
+
+    def run(self, channel: Channel) -> None:
+        self._answer = self._pages.do(self._request, channel.has_left)
+
+    def done(self) -> Response | None:
+        return self._answer

@@ -1,0 +1,110 @@
+"""Operations on the bytes of files: the namenode names a datanode that does them (pure).
+
+OPEN and GETFILECHECKSUM go to a datanode that has the block, APPEND to one that has the last
+block, CREATE to one that would get the first. The address tells the datanode who asks and
+which namenode to ask (`namenoderpcaddress`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+from howdah import errors
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.web.http import Response
+from howdah.web.webhdfs.parameters import PREFIX, Asked
+from howdah.web.webhdfs.steps import Rpc, Steps, Target, shown
+
+_PASSED: Final = {
+    "OPEN": ("offset", "length", "buffersize"),
+    "GETFILECHECKSUM": (),
+    "CREATE": (
+        *("permission", "unmaskedpermission", "overwrite", "replication", "blocksize"),
+        *("buffersize", "createparent", "createflag"),
+    ),
+    "APPEND": ("buffersize",),
+}
+REDIRECTED: Final = frozenset(_PASSED)
+_DECOMMISSIONED: Final = types_pb2.DatanodeInfoProto.DECOMMISSIONED
+
+
+def redirect(asked: Asked, user: str, namenode: str) -> Steps:
+    """`namenode` is `host:port` for RPC."""
+    if "//" in asked.path or not asked.path.startswith("/"):
+        raise errors.InvalidPath(f"Invalid path name {asked.path}")
+    node = yield from _CHOICES[asked.operation](asked)
+    query = {"op": asked.operation}
+    if asked.user is not None:
+        query["user.name"] = asked.user
+    query["namenoderpcaddress"] = namenode
+    for name in _PASSED[asked.operation]:
+        if asked.given.get(name):
+            query[name] = asked.given[name]
+    if asked.operation == "OPEN":
+        query.setdefault("offset", "0")
+    # That name means another machine to everybody else.
+    host = node.ipAddr if node.hostName in ("", "localhost") else node.hostName
+    where = f"[{host}]" if ":" in host else host
+    address = (
+        f"http://{where}:{node.infoPort}{PREFIX}{quote(asked.path, safe='/')}?{urlencode(query)}"
+    )
+    if asked.flag("noredirect"):
+        return shown({"Location": address})
+    return Response(307, {"Content-Type": "application/octet-stream", "Location": address})
+
+
+Choice = Generator[Rpc | Target, Any, types_pb2.DatanodeIDProto]
+
+
+def _of_new_block(asked: Asked) -> Choice:
+    size = asked.number("blocksize") if asked.operation == "CREATE" else None
+    node = yield Target(size, _excluded(asked))
+    assert isinstance(node, types_pb2.DatanodeIDProto), "that is what is asked for"
+    return node
+
+
+def _of_replica(asked: Asked) -> Choice:
+    path = asked.path
+    found = yield Rpc("getFileInfo", pb.GetFileInfoRequestProto(src=path))
+    if not found.HasField("fs"):
+        raise errors.PathNotFound(f"File {path} not found.")
+    length = found.fs.length
+    offset = max(length - 1, 0)
+    if asked.operation == "OPEN":
+        offset = asked.number("offset") or 0
+        if offset >= length > 0:
+            raise errors.RemoteError(
+                f"Offset={offset} out of the range [0, {length}); OPEN, path={path}"
+            )
+    if not length:
+        return (yield from _of_new_block(asked))
+    located = yield Rpc(
+        "getBlockLocations", pb.GetBlockLocationsRequestProto(src=path, offset=offset, length=1)
+    )
+    if not located.locations.blocks:
+        raise errors.RemoteError(f"Block could not be located. Path={path}, offset={offset}")
+    excluded = _excluded(asked)
+    for node in located.locations.blocks[0].locs:
+        names = {node.id.hostName, node.id.ipAddr}
+        names |= {f"{name}:{node.id.xferPort}" for name in names}
+        if node.adminState != _DECOMMISSIONED and not names & excluded:
+            chosen: types_pb2.DatanodeIDProto = node.id
+            return chosen
+    raise errors.RemoteError("No active and not excluded nodes contain this block")
+
+
+def _excluded(asked: Asked) -> frozenset[str]:
+    text = asked.values.get("excludedatanodes")
+    names = text.split(",") if isinstance(text, str) else []
+    return frozenset(name.strip() for name in names if name.strip())
+
+
+_CHOICES: Final[Mapping[str, Callable[[Asked], Choice]]] = {
+    "OPEN": _of_replica,
+    "GETFILECHECKSUM": _of_replica,
+    "APPEND": _of_replica,
+    "CREATE": _of_new_block,
+}

@@ -1,0 +1,46 @@
+"""How an operation is made of calls (pure).
+
+An operation is a generator: it yields a `Rpc` and gets the response, or yields `Target` and
+gets a datanode, and returns the answer. What a call raises is raised at its `yield`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from google.protobuf.message import Message
+
+from howdah.web.http import Response, answer
+from howdah.web.webhdfs.faults import JSON_TYPE
+from howdah.web.webhdfs.shown import dumped
+
+
+@dataclass(frozen=True, slots=True)
+class Rpc:
+    """A call of ClientProtocol."""
+
+    method: str
+    request: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A datanode that is to take a new block is wanted: Hadoop's chooseTarget4WebHDFS. The
+    answer is a DatanodeIDProto. `excluded` are hosts, or `host:port` of their data ports."""
+
+    block_size_bytes: int | None
+    excluded: frozenset[str] = field(default_factory=frozenset)
+
+
+Steps = Generator[Rpc | Target, Any, Response]
+EMPTY: Final = Response(200, {"Content-Type": "application/octet-stream"})
+
+
+def shown(value: object) -> Response:
+    return answer(200, dumped(value), JSON_TYPE)
+
+
+def boolean(value: bool) -> Response:
+    return shown({"boolean": value})

@@ -1,0 +1,179 @@
+"""Calls for WebHDFS: what they wait for, and what becomes of them when nobody waits."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Generator
+from typing import Any
+
+import pytest
+from google.protobuf.message import Message
+
+from howdah import defects, errors
+from howdah.namenode.webhdfs.calls import RestCalls
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.rpc.service import Answer, Deferred
+from howdah.rpc.session import Call
+from howdah.web.channel import Gone
+from howdah.web.webhdfs.steps import Rpc
+
+DONE = pb.DeleteResponseProto(result=True)
+
+
+class World:
+    """The loop, the log and the groups of users by hand; the registry answers `handler`."""
+
+    def __init__(self, handler: Callable[[Call], Answer]) -> None:
+        self.turns: deque[Callable[[], None]] = deque()
+        self.came = threading.Event()
+        self.handler = handler
+        self.known = True
+        self.refusal: errors.HowdahError | None = None
+        self.asked_groups: list[Callable[[errors.HowdahError | None], None]] = []
+        self.holds = False
+        self.held: list[tuple[Callable[[], None], Callable[[], None] | None]] = []
+        self.left = threading.Event()
+        self.outcome: Any = None
+        self.calls = RestCalls("p", self, self, self, self.post, self.turns.append)  # type: ignore[arg-type]
+
+    def post(self, act: Callable[[], None]) -> None:
+        self.turns.append(act)
+        self.came.set()
+
+    def dispatch(self, call: Call, address: str) -> Answer:
+        assert (call.user, address, call.client_id) == ("ann", "10.0.0.1", b"")
+        return self.handler(call)
+
+    def is_known(self, user: str) -> bool:
+        return self.known
+
+    def when_known(self, user: str, go_on: Callable[[errors.HowdahError | None], None]) -> None:
+        self.asked_groups.append(go_on)
+
+    def hold(self) -> bool:
+        return self.holds
+
+    def when_clear(
+        self, send: Callable[[], None], give_up: Callable[[], None] | None = None
+    ) -> None:
+        self.held.append((send, give_up))
+
+    def begin(self) -> threading.Thread:
+        """A client asks; its call is served as far as it gets without more."""
+
+        def ask() -> None:
+            request = Rpc("delete", pb.DeleteRequestProto(src="/a", recursive=True))
+            try:
+                self.outcome = self.calls.call("ann", "10.0.0.1", request, self.left.is_set)
+            except (errors.HowdahError, Gone) as error:
+                self.outcome = error
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        assert self.came.wait(20)
+        self.turn()
+        return thread
+
+    def turn(self) -> None:
+        while self.turns:
+            self.turns.popleft()()
+
+
+def refuse(call: Call) -> Answer:
+    raise errors.StandbyError("not active")
+
+
+def fail(call: Call) -> Answer:
+    raise LookupError("a defect")
+
+
+def test_answer_and_refusal_reach_the_thread_that_asks() -> None:
+    world = World(lambda call: DONE)
+    world.begin().join(20)
+    assert world.outcome == DONE
+    world = World(refuse)
+    world.begin().join(20)
+    assert isinstance(world.outcome, errors.StandbyError)
+
+
+def test_defect_is_counted_and_told() -> None:
+    before = defects.seen["delete"]
+    world = World(fail)
+    world.begin().join(20)
+    assert isinstance(world.outcome, errors.RemoteError)
+    assert defects.seen["delete"] == before + 1
+
+
+def test_answer_waits_for_the_log() -> None:
+    world = World(lambda call: DONE)
+    world.holds = True
+    thread = world.begin()
+    assert world.outcome is None
+    world.held[0][0]()
+    thread.join(20)
+    assert world.outcome == DONE
+
+
+def test_answer_that_may_not_leave_is_asked_for_again() -> None:
+    world = World(lambda call: DONE)
+    world.holds = True
+    thread = world.begin()
+    give_up = world.held[0][1]
+    assert give_up is not None
+    give_up()
+    thread.join(20)
+    assert isinstance(world.outcome, errors.RetriableError)
+
+
+@pytest.mark.parametrize("refusal", [None, errors.RemoteError("the directory service hangs")])
+def test_call_waits_for_the_groups_of_its_user(refusal: errors.HowdahError | None) -> None:
+    world = World(lambda call: DONE)
+    world.known = False
+    thread = world.begin()
+    assert world.outcome is None
+    world.asked_groups[0](refusal)
+    thread.join(20)
+    assert world.outcome == (DONE if refusal is None else refusal)
+
+
+def test_long_work_is_done_in_turns() -> None:
+    steps: list[int] = []
+
+    def slices(call: Call) -> Answer:
+        def run() -> Generator[None, None, Message]:
+            for number in range(3):
+                steps.append(number)
+                yield
+            return DONE
+
+        return run()
+
+    world = World(slices)
+    world.begin().join(20)
+    assert (steps, world.outcome) == ([0, 1, 2], DONE)
+
+
+@pytest.mark.parametrize("error", [errors.PathNotFound("/a"), LookupError("a defect")])
+def test_long_work_may_fail(error: Exception) -> None:
+    def slices(call: Call) -> Answer:
+        def run() -> Generator[None, None, Message]:
+            yield
+            raise error
+
+        return run()
+
+    world = World(slices)
+    world.begin().join(20)
+    assert isinstance(world.outcome, errors.HowdahError)
+
+
+def test_call_whose_client_went_away_is_withdrawn() -> None:
+    answer = Deferred()
+    world = World(lambda call: answer)
+    thread = world.begin()
+    world.left.set()
+    thread.join(20)
+    assert isinstance(world.outcome, Gone)
+    world.turn()
+    assert answer.withdrawn

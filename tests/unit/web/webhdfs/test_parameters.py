@@ -1,0 +1,185 @@
+"""What is asked of WebHDFS: operations, parameters, and the words of refusals."""
+
+from __future__ import annotations
+
+import json
+import re
+from urllib.parse import quote, urlencode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from howdah import errors
+from howdah.web.http import Request, request_of
+from howdah.web.webhdfs.changes import CHANGES
+from howdah.web.webhdfs.faults import refused
+from howdah.web.webhdfs.parameters import (
+    DEFAULT_USER_PATTERN,
+    OPERATIONS,
+    PARAMETERS,
+    Asked,
+    InvalidParameter,
+    MissingParameter,
+    asked,
+    check_origin,
+)
+from howdah.web.webhdfs.reads import READS
+from howdah.web.webhdfs.redirects import REDIRECTED
+
+PATTERN = re.compile(DEFAULT_USER_PATTERN)
+
+
+def request(method: str, path: str, query: str, **headers: str) -> Request:
+    made = request_of(
+        method.encode(),
+        f"/webhdfs/v1{quote(path)}?{query}".encode(),
+        [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()],
+    )
+    assert made is not None
+    return made
+
+
+def ask(method: str, query: str, path: str = "/a") -> Asked:
+    return asked(request(method, path, query), PATTERN)
+
+
+def test_every_operation_has_one_home() -> None:
+    named = [name for _, name in OPERATIONS]
+    homes = [*READS, *CHANGES, *REDIRECTED]
+    assert sorted(named) == sorted(homes)
+    assert len(set(named)) == len(named)
+
+
+def test_every_parameter_is_known() -> None:
+    for operation in OPERATIONS.values():
+        assert {*operation.needs, *operation.takes} <= {*PARAMETERS}, operation
+
+
+@pytest.mark.parametrize("name", ["op=MKDIRS&permission=711", "OP=mkdirs&Permission=711"])
+def test_names_and_operations_come_in_any_case(name: str) -> None:
+    assert ask("PUT", name).number("permission") == 0o711
+
+
+def test_what_is_not_given_has_hadoops_default() -> None:
+    found = ask("PUT", "op=CREATE")
+    assert found.values == {
+        "permission": None,
+        "unmaskedpermission": None,
+        "overwrite": False,
+        "replication": None,
+        "blocksize": None,
+        "createparent": True,
+        "createflag": frozenset(),
+        "noredirect": False,
+        "excludedatanodes": None,
+        "buffersize": None,
+    }
+    assert found.user is None
+    assert ask("GET", "op=OPEN&length=null").values["length"] is None
+    assert ask("PUT", "op=SETTIMES").values == {"modificationtime": -1, "accesstime": -1}
+
+
+def test_paths_are_any_names_of_utf_8() -> None:
+    name = "/é ;x=1/%2F+?#"
+    assert ask("GET", "op=GETFILESTATUS", name).path == name
+    assert asked(Request("GET", "/webhdfs/v1", target="?op=LISTSTATUS"), PATTERN).path == "/"
+
+
+def test_attribute_names_may_come_several_times() -> None:
+    found = ask("GET", "op=GETXATTRS&encoding=hex&xattr.name=user.a&xattr.name=user.b")
+    assert found.all_names == ("user.a", "user.b")
+    assert found.text("encoding") == "HEX"
+
+
+@pytest.mark.parametrize(
+    ("method", "query", "why"),
+    [
+        ("GET", "op=FOO", '"op": FOO is not a valid GET operation.'),
+        ("GET", "op=MKDIRS", '"op": MKDIRS is not a valid GET operation.'),
+        ("GET", "", '"op": None is not a valid GET operation.'),
+        ("PUT", "op=MKDIRS&permission=888", 'Failed to parse "888" as a radix-8 short integer.'),
+        ("PUT", "op=MKDIRS&permission=2777", "permission = 2777 > 1777"),
+        ("PUT", "op=CREATE&blocksize=0", "Invalid parameter range: blocksize = 0 < 1"),
+        ("PUT", "op=CREATE&replication=99999", 'parse "99999" as a radix-10 short integer'),
+        ("PUT", "op=CREATE&overwrite=1", 'Failed to parse "1" to Boolean.'),
+        ("PUT", "op=CREATE&createflag=x", "No enum constant org.apache.hadoop.fs.CreateFlag.X"),
+        ("GET", "op=OPEN&offset=-1", "offset = -1 < 0"),
+        ("GET", f"op=OPEN&offset={1 << 63}", "as a radix-10 long integer"),
+        ("GET", "op=OPEN&offset=%EF%BC%91", "as a radix-10 long integer"),
+        ("GET", "op=CHECKACCESS&fsaction=rwz", "does not belong to the domain"),
+        ("GET", "op=CHECKACCESS&fsaction=rwxr", "does not belong to the domain"),
+        ("GET", "op=CHECKACCESS", "Required param fsaction for op: CHECKACCESS is null or empty"),
+        ("PUT", "op=RENAME&destination=b", "is not an absolute path"),
+        ("PUT", "op=RENAME", "Required param destination for op: RENAME"),
+        ("GET", "op=LISTSTATUS&user.name=a/b", 'Invalid value: "a/b" does not belong'),
+        ("GET", "op=GETXATTRS&encoding=gzip", "No enum constant org.apache.hadoop.fs.XAttrCodec"),
+        ("GET", "op=OPEN&offset=%ff", "not UTF-8"),
+    ],
+)
+def test_refusals_are_hadoops(method: str, query: str, why: str) -> None:
+    with pytest.raises(errors.HowdahError) as caught:
+        ask(method, query)
+    assert why in str(caught.value)
+    answer = refused(caught.value)
+    told = json.loads(answer.body)["RemoteException"]
+    assert (answer.status, told["exception"]) == (400, "IllegalArgumentException")
+    assert told["javaClassName"] == "java.lang.IllegalArgumentException"
+
+
+def test_tokens_are_refused_by_name() -> None:
+    with pytest.raises(errors.UnsupportedOperation, match="delegation"):
+        ask("GET", "op=LISTSTATUS&delegation=abc")
+
+
+FIELDS = st.tuples(
+    st.sampled_from([*PARAMETERS, "op", "user.name", "OP", "x"]),
+    st.text(max_size=8) | st.sampled_from(["-1", "0", "777", "true", "null", "rwx", "/b", "a,b"]),
+)
+
+
+@given(st.sampled_from(sorted(OPERATIONS)), st.lists(FIELDS, max_size=6), st.text(max_size=10))
+def test_any_query_is_understood_or_refused_as_the_clients_fault(
+    operation: tuple[str, str], fields: list[tuple[str, str]], path: str
+) -> None:
+    method, name = operation
+    query = urlencode([("op", name), *fields], errors="surrogatepass")
+    try:
+        path.encode()
+        query.encode("ascii")
+        found = ask(method, query, "/" + path)
+    except UnicodeEncodeError:
+        return
+    except (MissingParameter, InvalidParameter, errors.UnsupportedOperation):
+        return
+    assert found.operation == name
+    assert found.path == "/" + path
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "name"),
+    [
+        (errors.PathNotFound("x"), 404, "FileNotFoundException"),
+        (errors.AccessDenied("x"), 403, "AccessControlException"),
+        (errors.AuthorizationFailed("x"), 403, "AuthorizationException"),
+        (errors.StandbyError("x"), 403, "StandbyException"),
+        (errors.RemoteError("x"), 403, "IOException"),
+        (errors.InvalidPath("x"), 400, "InvalidPathException"),
+        (errors.UnsupportedOperation("x"), 400, "UnsupportedOperationException"),
+        (errors.UnsupportedAction("x"), 403, "UnsupportedActionException"),
+        (errors.RemoteError("x", java_class="java.lang.RuntimeException"), 500, "RuntimeException"),
+        (errors.RemoteError("x", java_class="a.B$C"), 403, "C"),
+    ],
+)
+def test_errors_have_hadoops_status(error: errors.HowdahError, status: int, name: str) -> None:
+    answer = refused(error)
+    assert answer.status == status
+    assert json.loads(answer.body)["RemoteException"]["exception"] == name
+
+
+@pytest.mark.parametrize("headers", [{"origin": "http://evil"}, {"sec_fetch_site": "cross-site"}])
+def test_a_page_of_another_server_changes_nothing(headers: dict[str, str]) -> None:
+    with pytest.raises(errors.AuthorizationFailed):
+        check_origin(request("POST", "/a", "op=TRUNCATE&newlength=0", host="nn:9870", **headers))
+    check_origin(request("GET", "/a", "op=LISTSTATUS", host="nn:9870", **headers))
+    check_origin(request("PUT", "/a", "op=MKDIRS", host="nn:9870", origin="http://nn:9870"))
