@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 from howdah.storage.edits.codec import decode_record
 from howdah.storage.edits.edits import AddOp, AppendOp
 from howdah.testing.internal.torture import times
-from howdah.testing.simulator.cluster import (
+from howdah.testing.simulator.cluster import Simulation
+from howdah.testing.simulator.history import Violation
+from howdah.testing.simulator.plans import (
     AMNESIA,
     CALM,
     FAILOVER,
@@ -27,9 +29,7 @@ from howdah.testing.simulator.cluster import (
     POWER,
     TAKEOVERS,
     Plan,
-    Simulation,
 )
-from howdah.testing.simulator.history import Violation
 from howdah.testing.simulator.seeds import PLANS, Dice, finish, run, run_many, seeds_of
 
 SEEDS = seeds_of(os.environ.get("HOWDAH_SEEDS") or f"1000-{1000 + times(200)}")

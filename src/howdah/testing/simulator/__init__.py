@@ -10,10 +10,13 @@ the rules of replicas, of where bytes of a packet go, and of what a recovery agr
 
 **Modelled** are the shells around them, step by step, with a gap for others wherever a
 thread, a process or a machine could stop in between: the streamer and the ack reader
-(`writing`), the datanode's receiver and responder (`receiving`), its store, reopened and
-recovered replicas (`store`, `rewriting`), its keeper (`datanode`), the namenode's journal
-(`namenode`), readers (`reading`), sockets and calls (`network`), and disks that forget in
-a power cut what was not synced (`disk`).
+(`writing`), the datanode's receiver and responder, its store, reopened and recovered
+replicas, its keeper, and disks that forget in a power cut what was not synced
+(`datanodes`), the namenode's journal (`namenode`), readers (`reading`), sockets and calls
+(`network`).
+
+Who plays is on the `stage`; writers and readers have their `lives`; what breaks, and how
+often, is in `faults` and `plans`; `cluster` runs it all.
 
 **Not there**: several volumes, full disks, racks, block tokens, truncate, concat, hedged
 and local reads, more than one file and one namenode; and time that passes while somebody

@@ -18,12 +18,12 @@ from howdah import errors
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.namenode.inodes.inodes import Block, BlockState, File
 from howdah.testing.in_memory import POOL_ID
-from howdah.testing.simulator.datanode import Datanode
-from howdah.testing.simulator.disk import Disk, Place, ReplicaFiles
+from howdah.testing.simulator.datanodes.datanode import Datanode
+from howdah.testing.simulator.datanodes.disk import Disk, Place, ReplicaFiles
+from howdah.testing.simulator.datanodes.store import good_length
 from howdah.testing.simulator.history import Violation
 from howdah.testing.simulator.namenode import Namenode
 from howdah.testing.simulator.nameservice import Nameservice
-from howdah.testing.simulator.store import good_length
 from howdah.testing.simulator.writing import OutputStream
 
 _Blocks = list[tuple[int, Block, bytes]]

@@ -15,7 +15,7 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.client.namenode import NamenodeProxy
 from howdah.rpc.retry import RetryPolicy
-from howdah.testing.simulator.datanode import Datanode
+from howdah.testing.simulator.datanodes.datanode import Datanode
 from howdah.testing.simulator.namenode import Namenode
 from howdah.testing.simulator.nameservice import Nameservice
 from howdah.testing.simulator.network import Network

@@ -10,7 +10,7 @@ from __future__ import annotations
 from howdah import errors
 from howdah.client.blocks import LocatedBlock, LocatedBlocks
 from howdah.testing.simulator.clients import Client
-from howdah.testing.simulator.store import Opened
+from howdah.testing.simulator.datanodes.store import Opened
 from howdah.testing.simulator.tasks import Steps
 
 ROUNDS = 3

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from howdah.testing.simulator.cluster import (
+from howdah.testing.simulator.cluster import Simulation
+from howdah.testing.simulator.plans import (
     AMNESIA,
     CALM,
     FAILOVER,
@@ -29,7 +30,6 @@ from howdah.testing.simulator.cluster import (
     POWER,
     TAKEOVERS,
     Plan,
-    Simulation,
 )
 
 PLANS = {

@@ -29,9 +29,9 @@ from howdah.client.writing.phases import Phase
 from howdah.client.writing.pipeline import Pipeline
 from howdah.options import CreateFlag
 from howdah.testing.simulator.clients import Client
+from howdah.testing.simulator.datanodes.store import Packet
 from howdah.testing.simulator.history import Told
 from howdah.testing.simulator.network import End
-from howdah.testing.simulator.store import Packet
 from howdah.testing.simulator.tasks import PAUSE, Steps, Task, Wait
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType

@@ -14,7 +14,7 @@ from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes import block_files
 from howdah.testing.in_memory import POOL_ID
-from howdah.testing.simulator.store import (
+from howdah.testing.simulator.datanodes.store import (
     Briefly,
     Holder,
     Opened,

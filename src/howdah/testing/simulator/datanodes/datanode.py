@@ -37,14 +37,14 @@ from howdah.datanode.recovery.block_recovery import settle as result_of
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes.volumes import Volume
 from howdah.testing.in_memory import CLUSTER, POOL_ID
-from howdah.testing.simulator import rewriting
 from howdah.testing.simulator.actor import Actor
-from howdah.testing.simulator.disk import Disk
+from howdah.testing.simulator.datanodes import rewriting
+from howdah.testing.simulator.datanodes.disk import Disk
+from howdah.testing.simulator.datanodes.receiving import SOCKET_TIMEOUT_S, Receiver
+from howdah.testing.simulator.datanodes.store import Opened, Packet, Store
 from howdah.testing.simulator.namenode import Namenode
 from howdah.testing.simulator.nameservice import Nameservice
 from howdah.testing.simulator.network import End, Network
-from howdah.testing.simulator.receiving import SOCKET_TIMEOUT_S, Receiver
-from howdah.testing.simulator.store import Opened, Packet, Store
 from howdah.testing.simulator.tasks import PAUSE, Process, Steps, Wait, World
 from howdah.transfer.block_lists import ListedReplica
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock

@@ -14,9 +14,9 @@ from typing import Protocol
 
 from howdah import errors
 from howdah.datanode.channel.messages import CorruptFound
-from howdah.testing.simulator import rewriting
+from howdah.testing.simulator.datanodes import rewriting
+from howdah.testing.simulator.datanodes.store import Packet, Store, Writer
 from howdah.testing.simulator.network import End
-from howdah.testing.simulator.store import Packet, Store, Writer
 from howdah.testing.simulator.tasks import PAUSE, Process, Steps, Wait, World
 from howdah.transfer.blocks import DatanodeAddress
 from howdah.transfer.ops import Stage, WriteBlock

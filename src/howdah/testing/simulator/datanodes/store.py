@@ -32,7 +32,7 @@ from howdah.datanode.replicas.write_plan import (
 )
 from howdah.datanode.volumes import block_files
 from howdah.testing.in_memory import POOL_ID
-from howdah.testing.simulator.disk import Disk, Name, Place, ReplicaFiles
+from howdah.testing.simulator.datanodes.disk import Disk, Name, Place, ReplicaFiles
 from howdah.testing.simulator.tasks import PAUSE, Steps, Wait, World
 from howdah.transfer.blocks import ExtendedBlock
 from howdah.transfer.checksum import ChecksumSpec, crc, verify_chunks
