@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 import socket
 import time
 from collections.abc import Mapping
@@ -45,6 +46,14 @@ _ALWAYS: Final = (
     ("X-Frame-Options", "SAMEORIGIN"),
     ("Server", f"howdah/{__version__}"),
 )
+
+
+_BEYOND_ASCII: Final = re.compile(rb"[\x80-\xff]")
+"""Java's client writes such characters of a path as they are, which other servers let pass."""
+
+
+def _escaped(found: re.Match[bytes]) -> bytes:
+    return b"%%%02X" % ord(found[0])
 
 
 class Malformed(Exception):
@@ -96,6 +105,7 @@ class Channel:
         received = b""
         event: object
         begun = bool(self._h11.trailing_data[0])
+        in_first_line = not begun
         if not begun:
             self.silent_since_s = now_s
         try:
@@ -113,6 +123,10 @@ class Channel:
                     received += data[:16]
                     if data and not may_be_request(received):
                         self._refuse(400, "this port speaks HTTP, and that was something else")
+                if in_first_line:
+                    line, end, rest = data.partition(b"\n")
+                    data = _BEYOND_ASCII.sub(_escaped, line) + end + rest
+                    in_first_line = not end
                 self._h11.receive_data(data)
         except TimeoutError:
             if begun:

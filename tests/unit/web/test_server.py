@@ -186,6 +186,12 @@ def test_body_in_chunks_is_joined(content: bytes, cuts: list[int]) -> None:
     assert found.partition(b"\r\n\r\n")[2] == content
 
 
+def test_path_may_have_characters_that_nobody_escaped() -> None:
+    with serving(path_of) as port:
+        found = said(port, b"GET /", "ü€".encode(), b" HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert found.endswith(b"\r\n\r\n/%C3%BC%E2%82%AC\n")
+
+
 # Bad company.
 
 
