@@ -125,7 +125,7 @@ def _remote(options: Options, streams: dict[str, FSDataInputStream]) -> Results:
         "µs",
         values.pop("cached"),
         values,
-        target="≤ 1.3 of uncached",
+        target="1.3 times as fast",
     )
 
 
