@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from howdah.failover.zookeeper import Session, ZooKeeperSettings
+from howdah.failover.zookeeper import ZooKeeperSettings
 from howdah.nameservices import specialise
 from howdah.testing.internal.failover import trouble
 from howdah.testing.internal.hadoop.mixed import MixedCluster
 from howdah.testing.waiting import wait_until
+from howdah.zookeeper import Session
 
 TIMEOUT_S = 90.0
 
@@ -19,7 +20,7 @@ def test_a_controller_of_hadoop_and_one_of_ours_take_turns(hadoop_classpath: str
     with MixedCluster(hadoop_classpath, ["zkfc1"]) as cluster:
         conf = specialise(cluster.conf, "howdah", "namenode0")
         settings = ZooKeeperSettings.of(conf, "howdah")
-        session = Session(settings)
+        session = Session(settings.ensemble)
 
         def znode(name: str) -> bytes:
             found = session.read(f"{settings.directory}/{name}")

@@ -250,6 +250,7 @@ PURE_BELOW = {
     "transitions",
     "trash_names",
     "wording",
+    "zookeeper",
 }
 # Reading one environment variable at import and the CPU's CRC instruction are all
 # the world that checksums know; paths know the type that Python's own paths have.
@@ -278,6 +279,7 @@ BOTTOM = {
     "transitions",
     "trash_names",
     "wording",
+    "zookeeper",
 }
 SERVER_MAY = BOTTOM | {"storage", "rpc", "transfer", "web"}
 MAY_IMPORT: dict[str, set[str]] = {
@@ -295,6 +297,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "transitions": set(),
     "trash_names": set(),
     "wording": set(),
+    "zookeeper": {"errors"},
     "keys": {"kinds"},
     "config": {"errors", "keys", "kinds"},
     "nameservices": {"config", "errors", "keys", "kinds"},

@@ -42,7 +42,6 @@ from howdah.failover.settings import (
     targets,
 )
 from howdah.failover.zookeeper import (
-    NoZooKeeper,
     ZooKeeperElection,
     ZooKeeperSettings,
     format_znode,
@@ -54,6 +53,7 @@ from howdah.rpc.service import Registry
 from howdah.rpc.threaded import ThreadedRpcServer
 from howdah.storage.atomic import replace_file
 from howdah.this_host import is_this_host
+from howdah.zookeeper import NoZooKeeper
 
 log = logging.getLogger(__name__)
 
@@ -185,8 +185,6 @@ class FailoverServer:
             journal_nodes(self._conf)
             return
         settings = ZooKeeperSettings.of(self._conf, nameservice)
-        settings.acls()
-        settings.auths()
         try:
             if is_formatted(settings):
                 return
@@ -202,7 +200,7 @@ class FailoverServer:
         nameservice = self.own.nameservice
         if elects_on_zookeeper(self._conf):
             settings = ZooKeeperSettings.of(self._conf, nameservice)
-            log.info("%s: elected on ZooKeeper at %s", self.own, settings.quorum)
+            log.info("%s: elected on ZooKeeper at %s", self.own, settings.ensemble.servers)
             return ZooKeeperElection(settings, self.running.report, self.running.fail)
         nodes = journal_nodes(self._conf)
         log.info("%s: elected on %d journal nodes", self.own, len(nodes))

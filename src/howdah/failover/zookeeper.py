@@ -15,9 +15,6 @@ Z2. If the lock is there, the session that made it decides: its own, and it is e
 Z3. When the lock goes, it is uncertain if it was elected, and goes on with Z1.
 Z4. When the connection breaks, it is uncertain; when it is back, it goes on with Z2. When the
     session was lost, another begins, with Z1.
-
-kazoo is imported when an election on ZooKeeper is made, and not before: `pip install
-howdah[zookeeper]`.
 """
 
 from __future__ import annotations
@@ -27,38 +24,28 @@ import queue
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from howdah import defects, errors, keys
 from howdah.config import Configuration
 from howdah.failover.election import Listener
 from howdah.failover.elector import Breadcrumb, Report
+from howdah.zookeeper import Ensemble, NoZooKeeper, Session, parse_acls, parse_auths
 
 log = logging.getLogger(__name__)
 
 LOCK: Final = "ActiveStandbyElectorLock"
 BREADCRUMB: Final = "ActiveBreadCrumb"
-_PERMISSIONS: Final = {"r": 1, "w": 2, "c": 4, "d": 8, "a": 16}
 _RETRY_PAUSE_S: Final = 0.1
-_MAX_FILE_BYTES: Final = 64 * 1024
-
-
-class NoZooKeeper(errors.Unreachable):
-    """No ZooKeeper server of the quorum answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class ZooKeeperSettings:
-    """Where ZooKeeper is, and how it is used."""
+    """Where the election of a nameservice is."""
 
-    quorum: str
-    session_timeout_s: float
+    ensemble: Ensemble
     directory: str
     """The znode of the nameservice."""
-    acl: str
-    auth: str
-    tries: int
 
     @classmethod
     def of(cls, conf: Configuration, nameservice: str) -> ZooKeeperSettings:
@@ -76,181 +63,16 @@ class ZooKeeperSettings:
             raise errors.InvalidConfiguration(
                 f"{keys.HA_ZOOKEEPER_PARENT_ZNODE.name} = {parent} does not begin with /"
             )
-        return cls(
+        acl, auth = keys.HA_ZOOKEEPER_ACL, keys.HA_ZOOKEEPER_AUTH
+        ensemble = Ensemble(
+            keys.HA_ZOOKEEPER_QUORUM.name,
             quorum,
             conf.get(keys.HA_ZOOKEEPER_SESSION_TIMEOUT_MS),
-            f"{parent}/{nameservice}",
-            _resolve(conf.get(keys.HA_ZOOKEEPER_ACL)),
-            _resolve(conf.get(keys.HA_ZOOKEEPER_AUTH)),
+            parse_acls(conf.get(acl), acl.name),
+            parse_auths(conf.get(auth), auth.name),
             conf.get(keys.HA_FAILOVER_CONTROLLER_ACTIVE_STANDBY_ELECTOR_ZK_OP_RETRIES),
         )
-
-    def acls(self) -> list[tuple[str, str, int]]:
-        """Scheme, id and permissions of each entry. Raises InvalidConfiguration."""
-        return parse_acls(self.acl)
-
-    def auths(self) -> list[tuple[str, str]]:
-        """Scheme and credentials of each entry. Raises InvalidConfiguration."""
-        found = []
-        for entry in filter(None, (part.strip() for part in self.auth.split(","))):
-            scheme, colon, credentials = entry.partition(":")
-            if not colon:
-                # Not shown: it may be a password.
-                raise errors.InvalidConfiguration(
-                    f"an entry of {keys.HA_ZOOKEEPER_AUTH.name} is not scheme:credentials"
-                )
-            found.append((scheme, credentials))
-        return found
-
-
-def parse_acls(text: str) -> list[tuple[str, str, int]]:
-    """Hadoop's `scheme:id:permissions,…`; the id may have colons."""
-    found = []
-    for entry in filter(None, (part.strip() for part in text.split(","))):
-        scheme, first, rest = entry.partition(":")
-        name, last, letters = rest.rpartition(":")
-        if not first or not last or not letters or set(letters) - set(_PERMISSIONS):
-            raise errors.InvalidConfiguration(
-                f"{keys.HA_ZOOKEEPER_ACL.name}: {entry!r} is not scheme:id:permissions"
-            )
-        found.append((scheme, name, sum(_PERMISSIONS[letter] for letter in set(letters))))
-    return found
-
-
-def _resolve(text: str) -> str:
-    """The value, or what is in the file that `@FILE` names."""
-    if not text.startswith("@"):
-        return text
-    try:
-        with Path(text[1:]).open("rb") as file:
-            return file.read(_MAX_FILE_BYTES).decode().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise errors.InvalidConfiguration(f"{text[1:]} cannot be read: {error}") from error
-
-
-class Session:
-    """A connection to ZooKeeper. Methods raise NoZooKeeper, or ServiceFailed for a refusal."""
-
-    def __init__(
-        self, settings: ZooKeeperSettings, on_state: Callable[[str], None] | None = None
-    ) -> None:
-        """Connects. `on_state` is told CONNECTED, SUSPENDED or LOST, on kazoo's threads."""
-        try:
-            from kazoo.client import KazooClient
-            from kazoo.handlers.threading import KazooTimeoutError
-            from kazoo.security import ACL, CREATOR_ALL_ACL, Id
-        except ImportError as error:
-            raise errors.InvalidConfiguration(
-                "an election on ZooKeeper needs kazoo: pip install 'howdah[zookeeper]', or elect "
-                f"on the journal nodes ({keys.HOWDAH_HA_ELECTION.name} = journal)"
-            ) from error
-        self._settings = settings
-        acls = [ACL(bits, Id(scheme, name)) for scheme, name, bits in settings.acls()]
-        self._client = KazooClient(
-            hosts=settings.quorum,
-            timeout=settings.session_timeout_s,
-            default_acl=acls or CREATOR_ALL_ACL,
-            auth_data=settings.auths(),
-            connection_retry={"max_tries": -1, "delay": 0.05, "max_delay": 1.0},
-            command_retry={"max_tries": settings.tries, "delay": 0.05, "max_delay": 1.0},
-        )
-        if on_state is not None:
-            self._client.add_listener(lambda state: on_state(str(state)))
-        try:
-            self._client.start(timeout=settings.session_timeout_s)
-        except KazooTimeoutError as error:
-            self.close()
-            raise NoZooKeeper(
-                f"no ZooKeeper server answered within {settings.session_timeout_s:g} s: "
-                f"{keys.HA_ZOOKEEPER_QUORUM.name} = {settings.quorum}"
-            ) from error
-        except Exception:
-            self.close()
-            raise
-
-    @property
-    def is_connected(self) -> bool:
-        return str(self._client.state) == "CONNECTED"
-
-    @property
-    def session_id(self) -> int | None:
-        """Which session it is at the server."""
-        known = self._client.client_id
-        return None if known is None else int(known[0])
-
-    def create(self, path: str, data: bytes, *, ephemeral: bool = False) -> bool:
-        """Make a znode; False if it is there."""
-        from kazoo.exceptions import NodeExistsError
-
-        try:
-            self._call(self._client.create, path, data, ephemeral=ephemeral)
-        except NodeExistsError:
-            return False
-        return True
-
-    def owner(self, path: str, watch: Callable[[Any], None] | None = None) -> int | None:
-        """The session that made an ephemeral znode, which is watched; None if there is none."""
-        stat = self._call(self._client.exists, path, watch=watch)
-        return None if stat is None else int(stat.ephemeralOwner)
-
-    def read(self, path: str) -> Breadcrumb | None:
-        """What is in a znode, and its version; None if there is none."""
-        from kazoo.exceptions import NoNodeError
-
-        try:
-            data, stat = self._call(self._client.get, path)
-        except NoNodeError:
-            return None
-        return Breadcrumb(bytes(data), int(stat.version))
-
-    def write(self, path: str, data: bytes, version: int) -> None:
-        """Replace what is in a znode of this version."""
-        self._call(self._client.set, path, data, version=version)
-
-    def remove(self, path: str, version: int = -1, *, recursive: bool = False) -> None:
-        """Remove a znode of this version; -1 is any."""
-        self._call(self._client.delete, path, version=version, recursive=recursive)
-
-    def exists(self, path: str) -> bool:
-        return self._call(self._client.exists, path) is not None
-
-    def make_directory(self, path: str) -> None:
-        """Make a znode, and those above it; give them the ACL of the settings."""
-        parts = path.strip("/").split("/")
-        for depth in range(1, len(parts) + 1):
-            each = "/" + "/".join(parts[:depth])
-            if not self.create(each, b""):
-                acls, stat = self._call(self._client.get_acls, each)
-                if set(acls) != set(self._client.default_acl):
-                    wanted = self._client.default_acl
-                    self._call(self._client.set_acls, each, wanted, version=stat.aversion)
-
-    def close(self) -> None:
-        """End the session: what it has made ephemeral goes."""
-        self._client.stop()
-        self._client.close()
-
-    def _call(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        from kazoo.exceptions import (
-            ConnectionLoss,
-            KazooException,
-            NodeExistsError,
-            NoNodeError,
-            SessionExpiredError,
-        )
-        from kazoo.handlers.threading import KazooTimeoutError
-        from kazoo.retry import RetryFailedError
-
-        try:
-            return self._client.retry(method, *arguments, **options)
-        except (NodeExistsError, NoNodeError):
-            raise
-        except (ConnectionLoss, SessionExpiredError, RetryFailedError, KazooTimeoutError) as error:
-            raise NoZooKeeper(f"the connection to ZooKeeper was lost: {error!r}") from error
-        except KazooException as error:
-            raise errors.ServiceFailed(
-                f"ZooKeeper refused {arguments[0] if arguments else method}: {error!r}"
-            ) from error
+        return cls(ensemble, f"{parent}/{nameservice}")
 
 
 class ZooKeeperElection:
@@ -291,7 +113,8 @@ class ZooKeeperElection:
         return candidate is not None and candidate.holds()
 
     def read_breadcrumb(self) -> Breadcrumb | None:
-        return self._elected().read(self._breadcrumb_path)
+        found = self._elected().read(self._breadcrumb_path)
+        return None if found is None else Breadcrumb(found.content, found.version)
 
     def write_breadcrumb(self, before: Breadcrumb | None) -> None:
         session = self._elected()
@@ -301,7 +124,7 @@ class ZooKeeperElection:
             raise errors.ServiceFailed("somebody else wrote the breadcrumb at the same time")
 
     def active_content(self) -> bytes | None:
-        session = Session(self._settings)
+        session = Session(self._settings.ensemble)
         try:
             found = session.read(self._lock_path)
         finally:
@@ -373,7 +196,7 @@ class _Candidacy:
 
     def join(self) -> None:
         """Wait until the session has ended."""
-        self._thread.join(self._settings.session_timeout_s)
+        self._thread.join(self._settings.ensemble.session_timeout_s)
 
     def _run(self) -> None:
         try:
@@ -396,7 +219,7 @@ class _Candidacy:
         """A session, however long that takes."""
         while not self._ended.is_set():
             try:
-                self.session = Session(self._settings, self._events.put)
+                self.session = Session(self._settings.ensemble, self._events.put)
             except NoZooKeeper as error:
                 self._tell(Report.UNCERTAIN, str(error))
                 self._ended.wait(_RETRY_PAUSE_S)
@@ -477,7 +300,7 @@ class _Candidacy:
 def format_znode(settings: ZooKeeperSettings, *, confirm: Callable[[], bool]) -> bool:
     """Make the znode of the nameservice, empty. If it is there, `confirm` decides; False: it
     stays as it is. Raises HowdahError."""
-    session = Session(settings)
+    session = Session(settings.ensemble)
     try:
         if session.exists(settings.directory):
             if not confirm():
@@ -491,7 +314,7 @@ def format_znode(settings: ZooKeeperSettings, *, confirm: Callable[[], bool]) ->
 
 def is_formatted(settings: ZooKeeperSettings) -> bool:
     """Whether the znode of the nameservice is there. Raises HowdahError."""
-    session = Session(settings)
+    session = Session(settings.ensemble)
     try:
         return session.exists(settings.directory)
     finally:

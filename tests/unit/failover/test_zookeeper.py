@@ -20,11 +20,12 @@ from howdah.failover.active_node import decode, encode
 from howdah.failover.namenodes import Controller
 from howdah.failover.server import CannotStart, FailoverServer, setup
 from howdah.failover.settings import targets
-from howdah.failover.zookeeper import Session, ZooKeeperSettings, parse_acls
+from howdah.failover.zookeeper import ZooKeeperSettings
 from howdah.java import NoJava
 from howdah.kinds import Address
 from howdah.local.zookeeper import NoZooKeeper, is_serving, zookeeper_command
 from howdah.testing.waiting import wait_until
+from howdah.zookeeper import Session, parse_acls
 
 from .conftest import Cluster, MakeCluster
 
@@ -62,7 +63,7 @@ class ZooKeeperCluster:
             "ha.zookeeper.session-timeout.ms": "4000",
         }
         self._settings = ZooKeeperSettings.of(Configuration(cluster.settings), "east")
-        self.session = Session(self._settings)
+        self.session = Session(self._settings.ensemble)
 
     def format(self, *words: str) -> int:
         return main(["-formatZK", *words], self.cluster.conf(0))
@@ -213,7 +214,7 @@ def test_a_foreign_controller_is_waited_for_and_its_namenode_fenced(
 ) -> None:
     there = make()
     assert there.format() == 0
-    foreign = Session(there._settings)
+    foreign = Session(there._settings.ensemble)
     content = encode(targets(there.cluster.conf(), "east")["nn1"])
     assert foreign.create(f"{there.parent}/east/ActiveStandbyElectorLock", content, ephemeral=True)
     assert foreign.create(f"{there.parent}/east/ActiveBreadCrumb", content)
@@ -333,24 +334,24 @@ def settings(**values: str) -> ZooKeeperSettings:
 
 
 def test_acls_are_read_as_hadoop_reads_them() -> None:
-    assert parse_acls("world:anyone:rwcda, sasl:hdfs:rw,digest:u:hash=:r") == [
+    assert parse_acls("world:anyone:rwcda, sasl:hdfs:rw,digest:u:hash=:r", "k") == (
         ("world", "anyone", 31),
         ("sasl", "hdfs", 3),
         ("digest", "u:hash=", 1),
-    ]
+    )
 
 
 @pytest.mark.parametrize("text", ["world", "world:anyone", "world:anyone:xyz", "world:anyone:"])
 def test_what_is_no_acl_is_refused(text: str) -> None:
-    with pytest.raises(errors.InvalidConfiguration):
-        parse_acls(text)
+    with pytest.raises(errors.InvalidConfiguration, match="znode-acl"):
+        parse_acls(text, "znode-acl")
 
 
 def test_secrets_may_be_in_a_file_and_are_never_shown(tmp_path: Any) -> None:
     (tmp_path / "auth").write_text("digest:hdfs:secret\n")
-    assert settings(auth=f"@{tmp_path}/auth").auths() == [("digest", "hdfs:secret")]
+    assert settings(auth=f"@{tmp_path}/auth").ensemble.auths == (("digest", "hdfs:secret"),)
     with pytest.raises(errors.InvalidConfiguration) as told:
-        settings(auth="secret").auths()
+        settings(auth="secret")
     assert "secret" not in str(told.value)
     with pytest.raises(errors.InvalidConfiguration, match="cannot be read"):
         settings(auth="@/nowhere")

@@ -1,0 +1,214 @@
+"""Sessions with ZooKeeper, for whoever keeps something there (shell).
+
+kazoo is imported when a session is made, and not before: `pip install howdah[zookeeper]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from howdah import errors
+
+_PERMISSIONS: Final = {"r": 1, "w": 2, "c": 4, "d": 8, "a": 16}
+_MAX_FILE_BYTES: Final = 64 * 1024
+
+
+class NoZooKeeper(errors.Unreachable):
+    """No ZooKeeper server of the ensemble answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Znode:
+    """What is in a znode, and how often it was changed."""
+
+    content: bytes
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ensemble:
+    """The servers of one ZooKeeper, and how they are used."""
+
+    key: str
+    """The configuration key that names the servers; problems are told by it."""
+    servers: str
+    session_timeout_s: float
+    acls: tuple[tuple[str, str, int], ...]
+    """Scheme, id and permissions of who may use what is made."""
+    auths: tuple[tuple[str, str], ...]
+    """Scheme and credentials of who asks."""
+    tries: int
+    """How often a call is made before it fails."""
+
+
+def parse_acls(text: str, key: str) -> tuple[tuple[str, str, int], ...]:
+    """Hadoop's `scheme:id:permissions,…`, or @FILE that has them; the id may have colons.
+    Raises InvalidConfiguration, by the name of the key."""
+    found = []
+    for entry in _entries(text):
+        scheme, first, rest = entry.partition(":")
+        name, last, letters = rest.rpartition(":")
+        if not first or not last or not letters or set(letters) - set(_PERMISSIONS):
+            raise errors.InvalidConfiguration(f"{key}: {entry!r} is not scheme:id:permissions")
+        found.append((scheme, name, sum(_PERMISSIONS[letter] for letter in set(letters))))
+    return tuple(found)
+
+
+def parse_auths(text: str, key: str) -> tuple[tuple[str, str], ...]:
+    """Hadoop's `scheme:credentials,…`, or @FILE that has them. Raises InvalidConfiguration."""
+    found = []
+    for entry in _entries(text):
+        scheme, colon, credentials = entry.partition(":")
+        if not colon:
+            # Not shown: it may be a password.
+            raise errors.InvalidConfiguration(f"an entry of {key} is not scheme:credentials")
+        found.append((scheme, credentials))
+    return tuple(found)
+
+
+def _entries(text: str) -> list[str]:
+    return [entry for part in _resolve(text).split(",") if (entry := part.strip())]
+
+
+def _resolve(text: str) -> str:
+    """The value, or what is in the file that `@FILE` names."""
+    if not text.startswith("@"):
+        return text
+    try:
+        with Path(text[1:]).open("rb") as file:
+            return file.read(_MAX_FILE_BYTES).decode().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise errors.InvalidConfiguration(f"{text[1:]} cannot be read: {error}") from error
+
+
+class Session:
+    """A connection to ZooKeeper. Methods raise NoZooKeeper, or ServiceFailed for a refusal."""
+
+    def __init__(self, ensemble: Ensemble, on_state: Callable[[str], None] | None = None) -> None:
+        """Connects. `on_state` is told CONNECTED, SUSPENDED or LOST, on kazoo's threads."""
+        try:
+            from kazoo.client import KazooClient
+            from kazoo.handlers.threading import KazooTimeoutError
+            from kazoo.security import ACL, CREATOR_ALL_ACL, Id
+        except ImportError as error:
+            raise errors.InvalidConfiguration(
+                "ZooKeeper needs kazoo: pip install 'howdah[zookeeper]'"
+            ) from error
+        acls = [ACL(bits, Id(scheme, name)) for scheme, name, bits in ensemble.acls]
+        self._client = KazooClient(
+            hosts=ensemble.servers,
+            timeout=ensemble.session_timeout_s,
+            default_acl=acls or CREATOR_ALL_ACL,
+            auth_data=list(ensemble.auths),
+            connection_retry={"max_tries": -1, "delay": 0.05, "max_delay": 1.0},
+            command_retry={"max_tries": ensemble.tries, "delay": 0.05, "max_delay": 1.0},
+        )
+        if on_state is not None:
+            self._client.add_listener(lambda state: on_state(str(state)))
+        try:
+            self._client.start(timeout=ensemble.session_timeout_s)
+        except KazooTimeoutError as error:
+            self.close()
+            raise NoZooKeeper(
+                f"no ZooKeeper server answered within {ensemble.session_timeout_s:g} s: "
+                f"{ensemble.key} = {ensemble.servers}"
+            ) from error
+        except Exception:
+            self.close()
+            raise
+
+    @property
+    def is_connected(self) -> bool:
+        return str(self._client.state) == "CONNECTED"
+
+    @property
+    def session_id(self) -> int | None:
+        """Which session it is at the server."""
+        known = self._client.client_id
+        return None if known is None else int(known[0])
+
+    def create(self, path: str, data: bytes, *, ephemeral: bool = False) -> bool:
+        """Make a znode; False if it is there."""
+        from kazoo.exceptions import NodeExistsError
+
+        try:
+            self._call(self._client.create, path, data, ephemeral=ephemeral)
+        except NodeExistsError:
+            return False
+        return True
+
+    def owner(self, path: str, watch: Callable[[Any], None] | None = None) -> int | None:
+        """The session that made an ephemeral znode, which is watched; None if there is none."""
+        stat = self._call(self._client.exists, path, watch=watch)
+        return None if stat is None else int(stat.ephemeralOwner)
+
+    def read(self, path: str) -> Znode | None:
+        """What is in a znode, and its version; None if there is none."""
+        from kazoo.exceptions import NoNodeError
+
+        try:
+            data, stat = self._call(self._client.get, path)
+        except NoNodeError:
+            return None
+        return Znode(bytes(data), int(stat.version))
+
+    def write(self, path: str, data: bytes, version: int) -> None:
+        """Replace what is in a znode of this version."""
+        self._call(self._client.set, path, data, version=version)
+
+    def remove(self, path: str, version: int = -1, *, recursive: bool = False) -> None:
+        """Remove a znode of this version; -1 is any."""
+        self._call(self._client.delete, path, version=version, recursive=recursive)
+
+    def children(self, path: str) -> list[str]:
+        """The names of what is below a znode; none where it is not there itself."""
+        from kazoo.exceptions import NoNodeError
+
+        try:
+            return [str(name) for name in self._call(self._client.get_children, path)]
+        except NoNodeError:
+            return []
+
+    def exists(self, path: str) -> bool:
+        return self._call(self._client.exists, path) is not None
+
+    def make_directory(self, path: str) -> None:
+        """Make a znode, and those above it; give them the ACL of the settings."""
+        parts = path.strip("/").split("/")
+        for depth in range(1, len(parts) + 1):
+            each = "/" + "/".join(parts[:depth])
+            if not self.create(each, b""):
+                acls, stat = self._call(self._client.get_acls, each)
+                if set(acls) != set(self._client.default_acl):
+                    wanted = self._client.default_acl
+                    self._call(self._client.set_acls, each, wanted, version=stat.aversion)
+
+    def close(self) -> None:
+        """End the session: what it has made ephemeral goes."""
+        self._client.stop()
+        self._client.close()
+
+    def _call(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        from kazoo.exceptions import (
+            ConnectionLoss,
+            KazooException,
+            NodeExistsError,
+            NoNodeError,
+            SessionExpiredError,
+        )
+        from kazoo.handlers.threading import KazooTimeoutError
+        from kazoo.retry import RetryFailedError
+
+        try:
+            return self._client.retry(method, *arguments, **options)
+        except (NodeExistsError, NoNodeError):
+            raise
+        except (ConnectionLoss, SessionExpiredError, RetryFailedError, KazooTimeoutError) as error:
+            raise NoZooKeeper(f"the connection to ZooKeeper was lost: {error!r}") from error
+        except KazooException as error:
+            raise errors.ServiceFailed(
+                f"ZooKeeper refused {arguments[0] if arguments else method}: {error!r}"
+            ) from error
